@@ -1,0 +1,50 @@
+# Everything sets itself up in .venv on a machine that has Python 3.11+ and make.
+PYTHON ?= python3
+BIN := .venv/bin
+UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
+export UV_LINK_MODE = copy
+
+.PHONY: run test check bench torture fix requirements clean
+
+run: .venv/run  ## see what it does, in under ten seconds
+	@$(BIN)/holdfast demo
+
+test: .venv/dev  ## the default test run
+	$(BIN)/python -m pytest -n 2 -m "not torture"
+
+check: .venv/dev  ## format, lint, types, import directions
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright --warnings
+	$(BIN)/lint-imports
+
+fix: .venv/dev  ## format and mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: .venv/dev  ## the figures of docs/reference/figures.md
+	$(BIN)/python -m bench
+
+torture: .venv/dev  ## long fault injection: kills, power cuts, full disks
+	$(BIN)/python -m pytest -m torture --durations=10
+
+requirements: .venv/uv  ## pin the newest versions, with hashes and without addresses
+	for name in uv run dev; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
+	  --generate-hashes --no-header --no-annotate --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt; done
+
+.venv/uv: requirements/uv.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
+	@touch $@
+
+.venv/run: .venv/uv requirements/run.txt pyproject.toml
+	$(UV) --require-hashes -r requirements/run.txt
+	$(UV) --no-deps --no-build-isolation -e .
+	@touch $@
+
+.venv/dev: .venv/run requirements/dev.txt
+	$(UV) --require-hashes -r requirements/dev.txt
+	@touch $@
+
+clean:
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""Holdfast as a process: the only places that print, listen or connect."""

@@ -1,0 +1,120 @@
+"""Entries: what happened in a session, one after the other, chained by hash.
+
+Owns: the fields of an entry, their canonical bytes, the chain.
+Must not know: how an entry is stored, what a cut means (a decision carries it as an opaque body).
+
+The header bytes are what the chain covers. They are ASCII JSON in a fixed order, so that the same entry has
+the same bytes on any machine; lone surrogates survive as escapes.
+"""
+
+import hashlib
+import json
+from typing import Any, TypeAlias, cast
+
+from msgspec import Struct, structs
+
+from holdfast.canonical.body import BodyFacts
+from holdfast.errors import Damaged
+
+GENESIS = b"\x00" * 32
+"""What the first entry of a session is chained to."""
+
+
+class Result(Struct, frozen=True, kw_only=True):
+    """A tool returned something; the body is what it returned."""
+
+    at: int
+    """When it was kept, in unix milliseconds. Order comes from `seq`, never from this."""
+    trace_id: str
+    artifact_id: str
+    """The id it goes by once it is shown cut or replaced; drawn at ingest, so it never changes."""
+    tool: str
+    arguments: str | None = None
+    """The call's arguments as JSON text, as the provider spelled them where it gave text."""
+    call_id: str | None = None
+    is_error: bool = False
+    exit_code: int | None = None
+    turn: int | None = None
+    task_id: str | None = None
+    query_id: str | None = None
+    question: str | None = None
+    media_type: str = "text/plain"
+    flags: tuple[str, ...] = ()
+    """`truncation_marker`: arrived looking cut. `incomplete`: the tool was stopped before it ended."""
+
+
+class Decision(Struct, frozen=True, kw_only=True):
+    """How a result is shown from now on; the body is the cut itself, not the recipe."""
+
+    at: int
+    trace_id: str
+    rule: str
+    strategy: str
+    version: str
+    """The Holdfast that decided; what it decided holds under any other."""
+    shown_digest: str
+    """Digest of the view as shown, by which it is known when it comes back."""
+    shown_chars: int
+
+
+Header: TypeAlias = Result | Decision
+KINDS: dict[str, type[Header]] = {"result": Result, "decision": Decision}
+_KIND_OF: dict[type[Any], str] = {kind: name for name, kind in KINDS.items()}
+
+
+class Entry(Struct, frozen=True):
+    """One happening of a session, numbered by `seq`."""
+
+    session: str
+    seq: int
+    header: Header
+    facts: BodyFacts
+    chain: bytes
+
+    @property
+    def kind(self) -> str:
+        """`result` or `decision`."""
+        return _KIND_OF[type(self.header)]
+
+
+def header_bytes(header: Header, facts: BodyFacts) -> bytes:
+    """The canonical bytes of an entry's header, the body's facts included."""
+    fields = {"v": 1, "kind": _KIND_OF[type(header)], **structs.asdict(header)}
+    index = hashlib.sha256(facts.blocks).hexdigest() if facts.blocks else ""
+    fields["body"] = [facts.size, facts.chars, facts.lines, facts.eol, facts.encoding, index]
+    return json.dumps(fields, ensure_ascii=True, separators=(",", ":")).encode("ascii")
+
+
+def parse_header(raw: bytes, digest: bytes, blocks: bytes) -> tuple[Header, BodyFacts]:
+    """The header and facts that `header_bytes` wrote.
+
+    Raises `Damaged` for anything else: header bytes come from disk.
+    """
+    try:
+        fields = cast("dict[str, Any]", json.loads(raw))
+        kind = KINDS[fields.pop("kind")]
+        size, chars, lines, eol, encoding, index = fields.pop("body")
+        fields.pop("v")
+        if "flags" in fields:
+            fields["flags"] = tuple(fields["flags"])
+        if blocks and hashlib.sha256(blocks).hexdigest() != index:
+            raise ValueError("the block index was changed")
+        return kind(**fields), BodyFacts(size, chars, lines, eol, encoding, digest, blocks)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Damaged(f"An entry's header cannot be read ({error}). Run `holdfast sessions verify`.") from error
+
+
+def next_chain(previous: bytes, header: bytes, digest: bytes) -> bytes:
+    """The chain hash of an entry that follows one with the hash `previous`."""
+    return hashlib.sha256(b"hf1" + previous + hashlib.sha256(header).digest() + digest).digest()
+
+
+def arguments_text(arguments: object) -> str | None:
+    """Arguments as JSON text; text is kept as the provider spelled it.
+
+    >>> arguments_text({"path": "a.txt"})
+    '{"path": "a.txt"}'
+    """
+    if arguments is None or isinstance(arguments, str):
+        return arguments
+    return json.dumps(arguments, ensure_ascii=False, default=str)

@@ -1,0 +1,40 @@
+"""Recognises text that somebody cut before it reached us. A tool may also print such text honestly:
+
+the guard flags and counts, it never refuses and never changes a byte.
+"""
+
+CANONICAL_TOOL_RESULT_IS_LOSSLESS = "canonical_tool_result_is_lossless"
+"""Invariant: what `keep` was given is what `recall` returns, byte for byte, until the session is purged."""
+
+TRANSPORT_TRUNCATION_MUST_NOT_MUTATE_CANONICAL_HISTORY = "transport_truncation_must_not_mutate_canonical_history"
+"""Invariant: nothing that was cut for a model, a screen or a stream ever flows back into the record."""
+
+_WINDOW = 65_536
+_MARKS: tuple[bytes, ...] = (
+    b"chars omitted] ...",
+    b"[Remainder omitted: ",
+    b"[Beginning omitted: ",
+    b"[Artifact: art_",
+    "[TRUNCATED — full output in ".encode(),
+    b"[content truncated - ",
+    b"[Old tool result content cleared]",
+    b"<persisted-output>",
+    b" tokens truncated",
+    b"[output truncated",
+    b"<response clipped>",
+    b"... [truncated",
+    b"truncatedContentId",
+)
+
+
+def truncation_mark(head: bytes, tail: bytes) -> str | None:
+    """The first known sign of truncation near the beginning or the end of a body, if there is one.
+
+    >>> truncation_mark(b"[Old tool result content cleared]", b"")
+    '[Old tool result content cleared]'
+    """
+    head, tail = head[:_WINDOW], tail[-_WINDOW:]
+    for mark in _MARKS:
+        if mark in head or mark in tail:
+            return mark.decode()
+    return None

@@ -1,0 +1,39 @@
+"""How ids are spelled. Time and randomness are arguments; an id is drawn once and then stored."""
+
+import re
+
+_BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_LETTERS = 22
+RANDOM_BYTES = 17
+"""Random bytes an id takes: 136 bits, of which 22 base62 letters keep 131."""
+
+_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}")
+
+
+def _letters(random: bytes) -> str:
+    number = int.from_bytes(random, "big")
+    letters: list[str] = []
+    for _ in range(_LETTERS):
+        number, digit = divmod(number, 62)
+        letters.append(_BASE62[digit])
+    return "".join(letters)
+
+
+def artifact_id(at: int, random: bytes) -> str:
+    """The id of an artifact made at `at` (unix seconds)."""
+    return f"art_{at}_{_letters(random)}"
+
+
+def trace_id(random: bytes) -> str:
+    """The id of a result."""
+    return f"trace_{_letters(random)}"
+
+
+def session_id(random: bytes) -> str:
+    """The id of a new session."""
+    return f"s_{_letters(random)}"
+
+
+def is_session_id(text: str) -> bool:
+    """Whether `text` may name a session: 1 to 128 letters, digits and `._:@-`."""
+    return _SESSION.fullmatch(text) is not None

@@ -1,0 +1,114 @@
+"""Where characters begin and how many there are, for bytes of any kind.
+
+Owns: the one rule for text: valid UTF-8 counts code points, an invalid byte counts one character (it decodes
+to a lone surrogate and is shown as U+FFFD), a `str` that held lone surrogates keeps them.
+Must not know: files, blocks on disk, strategies.
+
+`stringzilla` and `orjson` make counting and validation run at memory speed. Without them the same answers
+come from the decoder of the standard library.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+Encoding: TypeAlias = Literal["utf-8", "surrogates", "bytes"]
+
+_ERRORS: dict[Encoding, str] = {"utf-8": "strict", "surrogates": "surrogatepass", "bytes": "surrogateescape"}
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def decode(data: bytes | bytearray | memoryview, encoding: Encoding) -> str:
+    """The text of `data`; one character for every invalid byte."""
+    return str(data, "utf-8", _ERRORS[encoding])
+
+
+def encode(text: str) -> tuple[bytes, Encoding]:
+    """The bytes of `text`, and whether it held lone surrogates.
+
+    >>> encode("a\\ud800")
+    (b'a\\xed\\xa0\\x80', 'surrogates')
+    """
+    try:
+        return text.encode(), "utf-8"
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass"), "surrogates"
+
+
+def showable(text: str) -> str:
+    """`text` with every lone surrogate shown as U+FFFD, so that any encoder takes it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _SURROGATE.sub("\ufffd", text)
+    return text
+
+
+def unfinished(data: bytes | bytearray | memoryview, stop: int) -> int:
+    """How many bytes before `stop` begin a character that ends after it: 0 to 3.
+
+    A lead byte is never part of an earlier character, so cutting in front of one is always safe.
+    """
+    for back in range(1, min(3, stop) + 1):
+        byte = data[stop - back]
+        if byte >= 0xC0:
+            needs = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+            return back if needs > back else 0
+        if byte < 0x80:
+            return 0
+    return 0
+
+
+def count_by_decoding(data: memoryview, encoding: Encoding) -> tuple[int, Encoding]:
+    """Characters in `data`, and the encoding it turned out to need."""
+    try:
+        return len(decode(data, encoding)), encoding
+    except UnicodeDecodeError:
+        return len(decode(data, "bytes")), "bytes"
+
+
+def _fast_validator() -> Callable[[memoryview], bool] | None:
+    """A test for valid UTF-8 at memory speed, for a view whose first byte is `SENTINEL`; None without orjson.
+
+    orjson checks the whole input for UTF-8 before it looks at the first token, and the sentinel is no JSON,
+    so it always refuses; only the reason differs. The reason is learned here from a known case.
+    """
+    try:
+        import orjson
+    except ImportError:
+        return None
+
+    def refusal(view: bytes | memoryview) -> str:
+        try:
+            orjson.loads(view)
+        except orjson.JSONDecodeError as error:
+            return error.msg
+        return ""
+
+    invalid = refusal(bytes([SENTINEL]) + b"\xff")
+    if invalid == refusal(bytes([SENTINEL]) + "é".encode()):
+        return None
+    return lambda view: refusal(view) != invalid
+
+
+SENTINEL = 0x78
+_validator: list[Callable[[memoryview], bool] | None] = []
+_zilla: list[Any] = []
+
+
+def fast_validator() -> Callable[[memoryview], bool] | None:
+    """The validator of this process, loaded once and only when a large body asks for it."""
+    if not _validator:
+        _validator.append(_fast_validator())
+    return _validator[0]
+
+
+def stringzilla() -> Any:
+    """The `stringzilla` module, or None where the `speed` extra is not installed."""
+    if not _zilla:
+        try:
+            import stringzilla as module
+        except ImportError:
+            module = None
+        _zilla.append(module)
+    return _zilla[0]

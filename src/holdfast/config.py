@@ -1,0 +1,183 @@
+"""Settings: constructor over environment over file over default. The key is the field; unknown keys are refused.
+
+Owns: where settings and the record are found, and what every value came from.
+Must not know: what the settings are used for.
+"""
+
+import difflib
+import os
+from collections.abc import Mapping
+from typing import Any, cast
+
+from msgspec import Struct, field, structs
+
+from holdfast.errors import ConfigError
+from holdfast.truncation.configuration import ToolOverride, TruncationConfiguration
+from holdfast.truncation.strategy import STRATEGIES
+
+FILE = "holdfast.yaml"
+FOLDER = ".holdfast"
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """Everything a user can decide."""
+
+    home: str
+    """The folder of the record."""
+    retrieval_limit: int = 32_000
+    """Most characters that one `get_artifact` answer returns."""
+    inline_body: int = 32_768
+    """Bodies up to this many bytes are stored in the row, larger ones in files."""
+    session_quota: int = 5_368_709_120
+    """Most bytes one session may store."""
+    truncation: TruncationConfiguration = field(default_factory=TruncationConfiguration)
+    """How results are shortened, under `tools.truncation`."""
+    sources: Mapping[str, str] = field(default_factory=lambda: dict[str, str]())
+    """Where each setting that is not a default came from."""
+
+
+_PLAIN = ("retrieval_limit", "inline_body", "session_quota")
+_TRUNCATION = tuple(name for name in TruncationConfiguration.__struct_fields__ if name != "overrides")
+
+
+def load(
+    path: str | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    folder: str | None = None,
+    home: str | None = None,
+) -> Settings:
+    """The settings that hold here: from `path`, the environment, the nearest file, and the defaults."""
+    environ = os.environ if environ is None else environ
+    folder = os.getcwd() if folder is None else folder
+    file = find_file(path, environ, folder)
+    sources: dict[str, str] = {}
+    plain, truncation = _from_file(file, sources) if file else ({}, {})
+    _from_environment(environ, plain, truncation, sources)
+    return Settings(
+        home=home or find_home(environ, folder),
+        truncation=_truncation(truncation, file),
+        sources=sources,
+        **{key: _positive(key, value) for key, value in plain.items()},
+    )
+
+
+def find_home(environ: Mapping[str, str], folder: str) -> str:
+    """The record: `HOLDFAST_HOME`, else the nearest `.holdfast/` upwards, else `~/.holdfast/`."""
+    named = environ.get("HOLDFAST_HOME")
+    if named:
+        return os.path.abspath(os.path.expanduser(named))
+    return _upwards(folder, FOLDER, os.path.isdir) or os.path.join(os.path.expanduser("~"), FOLDER)
+
+
+def find_file(path: str | None, environ: Mapping[str, str], folder: str) -> str | None:
+    """The settings file: the one named, else the nearest upwards, else the one in the home folder."""
+    named = path or environ.get("HOLDFAST_CONFIG")
+    if named:
+        if not os.path.isfile(named):
+            raise ConfigError(f"There is no settings file `{named}`. Check `--config` and `HOLDFAST_CONFIG`.")
+        return named
+    own = os.path.join(os.path.expanduser("~"), FOLDER, FILE)
+    return _upwards(folder, FILE, os.path.isfile) or (own if os.path.isfile(own) else None)
+
+
+def _upwards(folder: str, name: str, exists: Any) -> str | None:
+    folder = os.path.abspath(folder)
+    while True:
+        candidate = os.path.join(folder, name)
+        if exists(candidate):
+            return candidate
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+
+
+def _from_file(path: str, sources: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    import yaml
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            raw: Any = yaml.safe_load(file) or {}
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"`{path}` cannot be read: {error}. Check it with `holdfast config check`.") from error
+    top = _mapping(path, "", raw)
+    _refuse_unknown(path, "", top, (*_PLAIN, "tools"))
+    tools = _mapping(path, "tools", top.pop("tools", None) or {})
+    _refuse_unknown(path, "tools.", tools, ("truncation",))
+    truncation = _mapping(path, "tools.truncation", tools.get("truncation") or {})
+    _refuse_unknown(path, "tools.truncation.", truncation, (*_TRUNCATION, "overrides"))
+    sources.update(dict.fromkeys(top, path))
+    sources.update({f"tools.truncation.{key}": path for key in truncation})
+    return top, truncation
+
+
+def _from_environment(
+    environ: Mapping[str, str], plain: dict[str, Any], truncation: dict[str, Any], sources: dict[str, str]
+) -> None:
+    for names, values, prefix in ((_PLAIN, plain, ""), (_TRUNCATION, truncation, "tools.truncation.")):
+        for name in names:
+            variable = f"HOLDFAST_{name.upper()}"
+            if variable in environ:
+                values[name] = _scalar(name, variable, environ[variable])
+                sources[prefix + name] = variable
+
+
+def _scalar(name: str, variable: str, text: str) -> int | float | str:
+    if name == "default_strategy":
+        return text
+    try:
+        return float(text) if name == "head_ratio" else int(text.replace("_", ""))
+    except ValueError:
+        raise ConfigError(f"`{variable}` is {text!r}; give a number.") from None
+
+
+def _truncation(values: Mapping[str, Any], path: str | None) -> TruncationConfiguration:
+    rest = dict(values)
+    overrides: dict[str, ToolOverride] = {}
+    for tool, raw in _mapping(path or "", "overrides", rest.pop("overrides", None) or {}).items():
+        own = _mapping(path or "", f"overrides.{tool}", raw)
+        _refuse_unknown(path or "", f"tools.truncation.overrides.{tool}.", own, ToolOverride.__struct_fields__)
+        overrides[tool] = ToolOverride(**own)
+    configuration = TruncationConfiguration(overrides=overrides, **rest)
+    for name in (configuration.default_strategy, *(own.strategy for own in overrides.values())):
+        if name is not None and name not in STRATEGIES:
+            raise ConfigError(f"There is no strategy `{name}`. {_suggest(str(name), tuple(STRATEGIES))}")
+    return configuration
+
+
+def _positive(key: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ConfigError(f"`{key}` is {value!r}; give a whole number of at least 1.")
+    return value
+
+
+def _mapping(path: str, where: str, raw: Any) -> dict[str, Any]:
+    if not isinstance(raw, dict):
+        raise ConfigError(f"`{path}`: `{where or 'the file'}` must hold keys and values, not {type(raw).__name__}.")
+    return {str(key): value for key, value in cast("dict[Any, Any]", raw).items()}
+
+
+def _refuse_unknown(path: str, where: str, values: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    for key in values:
+        if key not in known:
+            raise ConfigError(f"`{path}` has no setting `{where}{key}`. {_suggest(key, known)}")
+
+
+def _suggest(name: str, known: tuple[str, ...]) -> str:
+    near = difflib.get_close_matches(name, known, 1)
+    return f"Did you mean `{near[0]}`?" if near else "Known: " + ", ".join(f"`{key}`" for key in known) + "."
+
+
+def flattened(settings: Settings) -> list[tuple[str, object, str]]:
+    """Every setting by its full name, its value, and where it came from."""
+    rows: list[tuple[str, object, str]] = [("home", settings.home, "")]
+    rows += [(key, getattr(settings, key), settings.sources.get(key, "default")) for key in _PLAIN]
+    for key in _TRUNCATION:
+        name = f"tools.truncation.{key}"
+        rows.append((name, getattr(settings.truncation, key), settings.sources.get(name, "default")))
+    for tool, override in settings.truncation.overrides.items():
+        for key, value in structs.asdict(override).items():
+            if value is not None:
+                rows.append((f"tools.truncation.overrides.{tool}.{key}", value, "override"))
+    return rows

@@ -1,0 +1,1 @@
+"""The way back: what a model may call to read what it was not shown."""

@@ -1,0 +1,86 @@
+"""The async twins: the same calls for event loops. The only place that hops threads."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any, ParamSpec, Protocol, TypeVar, cast
+
+from holdfast.recall.get_artifact import Answer
+from holdfast.session.shown import Shown
+from holdfast.store.verify import Verification
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Sync(Protocol):
+    """The calls that have a twin."""
+
+    keep: Callable[..., Shown]
+    recall: Callable[..., str]
+    recall_bytes: Callable[[str], bytes]
+    stream: Callable[[str], Iterator[bytes]]
+    answer: Callable[[object], dict[str, Any] | None]
+    call_tool: Callable[..., Answer]
+    verify: Callable[[], Verification]
+    end: Callable[[], None]
+
+
+async def _hop(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run `function` on a worker thread; the loop goes on meanwhile."""
+    import asyncio
+
+    return await asyncio.to_thread(function, *args, **kwargs)
+
+
+class AsyncTwins:
+    """Async twins of a session's calls. Acknowledged when durable; the loop is never blocked."""
+
+    async def akeep(self, tool_or_call: object, *args: Any, **kwargs: Any) -> Shown:
+        """`keep`; chunks may come from an async iterator too."""
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        outputs = [_from_loop(value, loop) if hasattr(value, "__aiter__") else value for value in args]
+        return await _hop(cast("_Sync", self).keep, tool_or_call, *outputs, **kwargs)
+
+    async def arecall(self, any_id: str, **kwargs: Any) -> str:
+        """`recall`."""
+        return await _hop(cast("_Sync", self).recall, any_id, **kwargs)
+
+    async def arecall_bytes(self, any_id: str) -> bytes:
+        """`recall_bytes`."""
+        return await _hop(cast("_Sync", self).recall_bytes, any_id)
+
+    async def astream(self, any_id: str) -> AsyncIterator[bytes]:
+        """`stream`."""
+        chunks = await _hop(cast("_Sync", self).stream, any_id)
+        while (chunk := await _hop(lambda: next(chunks, None))) is not None:
+            yield chunk
+
+    async def aanswer(self, call: object) -> dict[str, Any] | None:
+        """`answer`."""
+        return await _hop(cast("_Sync", self).answer, call)
+
+    async def acall_tool(self, name: str, arguments: Any = None) -> Answer:
+        """`call_tool`."""
+        return await _hop(cast("_Sync", self).call_tool, name, arguments)
+
+    async def averify(self) -> Verification:
+        """`verify`."""
+        return await _hop(cast("_Sync", self).verify)
+
+    async def aend(self) -> None:
+        """`end`."""
+        await _hop(cast("_Sync", self).end)
+
+
+def _from_loop(chunks: Any, loop: Any) -> Iterator[str | bytes]:
+    """An async iterator of `loop`, read from a worker thread."""
+    import asyncio
+
+    async def following() -> Any:
+        return await anext(chunks, None)
+
+    iterator = chunks.__aiter__()
+    chunks = iterator
+    while (chunk := asyncio.run_coroutine_threadsafe(following(), loop).result()) is not None:
+        yield chunk

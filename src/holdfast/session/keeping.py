@@ -1,0 +1,235 @@
+"""The way of one result into the record: take the body, look at it, cut it, append it with its decision.
+
+Owns: the order that makes a promise: nothing is shown cut before the whole is durable.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec import Struct, structs
+
+from holdfast.canonical import ids
+from holdfast.canonical.body import BLOCK, measure
+from holdfast.canonical.entry import Decision, Entry, Result
+from holdfast.canonical.guard import truncation_mark
+from holdfast.canonical.media import TEXT, media_type
+from holdfast.canonical.utf8 import decode, encode, showable
+from holdfast.errors import NotStored, StoreError
+from holdfast.metrics import MARKER
+from holdfast.recall import get_artifact
+from holdfast.session.shown import Shown
+from holdfast.store.feed import Feed, Output
+from holdfast.store.protocol import Body, Draft, Row, Store, body_of, decision_of, result_of
+from holdfast.store.reader import BodyReader
+from holdfast.truncation.configuration import Limits, TruncationConfiguration
+from holdfast.truncation.cut import decode_cut, encode_cut, render
+from holdfast.truncation.present import Artifact, present, summarise
+from holdfast.truncation.result import TruncationMetadata, TruncationResult
+from holdfast.truncation.strategy import ITruncationStrategy
+
+RULE = "arrival"
+
+
+class Keeping(Struct, frozen=True, kw_only=True):
+    """What one `keep` needs: where to, under which settings, and the time and chance of the outer world."""
+
+    store: Store
+    session: str
+    configuration: TruncationConfiguration
+    strategies: Mapping[str, ITruncationStrategy]
+    version: str
+    now: int
+    """Unix milliseconds."""
+    random: Callable[[int], bytes]
+
+
+def keep(keeping: Keeping, result: Result, output: Output, room: int) -> tuple[Shown, list[Entry]]:
+    """Store `output` whole and say what to show; the entries are those that were added.
+
+    Raises `NotStored` with the original in `rescue`, or another `StoreError`.
+    """
+    body = keeping.store.take(Feed(output), room)
+    try:
+        known = _known(keeping, result, body)
+        if known is not None:
+            keeping.store.discard(body)
+            return shown_again(keeping.store, known), []
+        with keeping.store.open(body) as reader:
+            result = _examined(result, reader, isinstance(output, str))
+            shown = _present(keeping, result, reader)
+            drafts = _drafts(keeping, result, body, shown)
+            try:
+                entries = keeping.store.append(keeping.session, drafts)
+            except StoreError as error:
+                raise NotStored(str(error), rescue=_Stored(reader)) from error
+    except BaseException:
+        keeping.store.discard(body)
+        raise
+    return as_shown(shown, result), entries
+
+
+def new_result(keeping: Keeping, tool: str, **fields: Any) -> Result:
+    """A result with its ids drawn."""
+    return Result(
+        at=keeping.now,
+        trace_id=ids.trace_id(keeping.random(ids.RANDOM_BYTES)),
+        artifact_id=ids.artifact_id(keeping.now // 1000, keeping.random(ids.RANDOM_BYTES)),
+        tool=tool,
+        **fields,
+    )
+
+
+def as_shown(shown: TruncationResult, result: Result) -> Shown:
+    """A view with what a result block needs."""
+    fields: dict[str, Any] = structs.asdict(shown)
+    fields["trace_id"] = result.trace_id
+    return Shown(**fields, call_id=result.call_id, is_error=result.is_error)
+
+
+def shown_again(store: Store, row: Row) -> Shown:
+    """What is shown of a result on record: its recorded view, or all of it."""
+    result, decided = result_of(row), store.decision(row.session, row.trace_id)
+    with store.open(body_of(row)) as reader:
+        if decided is None:
+            return as_shown(_whole(showable(reader.text()), reader), result)
+        with store.open(body_of(decided)) as cut_reader:
+            cut = decode_cut(cut_reader.read())
+        content = render(cut, reader)
+        artifact = _artifact(result, reader)
+        metadata = TruncationMetadata(
+            original_size=reader.chars,
+            truncated_size=len(content),
+            strategy_used=decision_of(decided).strategy,
+            was_truncated=True,
+            artifact_id=result.artifact_id,
+            original_lines=reader.lines,
+            original_bytes=reader.facts.size,
+        )
+        view = TruncationResult(
+            content=content,
+            body=content,
+            cut=cut,
+            metadata=metadata,
+            artifact_id=result.artifact_id,
+            artifact_reference=artifact.reference,
+        )
+        return as_shown(view, result)
+
+
+def unstored(result: Result, output: Output, error: StoreError) -> Shown:
+    """The whole original, since it could not be stored and so must not be hidden."""
+    if isinstance(output, str):
+        text = output
+    elif isinstance(output, bytes | bytearray | memoryview):
+        text = decode(bytes(output), "bytes")
+    else:
+        rescue = error.rescue if isinstance(error, NotStored) else None
+        chunks = rescue.chunks() if rescue is not None else Feed(output).remaining()
+        text = decode(b"".join(chunks), "bytes")
+    size = len(encode(text)[0])
+    metadata = TruncationMetadata(
+        original_size=len(text),
+        truncated_size=len(text),
+        strategy_used="none",
+        was_truncated=False,
+        original_bytes=size,
+        stored=False,
+    )
+    content = showable(text)
+    return Shown(
+        content=content,
+        body=content,
+        metadata=metadata,
+        problem=error,
+        call_id=result.call_id,
+        is_error=result.is_error,
+    )
+
+
+class _Stored:
+    """An original whose body was taken but whose row could not be written."""
+
+    def __init__(self, reader: BodyReader) -> None:
+        self._data = list(reader.stream())
+
+    def chunks(self) -> Any:
+        yield from self._data
+
+
+def _known(keeping: Keeping, result: Result, body: Body) -> Row | None:
+    """The result on record that this is again: the same call with the same bytes, or with our own view of them."""
+    if result.call_id is None:
+        return None
+    for row in reversed(keeping.store.find_call(keeping.session, result.call_id)):
+        if row.digest == body.facts.digest:
+            return row
+        decided = keeping.store.decision(keeping.session, row.trace_id)
+        if decided is not None and decision_of(decided).shown_digest == body.facts.digest.hex():
+            return row
+    return None
+
+
+def _examined(result: Result, reader: BodyReader, is_text: bool) -> Result:
+    """The result with what its first and last bytes tell: media type, and whether it arrived looking cut."""
+    size = reader.facts.size
+    first, last = reader.read(0, min(size, BLOCK)), reader.read(max(0, size - BLOCK))
+    mark = truncation_mark(first, last) if result.tool != get_artifact.NAME else None
+    return structs.replace(
+        result,
+        media_type=TEXT if is_text else media_type(first),
+        flags=(*result.flags, MARKER) if mark else result.flags,
+    )
+
+
+def _artifact(result: Result, reader: BodyReader) -> Artifact:
+    return Artifact(
+        artifact_id=result.artifact_id,
+        summary=summarise(result.tool, result.arguments),
+        size=reader.facts.size,
+        media_type=result.media_type,
+        digest=reader.facts.digest,
+    )
+
+
+def _present(keeping: Keeping, result: Result, reader: BodyReader) -> TruncationResult:
+    limits = keeping.configuration.for_tool(result.tool)
+    if result.tool == get_artifact.NAME:
+        limits = _unlimited(limits, reader.chars)
+    return present(reader, _artifact(result, reader), limits, keeping.strategies)
+
+
+def _unlimited(limits: Limits, chars: int) -> Limits:
+    """What a recall tool returned is bounded already and never becomes an artifact of an artifact."""
+    return structs.replace(limits, inline_limit=chars + 1)
+
+
+def _drafts(keeping: Keeping, result: Result, body: Body, shown: TruncationResult) -> list[Draft]:
+    drafts = [Draft(result, body)]
+    if shown.metadata.was_truncated and shown.cut is not None:
+        cut = encode_cut(shown.cut)
+        decision = Decision(
+            at=keeping.now,
+            trace_id=result.trace_id,
+            rule=RULE,
+            strategy=shown.metadata.strategy_used,
+            version=keeping.version,
+            shown_digest=measure(shown.content.encode()).digest.hex(),
+            shown_chars=len(shown.content),
+        )
+        drafts.append(Draft(decision, Body(measure(cut), inline=cut)))
+    return drafts
+
+
+def _whole(text: str, reader: BodyReader) -> TruncationResult:
+    return TruncationResult(
+        content=text,
+        body=text,
+        metadata=TruncationMetadata(
+            original_size=reader.chars,
+            truncated_size=len(text),
+            strategy_used="none",
+            was_truncated=False,
+            original_lines=reader.lines,
+            original_bytes=reader.facts.size,
+        ),
+    )

@@ -1,0 +1,318 @@
+"""`Session`: keep every result whole, show what fits, recall the rest."""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from holdfast import config
+from holdfast.canonical import ids
+from holdfast.canonical.entry import arguments_text
+from holdfast.errors import NotFound, StoreError, TooLargeToRecall, UsageError
+from holdfast.metrics import Metrics
+from holdfast.recall import get_artifact
+from holdfast.recall.get_artifact import Answer, Known
+from holdfast.recall.ranges import Lines, parse_lines
+from holdfast.session import events, keeping
+from holdfast.session.aio import AsyncTwins
+from holdfast.session.keeping import Keeping
+from holdfast.session.shown import Shown
+from holdfast.store.protocol import Row, SessionInfo, Store, body_of, result_of
+from holdfast.store.reader import BodyReader
+from holdfast.store.sqlite.store import SqliteStore
+from holdfast.store.verify import Verification, verify
+from holdfast.truncation.configuration import TruncationConfiguration
+from holdfast.truncation.notice import size_text
+from holdfast.truncation.present import summarise
+from holdfast.truncation.strategy import STRATEGIES, ITruncationStrategy, strategy_named
+from holdfast.version import VERSION
+from holdfast.wire.calls import parse_call, result_block
+from holdfast.wire.dialect import dialect_named
+from holdfast.wire.tools import ToolSpec, define
+
+_MISSING: Any = object()
+_TOOL = ToolSpec(name=get_artifact.NAME, description=get_artifact.DESCRIPTION, parameters=get_artifact.PARAMETERS)
+
+
+def session(
+    id: str | None = None,
+    *,
+    agent: str | None = None,
+    store: Store | str | None = None,
+    policy: TruncationConfiguration | None = None,
+    ephemeral: bool = False,
+) -> "Session":
+    """Open the session `id`, or a new one. Use it as a context manager.
+
+    `store` is a folder or a store; the record that holds here if not given. An `ephemeral` session is purged at
+    its end. `policy` overrides the settings under `tools.truncation`.
+    """
+    return Session(id, agent=agent, store=store, policy=policy, ephemeral=ephemeral)
+
+
+class Session(AsyncTwins):
+    """One agent at one piece of work. Safe from threads and processes; nothing is opened before it is needed."""
+
+    def __init__(
+        self,
+        id: str | None = None,
+        *,
+        agent: str | None = None,
+        store: Store | str | None = None,
+        policy: TruncationConfiguration | None = None,
+        ephemeral: bool = False,
+        settings: config.Settings | None = None,
+        workspace: str | None = None,
+        clock: Callable[[], float] = time.time,
+        random: Callable[[int], bytes] = os.urandom,
+    ) -> None:
+        if id is not None and not ids.is_session_id(id):
+            raise UsageError(f"{id[:60]!r} cannot name a session. Use 1 to 128 letters, digits and `._:@-`.")
+        self.id = id or ids.session_id(random(ids.RANDOM_BYTES))
+        self.settings = settings or config.load(home=store if isinstance(store, str) else None)
+        self.configuration = policy or self.settings.truncation
+        self.strategies: dict[str, ITruncationStrategy] = dict(STRATEGIES)
+        self.metrics = Metrics()
+        self._owns_store = store is None or isinstance(store, str)
+        self.store: Store = (
+            SqliteStore(self.settings.home, inline_body=self.settings.inline_body)
+            if store is None or isinstance(store, str)
+            else store
+        )
+        self._clock = clock
+        self._random = random
+        self._wanted = SessionInfo(
+            name=self.id,
+            agent=agent,
+            workspace=workspace or os.getcwd(),
+            created_at=self._now(),
+            ephemeral=ephemeral,
+        )
+        self._info: SessionInfo | None = None
+        for name in (self.configuration.default_strategy, *_named(self.configuration)):
+            strategy_named(name, self.strategies)
+
+    def __enter__(self) -> "Session":
+        """The session itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End an ephemeral session; close a durable one, which can be resumed."""
+        if self._wanted.ephemeral and self._info is not None:
+            self.end()
+        self.close()
+
+    def keep(
+        self,
+        tool_or_call: object,
+        arguments: object = None,
+        output: Any = _MISSING,
+        *,
+        call_id: str | None = None,
+        is_error: bool = False,
+        exit_code: int | None = None,
+        turn: int | None = None,
+        task_id: str | None = None,
+        query_id: str | None = None,
+        question: str | None = None,
+        incomplete: bool = False,
+    ) -> Shown:
+        """Store what a tool returned, whole and durably, and give what to show of it.
+
+        `keep(tool, arguments, output)` or `keep(call, output)` with a provider's call. `output` is `str`, `bytes`,
+        a file, a pipe or an iterator of chunks. Never raises for storage trouble: what cannot be stored comes back
+        whole, with the reason in `problem`.
+        """
+        if isinstance(tool_or_call, str):
+            tool, given, own_id = tool_or_call, arguments, None
+        else:
+            call = parse_call(tool_or_call)
+            tool, given, own_id = call.name, call.arguments, call.call_id
+            output = arguments if output is _MISSING else output
+        if output is _MISSING:
+            raise UsageError("`keep` needs the output: `keep(tool, arguments, output)` or `keep(call, output)`.")
+        keeper = self._keeping()
+        result = keeping.new_result(
+            keeper,
+            tool,
+            arguments=arguments_text(given),
+            call_id=call_id if call_id is not None else own_id,
+            is_error=is_error,
+            exit_code=exit_code,
+            turn=turn,
+            task_id=task_id,
+            query_id=query_id,
+            question=question,
+            flags=("incomplete",) if incomplete else (),
+        )
+        try:
+            shown, entries = keeping.keep(keeper, result, output, self._room())
+        except StoreError as error:
+            self.metrics.observe_unstored()
+            events.unstored(self.id, tool, type(error).__name__)
+            return keeping.unstored(result, output, error)
+        for entry in entries:
+            self.metrics.observe(entry)
+        if entries:
+            self._log_kept(shown, entries)
+        return shown
+
+    def recall(
+        self,
+        id: str,
+        *,
+        lines: str | tuple[int, int] | None = None,
+        chars: tuple[int, int] | None = None,
+    ) -> str:
+        """The text of a result, by trace id or artifact id: all of it, `lines` from 1, or `chars` from 0."""
+        with self.open(id) as reader:
+            if lines is not None:
+                asked = parse_lines(lines) if isinstance(lines, str) else Lines(*lines)
+                return reader.line_range(asked.first, reader.lines if asked.last is None else asked.last)
+            if chars is not None:
+                return reader.text(*chars)
+            self._refuse_huge(id, reader)
+            return reader.text()
+
+    def recall_bytes(self, id: str) -> bytes:
+        """The bytes of a result as they came."""
+        with self.open(id) as reader:
+            self._refuse_huge(id, reader)
+            return reader.read()
+
+    def stream(self, id: str) -> Iterator[bytes]:
+        """The bytes of a result of any size, checked piece by piece."""
+        reader = self.open(id)
+
+        def chunks() -> Iterator[bytes]:
+            with reader:
+                yield from reader.stream()
+
+        return chunks()
+
+    def open(self, id: str) -> BodyReader:
+        """A result open for reading: ranges of lines and characters, each checked, without loading the rest."""
+        return self.store.open(body_of(self._row(id)))
+
+    def shown(self, id: str) -> Shown:
+        """What was shown of a result, as recorded."""
+        return keeping.shown_again(self.store, self._row(id))
+
+    def tools(self, dialect: str) -> list[dict[str, Any]]:
+        """The recall tools for a model, in this dialect; the same bytes every time."""
+        return [define(_TOOL, dialect_named(dialect))]
+
+    def answer(self, call: object) -> dict[str, Any] | None:
+        """The result block for a model's call of one of our tools; None if the call is not ours."""
+        parsed = parse_call(call)
+        if parsed.name != get_artifact.NAME:
+            return None
+        try:
+            answer = self.call_tool(parsed.name, parsed.parsed())
+        except UsageError as error:
+            answer = Answer(error.for_model, is_error=True)
+        return result_block(parsed.dialect, parsed.call_id, answer.content, answer.is_error)
+
+    def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> Answer:
+        """What one of our tools answers. Never raises for what a model wrote."""
+        if name != get_artifact.NAME:
+            raise UsageError(f"`{name}` is not a tool of ours. Ours: `{get_artifact.NAME}`.")
+        asked = get_artifact.asked_id(arguments or {})
+        try:
+            row = self.store.find(self.id, asked)
+            if row is None:
+                return get_artifact.unknown(asked, self.artifacts())
+            limit = self.settings.retrieval_limit
+            with self.store.open(body_of(row)) as reader:
+                return get_artifact.read_artifact(reader, result_of(row).media_type, asked, arguments or {}, limit)
+        except (UsageError, StoreError) as error:
+            return Answer(error.for_model, is_error=True)
+
+    def artifacts(self) -> list[Known]:
+        """The results of this session that were shown cut or replaced, in order."""
+        decided = {row.trace_id for row in self.store.rows(self.id, kind="decision")}
+        found: list[Known] = []
+        for row in self.store.rows(self.id, kind="result"):
+            if row.trace_id in decided:
+                result = result_of(row)
+                found.append(
+                    Known(
+                        artifact_id=result.artifact_id,
+                        summary=summarise(result.tool, result.arguments),
+                        size=body_of(row).facts.size,
+                    )
+                )
+        return found
+
+    def verify(self) -> Verification:
+        """Proof that everything kept is as it was kept: chain, every byte, every recorded view."""
+        return verify(self.store, self.id)
+
+    def end(self) -> None:
+        """Say that the session is over. An ephemeral one is purged; a durable one stays until it is cleaned."""
+        self._opened()
+        if self._wanted.ephemeral:
+            stone = self.store.purge(self.id, self._now())
+            self._info = None
+            events.purged(self.id, stone.entries, stone.stored)
+        else:
+            self.store.end(self.id, self._now())
+
+    def close(self) -> None:
+        """Give back what the session holds open. The record stays."""
+        if self._owns_store:
+            self.store.close()
+
+    def _row(self, id: str) -> Row:
+        row = self.store.find(self.id, id)
+        if row is None:
+            raise NotFound(
+                f"Session `{self.id}` has no result `{id[:80]}`. `holdfast artifacts list` shows what it has.",
+                get_artifact.unknown(id, self.artifacts()).content,
+            )
+        return row
+
+    def _refuse_huge(self, id: str, reader: BodyReader) -> None:
+        if reader.facts.size > self.configuration.max_artifact_size:
+            raise TooLargeToRecall(
+                f"`{id}` is {size_text(reader.facts.size)}, more than `max_artifact_size`. Ask for `lines` or "
+                "`chars`, or use `stream`.",
+                f'It is too large for one answer. Next: get_artifact(id="{id}", lines="1-100")',
+            )
+
+    def _opened(self) -> SessionInfo:
+        if self._info is None:
+            self._info = self.store.open_session(self._wanted)
+            if self._info.ephemeral:
+                self.store.hold(self.id)
+        return self._info
+
+    def _room(self) -> int:
+        self._opened()
+        return self.settings.session_quota - self.store.stored(self.id)
+
+    def _now(self) -> int:
+        return int(self._clock() * 1000)
+
+    def _keeping(self) -> Keeping:
+        return Keeping(
+            store=self.store,
+            session=self.id,
+            configuration=self.configuration,
+            strategies=self.strategies,
+            version=VERSION,
+            now=self._now(),
+            random=self._random,
+        )
+
+    def _log_kept(self, shown: Shown, entries: list[Any]) -> None:
+        result, facts = entries[0].header, entries[0].facts
+        metadata = shown.metadata
+        events.kept(self.id, result.trace_id, result.tool, facts.size, metadata.truncated_size, metadata.strategy_used)
+        if "truncation_marker" in result.flags:
+            events.marked(self.id, result.trace_id, result.tool)
+
+
+def _named(configuration: TruncationConfiguration) -> Iterator[str]:
+    """The strategies that overrides name."""
+    return (own.strategy for own in configuration.overrides.values() if own.strategy is not None)

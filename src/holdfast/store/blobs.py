@@ -1,0 +1,181 @@
+"""Bodies too large for a row: files in a folder of ours, durable before anything refers to them.
+
+Owns: temp (0600, O_EXCL, same folder) → write and hash → sync → rename → sync folder.
+Must not know: rows. A name is 32 random hex digits drawn by us; no id and no content ever becomes a path.
+"""
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Container, Iterator
+
+from holdfast.canonical.body import CHUNK, BodyFacts, Measurer
+from holdfast.errors import Damaged, NotStored, QuotaExceeded
+from holdfast.store.durable import make_folder, sync, write_all
+from holdfast.store.feed import Feed
+
+_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
+_TEMP = "."
+_ORPHAN_SECONDS = 3_600
+
+
+class Rescue:
+    """What was already read of an output that could not be stored, then the rest of it."""
+
+    def __init__(self, fd: int, taken: int, pending: bytes, feed: Feed) -> None:
+        self._fd, self._taken, self._pending, self._feed = fd, taken, pending, feed
+
+    def chunks(self) -> Iterator[bytes]:
+        """The whole original, once; nothing of it is lost."""
+        try:
+            for start in range(0, self._taken, CHUNK):
+                yield os.pread(self._fd, min(CHUNK, self._taken - start), start)
+        finally:
+            if self._fd >= 0:
+                os.close(self._fd)
+                self._fd = -1
+        yield self._pending
+        yield from self._feed.remaining()
+
+
+class BlobFolder:
+    """The folder of large bodies."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._root = -1
+        self._shards: set[str] = set()
+
+    def write(self, name: str, feed: Feed, first: bytes, room: int) -> BodyFacts:
+        """Store `first` and the rest of `feed` under `name`, at most `room` bytes; durable on return.
+
+        Raises `NotStored` with a `rescue` that gives the original back; nothing is left behind.
+        """
+        shard = self._shard(name)
+        fd = os.open(_TEMP + name, _FLAGS | os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=shard)
+        measurer = Measurer(feed.encoding)
+        taken = filled = 0
+        try:
+            measurer.space[: len(first)] = first
+            filled = len(first) + feed.fill(measurer.space[len(first) :])
+            while filled:
+                if taken + filled > room:
+                    raise OSError(errno.EDQUOT, "the session's quota is used up")
+                write_all(fd, measurer.space[:filled])
+                if feed.encoding == "surrogates" and measurer.encoding == "utf-8":
+                    measurer.encoding = "surrogates"
+                measurer.take(filled)
+                taken += filled
+                filled = feed.fill(measurer.space) if filled == CHUNK else 0
+            facts = measurer.finish()
+            sync(fd)
+            os.rename(_TEMP + name, name, src_dir_fd=shard, dst_dir_fd=shard)
+            sync(shard)
+        except OSError as error:
+            os.unlink(_TEMP + name, dir_fd=shard)
+            raise _not_stored(error, Rescue(fd, taken, bytes(measurer.space[:filled]), feed)) from error
+        except BaseException:
+            os.unlink(_TEMP + name, dir_fd=shard)
+            os.close(fd)
+            raise
+        finally:
+            os.close(shard)
+        os.close(fd)
+        return facts
+
+    def open(self, name: str) -> int:
+        """A descriptor of the file `name`: a regular file of ours, never reached through a link."""
+        try:
+            shard = self._shard(name)
+            try:
+                fd = os.open(name, _FLAGS | os.O_RDONLY | os.O_NONBLOCK, dir_fd=shard)
+            finally:
+                os.close(shard)
+        except OSError as error:
+            raise Damaged(
+                f"The file of a stored body cannot be opened ({error.strerror}). Run `holdfast sessions verify`.",
+                "The stored copy of this result is damaged and cannot be returned. Run the tool again.",
+            ) from error
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
+            os.close(fd)
+            raise Damaged("The file of a stored body is not a regular file of ours. Run `holdfast doctor`.")
+        return fd
+
+    def remove(self, names: list[str]) -> None:
+        """Delete these files; one that is gone already is no error."""
+        for name in names:
+            shard = self._shard(name)
+            try:
+                os.unlink(name, dir_fd=shard)
+            except FileNotFoundError:
+                pass
+            finally:
+                os.close(shard)
+
+    def orphans(self, referenced: Container[str], now: float | None = None) -> list[str]:
+        """Files that nothing refers to and that are older than an hour, unfinished ones among them."""
+        limit = (time.time() if now is None else now) - _ORPHAN_SECONDS
+        found: list[str] = []
+        for shard in self._list(self._path):
+            folder = os.path.join(self._path, shard)
+            for name in self._list(folder):
+                try:
+                    old = os.stat(os.path.join(folder, name), follow_symlinks=False).st_mtime < limit
+                except FileNotFoundError:
+                    continue
+                if old and name not in referenced:
+                    found.append(name)
+        return found
+
+    def collect(self, orphans: list[str]) -> None:
+        """Delete orphans by the names that `orphans` gave."""
+        for name in orphans:
+            folder = os.path.join(self._path, name.removeprefix(_TEMP)[:2])
+            try:
+                os.unlink(os.path.join(folder, name))
+            except FileNotFoundError:
+                pass
+
+    def close(self) -> None:
+        """Give the folder's descriptor back."""
+        if self._root >= 0:
+            os.close(self._root)
+            self._root = -1
+
+    def _list(self, path: str) -> list[str]:
+        try:
+            return sorted(os.listdir(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def _shard(self, name: str) -> int:
+        """A descriptor of the folder that holds `name`, made where it is missing."""
+        shard = name[:2]
+        if self._root < 0:
+            make_folder(self._path)
+            self._root = os.open(self._path, _FLAGS | os.O_RDONLY | os.O_DIRECTORY)
+        if shard not in self._shards:
+            try:
+                os.mkdir(shard, 0o700, dir_fd=self._root)
+                os.chmod(shard, 0o700, dir_fd=self._root)
+            except FileExistsError:
+                pass
+            sync(self._root)
+            self._shards.add(shard)
+        return os.open(shard, _FLAGS | os.O_RDONLY | os.O_DIRECTORY, dir_fd=self._root)
+
+
+def _not_stored(error: OSError, rescue: Rescue) -> NotStored:
+    if error.errno == errno.EDQUOT:
+        return QuotaExceeded(
+            "The session's quota is used up, so this result was not stored. Raise `session_quota`, or free "
+            "space with `holdfast artifacts clean`.",
+            rescue=rescue,
+        )
+    return NotStored(
+        f"The result could not be written ({error.strerror}). It is shown whole; free space or check the "
+        "folder with `holdfast doctor`.",
+        rescue=rescue,
+    )

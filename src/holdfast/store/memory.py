@@ -1,0 +1,176 @@
+"""`MemoryStore`: the record in dictionaries. The reference that other back ends are compared with; forgets on exit."""
+
+import threading
+from collections.abc import Iterator, Sequence
+
+from msgspec import structs
+
+from holdfast.canonical.body import measure
+from holdfast.canonical.entry import GENESIS, Entry
+from holdfast.errors import NotFound, QuotaExceeded
+from holdfast.store.feed import Feed
+from holdfast.store.protocol import (
+    Body,
+    Draft,
+    Match,
+    Row,
+    SessionInfo,
+    Tombstone,
+    body_of,
+    chained,
+    entry_of,
+    result_of,
+)
+from holdfast.store.reader import BodyReader
+
+
+class MemoryStore:
+    """A record that lives as long as the object does."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._sessions: dict[str, SessionInfo] = {}
+        self._rows: dict[str, list[Row]] = {}
+        self._tombstones: dict[str, Tombstone] = {}
+        self._held: set[str] = set()
+
+    def open_session(self, info: SessionInfo) -> SessionInfo:
+        """The session called `info.name`, made as `info` says where there is none."""
+        with self._lock:
+            self._sessions.setdefault(info.name, structs.replace(info, last_at=info.created_at))
+            return self._sessions[info.name]
+
+    def sessions(self) -> list[SessionInfo]:
+        """All sessions, the one written to last first."""
+        return sorted(reversed(self._sessions.values()), key=lambda info: -info.last_at)
+
+    def tombstones(self) -> list[Tombstone]:
+        """What stays of purged sessions."""
+        return list(self._tombstones.values())
+
+    def stored(self, session: str) -> int:
+        """Bytes of all bodies of a session."""
+        info = self._sessions.get(session)
+        return info.stored if info else 0
+
+    def take(self, feed: Feed, room: int) -> Body:
+        """A body for `append`."""
+        data = b"".join(feed.remaining())
+        if len(data) > room:
+            raise QuotaExceeded("The session's quota is used up. Raise `session_quota`.", rescue=_Whole(data))
+        return Body(measure(data, feed.encoding), inline=data)
+
+    def append(self, session: str, drafts: Sequence[Draft]) -> list[Entry]:
+        """Add entries, all or none."""
+        with self._lock:
+            info = self._info(session)
+            rows = self._rows.setdefault(session, [])
+            seq, previous = self._head(session)
+            entries: list[Entry] = []
+            for draft in drafts:
+                seq += 1
+                row, entry = chained(session, seq, previous, draft)
+                previous = row.chain
+                rows.append(row)
+                entries.append(entry)
+            self._sessions[session] = structs.replace(
+                info,
+                entries=len(rows),
+                stored=info.stored + sum(entry.facts.size for entry in entries),
+                last_at=entries[-1].header.at if entries else info.last_at,
+            )
+            return entries
+
+    def discard(self, body: Body) -> None:
+        """Drop a body that was taken; nothing to do in memory."""
+
+    def rows(self, session: str, *, after: int = 0, kind: str | None = None) -> Iterator[Row]:
+        """The entries of a session in order, as stored."""
+        rows = tuple(self._rows.get(session, ()))
+        return (row for row in rows if row.seq > after and kind in (None, row.kind))
+
+    def find(self, session: str, any_id: str) -> Row | None:
+        """The result with this trace id or artifact id in this session."""
+        rows = self.rows(session, kind="result")
+        return next((row for row in rows if any_id in (row.trace_id, row.artifact_id)), None)
+
+    def find_call(self, session: str, call_id: str) -> list[Row]:
+        """The results of this call in this session, in order."""
+        return [row for row in self.rows(session, kind="result") if result_of(row).call_id == call_id]
+
+    def decision(self, session: str, trace_id: str) -> Row | None:
+        """The newest decision about this result."""
+        decisions = [row for row in self.rows(session, kind="decision") if row.trace_id == trace_id]
+        return decisions[-1] if decisions else None
+
+    def open(self, body: Body) -> BodyReader:
+        """Open a body for reading."""
+        data = body.inline or b""
+        return BodyReader(body.facts, lambda offset, length: data[offset : offset + length])
+
+    def search(self, session: str, words: str, limit: int = 20) -> list[Match]:
+        """Results in which all these words occur, newest first."""
+        wanted = words.lower().split()
+        found: list[Match] = []
+        for row in reversed(list(self.rows(session, kind="result"))):
+            with self.open(body_of(row)) as reader:
+                lines = reader.text().split(reader.eol)
+            folded = [line.lower() for line in lines]
+            if wanted and all(any(word in line for line in folded) for word in wanted):
+                number = next(at for at, line in enumerate(folded) if wanted[0] in line)
+                found.append(Match(trace_id=row.trace_id, line=number + 1, text=lines[number][:500]))
+        return found[:limit]
+
+    def end(self, session: str, at: int) -> None:
+        """Note that a session is over."""
+        with self._lock:
+            self._sessions[session] = structs.replace(self._info(session), ended_at=at)
+
+    def purge(self, session: str, at: int) -> Tombstone:
+        """Remove everything of a session but a tombstone."""
+        with self._lock:
+            info = self._info(session)
+            seq, chain = self._head(session)
+            stone = Tombstone(name=session, seq=seq, chain=chain, at=at, entries=info.entries, stored=info.stored)
+            self._tombstones[session] = stone
+            self._rows.pop(session, None)
+            del self._sessions[session]
+            self._held.discard(session)
+            return stone
+
+    def in_use(self, session: str) -> bool:
+        """Whether an ephemeral session is held open."""
+        return session in self._held
+
+    def hold(self, session: str) -> None:
+        """Hold an ephemeral session open until `close`."""
+        self._held.add(session)
+
+    def close(self) -> None:
+        """Let go of held sessions; the record itself stays with the object."""
+        self._held.clear()
+
+    def _info(self, session: str) -> SessionInfo:
+        try:
+            return self._sessions[session]
+        except KeyError:
+            raise NotFound(
+                f"There is no session `{session}`. `holdfast sessions list` shows those there are."
+            ) from None
+
+    def _head(self, session: str) -> tuple[int, bytes]:
+        rows = self._rows.get(session)
+        if rows:
+            return entry_of(rows[-1]).seq, rows[-1].chain
+        stone = self._tombstones.get(session)
+        return (stone.seq, stone.chain) if stone else (0, GENESIS)
+
+
+class _Whole:
+    """An original that is in memory."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def chunks(self) -> Iterator[bytes]:
+        yield self._data

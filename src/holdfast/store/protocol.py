@@ -1,0 +1,218 @@
+"""What a back end must do. `tests/contracts` is the real interface: a back end that passes it is one.
+
+A store is sync and safe from threads. `append` returns only when everything it was given is durable.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from holdfast.canonical.body import BodyFacts
+from holdfast.canonical.entry import (
+    Decision,
+    Entry,
+    Header,
+    Result,
+    header_bytes,
+    next_chain,
+    parse_header,
+)
+from holdfast.errors import Damaged
+from holdfast.store.feed import Feed
+from holdfast.store.reader import BodyReader
+
+
+class SessionInfo(Struct, frozen=True, kw_only=True):
+    """A session as the store knows it."""
+
+    name: str
+    agent: str | None = None
+    workspace: str | None = None
+    created_at: int = 0
+    ephemeral: bool = False
+    ended_at: int | None = None
+    entries: int = 0
+    stored: int = 0
+    """Bytes of all bodies."""
+    last_at: int = 0
+
+
+class Tombstone(Struct, frozen=True, kw_only=True):
+    """What stays of a purged session: its last number and chain hash, no content."""
+
+    name: str
+    seq: int
+    chain: bytes
+    at: int
+    entries: int
+    stored: int
+
+
+class Body(Struct, frozen=True):
+    """A body that is durable or will be with its row: its facts, and the row's bytes or the blob's name."""
+
+    facts: BodyFacts
+    inline: bytes | None = None
+    blob: str | None = None
+
+
+class Draft(Struct, frozen=True):
+    """An entry before it has its number and its place in the chain."""
+
+    header: Header
+    body: Body
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """An entry as it is stored, not yet checked."""
+
+    session: str
+    seq: int
+    kind: str
+    trace_id: str
+    artifact_id: str | None
+    previous: bytes
+    header: bytes
+    digest: bytes
+    chain: bytes
+    blocks: bytes
+    inline: bytes | None
+    blob: str | None
+
+
+class Match(Struct, frozen=True, kw_only=True):
+    """A result that a search found."""
+
+    trace_id: str
+    line: int
+    text: str
+
+
+class Store(Protocol):
+    """A back end for the record."""
+
+    def open_session(self, info: SessionInfo) -> SessionInfo:
+        """The session called `info.name`, made as `info` says where there is none."""
+        ...
+
+    def sessions(self) -> list[SessionInfo]:
+        """All sessions, the one written to last first."""
+        ...
+
+    def tombstones(self) -> list[Tombstone]:
+        """What stays of purged sessions."""
+        ...
+
+    def stored(self, session: str) -> int:
+        """Bytes of all bodies of a session."""
+        ...
+
+    def take(self, feed: Feed, room: int) -> Body:
+        """A body for `append`; a large one is durable on return. `NotStored` if it cannot be, or is over `room`."""
+        ...
+
+    def append(self, session: str, drafts: Sequence[Draft]) -> list[Entry]:
+        """Add entries, all or none, durable on return. `NotStored` if they cannot be."""
+        ...
+
+    def discard(self, body: Body) -> None:
+        """Drop a body that was taken and will not be appended."""
+        ...
+
+    def rows(self, session: str, *, after: int = 0, kind: str | None = None) -> Iterator[Row]:
+        """The entries of a session in order, as stored."""
+        ...
+
+    def find(self, session: str, any_id: str) -> Row | None:
+        """The result with this trace id or artifact id in this session."""
+        ...
+
+    def find_call(self, session: str, call_id: str) -> list[Row]:
+        """The results of this call in this session, in order."""
+        ...
+
+    def decision(self, session: str, trace_id: str) -> Row | None:
+        """The newest decision about this result."""
+        ...
+
+    def open(self, body: Body) -> BodyReader:
+        """Open a body for reading."""
+        ...
+
+    def search(self, session: str, words: str, limit: int = 20) -> list[Match]:
+        """Results of a session in which all these words occur, best first, each with its first matching line."""
+        ...
+
+    def end(self, session: str, at: int) -> None:
+        """Note that a session is over."""
+        ...
+
+    def purge(self, session: str, at: int) -> Tombstone:
+        """Remove everything of a session but a tombstone."""
+        ...
+
+    def in_use(self, session: str) -> bool:
+        """Whether a process holds an ephemeral session open."""
+        ...
+
+    def hold(self, session: str) -> None:
+        """Say that this process has an ephemeral session open, until `close`."""
+        ...
+
+    def close(self) -> None:
+        """Give back what the store holds open."""
+        ...
+
+
+def chained(session: str, seq: int, previous: bytes, draft: Draft) -> tuple[Row, Entry]:
+    """A draft with its number and its place in the chain, as stored and as read."""
+    facts, header = draft.body.facts, draft.header
+    raw = header_bytes(header, facts)
+    chain = next_chain(previous, raw, facts.digest)
+    entry = Entry(session, seq, header, facts, chain)
+    row = Row(
+        session=session,
+        seq=seq,
+        kind=entry.kind,
+        trace_id=header.trace_id,
+        artifact_id=header.artifact_id if isinstance(header, Result) else None,
+        previous=previous,
+        header=raw,
+        digest=facts.digest,
+        chain=chain,
+        blocks=facts.blocks,
+        inline=draft.body.inline,
+        blob=draft.body.blob,
+    )
+    return row, entry
+
+
+def entry_of(row: Row) -> Entry:
+    """The entry of a stored row; `Damaged` if the row is not what was written."""
+    header, facts = parse_header(row.header, row.digest, row.blocks)
+    entry = Entry(row.session, row.seq, header, facts, row.chain)
+    if next_chain(row.previous, row.header, row.digest) != row.chain or entry.kind != row.kind:
+        raise Damaged(f"Entry {row.seq} of session `{row.session}` was changed. Run `holdfast sessions verify`.")
+    return entry
+
+
+def body_of(row: Row) -> Body:
+    """The body of a stored row, ready to open; the row is checked first."""
+    return Body(entry_of(row).facts, row.inline, row.blob)
+
+
+def result_of(row: Row) -> Result:
+    """The result a row records."""
+    header = entry_of(row).header
+    if not isinstance(header, Result):
+        raise Damaged(f"Entry {row.seq} of session `{row.session}` is no result. Run `holdfast sessions verify`.")
+    return header
+
+
+def decision_of(row: Row) -> Decision:
+    """The decision a row records."""
+    header = entry_of(row).header
+    if not isinstance(header, Decision):
+        raise Damaged(f"Entry {row.seq} of session `{row.session}` is no decision. Run `holdfast sessions verify`.")
+    return header

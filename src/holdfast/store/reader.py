@@ -1,0 +1,155 @@
+"""Reading a stored body: any range, checked block by block, without loading the rest.
+
+Owns: finding lines and characters through the block index, and never serving a byte that is not the one kept.
+Must not know: whether the bytes lie in a row, a file or an object store; it is given a way to read them.
+"""
+
+import hashlib
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
+
+from holdfast.canonical.body import BLOCK, BlockIndex, BodyFacts, digest_of
+from holdfast.canonical.utf8 import decode, unfinished
+from holdfast.errors import Damaged
+
+Read = Callable[[int, int], bytes]
+"""Read up to `length` bytes at `offset`."""
+
+
+class BodyReader:
+    """One stored body, open for reading; a `Source` for strategies. Close it, or use it as a context manager."""
+
+    def __init__(self, facts: BodyFacts, read: Read, close: Callable[[], None] = lambda: None) -> None:
+        self.facts = facts
+        self.chars = facts.chars
+        self.lines = facts.lines
+        self.eol = facts.eol
+        self._fetch = read
+        self._close = close
+        self._eol = facts.eol.encode()
+        self._index = BlockIndex(facts)
+        self._cached: dict[int, bytes] = {}
+        if facts.blocks and digest_of(self._index.digests) != facts.digest:
+            raise _damaged("the block index")
+
+    def __enter__(self) -> "BodyReader":
+        """The reader itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Give back what the reader holds open."""
+        self._close()
+
+    def read(self, start: int = 0, stop: int | None = None) -> bytes:
+        """The bytes from `start` up to `stop`, each block checked."""
+        stop = self.facts.size if stop is None else min(stop, self.facts.size)
+        start = max(0, start)
+        if start >= stop:
+            return b""
+        first, last = start // BLOCK, (stop - 1) // BLOCK
+        data = b"".join(self._block(number) for number in range(first, last + 1))
+        return data[start - first * BLOCK : stop - first * BLOCK]
+
+    def stream(self) -> Iterator[bytes]:
+        """The whole body, block by block; a damaged block raises before a byte of it is given out."""
+        for start in range(0, self.facts.size, BLOCK):
+            yield self.read(start, start + BLOCK)
+
+    def text(self, start: int = 0, stop: int | None = None) -> str:
+        """The characters from `start` up to `stop`; an invalid byte is one lone surrogate."""
+        stop = self.chars if stop is None else min(stop, self.chars)
+        start = max(0, start)
+        if start >= stop:
+            return ""
+        if self.chars == self.facts.size:
+            return decode(self.read(start, stop), self.facts.encoding)
+        at, begin = self._region(start)
+        last = bisect_left(self._index.chars_before, stop) - 1
+        data = self.read(begin, self._region_start(last + 1))
+        return decode(data, self.facts.encoding)[start - at : stop - at]
+
+    def ends_before(self, offset: int) -> int:
+        """How many line ends stand before character `offset`."""
+        if offset >= self.chars and self.facts.blocks:
+            return self._index.ends_before[-1]
+        at, begin = self._region(max(0, min(offset, self.chars - 1))) if self.chars else (0, 0)
+        block = (begin + 3) // BLOCK
+        return self._index.ends_before[block] + self.text(at, offset).count(self.eol)
+
+    def line_range(self, first: int, last: int) -> str:
+        """Lines `first` to `last`, counted from 1, both included, line ends and all."""
+        return decode(self.read(*self._line_bytes(first, last)), self.facts.encoding)
+
+    def line_span(self, first: int, last: int) -> tuple[int, int]:
+        """The characters that lines `first` to `last` take."""
+        start, stop = self._line_bytes(first, last)
+        return self._char_at(start), self._char_at(stop)
+
+    def _line_bytes(self, first: int, last: int) -> tuple[int, int]:
+        first = max(1, first)
+        if first > last or first > self.lines:
+            return 0, 0
+        stop = self.facts.size if last >= self.lines else self._after_end(last)
+        return self._after_end(first - 1), stop
+
+    def _char_at(self, offset: int) -> int:
+        """The character that begins at byte `offset`."""
+        if self.chars == self.facts.size or offset >= self.facts.size:
+            return min(offset, self.facts.size) if self.chars == self.facts.size else self.chars
+        block = offset // BLOCK
+        begin = self._region_start(block)
+        return self._index.chars_before[block] + len(decode(self.read(begin, offset), self.facts.encoding))
+
+    def _after_end(self, number: int) -> int:
+        """The byte after line end `number`, counted from 1; 0 for none."""
+        if number == 0:
+            return 0
+        block = bisect_left(self._index.ends_before, number) - 1 if self.facts.blocks else 0
+        data = self._block(block)
+        rest = data.split(self._eol, number - self._index.ends_before[block])[-1]
+        return block * BLOCK + len(data) - len(rest)
+
+    def _region(self, char: int) -> tuple[int, int]:
+        """A character at or before `char` at which decoding may begin, and its byte."""
+        block = bisect_right(self._index.chars_before, char) - 1
+        block = min(block, len(self._index.digests) - 1)
+        return self._index.chars_before[block], self._region_start(block)
+
+    def _region_start(self, block: int) -> int:
+        """The byte where the characters counted from block `block` on begin."""
+        if block == 0:
+            return 0
+        if block >= len(self._index.digests):
+            return self.facts.size
+        if self.chars == self.facts.size:
+            return block * BLOCK
+        before = self._block(block - 1)
+        return block * BLOCK - unfinished(before, len(before))
+
+    def _block(self, number: int) -> bytes:
+        """One block, checked against its digest; the last few are remembered."""
+        cached = self._cached.get(number)
+        if cached is not None:
+            return cached
+        expected = min(BLOCK, self.facts.size - number * BLOCK)
+        data = self._fetch(number * BLOCK, expected)
+        digest = hashlib.sha256(data).digest()
+        whole = self._index.digests[number] if self.facts.blocks else None
+        if len(data) != expected or (digest != whole if whole else digest_of([digest]) != self.facts.digest):
+            raise _damaged(f"block {number}")
+        if len(self._cached) >= 4:
+            self._cached.pop(next(iter(self._cached)))
+        self._cached[number] = data
+        return data
+
+
+def _damaged(what: str) -> Damaged:
+    return Damaged(
+        f"A stored body is damaged ({what} does not match its digest), so it is not returned. "
+        "Run `holdfast sessions verify` for the full list; other results are not affected.",
+        "The stored copy of this result is damaged and cannot be returned. Run the tool again.",
+    )

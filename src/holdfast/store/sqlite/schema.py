@@ -1,0 +1,75 @@
+"""The file's schema: made once, migrated by numbered scripts, never between two of them."""
+
+import os
+import sqlite3
+from collections.abc import Sequence
+
+from holdfast.errors import StoreRefused
+from holdfast.store.durable import sync
+from holdfast.store.sqlite.connection import APPLICATION_ID, Transaction
+
+SQL = os.path.join(os.path.dirname(os.path.dirname(__file__)), "sql")
+
+
+def scripts() -> list[str]:
+    """The migration scripts, in order."""
+    names = sorted(name for name in os.listdir(SQL) if name.endswith(".sql"))
+    texts: list[str] = []
+    for name in names:
+        with open(os.path.join(SQL, name), encoding="utf-8") as file:
+            texts.append(file.read())
+    return texts
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """The schema version of the open file."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def migrate(connection: sqlite3.Connection, path: str, migrations: Sequence[str]) -> None:
+    """Bring the file up to date. Each script is one transaction; a file that has data is copied first."""
+    found = version_of(connection)
+    if found > len(migrations):
+        raise StoreRefused(
+            f"`{path}` has schema {found}, newer than this Holdfast's {len(migrations)}. "
+            "Upgrade with `pip install -U holdfast`; nothing was changed."
+        )
+    if found == len(migrations):
+        return
+    if found == 0:
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute("PRAGMA journal_mode = WAL")
+    else:
+        _back_up(connection, f"{path}.before-{found + 1}")
+    for number in range(found, len(migrations)):
+        with Transaction(connection, "BEGIN EXCLUSIVE") as execute:
+            for statement in statements(migrations[number]):
+                execute(statement)
+            execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            execute(f"PRAGMA user_version = {number + 1}")
+
+
+def statements(script: str) -> list[str]:
+    """The statements of a script, triggers whole."""
+    found: list[str] = []
+    pending = ""
+    for line in script.splitlines(keepends=True):
+        pending += line
+        if sqlite3.complete_statement(pending):
+            found.append(pending)
+            pending = ""
+    return found
+
+
+def _back_up(connection: sqlite3.Connection, target: str) -> None:
+    part = target + ".part"
+    if os.path.exists(part):
+        os.unlink(part)
+    connection.execute("VACUUM INTO ?", (part,))
+    fd = os.open(part, os.O_RDWR)
+    try:
+        os.fchmod(fd, 0o600)
+        sync(fd)
+    finally:
+        os.close(fd)
+    os.replace(part, target)

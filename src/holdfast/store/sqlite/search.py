@@ -1,0 +1,149 @@
+"""Finding results by their words: a contentless index over the first 256 KB of each text, never on the write path.
+
+The index is caught up in bounded batches when somebody searches. What lies beyond the first 256 KB is scanned.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from holdfast.canonical.entry import parse_header
+from holdfast.canonical.media import TEXT
+from holdfast.canonical.utf8 import decode, showable, unfinished
+from holdfast.store.protocol import Body, Match, Row, body_of, result_of
+from holdfast.store.reader import BodyReader
+
+if TYPE_CHECKING:
+    from holdfast.store.sqlite.store import SqliteStore
+
+SESSIONS = """
+SELECT s.name, s.agent, s.workspace, s.created_at, s.ephemeral, d.at,
+       (SELECT count(*) FROM entries e WHERE e.session = s.id),
+       (SELECT stored FROM entries e WHERE e.session = s.id ORDER BY e.seq DESC LIMIT 1),
+       coalesce((SELECT at FROM entries e WHERE e.session = s.id ORDER BY e.seq DESC LIMIT 1), s.created_at) AS last
+FROM sessions s LEFT JOIN endings d ON d.session = s.id
+"""
+INDEXED_BYTES = 262_144
+_BATCH_ROWS = 200
+_BATCH_BYTES = 16_000_000
+_WORD = re.compile(r"\w+")
+_ROWS = "SELECT id, header, digest, blocks, body, blob FROM entries WHERE kind = 'result'"
+
+
+def search(store: "SqliteStore", session: str, words: str, limit: int) -> list[Match]:
+    """Results of `session` that hold all the words, best first."""
+    wanted = _WORD.findall(words.lower())
+    if not wanted:
+        return []
+    catch_up(store)
+    query = " AND ".join(f'"{word}"*' for word in wanted)
+    ranked = store.select(
+        "SELECT e.trace_id FROM words JOIN entries e ON e.id = words.rowid JOIN sessions s ON s.id = e.session "
+        "WHERE words MATCH ? AND s.name = ? ORDER BY bm25(words), e.seq DESC LIMIT ?",
+        (query, session, limit),
+    )
+    found = [match for (trace_id,) in ranked if (match := _match(store, session, trace_id, wanted))]
+    if len(found) < limit:
+        seen = {match.trace_id for match in found}
+        found += _scan_large(store, session, wanted, seen, limit - len(found))
+    return found
+
+
+def catch_up(store: "SqliteStore") -> None:
+    """Index what was kept since the last search, a bounded batch a transaction."""
+    while True:
+        with store.writing() as execute:
+            up_to = execute("SELECT up_to FROM indexed").fetchone()[0]
+            newest, done = up_to, 0
+            for row in execute(_ROWS + " AND id > ? ORDER BY id LIMIT ?", (up_to, _BATCH_ROWS)).fetchall():
+                newest, text = row[0], _indexed_text(store, row)
+                execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (newest, text))
+                done += len(text)
+                if done > _BATCH_BYTES:
+                    break
+            if newest == up_to:
+                return
+            execute("UPDATE indexed SET up_to = ?", (newest,))
+
+
+def forget(store: "SqliteStore", execute: Any, session: int) -> None:
+    """Take a session out of the index; a contentless index wants the same text again."""
+    up_to = execute("SELECT up_to FROM indexed").fetchone()[0]
+    for row in execute(_ROWS + " AND session = ? AND id <= ?", (session, up_to)).fetchall():
+        execute(
+            "INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)",
+            (row[0], _indexed_text(store, row)),
+        )
+
+
+def _indexed_text(store: "SqliteStore", row: Any) -> str:
+    """The text of a row that goes into the index; nothing for what is not text. Unchecked: it is only a hint."""
+    _, raw, digest, blocks, inline, blob = row
+    try:
+        header, facts = parse_header(raw, digest, blocks)
+        if getattr(header, "media_type", TEXT) != TEXT:
+            return ""
+        with store.open(Body(facts, inline, blob)) as reader:
+            return showable(_first_text(reader))
+    except Exception:  # a damaged body must neither stop a search nor a purge
+        return ""
+
+
+def _first_text(reader: BodyReader) -> str:
+    data = reader.read(0, INDEXED_BYTES)
+    stop = len(data) if len(data) == reader.facts.size else len(data) - unfinished(data, len(data))
+    return decode(data[:stop], reader.facts.encoding)
+
+
+def _match(store: "SqliteStore", session: str, trace_id: str, wanted: list[str]) -> Match | None:
+    row = store.find(session, trace_id)
+    return None if row is None else first_match(store.open(body_of(row)), trace_id, wanted)
+
+
+def first_match(reader: BodyReader, trace_id: str, wanted: list[str]) -> Match | None:
+    """The first line with the first word, if all words occur somewhere in the body."""
+    missing, best = set(wanted), None
+    with reader:
+        for number, line in _lines(reader):
+            folded = line.lower()
+            here = {word for word in wanted if word in folded}
+            if here and best is None:
+                best = Match(trace_id=trace_id, line=number, text=line[:500])
+            missing -= here
+            if not missing:
+                return best
+    return None
+
+
+def _lines(reader: BodyReader) -> Iterator[tuple[int, str]]:
+    """The lines of a body with their numbers, in bounded memory however long a line is."""
+    number, rest = 1, b""
+    eol = reader.facts.eol.encode()
+    for chunk in reader.stream():
+        *whole, rest = (rest + chunk).split(eol)
+        for line in whole:
+            yield number, decode(line, "bytes")
+            number += 1
+        if len(rest) > INDEXED_BYTES:
+            yield number, decode(rest, "bytes")
+            rest = rest[-256:]
+    if rest:
+        yield number, decode(rest, "bytes")
+
+
+def _scan_large(store: "SqliteStore", session: str, wanted: list[str], seen: set[str], limit: int) -> list[Match]:
+    """Search what the index does not hold: the bodies that go on after their first 256 KB."""
+    found: list[Match] = []
+    for row in store.rows(session, kind="result"):
+        if row.blob is None or row.trace_id in seen or not _goes_on(row):
+            continue
+        match = first_match(store.open(body_of(row)), row.trace_id, wanted)
+        if match is not None:
+            found.append(match)
+            if len(found) >= limit:
+                break
+    return found
+
+
+def _goes_on(row: Row) -> bool:
+    return result_of(row).media_type == TEXT and body_of(row).facts.size > INDEXED_BYTES

@@ -1,0 +1,156 @@
+"""What a strategy decided, as a value: which parts are kept, which are left out, what is put between.
+
+Owns: the cut, its invariants, and the one renderer.
+Must not know: why a strategy chose these parts, artifacts, limits.
+
+Offsets count characters of the original. Kept, gap and elided segments cover the original once and in order,
+so losslessness holds by construction and can be checked for any stored cut.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Literal, Protocol, TypeAlias, cast
+
+from msgspec import Struct
+
+from holdfast.canonical.utf8 import showable
+from holdfast.errors import Damaged
+
+Part: TypeAlias = Literal["kept", "gap", "elided"]
+_CODES: dict[str, str] = {"kept": "k", "gap": "g", "elided": "e"}
+_PARTS: dict[str, Part] = {"k": "kept", "g": "gap", "e": "elided"}
+
+
+class Source(Protocol):
+    """A text of known size whose parts can be read without loading the rest."""
+
+    @property
+    def chars(self) -> int:
+        """Characters in all."""
+        ...
+
+    @property
+    def lines(self) -> int:
+        """Lines in all; a last one without its line end counts."""
+        ...
+
+    @property
+    def eol(self) -> str:
+        """The character that ends a line."""
+        ...
+
+    def text(self, start: int, stop: int) -> str:
+        """The characters from `start` up to `stop`."""
+        ...
+
+    def ends_before(self, offset: int) -> int:
+        """How many line ends stand before character `offset`."""
+        ...
+
+
+class Segment(Struct, frozen=True):
+    """A stretch of the original: shown (`kept`), left out and noticed (`gap`), or left out as noise (`elided`)."""
+
+    part: Part
+    start: int
+    stop: int
+
+
+class Inserted(Struct, frozen=True):
+    """Words of ours between two segments."""
+
+    text: str
+
+
+Piece: TypeAlias = Segment | Inserted
+
+
+class Cut(Struct, frozen=True):
+    """How one original is shown: pieces in order."""
+
+    pieces: tuple[Piece, ...]
+
+    @property
+    def segments(self) -> list[Segment]:
+        """The pieces that stand for parts of the original."""
+        return [piece for piece in self.pieces if isinstance(piece, Segment)]
+
+    @property
+    def gaps(self) -> list[Segment]:
+        """What was left out and is said to be."""
+        return [segment for segment in self.segments if segment.part == "gap"]
+
+    @property
+    def kept(self) -> list[Segment]:
+        """What is shown, verbatim."""
+        return [segment for segment in self.segments if segment.part == "kept"]
+
+    def covers(self, chars: int) -> bool:
+        """Whether the segments cover an original of `chars` characters once, in order, with nothing between."""
+        at = 0
+        for segment in self.segments:
+            if segment.start != at or segment.stop < segment.start:
+                return False
+            at = segment.stop
+        return at == chars
+
+
+def whole(chars: int) -> Cut:
+    """The cut that leaves nothing out."""
+    return Cut((Segment("kept", 0, chars),))
+
+
+def render(cut: Cut, source: Source) -> str:
+    """The view that `cut` gives of `source`: kept text verbatim, our words between, lone surrogates as U+FFFD."""
+    return showable("".join(_written(cut.pieces, source)))
+
+
+def _written(pieces: Iterable[Piece], source: Source) -> Iterable[str]:
+    for piece in pieces:
+        if isinstance(piece, Inserted):
+            yield piece.text
+        elif piece.part == "kept":
+            yield source.text(piece.start, piece.stop)
+
+
+def encode_cut(cut: Cut) -> bytes:
+    """The canonical bytes of a cut, as a decision stores them."""
+    rows: list[object] = [
+        piece.text if isinstance(piece, Inserted) else [_CODES[piece.part], piece.start, piece.stop]
+        for piece in cut.pieces
+    ]
+    return json.dumps(rows, ensure_ascii=True, separators=(",", ":")).encode("ascii")
+
+
+def decode_cut(raw: bytes) -> Cut:
+    """The cut that `encode_cut` wrote; `Damaged` for anything else."""
+    try:
+        rows = cast("list[str | list[object]]", json.loads(raw))
+        return Cut(tuple(_piece(row) for row in rows))
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise Damaged(f"A stored cut cannot be read ({error}). Run `holdfast sessions verify`.") from error
+
+
+def _piece(row: str | list[object]) -> Piece:
+    if isinstance(row, str):
+        return Inserted(row)
+    code, start, stop = row
+    return Segment(_PARTS[cast("str", code)], cast("int", start), cast("int", stop))
+
+
+class TextSource:
+    """A text in memory as a `Source`."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.chars = len(text)
+        self.eol = "\n" if "\n" in text or "\r" not in text else "\r"
+        self.lines = text.count(self.eol) + (text != "" and not text.endswith(self.eol))
+
+    def text(self, start: int, stop: int) -> str:
+        """The characters from `start` up to `stop`."""
+        return self._text[start:stop]
+
+    def ends_before(self, offset: int) -> int:
+        """How many line ends stand before character `offset`."""
+        return self._text.count(self.eol, 0, offset)

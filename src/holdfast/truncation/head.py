@@ -1,0 +1,15 @@
+"""Keep the beginning: for text whose point comes first."""
+
+from holdfast.truncation.cut import Cut, Inserted, Segment, Source, whole
+from holdfast.truncation.edges import head_edge
+from holdfast.truncation.notice import remainder_omitted
+
+
+def head(source: Source, budget: int) -> Cut:
+    """The first part of `source` and a notice that the rest is missing."""
+    if source.chars <= budget:
+        return whole(source.chars)
+    room = budget - len(remainder_omitted(source.lines, source.chars))
+    stop = head_edge(source, room)
+    words = remainder_omitted(source.lines - source.ends_before(stop), source.chars - stop)
+    return Cut((Segment("kept", 0, stop), Inserted(words), Segment("gap", stop, source.chars)))

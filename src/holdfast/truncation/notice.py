@@ -1,0 +1,74 @@
+"""The words that say what is missing. Every sentence a model may act on is written here and nowhere else."""
+
+from holdfast.truncation.cut import Segment, Source
+
+
+def omitted(lines: int, chars: int) -> str:
+    """Between two kept parts.
+
+    >>> omitted(150, 12340)
+    '\\n... [150 lines / 12,340 chars omitted] ...\\n'
+    """
+    return f"\n... [{_lines(lines)} / {chars:,} chars omitted] ...\n"
+
+
+def remainder_omitted(lines: int, chars: int) -> str:
+    """After a kept beginning."""
+    return f"\n... [Remainder omitted: {_lines(lines)} / {chars:,} chars] ..."
+
+
+def _lines(count: int) -> str:
+    return f"{count:,} line" if count == 1 else f"{count:,} lines"
+
+
+def size_text(size: int) -> str:
+    """Bytes for people: 1024 to the unit, one decimal.
+
+    >>> size_text(2_411_725)
+    '2.3 MB'
+    """
+    if size < 1024:
+        return f"{size} bytes" if size != 1 else "1 byte"
+    amount = float(size)
+    for unit in ("KB", "MB", "GB", "TB"):
+        amount /= 1024
+        if amount < 1023.95 or unit == "TB":
+            return f"{amount:.1f} {unit}"
+    raise AssertionError("unreachable")
+
+
+def reference(artifact_id: str, summary: str, size: int) -> str:
+    """The line that names an artifact."""
+    return f"[Artifact: {artifact_id}] {summary} ({size_text(size)})"
+
+
+def how_to_fetch(artifact_id: str, gap: Segment, source: Source) -> str:
+    """The exact call that returns a gap: by lines where it begins and ends with whole ones, else by characters."""
+    first = source.ends_before(gap.start) + 1
+    last = source.ends_before(gap.stop)
+    begins_a_line = gap.start == 0 or source.text(gap.start - 1, gap.start) == source.eol
+    ends_a_line = gap.stop == source.chars or source.text(gap.stop - 1, gap.stop) == source.eol
+    if begins_a_line and ends_a_line:
+        last = max(first, source.lines if gap.stop == source.chars else last)
+        return (
+            f"Lines {first:,}-{last:,} of {source.lines:,} are left out: "
+            f'get_artifact(id="{artifact_id}", lines="{first}-{last}")'
+        )
+    return (
+        f"Characters {gap.start:,}-{gap.stop:,} of {source.chars:,} are left out: "
+        f'get_artifact(id="{artifact_id}", start_char={gap.start}, length={gap.stop - gap.start})'
+    )
+
+
+def binary(media_type: str, size: int, digest: bytes) -> str:
+    """What stands for a body that is not text."""
+    return f"[Binary: {media_type}, {size_text(size)}, digest {digest.hex()[:16]}]"
+
+
+def preview(artifact_id: str) -> str:
+    """How to get at a result of which only a preview is shown."""
+    return (
+        "Use the get_artifact tool to retrieve specific portions:\n"
+        f'- get_artifact(id="{artifact_id}") for full content\n'
+        f'- get_artifact(id="{artifact_id}", lines="1-100") for first 100 lines'
+    )

@@ -1,0 +1,54 @@
+"""The processor: text of a tool in, what to show out. Strategies, storage and configuration are injected."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from msgspec import structs
+
+from holdfast.canonical.utf8 import encode
+from holdfast.truncation.configuration import TruncationConfiguration
+from holdfast.truncation.cut import TextSource
+from holdfast.truncation.present import Artifact, needs_artifact, present, summarise
+from holdfast.truncation.result import TruncationResult
+from holdfast.truncation.strategy import ITruncationStrategy
+
+
+class IArtifactStorage(Protocol):
+    """Where the processor puts an original before it shows less than all of it."""
+
+    def create(self, content: str, tool_name: str) -> str:
+        """Store `content` whole and return its artifact id; on return it is durable."""
+        ...
+
+    def get(self, artifact_id: str, *, lines: tuple[int, int] | None = None) -> str:
+        """The stored content, or the lines asked for; `NotFound` for an id that is not there."""
+        ...
+
+
+class TruncationProcessor:
+    """Shows a result within its limits; whatever it leaves out is in `storage` first."""
+
+    def __init__(
+        self,
+        strategies: Mapping[str, ITruncationStrategy],
+        storage: IArtifactStorage,
+        configuration: TruncationConfiguration | None = None,
+    ) -> None:
+        self._strategies = strategies
+        self._storage = storage
+        self._configuration = configuration or TruncationConfiguration()
+
+    def process(self, content: str, tool_name: str, config: TruncationConfiguration | None = None) -> TruncationResult:
+        """What to show of `content`, the result of `tool_name`.
+
+        Raises `NotStored` where the original could not be stored: nothing is hidden then.
+        """
+        limits = (config or self._configuration).for_tool(tool_name)
+        hidden = needs_artifact(len(content), limits)
+        artifact = Artifact(
+            artifact_id=self._storage.create(content, tool_name) if hidden else "",
+            summary=summarise(tool_name, None),
+            size=len(encode(content)[0]),
+        )
+        shown = present(TextSource(content), artifact, limits, self._strategies)
+        return structs.replace(shown, artifact_id=artifact.artifact_id if hidden else None)
