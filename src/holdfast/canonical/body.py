@@ -22,8 +22,8 @@ from holdfast.canonical.utf8 import Encoding
 BLOCK = 65_536
 LANES = 16
 CHUNK = LANES * BLOCK
-GUARD = 4
-"""Room before a chunk for three bytes carried over and the validator's sentinel."""
+GUARD = 3
+"""Room before a chunk for an unfinished character carried over."""
 
 _ROW = struct.Struct("<32sII")
 
@@ -130,7 +130,7 @@ class Measurer:
         blocks = [(start, min(start + BLOCK, stop)) for start in range(GUARD, stop, BLOCK)]
         self._hash(blocks)
         self._count_ends(blocks)
-        self._count_chars(blocks, self._known_valid(stop))
+        self._count_chars(blocks)
         self._size += filled
         self._last = bytes(self._view[stop - 1 : stop])
         self._buffer[GUARD - self._carry : GUARD] = self._buffer[stop - self._carry : stop]
@@ -176,23 +176,10 @@ class Measurer:
             if not self._seen_newline:
                 self._returns.append(self._buffer.count(b"\r", start, stop))
 
-    def _known_valid(self, stop: int) -> bool:
-        """Whether all text up to `stop`, but for an unfinished character, is known to be valid UTF-8."""
-        validate, zilla = utf8.fast_validator(), utf8.stringzilla()
-        if validate is None or zilla is None or self.encoding != "utf-8":
-            return False
-        start = GUARD - self._carry
-        self._buffer[start - 1] = utf8.SENTINEL
-        return validate(self._view[start - 1 : stop - utf8.unfinished(self._view, stop)])
-
-    def _count_chars(self, blocks: list[tuple[int, int]], valid: bool) -> None:
-        zilla: Any = utf8.stringzilla()
+    def _count_chars(self, blocks: list[tuple[int, int]]) -> None:
         for start, stop in blocks:
             carry = utf8.unfinished(self._view, stop)
             text = self._view[start - self._carry : stop - carry]
-            if valid:
-                chars = zilla.utf8_count(text)
-            else:
-                chars, self.encoding = utf8.count_by_decoding(text, self.encoding)
+            chars, self.encoding = utf8.count_by_decoding(text, self.encoding)
             self._chars.append(chars)
             self._carry = carry

@@ -40,7 +40,7 @@ class Result(Struct, frozen=True, kw_only=True):
     question: str | None = None
     media_type: str = "text/plain"
     flags: tuple[str, ...] = ()
-    """`truncation_marker`: arrived looking cut. `incomplete`: the tool was stopped before it ended."""
+    """`truncation_marker`: it arrived looking cut."""
 
 
 class Decision(Struct, frozen=True, kw_only=True):

@@ -4,12 +4,10 @@ Owns: the one rule for text: valid UTF-8 counts code points, an invalid byte cou
 to a lone surrogate and is shown as U+FFFD), a `str` that held lone surrogates keeps them.
 Must not know: files, blocks on disk, strategies.
 
-`stringzilla` and `orjson` make counting and validation run at memory speed. Without them the same answers
-come from the decoder of the standard library.
+Decoding is also the fastest exact count there is from Python: it validates and counts in one go.
 """
 
 import re
-from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 Encoding: TypeAlias = Literal["utf-8", "surrogates", "bytes"]
@@ -67,40 +65,7 @@ def count_by_decoding(data: memoryview, encoding: Encoding) -> tuple[int, Encodi
         return len(decode(data, "bytes")), "bytes"
 
 
-def _fast_validator() -> Callable[[memoryview], bool] | None:
-    """A test for valid UTF-8 at memory speed, for a view whose first byte is `SENTINEL`; None without orjson.
-
-    orjson checks the whole input for UTF-8 before it looks at the first token, and the sentinel is no JSON,
-    so it always refuses; only the reason differs. The reason is learned here from a known case.
-    """
-    try:
-        import orjson
-    except ImportError:
-        return None
-
-    def refusal(view: bytes | memoryview) -> str:
-        try:
-            orjson.loads(view)
-        except orjson.JSONDecodeError as error:
-            return error.msg
-        return ""
-
-    invalid = refusal(bytes([SENTINEL]) + b"\xff")
-    if invalid == refusal(bytes([SENTINEL]) + "é".encode()):
-        return None
-    return lambda view: refusal(view) != invalid
-
-
-SENTINEL = 0x78
-_validator: list[Callable[[memoryview], bool] | None] = []
 _zilla: list[Any] = []
-
-
-def fast_validator() -> Callable[[memoryview], bool] | None:
-    """The validator of this process, loaded once and only when a large body asks for it."""
-    if not _validator:
-        _validator.append(_fast_validator())
-    return _validator[0]
 
 
 def stringzilla() -> Any:

@@ -3,8 +3,8 @@
 Owns: the order that makes a promise: nothing is shown cut before the whole is durable.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 from msgspec import Struct, structs
 
@@ -43,13 +43,20 @@ class Keeping(Struct, frozen=True, kw_only=True):
     random: Callable[[int], bytes]
 
 
-def keep(keeping: Keeping, result: Result, output: Output, room: int) -> tuple[Shown, list[Entry]]:
+ExitCode: TypeAlias = int | Callable[[], int] | None
+"""How a command ended; a function is asked once its output has ended."""
+
+
+def keep(
+    keeping: Keeping, result: Result, output: Output, room: int, exit_code: ExitCode = None
+) -> tuple[Shown, list[Entry]]:
     """Store `output` whole and say what to show; the entries are those that were added.
 
     Raises `NotStored` with the original in `rescue`, or another `StoreError`.
     """
     body = keeping.store.take(Feed(output), room)
     try:
+        result = with_exit_code(result, exit_code)
         known = _known(keeping, result, body)
         if known is not None:
             keeping.store.discard(body)
@@ -61,7 +68,7 @@ def keep(keeping: Keeping, result: Result, output: Output, room: int) -> tuple[S
             try:
                 entries = keeping.store.append(keeping.session, drafts)
             except StoreError as error:
-                raise NotStored(str(error), rescue=_Stored(reader)) from error
+                raise NotStored(str(error), rescue=_Stored(keeping.store.open(body))) from error
     except BaseException:
         keeping.store.discard(body)
         raise
@@ -77,6 +84,18 @@ def new_result(keeping: Keeping, tool: str, **fields: Any) -> Result:
         tool=tool,
         **fields,
     )
+
+
+def with_exit_code(result: Result, exit_code: ExitCode) -> Result:
+    """The result with how its command ended; anything but 0 is an error."""
+    code = exit_code() if callable(exit_code) else exit_code
+    return structs.replace(result, exit_code=code, is_error=result.is_error or bool(code))
+
+
+def original(output: Output, error: StoreError) -> Iterator[bytes]:
+    """The bytes of an output that could not be stored, from wherever they are by now."""
+    rescue = error.rescue if isinstance(error, NotStored) else None
+    return Feed(output).remaining() if rescue is None else rescue.chunks()
 
 
 def as_shown(shown: TruncationResult, result: Result) -> Shown:
@@ -116,16 +135,15 @@ def shown_again(store: Store, row: Row) -> Shown:
         return as_shown(view, result)
 
 
-def unstored(result: Result, output: Output, error: StoreError) -> Shown:
+def unstored(result: Result, output: Output, error: StoreError, exit_code: ExitCode = None) -> Shown:
     """The whole original, since it could not be stored and so must not be hidden."""
     if isinstance(output, str):
         text = output
     elif isinstance(output, bytes | bytearray | memoryview):
         text = decode(bytes(output), "bytes")
     else:
-        rescue = error.rescue if isinstance(error, NotStored) else None
-        chunks = rescue.chunks() if rescue is not None else Feed(output).remaining()
-        text = decode(b"".join(chunks), "bytes")
+        text = decode(b"".join(original(output, error)), "bytes")
+    result = with_exit_code(result, exit_code)
     size = len(encode(text)[0])
     metadata = TruncationMetadata(
         original_size=len(text),
@@ -150,10 +168,12 @@ class _Stored:
     """An original whose body was taken but whose row could not be written."""
 
     def __init__(self, reader: BodyReader) -> None:
-        self._data = list(reader.stream())
+        self._reader = reader
 
-    def chunks(self) -> Any:
-        yield from self._data
+    def chunks(self) -> Iterator[bytes]:
+        """The whole original, once."""
+        with self._reader as reader:
+            yield from reader.stream()
 
 
 def _known(keeping: Keeping, result: Result, body: Body) -> Row | None:

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from holdfast import config
 from holdfast.canonical import ids
@@ -110,18 +110,18 @@ class Session(AsyncTwins):
         *,
         call_id: str | None = None,
         is_error: bool = False,
-        exit_code: int | None = None,
+        exit_code: keeping.ExitCode = None,
         turn: int | None = None,
         task_id: str | None = None,
         query_id: str | None = None,
         question: str | None = None,
-        incomplete: bool = False,
+        on_trouble: Literal["show", "raise"] = "show",
     ) -> Shown:
         """Store what a tool returned, whole and durably, and give what to show of it.
 
         `keep(tool, arguments, output)` or `keep(call, output)` with a provider's call. `output` is `str`, `bytes`,
-        a file, a pipe or an iterator of chunks. Never raises for storage trouble: what cannot be stored comes back
-        whole, with the reason in `problem`.
+        a file, a pipe or an iterator of chunks. What cannot be stored comes back whole, with the reason in
+        `problem`; `on_trouble="raise"` raises it instead, with the original in its `rescue`.
         """
         if isinstance(tool_or_call, str):
             tool, given, own_id = tool_or_call, arguments, None
@@ -138,19 +138,19 @@ class Session(AsyncTwins):
             arguments=arguments_text(given),
             call_id=call_id if call_id is not None else own_id,
             is_error=is_error,
-            exit_code=exit_code,
             turn=turn,
             task_id=task_id,
             query_id=query_id,
             question=question,
-            flags=("incomplete",) if incomplete else (),
         )
         try:
-            shown, entries = keeping.keep(keeper, result, output, self._room())
+            shown, entries = keeping.keep(keeper, result, output, self._room(), exit_code)
         except StoreError as error:
             self.metrics.observe_unstored()
             events.unstored(self.id, tool, type(error).__name__)
-            return keeping.unstored(result, output, error)
+            if on_trouble == "raise":
+                raise
+            return keeping.unstored(result, output, error, exit_code)
         for entry in entries:
             self.metrics.observe(entry)
         if entries:

@@ -35,11 +35,14 @@ class Feed:
 
     def __init__(self, output: Output) -> None:
         self.encoding: Encoding = "utf-8"
+        self._fd = _descriptor(output) if isinstance(output, Readable) else None
         self._chunks = self._chunks_of(output)
         self._rest = memoryview(b"")
 
     def fill(self, space: memoryview) -> int:
         """Fill `space` from the front; less than all of it only at the end of the stream."""
+        if self._fd is not None:
+            return _fill_from(self._fd, space)
         filled = 0
         while filled < len(space):
             if not self._rest:
@@ -66,8 +69,7 @@ class Feed:
         if isinstance(output, bytes | bytearray | memoryview):
             return iter((memoryview(output),))
         if isinstance(output, Readable):
-            fd = _descriptor(output)
-            return _read_descriptor(fd) if fd is not None else self._read_file(output)
+            return _read_descriptor(self._fd) if self._fd is not None else self._read_file(output)
         if isinstance(output, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
             return (self._encoded(chunk) for chunk in output)
         raise UsageError(
@@ -101,20 +103,25 @@ def _descriptor(file: Readable) -> int | None:
     fd = raw.fileno()
     if peek is not None:
         os.lseek(fd, cast("IO[bytes]", file).tell(), os.SEEK_SET)
-    return fd
-
-
-def _read_descriptor(fd: int) -> Iterator[memoryview]:
-    """Read a file or pipe through one reused buffer."""
-    if _SET_PIPE_SIZE is not None:
+    elif _SET_PIPE_SIZE is not None:
         try:
             fcntl.fcntl(fd, _SET_PIPE_SIZE, CHUNK)
         except OSError:
             pass  # not a pipe, or not allowed to be larger
-    buffer = bytearray(_PIECE)
-    view = memoryview(buffer)
-    while count := os.readv(fd, [buffer]):
-        yield view[:count]
+    return fd
+
+
+def _fill_from(fd: int, space: memoryview) -> int:
+    """Fill `space` straight from a file or pipe."""
+    filled = 0
+    while filled < len(space) and (count := os.readv(fd, [space[filled:]])):
+        filled += count
+    return filled
+
+
+def _read_descriptor(fd: int) -> Iterator[bytes]:
+    while chunk := os.read(fd, _PIECE):
+        yield chunk
 
 
 def pipe(fd: int) -> Readable:

@@ -83,7 +83,7 @@ def _present_cut(
     strategy = strategy_named(limits.strategy, strategies)
     everything = Segment("gap", 0, source.chars)
     widest = "" if above else _below(artifact, [everything], source, _longest_fetch(artifact, source))
-    budget = room - len(widest)
+    budget = room - len(widest) - 1
     cut = strategy(source, budget, limits.options) if budget > 0 else None
     if cut is None or not cut.covers(source.chars) or not any(part.stop > part.start for part in cut.kept):
         return _bare(source, artifact, limits)
@@ -98,7 +98,7 @@ def _below(artifact: Artifact, gaps: list[Segment], source: Source, fetch: str |
     """The reference and the one call that fetches what is left out."""
     missing = Segment("gap", gaps[0].start, gaps[-1].stop)
     call = fetch or notice.how_to_fetch(artifact.artifact_id, missing, source)
-    return f"\n{artifact.reference}\n{call}"
+    return f"{artifact.reference}\n{call}"
 
 
 def _longest_fetch(artifact: Artifact, source: Source) -> str:
@@ -122,11 +122,13 @@ def _bare(source: Source, artifact: Artifact, limits: Limits) -> TruncationResul
 def _present_binary(source: Source, artifact: Artifact) -> TruncationResult:
     words = notice.binary(artifact.media_type, artifact.size, artifact.digest)
     cut = Cut((Inserted(words), Segment("gap", 0, source.chars)))
-    return _result("binary", cut, "", f"\n{artifact.reference}", source, artifact)
+    return _result("binary", cut, "", artifact.reference, source, artifact)
 
 
 def _result(strategy: str, cut: Cut, above: str, below: str, source: Source, artifact: Artifact) -> TruncationResult:
     body = render(cut, source)
+    if below and not body.endswith("\n"):
+        below = "\n" + below
     shown = Cut((*_words(above), *cut.pieces, *_words(below)))
     content = above + body + below
     truncated = strategy != "none"

@@ -1,0 +1,156 @@
+"""`holdfast doctor`: is the record safe here? Each check says what it found and what to do."""
+
+import argparse
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from holdfast.apps.cli import screen
+from holdfast.apps.cli.place import Place, add_options
+from holdfast.canonical.utf8 import stringzilla
+from holdfast.errors import HoldfastError
+from holdfast.store.sqlite import home
+from holdfast.store.sqlite.connection import FIXED_IN, needs_turnstile, reading
+from holdfast.store.sqlite.schema import scripts, version_of
+from holdfast.store.verify import verify
+
+Grade: TypeAlias = Literal["ok", "note", "bad"]
+_SIGNS: dict[Grade, str] = {"ok": "✓", "note": "•", "bad": "✗"}
+_FREE_SHARE = 0.05
+
+
+class Finding(Struct, frozen=True):
+    """What one check found."""
+
+    grade: Grade
+    what: str
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the command's options."""
+    add_options(parser, session=False)
+    parser.add_argument("--full", action="store_true", help="also verify every byte of every session")
+    parser.set_defaults(act=doctor)
+
+
+def doctor(args: argparse.Namespace) -> int:
+    """Run all checks; exit code 1 if anything is bad."""
+    place = Place(args)
+    findings: list[Finding] = []
+    for check in (_folder, _sqlite, _database, _files, _space, _speed):
+        findings += _guarded(check, place)
+        if findings and findings[-1].grade == "bad" and check is _folder:
+            break
+    if args.full and not _any_bad(findings):
+        findings += _guarded(_sessions, place)
+    place.close()
+    if args.json:
+        screen.as_json([{"grade": finding.grade, "what": finding.what} for finding in findings])
+    else:
+        for finding in findings:
+            screen.say(f"{_SIGNS[finding.grade]} {screen.line(finding.what, 300)}")
+    return 1 if _any_bad(findings) else 0
+
+
+def _any_bad(findings: list[Finding]) -> bool:
+    return any(finding.grade == "bad" for finding in findings)
+
+
+def _guarded(check: Callable[[Place], Iterator[Finding]], place: Place) -> list[Finding]:
+    found: list[Finding] = []
+    try:
+        for finding in check(place):
+            found.append(finding)
+    except (HoldfastError, OSError, sqlite3.Error) as error:
+        found.append(Finding("bad", str(error)))
+    return found
+
+
+def _folder(place: Place) -> Iterator[Finding]:
+    folder = place.settings.home
+    if not os.path.exists(os.path.join(folder, "record.db")):
+        yield Finding("note", f"there is no record in {folder} yet; the first `holdfast run` makes one")
+        return
+    home.prepare(folder)
+    home.refuse_network(folder)
+    yield Finding("ok", f"the record is {folder}, private, on {home.file_system(folder) or 'a local disk'}")
+    loose = [
+        name
+        for name in ("record.db", "record.db-wal", "record.lock")
+        if os.path.exists(os.path.join(folder, name)) and os.stat(os.path.join(folder, name)).st_mode & 0o077
+    ]
+    if loose:
+        yield Finding("bad", f"others can read {', '.join(loose)}; run `chmod 600` on them")
+
+
+def _sqlite(place: Place) -> Iterator[Finding]:
+    version = sqlite3.sqlite_version
+    if needs_turnstile(sqlite3.sqlite_version_info):
+        fixed = ".".join(map(str, FIXED_IN))
+        yield Finding("note", f"SQLite {version} is older than {fixed}; the writer lock guards against its WAL bug")
+    else:
+        yield Finding("ok", f"SQLite {version}")
+
+
+def _database(place: Place) -> Iterator[Finding]:
+    if not os.path.exists(place.store.path):
+        return
+    connection = reading(place.store.path)
+    try:
+        found, known = version_of(connection), len(scripts())
+        if found > known:
+            yield Finding("bad", f"the schema is {found}, newer than this Holdfast's {known}; upgrade Holdfast")
+            return
+        problems = [row[0] for row in connection.execute("PRAGMA quick_check(5)") if row[0] != "ok"]
+        problems += [f"foreign key in {row[0]}" for row in connection.execute("PRAGMA foreign_key_check")]
+    finally:
+        connection.close()
+    for problem in problems:
+        yield Finding("bad", f"the database is damaged: {problem}; export what verifies and start a new record")
+    if not problems:
+        count = len(place.store.sessions())
+        yield Finding("ok", f"schema {found}, {count} session{'' if count == 1 else 's'}, database structure whole")
+
+
+def _files(place: Place) -> Iterator[Finding]:
+    if not os.path.exists(place.store.path):
+        return
+    referenced = {row[0] for row in place.store.select("SELECT blob FROM entries WHERE blob IS NOT NULL")}
+    orphans = place.store.blobs.orphans(referenced)
+    if orphans:
+        with place.store.turnstile.held():
+            place.store.blobs.collect(orphans)
+        yield Finding(
+            "note", f"removed {len(orphans)} file{'' if len(orphans) == 1 else 's'} that a killed process left"
+        )
+    yield Finding("ok", f"{len(referenced)} large {'body' if len(referenced) == 1 else 'bodies'} in files")
+
+
+def _space(place: Place) -> Iterator[Finding]:
+    folder = place.settings.home
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    usage = shutil.disk_usage(folder)
+    grade: Grade = "ok" if usage.free > usage.total * _FREE_SHARE else "note"
+    yield Finding(grade, f"{usage.free / 2**30:.1f} GB free of {usage.total / 2**30:.1f} GB")
+
+
+def _speed(place: Place) -> Iterator[Finding]:
+    if stringzilla() is None:
+        yield Finding("note", "large outputs are kept faster with `pip install 'holdfast[speed]'`")
+    else:
+        yield Finding("ok", "stringzilla speeds up large outputs")
+
+
+def _sessions(place: Place) -> Iterator[Finding]:
+    sessions = place.store.sessions()
+    with screen.Progress("verifying entries", sum(info.entries for info in sessions)) as progress:
+        for info in sessions:
+            report = verify(place.store, info.name, lambda _: progress.step())
+            for finding in report.findings:
+                yield Finding("bad", f"session {info.name}, entry {finding.seq}: {finding.what}")
+    yield Finding("ok", f"verified every byte of {len(sessions)} session{'' if len(sessions) == 1 else 's'}")

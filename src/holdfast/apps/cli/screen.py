@@ -1,0 +1,155 @@
+"""Everything that is printed goes through here. Tool output is hostile to a terminal.
+
+Owns: escaping, tables, progress, colour, JSON.
+Must not know: what is printed.
+"""
+
+import json
+import os
+import sys
+import time
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any, TextIO
+
+_VISIBLE = frozenset("\n\t")
+_HIDDEN = frozenset(("Cc", "Cf", "Cs", "Co", "Zl", "Zp"))
+
+
+def safe(text: str) -> str:
+    r"""`text` with every control, format and private character made visible, but for newline and tab.
+
+    >>> safe("\x1b[2Jboo")
+    '\\x1b[2Jboo'
+    """
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    return "".join(char if char in _VISIBLE or _shows(char) else _escaped(char) for char in text)
+
+
+def _shows(char: str) -> bool:
+    return unicodedata.category(char) not in _HIDDEN
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65_536 else f"\\U{code:08x}"
+
+
+def line(text: str, width: int = 200) -> str:
+    """`text` as one safe line of at most `width` characters."""
+    flat = safe(text.replace("\n", " ").replace("\t", " "))
+    return flat if len(flat) <= width else flat[: width - 1] + "…"
+
+
+def say(text: str = "") -> None:
+    """Print words of ours."""
+    print(text)
+
+
+def warn(text: str) -> None:
+    """Print words of ours to people, beside the output."""
+    print(safe(text), file=sys.stderr)
+
+
+def show(text: str) -> None:
+    """Print text of a tool: exactly, or made safe where a terminal would act on it."""
+    stream = sys.stdout
+    data = (safe(text) if stream.isatty() else text).encode("utf-8", "replace")
+    stream.flush()
+    stream.buffer.write(data if not data or data.endswith(b"\n") else data + b"\n")
+    stream.buffer.flush()
+
+
+def pass_on(chunks: Iterable[bytes]) -> None:
+    """Hand bytes on as they are, unless a terminal would act on them."""
+    stream = sys.stdout
+    stream.flush()
+    for chunk in chunks:
+        if stream.isatty():
+            chunk = safe(chunk.decode("utf-8", "replace")).encode("utf-8", "replace")
+        stream.buffer.write(chunk)
+    stream.buffer.flush()
+
+
+def as_json(value: Any) -> None:
+    """Print a value for programs: one line, ASCII only."""
+    print(json.dumps(value, ensure_ascii=True))
+
+
+def colour(text: str, code: str, stream: TextIO | None = None) -> str:
+    """`text` in a colour, where people look and have not said no."""
+    if not (stream or sys.stdout).isatty() or os.environ.get("NO_COLOR"):
+        return text
+    return f"\x1b[{code}m{text}\x1b[0m"
+
+
+def bold(text: str) -> str:
+    """`text` in bold."""
+    return colour(text, "1")
+
+
+def dim(text: str) -> str:
+    """`text` in grey."""
+    return colour(text, "2")
+
+
+def table(headers: Sequence[str], rows: Sequence[Sequence[object]], right: Iterable[int] = ()) -> None:
+    """Print rows in columns; cells are made safe, columns in `right` are aligned to the right."""
+    cells = [[line(str(cell), 100) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(headers, *cells, strict=True)]
+    flush_right = set(right)
+
+    def laid_out(row: Sequence[str]) -> str:
+        padded = [
+            text.rjust(width) if at in flush_right else text.ljust(width)
+            for at, (text, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        return "  ".join(padded).rstrip()
+
+    print(bold(laid_out(headers)))
+    print(dim("─" * (sum(widths) + 2 * (len(widths) - 1))))
+    for row in cells:
+        print(laid_out(row))
+
+
+def when(milliseconds: int) -> str:
+    """A time for people, in their zone."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(milliseconds / 1000))
+
+
+class Progress:
+    """One line on the error stream that says how far a long job is; silent where nobody looks."""
+
+    def __init__(self, what: str, total: int) -> None:
+        self._what, self._total, self._done = what, total, 0
+        self._shown = 0.0
+        self._on = sys.stderr.isatty()
+
+    def __enter__(self) -> "Progress":
+        """The progress itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Clear the line."""
+        if self._on and self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def step(self, count: int = 1) -> None:
+        """Go on by `count`."""
+        self._done += count
+        if self._on and time.monotonic() - self._shown > 0.1:
+            self._shown = time.monotonic()
+            share = f"{self._done:,} of {self._total:,}" if self._total else f"{self._done:,}"
+            print(f"\r\x1b[K{self._what}: {share}", end="", file=sys.stderr, flush=True)
+
+
+def confirm(question: str, yes: bool) -> bool:
+    """Ask before something that cannot be undone; without a terminal only `--yes` says yes."""
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        warn(f"{question} Say yes with `--yes`.")
+        return False
+    print(f"{question} [y/N] ", end="", flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
