@@ -4,13 +4,12 @@ Owns: where settings and the record are found, and what every value came from.
 Must not know: what the settings are used for.
 """
 
-import difflib
 import os
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, cast
 
-from msgspec import Struct, field, structs
-
+from holdfast.canonical.value import Value
 from holdfast.errors import ConfigError
 from holdfast.truncation.configuration import ToolOverride, TruncationConfiguration
 from holdfast.truncation.strategy import STRATEGIES
@@ -19,7 +18,7 @@ FILE = "holdfast.yaml"
 FOLDER = ".holdfast"
 
 
-class Settings(Struct, frozen=True, kw_only=True):
+class Settings(Value):
     """Everything a user can decide."""
 
     home: str
@@ -30,14 +29,14 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Bodies up to this many bytes are stored in the row, larger ones in files."""
     session_quota: int = 5_368_709_120
     """Most bytes one session may store."""
-    truncation: TruncationConfiguration = field(default_factory=TruncationConfiguration)
+    truncation: TruncationConfiguration = TruncationConfiguration()
     """How results are shortened, under `tools.truncation`."""
-    sources: Mapping[str, str] = field(default_factory=lambda: dict[str, str]())
+    sources: Mapping[str, str] = MappingProxyType({})
     """Where each setting that is not a default came from."""
 
 
 _PLAIN = ("retrieval_limit", "inline_body", "session_quota")
-_TRUNCATION = tuple(name for name in TruncationConfiguration.__struct_fields__ if name != "overrides")
+_TRUNCATION = tuple(name for name in TruncationConfiguration.fields if name != "overrides")
 
 
 def load(
@@ -137,7 +136,7 @@ def _truncation(values: Mapping[str, Any], path: str | None) -> TruncationConfig
     overrides: dict[str, ToolOverride] = {}
     for tool, raw in _mapping(path or "", "overrides", rest.pop("overrides", None) or {}).items():
         own = _mapping(path or "", f"overrides.{tool}", raw)
-        _refuse_unknown(path or "", f"tools.truncation.overrides.{tool}.", own, ToolOverride.__struct_fields__)
+        _refuse_unknown(path or "", f"tools.truncation.overrides.{tool}.", own, ToolOverride.fields)
         overrides[tool] = ToolOverride(**own)
     configuration = TruncationConfiguration(overrides=overrides, **rest)
     for name in (configuration.default_strategy, *(own.strategy for own in overrides.values())):
@@ -165,6 +164,8 @@ def _refuse_unknown(path: str, where: str, values: Mapping[str, Any], known: tup
 
 
 def _suggest(name: str, known: tuple[str, ...]) -> str:
+    import difflib
+
     near = difflib.get_close_matches(name, known, 1)
     return f"Did you mean `{near[0]}`?" if near else "Known: " + ", ".join(f"`{key}`" for key in known) + "."
 
@@ -177,7 +178,7 @@ def flattened(settings: Settings) -> list[tuple[str, object, str]]:
         name = f"tools.truncation.{key}"
         rows.append((name, getattr(settings.truncation, key), settings.sources.get(name, "default")))
     for tool, override in settings.truncation.overrides.items():
-        for key, value in structs.asdict(override).items():
+        for key, value in override.as_dict().items():
             if value is not None:
                 rows.append((f"tools.truncation.overrides.{tool}.{key}", value, "override"))
     return rows

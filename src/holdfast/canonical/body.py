@@ -14,10 +14,9 @@ from collections.abc import Iterable
 from itertools import accumulate
 from typing import Any
 
-from msgspec import Struct
-
 from holdfast.canonical import utf8
 from holdfast.canonical.utf8 import Encoding
+from holdfast.canonical.value import Value
 
 BLOCK = 65_536
 LANES = 16
@@ -28,7 +27,7 @@ GUARD = 3
 _ROW = struct.Struct("<32sII")
 
 
-class BodyFacts(Struct, frozen=True):
+class BodyFacts(Value):
     """What is known of a body without loading it."""
 
     size: int
@@ -42,7 +41,7 @@ class BodyFacts(Struct, frozen=True):
     """The block index; empty where one block holds the body."""
 
 
-class Block(Struct, frozen=True):
+class Block(Value):
     """One block of the index: its digest, the line ends in it, the characters completed by its end."""
 
     digest: bytes

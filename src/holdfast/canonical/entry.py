@@ -11,16 +11,15 @@ import hashlib
 import json
 from typing import Any, TypeAlias, cast
 
-from msgspec import Struct, structs
-
 from holdfast.canonical.body import BodyFacts
+from holdfast.canonical.value import Value
 from holdfast.errors import Damaged
 
 GENESIS = b"\x00" * 32
 """What the first entry of a session is chained to."""
 
 
-class Result(Struct, frozen=True, kw_only=True):
+class Result(Value):
     """A tool returned something; the body is what it returned."""
 
     at: int
@@ -43,7 +42,7 @@ class Result(Struct, frozen=True, kw_only=True):
     """`truncation_marker`: it arrived looking cut."""
 
 
-class Decision(Struct, frozen=True, kw_only=True):
+class Decision(Value):
     """How a result is shown from now on; the body is the cut itself, not the recipe."""
 
     at: int
@@ -62,7 +61,7 @@ KINDS: dict[str, type[Header]] = {"result": Result, "decision": Decision}
 _KIND_OF: dict[type[Any], str] = {kind: name for name, kind in KINDS.items()}
 
 
-class Entry(Struct, frozen=True):
+class Entry(Value):
     """One happening of a session, numbered by `seq`."""
 
     session: str
@@ -79,7 +78,7 @@ class Entry(Struct, frozen=True):
 
 def header_bytes(header: Header, facts: BodyFacts) -> bytes:
     """The canonical bytes of an entry's header, the body's facts included."""
-    fields = {"v": 1, "kind": _KIND_OF[type(header)], **structs.asdict(header)}
+    fields = {"v": 1, "kind": _KIND_OF[type(header)], **header.as_dict()}
     index = hashlib.sha256(facts.blocks).hexdigest() if facts.blocks else ""
     fields["body"] = [facts.size, facts.chars, facts.lines, facts.eol, facts.encoding, index]
     return json.dumps(fields, ensure_ascii=True, separators=(",", ":")).encode("ascii")

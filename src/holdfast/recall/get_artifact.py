@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
-
 from holdfast.canonical.media import TEXT
+from holdfast.canonical.value import Value
 from holdfast.recall.page import page
 from holdfast.recall.ranges import range_of
 from holdfast.store.reader import BodyReader
@@ -29,14 +28,14 @@ PARAMETERS: dict[str, Any] = {
 _LISTED = 10
 
 
-class Answer(Struct, frozen=True):
+class Answer(Value):
     """What a recall tool says to the model."""
 
     content: str
     is_error: bool = False
 
 
-class Known(Struct, frozen=True, kw_only=True):
+class Known(Value):
     """An artifact that an answer may name."""
 
     artifact_id: str

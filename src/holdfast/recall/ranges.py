@@ -3,19 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import Struct
-
+from holdfast.canonical.value import Value
 from holdfast.errors import UsageError
 
 
-class Lines(Struct, frozen=True):
+class Lines(Value):
     """Lines `first` to `last`, from 1, both included."""
 
     first: int
     last: int | None = None
 
 
-class Chars(Struct, frozen=True):
+class Chars(Value):
     """`length` characters from `start`, counted from 0; to the end where no length is given."""
 
     start: int

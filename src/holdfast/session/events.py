@@ -1,30 +1,44 @@
-"""What is logged: ids and sizes, never content. Names that a tool chose are escaped and kept short."""
+"""What is logged: ids and sizes, never content. Names that a tool chose are escaped and kept short.
 
-import logging
+`logging` is a tenth of a short command's start, so it is loaded only for a warning, or where the program has it.
+"""
 
-_log = logging.getLogger("holdfast")
+import sys
 
 
 def kept(session: str, trace_id: str, tool: str, size: int, shown: int, strategy: str) -> None:
     """A result was kept."""
-    _log.info("kept session=%s trace=%s tool=%s bytes=%d", session, trace_id, _safe(tool), size)
+    _info("kept session=%s trace=%s tool=%s bytes=%d", session, trace_id, _safe(tool), size)
     if strategy != "none":
-        _log.info("cut trace=%s strategy=%s chars_shown=%d", trace_id, strategy, shown)
+        _info("cut trace=%s strategy=%s chars_shown=%d", trace_id, strategy, shown)
 
 
 def unstored(session: str, tool: str, kind: str) -> None:
     """A result could not be kept and is shown whole."""
-    _log.warning("not stored, shown whole: session=%s tool=%s reason=%s", session, _safe(tool), kind)
+    _warning("not stored, shown whole: session=%s tool=%s reason=%s", session, _safe(tool), kind)
 
 
 def marked(session: str, trace_id: str, tool: str) -> None:
     """A result arrived looking cut."""
-    _log.warning("arrived with a truncation mark: session=%s trace=%s tool=%s", session, trace_id, _safe(tool))
+    _info("arrived with a truncation mark: session=%s trace=%s tool=%s", session, trace_id, _safe(tool))
 
 
 def purged(session: str, entries: int, size: int) -> None:
     """A session was purged."""
-    _log.info("purged session=%s entries=%d bytes=%d", session, entries, size)
+    _info("purged session=%s entries=%d bytes=%d", session, entries, size)
+
+
+def _info(message: str, *values: object) -> None:
+    if "logging" in sys.modules:
+        import logging
+
+        logging.getLogger("holdfast").info(message, *values)
+
+
+def _warning(message: str, *values: object) -> None:
+    import logging
+
+    logging.getLogger("holdfast").warning(message, *values)
 
 
 def _safe(name: str) -> str:

@@ -6,14 +6,13 @@ Owns: the order that makes a promise: nothing is shown cut before the whole is d
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from msgspec import Struct, structs
-
 from holdfast.canonical import ids
 from holdfast.canonical.body import BLOCK, measure
 from holdfast.canonical.entry import Decision, Entry, Result
 from holdfast.canonical.guard import truncation_mark
 from holdfast.canonical.media import TEXT, media_type
 from holdfast.canonical.utf8 import decode, encode, showable
+from holdfast.canonical.value import Value
 from holdfast.errors import NotStored, StoreError
 from holdfast.metrics import MARKER
 from holdfast.recall import get_artifact
@@ -30,7 +29,7 @@ from holdfast.truncation.strategy import ITruncationStrategy
 RULE = "arrival"
 
 
-class Keeping(Struct, frozen=True, kw_only=True):
+class Keeping(Value):
     """What one `keep` needs: where to, under which settings, and the time and chance of the outer world."""
 
     store: Store
@@ -89,7 +88,7 @@ def new_result(keeping: Keeping, tool: str, **fields: Any) -> Result:
 def with_exit_code(result: Result, exit_code: ExitCode) -> Result:
     """The result with how its command ended; anything but 0 is an error."""
     code = exit_code() if callable(exit_code) else exit_code
-    return structs.replace(result, exit_code=code, is_error=result.is_error or bool(code))
+    return result.replace(exit_code=code, is_error=result.is_error or bool(code))
 
 
 def original(output: Output, error: StoreError) -> Iterator[bytes]:
@@ -100,7 +99,7 @@ def original(output: Output, error: StoreError) -> Iterator[bytes]:
 
 def as_shown(shown: TruncationResult, result: Result) -> Shown:
     """A view with what a result block needs."""
-    fields: dict[str, Any] = structs.asdict(shown)
+    fields: dict[str, Any] = shown.as_dict()
     fields["trace_id"] = result.trace_id
     return Shown(**fields, call_id=result.call_id, is_error=result.is_error)
 
@@ -194,8 +193,7 @@ def _examined(result: Result, reader: BodyReader, is_text: bool) -> Result:
     size = reader.facts.size
     first, last = reader.read(0, min(size, BLOCK)), reader.read(max(0, size - BLOCK))
     mark = truncation_mark(first, last) if result.tool != get_artifact.NAME else None
-    return structs.replace(
-        result,
+    return result.replace(
         media_type=TEXT if is_text else media_type(first),
         flags=(*result.flags, MARKER) if mark else result.flags,
     )
@@ -220,7 +218,7 @@ def _present(keeping: Keeping, result: Result, reader: BodyReader) -> Truncation
 
 def _unlimited(limits: Limits, chars: int) -> Limits:
     """What a recall tool returned is bounded already and never becomes an artifact of an artifact."""
-    return structs.replace(limits, inline_limit=chars + 1)
+    return limits.replace(inline_limit=chars + 1)
 
 
 def _drafts(keeping: Keeping, result: Result, body: Body, shown: TruncationResult) -> list[Draft]:

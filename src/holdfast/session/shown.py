@@ -8,7 +8,7 @@ from holdfast.wire.calls import result_block
 from holdfast.wire.dialect import dialect_named
 
 
-class Shown(TruncationResult, frozen=True, kw_only=True):
+class Shown(TruncationResult):
     """One kept result, ready to show."""
 
     call_id: str | None = None

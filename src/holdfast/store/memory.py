@@ -3,8 +3,6 @@
 import threading
 from collections.abc import Iterator, Sequence
 
-from msgspec import structs
-
 from holdfast.canonical.body import measure
 from holdfast.canonical.entry import GENESIS, Entry
 from holdfast.errors import NotFound, QuotaExceeded
@@ -37,7 +35,7 @@ class MemoryStore:
     def open_session(self, info: SessionInfo) -> SessionInfo:
         """The session called `info.name`, made as `info` says where there is none."""
         with self._lock:
-            self._sessions.setdefault(info.name, structs.replace(info, last_at=info.created_at))
+            self._sessions.setdefault(info.name, info.replace(last_at=info.created_at))
             return self._sessions[info.name]
 
     def sessions(self) -> list[SessionInfo]:
@@ -73,8 +71,7 @@ class MemoryStore:
                 previous = row.chain
                 rows.append(row)
                 entries.append(entry)
-            self._sessions[session] = structs.replace(
-                info,
+            self._sessions[session] = info.replace(
                 entries=len(rows),
                 stored=info.stored + sum(entry.facts.size for entry in entries),
                 last_at=entries[-1].header.at if entries else info.last_at,
@@ -124,7 +121,7 @@ class MemoryStore:
     def end(self, session: str, at: int) -> None:
         """Note that a session is over."""
         with self._lock:
-            self._sessions[session] = structs.replace(self._info(session), ended_at=at)
+            self._sessions[session] = self._info(session).replace(ended_at=at)
 
     def purge(self, session: str, at: int) -> Tombstone:
         """Remove everything of a session but a tombstone."""

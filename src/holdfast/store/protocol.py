@@ -6,8 +6,6 @@ A store is sync and safe from threads. `append` returns only when everything it 
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from msgspec import Struct
-
 from holdfast.canonical.body import BodyFacts
 from holdfast.canonical.entry import (
     Decision,
@@ -18,12 +16,13 @@ from holdfast.canonical.entry import (
     next_chain,
     parse_header,
 )
+from holdfast.canonical.value import Value
 from holdfast.errors import Damaged
 from holdfast.store.feed import Feed
 from holdfast.store.reader import BodyReader
 
 
-class SessionInfo(Struct, frozen=True, kw_only=True):
+class SessionInfo(Value):
     """A session as the store knows it."""
 
     name: str
@@ -38,7 +37,7 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     last_at: int = 0
 
 
-class Tombstone(Struct, frozen=True, kw_only=True):
+class Tombstone(Value):
     """What stays of a purged session: its last number and chain hash, no content."""
 
     name: str
@@ -49,7 +48,7 @@ class Tombstone(Struct, frozen=True, kw_only=True):
     stored: int
 
 
-class Body(Struct, frozen=True):
+class Body(Value):
     """A body that is durable or will be with its row: its facts, and the row's bytes or the blob's name."""
 
     facts: BodyFacts
@@ -57,14 +56,14 @@ class Body(Struct, frozen=True):
     blob: str | None = None
 
 
-class Draft(Struct, frozen=True):
+class Draft(Value):
     """An entry before it has its number and its place in the chain."""
 
     header: Header
     body: Body
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class Row(Value):
     """An entry as it is stored, not yet checked."""
 
     session: str
@@ -81,7 +80,7 @@ class Row(Struct, frozen=True, kw_only=True):
     blob: str | None
 
 
-class Match(Struct, frozen=True, kw_only=True):
+class Match(Value):
     """A result that a search found."""
 
     trace_id: str

@@ -2,23 +2,22 @@
 
 from collections.abc import Callable
 
-from msgspec import Struct
-
 from holdfast.canonical.body import digest_of, measure
 from holdfast.canonical.entry import GENESIS, Decision, Entry
+from holdfast.canonical.value import Value
 from holdfast.errors import HoldfastError
 from holdfast.store.protocol import Body, Row, Store, entry_of
 from holdfast.truncation.cut import decode_cut, render
 
 
-class Finding(Struct, frozen=True):
+class Finding(Value):
     """One thing that is not as it was written."""
 
     seq: int
     what: str
 
 
-class Verification(Struct, frozen=True, kw_only=True):
+class Verification(Value):
     """What a check of one session found."""
 
     session: str

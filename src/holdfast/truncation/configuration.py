@@ -5,17 +5,17 @@ Must not know: files or environment variables (`config.py` reads those).
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
-from msgspec import Struct, field, structs
-
+from holdfast.canonical.value import Value
 from holdfast.errors import ConfigError
 from holdfast.truncation.strategy import StrategyOptions
 
 SMALLEST_INLINE_LIMIT = 256
 
 
-class ToolOverride(Struct, frozen=True, kw_only=True):
+class ToolOverride(Value):
     """Settings of one tool; what is not given is taken from the settings for all."""
 
     strategy: str | None = None
@@ -25,7 +25,7 @@ class ToolOverride(Struct, frozen=True, kw_only=True):
     head_ratio: float | None = None
 
 
-class Limits(Struct, frozen=True, kw_only=True):
+class Limits(Value):
     """What holds for one tool, all settings resolved."""
 
     inline_limit: int
@@ -35,7 +35,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     options: StrategyOptions
 
 
-class TruncationConfiguration(Struct, frozen=True, kw_only=True):
+class TruncationConfiguration(Value):
     """The settings under `tools.truncation`."""
 
     inline_limit: int = 8_000
@@ -50,14 +50,14 @@ class TruncationConfiguration(Struct, frozen=True, kw_only=True):
     """How text is cut where no override says otherwise."""
     head_ratio: float = 0.6
     """Share of the room that `head_tail` gives to the beginning."""
-    overrides: Mapping[str, ToolOverride] = field(default_factory=lambda: dict[str, ToolOverride]())
+    overrides: Mapping[str, ToolOverride] = MappingProxyType({})
     """Settings per tool, by the tool's name."""
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         """Refuse limits that cannot hold."""
-        check_settings("tools.truncation", structs.asdict(self))
+        check_settings("tools.truncation", self.as_dict())
         for tool, override in self.overrides.items():
-            check_settings(f"tools.truncation.overrides.{tool}", structs.asdict(override))
+            check_settings(f"tools.truncation.overrides.{tool}", override.as_dict())
 
     def for_tool(self, tool: str) -> Limits:
         """The limits of one tool."""

@@ -11,9 +11,8 @@ import json
 from collections.abc import Iterable
 from typing import Literal, Protocol, TypeAlias, cast
 
-from msgspec import Struct
-
 from holdfast.canonical.utf8 import showable
+from holdfast.canonical.value import Value
 from holdfast.errors import Damaged
 
 Part: TypeAlias = Literal["kept", "gap", "elided"]
@@ -48,7 +47,7 @@ class Source(Protocol):
         ...
 
 
-class Segment(Struct, frozen=True):
+class Segment(Value):
     """A stretch of the original: shown (`kept`), left out and noticed (`gap`), or left out as noise (`elided`)."""
 
     part: Part
@@ -56,7 +55,7 @@ class Segment(Struct, frozen=True):
     stop: int
 
 
-class Inserted(Struct, frozen=True):
+class Inserted(Value):
     """Words of ours between two segments."""
 
     text: str
@@ -65,7 +64,7 @@ class Inserted(Struct, frozen=True):
 Piece: TypeAlias = Segment | Inserted
 
 
-class Cut(Struct, frozen=True):
+class Cut(Value):
     """How one original is shown: pieces in order."""
 
     pieces: tuple[Piece, ...]

@@ -6,8 +6,7 @@ Must not know: how the artifact is stored; it is given the id and the facts.
 
 from collections.abc import Mapping
 
-from msgspec import Struct
-
+from holdfast.canonical.value import Value
 from holdfast.truncation import notice
 from holdfast.truncation.configuration import Limits
 from holdfast.truncation.cut import Cut, Inserted, Segment, Source, render, whole
@@ -17,7 +16,7 @@ from holdfast.truncation.strategy import ITruncationStrategy, strategy_named
 _SUMMARY = 100
 
 
-class Artifact(Struct, frozen=True, kw_only=True):
+class Artifact(Value):
     """What a view needs to know of the stored original."""
 
     artifact_id: str

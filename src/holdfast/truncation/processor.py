@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from msgspec import structs
-
 from holdfast.canonical.utf8 import encode
 from holdfast.truncation.configuration import TruncationConfiguration
 from holdfast.truncation.cut import TextSource
@@ -51,4 +49,4 @@ class TruncationProcessor:
             size=len(encode(content)[0]),
         )
         shown = present(TextSource(content), artifact, limits, self._strategies)
-        return structs.replace(shown, artifact_id=artifact.artifact_id if hidden else None)
+        return shown.replace(artifact_id=artifact.artifact_id if hidden else None)

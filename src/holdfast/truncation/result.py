@@ -1,7 +1,6 @@
 """What comes out of truncation: the text to show, and what is known about it."""
 
-from msgspec import Struct
-
+from holdfast.canonical.value import Value
 from holdfast.errors import HoldfastError
 from holdfast.truncation.cut import Cut
 
@@ -11,7 +10,7 @@ def estimated_tokens(chars: int) -> int:
     return -(-chars // 4)
 
 
-class TruncationMetadata(Struct, frozen=True, kw_only=True):
+class TruncationMetadata(Value):
     """What happened to one result on its way to the model. Sizes count characters."""
 
     original_size: int
@@ -36,7 +35,7 @@ class TruncationMetadata(Struct, frozen=True, kw_only=True):
         return estimated_tokens(self.truncated_size)
 
 
-class TruncationResult(Struct, frozen=True, kw_only=True):
+class TruncationResult(Value):
     """One result, ready to show."""
 
     content: str

@@ -7,15 +7,14 @@ invent, reorder or lose any. A user's own strategy is one more entry in the tabl
 from collections.abc import Mapping
 from typing import Protocol
 
-from msgspec import Struct
-
+from holdfast.canonical.value import Value
 from holdfast.errors import UnknownStrategy
 from holdfast.truncation.cut import Cut, Source
 from holdfast.truncation.head import head
 from holdfast.truncation.head_tail import head_tail
 
 
-class StrategyOptions(Struct, frozen=True, kw_only=True):
+class StrategyOptions(Value):
     """What a strategy may be told besides its budget."""
 
     head_ratio: float = 0.6

@@ -8,13 +8,12 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-from msgspec import Struct
-
+from holdfast.canonical.value import Value
 from holdfast.errors import UsageError
 from holdfast.wire.dialect import Dialect
 
 
-class Call(Struct, frozen=True, kw_only=True):
+class Call(Value):
     """One call of a tool by a model."""
 
     name: str

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from msgspec import Struct
-
+from holdfast.canonical.value import Value
 from holdfast.wire.dialect import Dialect
 
 
-class ToolSpec(Struct, frozen=True, kw_only=True):
+class ToolSpec(Value):
     """What a model is told of a tool."""
 
     name: str

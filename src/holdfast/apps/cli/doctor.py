@@ -7,11 +7,10 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from typing import Literal, TypeAlias
 
-from msgspec import Struct
-
 from holdfast.apps.cli import screen
 from holdfast.apps.cli.place import Place, add_options
 from holdfast.canonical.utf8 import stringzilla
+from holdfast.canonical.value import Value
 from holdfast.errors import HoldfastError
 from holdfast.store.sqlite import home
 from holdfast.store.sqlite.connection import FIXED_IN, needs_turnstile, reading
@@ -23,7 +22,7 @@ _SIGNS: dict[Grade, str] = {"ok": "✓", "note": "•", "bad": "✗"}
 _FREE_SHARE = 0.05
 
 
-class Finding(Struct, frozen=True):
+class Finding(Value):
     """What one check found."""
 
     grade: Grade

@@ -1,0 +1,55 @@
+"""Frozen values compared by content, the stuff that everything here is made of.
+
+Why not dataclasses or a library: importing either costs more CPU than all the rest of a short command
+(`docs/decisions/0003-values.md`). What is needed of them fits on this page.
+"""
+
+from typing import Any, ClassVar, Self, dataclass_transform
+
+
+@dataclass_transform(frozen_default=True)
+class Value:
+    """Base of a frozen value: the annotated names are its fields, in order; an assigned one has a default."""
+
+    fields: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        own = cls.__annotations__
+        cls.fields = (*cls.fields, *(name for name in own if name not in cls.fields))
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        values = dict(zip(self.fields, args, strict=False), **kwargs)
+        if len(args) > len(self.fields) or not values.keys() <= set(self.fields):
+            raise TypeError(f"{type(self).__name__} takes {', '.join(self.fields)}")
+        for name in self.fields:
+            if name not in values and not hasattr(type(self), name):
+                raise TypeError(f"{type(self).__name__} needs {name}")
+        self.__dict__.update(values)
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse values that cannot be; nothing to refuse here."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} does not change; make another with `replace`")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} does not change; make another with `replace`")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Value) and type(other) is type(self) and self.as_dict() == other.as_dict()
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self.as_dict().values()))
+
+    def __repr__(self) -> str:
+        written = ", ".join(f"{name}={value!r}" for name, value in self.as_dict().items())
+        return f"{type(self).__name__}({written})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields by name, in order."""
+        return {name: getattr(self, name) for name in self.fields}
+
+    def replace(self, **changes: Any) -> Self:
+        """The same value with some fields changed."""
+        return type(self)(**{**self.as_dict(), **changes})
