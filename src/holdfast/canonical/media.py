@@ -35,9 +35,7 @@ def media_type(head: bytes) -> str:
 
 
 def _looks_binary(sample: bytes) -> bool:
-    """NUL bytes, or more than a tenth of the sample in control characters and bytes that are no UTF-8."""
-    if b"\x00" in sample:
-        return True
+    """More than a tenth of the sample in control characters and bytes that are no UTF-8."""
     text = sample.decode("utf-8", "surrogateescape")
     odd = sum(1 for char in text if "\udc80" <= char <= "\udcff" or (char < " " and ord(char) not in _TEXT_CONTROLS))
     return odd * 10 > len(text)

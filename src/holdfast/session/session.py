@@ -147,9 +147,9 @@ class Session(AsyncTwins):
             shown, entries = keeping.keep(keeper, result, output, self._room(), exit_code)
         except StoreError as error:
             self.metrics.observe_unstored()
-            events.unstored(self.id, tool, type(error).__name__)
             if on_trouble == "raise":
                 raise
+            events.unstored(self.id, tool, type(error).__name__)
             return keeping.unstored(result, output, error, exit_code)
         for entry in entries:
             self.metrics.observe(entry)

@@ -1,5 +1,6 @@
 """Making bytes and names survive a power cut. The only place that calls fsync."""
 
+import errno
 import fcntl
 import os
 
@@ -30,7 +31,9 @@ def make_folder(path: str) -> None:
     try:
         os.mkdir(path, 0o700)
     except FileExistsError:
-        return
+        if os.path.isdir(path):
+            return
+        raise NotADirectoryError(errno.ENOTDIR, "there is a file of that name", path) from None
     os.chmod(path, 0o700)
     fd = os.open(parent, os.O_RDONLY | os.O_DIRECTORY)
     try:

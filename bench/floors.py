@@ -1,0 +1,31 @@
+"""What each figure has to reach. These are the promises of the project; the benchmarks only judge by them."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Floor:
+    """A limit, the side of it that is good, and how a value is written."""
+
+    limit: float
+    unit: str
+    at_least: bool = False
+    digits: int = 2
+
+    def holds(self, value: float) -> bool:
+        return value >= self.limit if self.at_least else value <= self.limit
+
+    def __str__(self) -> str:
+        return f"{'≥' if self.at_least else '≤'} {self.limit:g}{self.unit}"
+
+
+INGEST_CPU = Floor(1.5, "×")
+INGEST_MEMORY = Floor(24, " MB", digits=1)
+RANGE_P50 = Floor(0.3, " ms", digits=3)
+KEEP_RATE = Floor(0.7, "×", at_least=True)
+WRITERS_ERRORS = Floor(0, "", digits=0)
+WRITERS_WORST = Floor(2, " s")
+WRITERS_SEQ = Floor(0, "", digits=0)
+START_CPU = Floor(60, " ms", digits=0)
+IMPORT_CPU = Floor(100, " ms", digits=0)
+INSTALL_SIZE = Floor(15, " MB", digits=1)

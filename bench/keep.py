@@ -1,0 +1,84 @@
+"""Durable `keep` of small and large results, against a bare loop that does the same syncs and commits.
+
+Judged by wall time, since waiting for the disk is most of it. Syncs are noisy and drift within seconds, so both sides
+take turns, one result each, and the medians of every fifty are compared.
+"""
+
+import time
+from collections.abc import Callable
+from statistics import median
+
+import holdfast
+from bench import floors
+from bench.bare import BareLog
+from bench.row import Row, judged
+from bench.setup import Setup, say
+from bench.texts import text_file
+
+Keep = Callable[[bytes], object]
+_BATCH = 50
+_SIZES = {"1 KB": 1_000, "100 KB": 100_000}
+
+
+def keep(setup: Setup) -> list[Row]:
+    rows: list[Row] = []
+    for size in _SIZES:
+        for kind in ("str", "bytes"):
+            rows.append(_keep(setup, size, kind))
+    return rows
+
+
+def _keep(setup: Setup, size: str, kind: str) -> Row:
+    place = f"{size}-{kind}".replace(" ", "")
+    bodies = _bodies(setup, _SIZES[size])
+    bare = BareLog(setup.path(f"bare-{place}"))
+    plain = bare.keep_row if size == "1 KB" else bare.keep_file
+    with holdfast.session("bench", store=setup.path(f"keep-{place}")) as session:
+        ours = _keeper(session, kind)
+        _check(session, bodies[0], ours)
+        batches = setup.rounds * 2
+        pairs: list[tuple[float, float]] = []
+        for number in range(batches):
+            say(f"keep {size} {kind}: batch {number + 1} of {batches}")
+            pairs.append(_batch(ours, plain, bodies))
+    bare.close()
+    return _row(f"durable `keep` of {size}, {kind}", pairs)
+
+
+def _keeper(session: holdfast.Session, kind: str) -> Callable[[bytes], str]:
+    def kept(body: bytes) -> str:
+        shown = session.keep("bench", None, body.decode() if kind == "str" else body)
+        if shown.problem is not None:
+            raise shown.problem
+        return shown.trace_id or ""
+
+    return kept
+
+
+def _check(session: holdfast.Session, body: bytes, kept: Callable[[bytes], str]) -> None:
+    if session.recall_bytes(kept(body)) != body:
+        raise RuntimeError("what was recalled is not what was kept")
+
+
+def _bodies(setup: Setup, size: int) -> list[bytes]:
+    """Different pieces of a log."""
+    with open(text_file("ASCII", 20_000_000, setup.folder), "rb") as file:
+        return [file.read(size) for _ in range(_BATCH)]
+
+
+def _batch(ours: Keep, plain: Keep, bodies: list[bytes]) -> tuple[float, float]:
+    """The median seconds of one `keep` on either side."""
+    pairs = [(_clocked(ours, body), _clocked(plain, body)) for body in bodies]
+    return median(pair[0] for pair in pairs), median(pair[1] for pair in pairs)
+
+
+def _clocked(keep_one: Keep, body: bytes) -> float:
+    started = time.perf_counter()
+    keep_one(body)
+    return time.perf_counter() - started
+
+
+def _row(what: str, pairs: list[tuple[float, float]]) -> Row:
+    ours, bare = (median(pair[side] for pair in pairs) for side in (0, 1))
+    figure, reference = (f"{1 / seconds:,.0f}/s ({seconds * 1e3:.2f} ms)" for seconds in (ours, bare))
+    return judged(what, figure, f"bare loop {reference}", [b / a for a, b in pairs], floors.KEEP_RATE)

@@ -1,0 +1,64 @@
+"""What a command costs before it does anything: CPU over `python -c pass`, which is the least any of them can use.
+
+Judged by the CPU of the process itself and what it starts; the `true` that `run` runs is in its figure.
+"""
+
+from collections.abc import Callable
+from statistics import median
+
+import holdfast
+from bench import floors
+from bench.floors import Floor
+from bench.row import Row, judged
+from bench.setup import HOLDFAST, PYTHON, Setup
+from bench.texts import text_file
+from bench.timing import Run, interleaved, pipeline
+
+_BARE = "python -c pass"
+_LINES = 100
+
+
+def start(setup: Setup) -> list[Row]:
+    home = setup.path("start-home")
+    source, artifact = _artifact(setup, home)
+    commands: dict[str, tuple[tuple[tuple[str, ...], ...], Floor]] = {
+        "holdfast run -- true": (((*HOLDFAST, "run", "--", "true"),), floors.START_CPU),
+        "holdfast keep": ((("echo", "x"), (*HOLDFAST, "keep", "--tool", "t")), floors.START_CPU),
+        "holdfast artifacts show ID --lines 1-100": ((_show(artifact),), floors.START_CPU),
+        "import holdfast": (((PYTHON, "-c", "import holdfast"),), floors.IMPORT_CPU),
+    }
+    _check(setup, home, source, artifact)
+    subjects: dict[str, Callable[[], Run]] = {_BARE: lambda: _run(setup, home, ((PYTHON, "-c", "pass"),))}
+    subjects |= {name: lambda given=given: _run(setup, home, given) for name, (given, _) in commands.items()}
+    runs = interleaved("start", 5 if setup.quick else 21, subjects)
+    return [_row(name, runs[name], runs[_BARE], floor) for name, (_, floor) in commands.items()]
+
+
+def _artifact(setup: Setup, home: str) -> tuple[str, str]:
+    source = text_file("ASCII", 20_000_000, setup.folder)
+    with holdfast.session("start", store=home) as session, open(source, "rb") as file:
+        return source, session.keep("bench", None, file).artifact_id or ""
+
+
+def _show(artifact: str) -> tuple[str, ...]:
+    return (*HOLDFAST, "artifacts", "show", artifact, "--lines", f"1-{_LINES}")
+
+
+def _check(setup: Setup, home: str, source: str, artifact: str) -> None:
+    """`artifacts show` prints the lines of the file."""
+    output = setup.path("shown")
+    pipeline(_show(artifact), env=setup.environment(home), folder=setup.folder, output=output)
+    with open(source, encoding="utf-8") as file, open(output, encoding="utf-8") as shown:
+        lines = "".join(next(file) for _ in range(_LINES))
+        if lines not in shown.read():
+            raise RuntimeError("`artifacts show` prints other lines than were kept")
+
+
+def _run(setup: Setup, home: str, commands: tuple[tuple[str, ...], ...]) -> Run:
+    return pipeline(*commands, env=setup.environment(home), folder=setup.folder)
+
+
+def _row(name: str, runs: list[Run], bare: list[Run], floor: Floor) -> Row:
+    over = [(run.last.cpu - base.last.cpu) * 1e3 for run, base in zip(runs, bare, strict=True)]
+    cpu, base = (median(run.last.cpu for run in of) * 1e3 for of in (runs, bare))
+    return judged(f"`{name}`: CPU over the interpreter", f"{cpu:.0f} ms", f"`{_BARE}` {base:.0f} ms", over, floor)

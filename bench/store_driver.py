@@ -1,0 +1,23 @@
+"""The store alone: standard input into `SqliteStore.take` and `append`, with nothing of a session around it."""
+
+import sys
+import time
+
+from holdfast.canonical.entry import Result
+from holdfast.store.feed import Feed, pipe
+from holdfast.store.protocol import Draft, SessionInfo
+from holdfast.store.sqlite.store import SqliteStore
+
+
+def main() -> None:
+    store = SqliteStore(sys.argv[1])
+    now = int(time.time() * 1000)
+    store.open_session(SessionInfo(name="bench", created_at=now))
+    body = store.take(Feed(pipe(sys.stdin.fileno())), sys.maxsize)
+    result = Result(at=now, trace_id=f"trace_{now}", artifact_id=f"art_{now}", tool="bench")
+    store.append("bench", [Draft(result, body)])
+    store.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,17 @@
+"""Looking into a store from outside, to check what a benchmark put there."""
+
+import os
+
+from holdfast.canonical.body import BodyFacts
+from holdfast.store.protocol import body_of
+from holdfast.store.sqlite.store import SqliteStore
+
+
+def largest(home: str) -> tuple[BodyFacts, str]:
+    """The largest result of a store: its facts, and its file."""
+    store = SqliteStore(home)
+    bodies = [body_of(row) for info in store.sessions() for row in store.rows(info.name, kind="result")]
+    store.close()
+    body = max(bodies, key=lambda body: body.facts.size)
+    name = body.blob or ""
+    return body.facts, next(os.path.join(place, name) for place, _, names in os.walk(home) if name in names)

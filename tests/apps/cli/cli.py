@@ -1,0 +1,49 @@
+"""Running the command line as a user does: a process of its own, in a folder and a record of its own."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+
+class Cli:
+    """`holdfast` in `folder`, with the record in `folder/home`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.environ = {
+            **{key: value for key, value in os.environ.items() if not key.startswith("HOLDFAST_")},
+            "HOLDFAST_HOME": str(folder / "home"),
+            "HOME": str(folder),
+        }
+
+    def __call__(self, *words: str, input: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        command = [sys.executable, "-m", "holdfast", *words]
+        return subprocess.run(
+            command, input=input, capture_output=True, env=self.environ, cwd=self.folder, timeout=60, check=False
+        )
+
+    def json(self, *words: str, input: bytes = b"") -> Any:
+        at = 1 if words[0] == "run" else len(words)
+        done = self(*words[:at], "--json", *words[at:], input=input)
+        return json.loads(done.stdout)
+
+    def on_a_terminal(self, *words: str) -> bytes:
+        """What a terminal would receive."""
+        master, slave = pty.openpty()
+        command = [sys.executable, "-m", "holdfast", *words]
+        process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=self.environ, cwd=self.folder)
+        os.close(slave)
+        received = b""
+        try:
+            while chunk := os.read(master, 65_536):
+                received += chunk
+        except OSError:  # the other end is closed
+            pass
+        finally:
+            os.close(master)
+            process.wait(timeout=60)
+        return received

@@ -1,0 +1,184 @@
+"""The commands round the record, as a person or a script uses them."""
+
+import json
+from pathlib import Path
+
+from tests.apps.cli.cli import Cli
+from tests.apps.cli.test_run_and_keep import HOSTILE
+
+
+def kept(cli: Cli, text: str, tool: str = "read_file", *words: str) -> str:
+    shown = cli.json("keep", "--tool", tool, *words, input=text.encode())
+    return str(shown["artifact_id"] or shown["trace_id"])
+
+
+def long_text(lines: int = 3_000) -> str:
+    return "".join(f"line {number} of many\n" for number in range(1, lines + 1))
+
+
+def test_artifacts_list_names_what_was_cut_and_nothing_else(cli: Cli) -> None:
+    kept(cli, "short")
+    artifact = kept(cli, long_text(), "read_file", "--arguments", '{"path": "big.txt"}')
+    rows = cli.json("artifacts", "list")
+    assert [row["id"] for row in rows] == [artifact]
+    table = cli("artifacts", "list").stdout.decode()
+    assert artifact in table
+    assert "big.txt" in table
+
+
+def test_artifacts_show_gives_lines_and_characters(cli: Cli) -> None:
+    artifact = kept(cli, long_text())
+    lines = cli("artifacts", "show", artifact, "--lines", "100-101").stdout.decode()
+    assert lines.startswith("line 100 of many\nline 101 of many\n")
+    chars = cli("artifacts", "show", artifact, "--chars", "0-6").stdout.decode()
+    assert chars.startswith("line 1\n")
+
+
+def test_an_unknown_id_says_where_to_look(cli: Cli) -> None:
+    kept(cli, "x")
+    done = cli("artifacts", "show", "art_1_nope")
+    assert done.returncode == 3
+    assert b"holdfast artifacts list" in done.stderr
+
+
+def test_raw_does_not_write_to_a_terminal_unless_forced(cli: Cli) -> None:
+    artifact = kept(cli, HOSTILE * 500)
+    assert b"--force" in cli.on_a_terminal("artifacts", "show", artifact, "--raw")
+    assert b"\x1b[2J" in cli.on_a_terminal("artifacts", "show", artifact, "--raw", "--force")
+
+
+def test_hostile_text_is_escaped_in_every_listing(cli: Cli) -> None:
+    artifact = kept(cli, HOSTILE * 500 + " needle", HOSTILE.replace("\x00", ""))
+    for words in (
+        ("artifacts", "list"),
+        ("artifacts", "search", "needle"),
+        ("sessions", "show"),
+        ("show", artifact),
+        ("artifacts", "show", artifact),
+    ):
+        seen = cli.on_a_terminal(*words)
+        assert seen
+        plain = seen.replace(b"\x1b[1m", b"").replace(b"\x1b[2m", b"").replace(b"\x1b[0m", b"")
+        assert not set(plain) & (set(range(32)) - set(b"\r\n\t")), words
+
+
+def test_search_finds_the_line(cli: Cli) -> None:
+    artifact = kept(cli, long_text() + "the needle is here\n")
+    found = cli.json("artifacts", "search", "needle", "here")
+    assert [(row["id"], row["line"]) for row in found] == [(artifact, 3_001)]
+    assert cli("artifacts", "search", "absentword").returncode == 1
+
+
+def test_show_tells_what_was_returned_and_what_was_shown(cli: Cli) -> None:
+    kept(cli, "small result")
+    artifact = kept(cli, long_text())
+    first, second = cli.json("show", "1"), cli.json("show", artifact)
+    assert (first["returned"], first["shown"]) == ("small result", None)
+    assert second["lines"] == 3_000
+    assert "omitted]" in second["shown"]
+    assert second["strategy"] == "head_tail"
+    words = cli("show", artifact).stdout.decode()
+    assert "What the tool returned" in words
+    assert "What was shown" in words
+
+
+def test_sessions_verify_proves_a_good_record_and_finds_a_changed_one(cli: Cli) -> None:
+    kept(cli, "a" * 100_000)
+    assert cli("sessions", "verify", "--all").returncode == 0
+    blob = next((cli.folder / "home" / "blobs").rglob("*/*"))
+    data = bytearray(blob.read_bytes())
+    data[50_000] ^= 1
+    blob.write_bytes(data)
+    done = cli("sessions", "verify", "--all")
+    assert done.returncode == 1
+    assert "✗".encode() in done.stdout
+    assert cli("doctor", "--full").returncode == 1
+
+
+def test_an_exported_session_comes_back_with_the_same_head(cli: Cli, tmp_path: Path) -> None:
+    kept(cli, long_text())
+    kept(cli, "é" * 200_000)
+    name = cli.json("sessions", "list")[0]["session"]
+    head = cli.json("sessions", "verify")[0]["head"]
+    assert cli("sessions", "export", name, "-o", str(tmp_path / "out.jsonl")).returncode == 0
+    other = Cli(tmp_path / "other")
+    (tmp_path / "other").mkdir()
+    assert other("sessions", "import", str(tmp_path / "out.jsonl")).returncode == 0
+    assert other.json("sessions", "verify", name)[0]["head"] == head
+    assert other("sessions", "import", str(tmp_path / "out.jsonl")).returncode == 2
+    assert other("sessions", "import", str(tmp_path / "out.jsonl"), "--as", "copy").returncode == 0
+
+
+def test_purge_asks_first_and_leaves_nothing_to_recall(cli: Cli) -> None:
+    artifact = kept(cli, long_text(20_000))
+    name = cli.json("sessions", "list")[0]["session"]
+    assert cli("sessions", "purge", name).returncode == 1
+    assert cli("sessions", "purge", name, "--yes").returncode == 0
+    assert cli("artifacts", "show", artifact).returncode == 3
+    assert not list((cli.folder / "home" / "blobs").rglob("*/*"))
+    assert cli.json("sessions", "list") == []
+
+
+def test_clean_leaves_open_sessions_alone(cli: Cli) -> None:
+    kept(cli, "x")
+    assert cli.json("artifacts", "clean")["purged"] == []
+    assert cli("artifacts", "clean", "--all", "--yes").returncode == 0
+    assert cli.json("sessions", "list") == []
+
+
+def test_doctor_is_content_with_a_good_record(cli: Cli) -> None:
+    kept(cli, "x")
+    done = cli("doctor", "--full")
+    assert done.returncode == 0, done.stdout
+    assert "✗".encode() not in done.stdout
+
+
+def test_config_show_says_where_a_value_comes_from(cli: Cli) -> None:
+    (cli.folder / "holdfast.yaml").write_text("tools:\n  truncation:\n    inline_limit: 500\n")
+    assert cli.json("config", "show")["tools.truncation.inline_limit"] == 500
+    assert b"holdfast.yaml" in cli("config", "show").stdout
+    cli.environ["HOLDFAST_INLINE_LIMIT"] = "600"
+    assert cli.json("config", "show")["tools.truncation.inline_limit"] == 600
+
+
+def test_config_check_suggests_the_right_key(cli: Cli) -> None:
+    (cli.folder / "holdfast.yaml").write_text("tools:\n  truncation:\n    inline_limt: 500\n")
+    done = cli("config", "check")
+    assert done.returncode == 2
+    assert b"Did you mean `inline_limit`?" in done.stderr
+
+
+def test_init_gives_the_folder_its_own_ignored_record(cli: Cli) -> None:
+    del cli.environ["HOLDFAST_HOME"]
+    assert cli("init").returncode == 0
+    assert (cli.folder / ".holdfast" / ".gitignore").read_text() == "*\n"
+    cli("run", "--", "echo", "hello")
+    assert (cli.folder / ".holdfast" / "record.db").exists()
+
+
+def test_a_session_is_named_by_option_then_environment_then_the_newest_here(cli: Cli) -> None:
+    cli("keep", "--tool", "t", "--session", "one", input=b"1")
+    cli("keep", "--tool", "t", "--session", "two", input=b"2")
+    assert cli.json("show", "1")["session"] == "two"
+    cli.environ["HOLDFAST_SESSION"] = "one"
+    assert cli.json("show", "1")["session"] == "one"
+    assert cli.json("show", "1", "--session", "two")["session"] == "two"
+
+
+def test_json_is_one_ascii_line(cli: Cli) -> None:
+    done = cli("keep", "--tool", "t", "--json", input="é \x1b[0m".encode())
+    assert done.stdout.isascii()
+    assert done.stdout.count(b"\n") == 1
+    assert json.loads(done.stdout)["content"] == "é \x1b[0m"
+
+
+def test_without_a_command_the_help_is_shown(cli: Cli) -> None:
+    assert b"holdfast demo" in cli().stdout
+
+
+def test_demo_ends_by_itself_and_proves_its_point(cli: Cli) -> None:
+    done = cli("demo")
+    words = done.stdout.decode()
+    assert done.returncode == 0, words
+    assert "0 lost" in words
+    assert "✗" not in words

@@ -1,0 +1,22 @@
+"""What every test stands on: a private home folder and Hypothesis' profile."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "holdfast", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+settings.register_profile("ci", settings.get_profile("holdfast"), derandomize=True, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") == "true" else "holdfast")
+
+
+@pytest.fixture(autouse=True)
+def _private_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or writes the record or the settings of the person who runs it."""
+    for name in [name for name in os.environ if name.startswith("HOLDFAST_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("HOLDFAST_HOME", str(tmp_path / "home"))

@@ -1,0 +1,1 @@
+"""What every back end must do."""

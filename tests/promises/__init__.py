@@ -1,0 +1,1 @@
+"""The promises of the README, one file each."""

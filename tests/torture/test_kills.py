@@ -1,0 +1,35 @@
+"""Writers killed with SIGKILL at random: nothing that was acknowledged is lost.
+
+`HOLDFAST_KILLS` changes the number of kills of the long run.
+"""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.torture import nursery
+
+KILLS = int(os.environ.get("HOLDFAST_KILLS", "1000"))
+
+
+def kill_and_check(folder: Path, kills: int, writers: int) -> None:
+    seed = time.time_ns() % 1_000_000
+    with nursery.place(folder) as here:
+        done = nursery.run(here, "kills", timeout=60 + kills, kills=kills, writers=writers, seed=seed)
+        assert not here.errors(), here.errors()[0]
+        census = here.check()
+    print(f"\nseed {seed}: {done['kills']:,} kills in {done['seconds']} s; {census}")
+    assert done["kills"] >= kills
+    assert census.acked > kills
+
+
+def test_nothing_acknowledged_is_lost_when_writers_are_killed(tmp_path: Path) -> None:
+    kill_and_check(tmp_path, kills=80, writers=8)
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("writers", [2, 8, 32])
+def test_nothing_acknowledged_is_lost_in_a_thousand_kills(tmp_path: Path, writers: int) -> None:
+    kill_and_check(tmp_path, kills=KILLS, writers=writers)

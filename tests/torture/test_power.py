@@ -1,0 +1,84 @@
+"""The power is cut under writers, as root: what was acknowledged is on the disk.
+
+A disk image is shut down without its journal being flushed, and mounted again. The same test must catch a store
+that leaves out its syncs; a durability test that never failed proves nothing. `HOLDFAST_ROUNDS` changes the number
+of cuts.
+"""
+
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+
+from holdfast import HoldfastError
+from tests.torture import checks, mounts, nursery
+
+ROUNDS = int(os.environ.get("HOLDFAST_ROUNDS", "20"))
+CONTROL_ROUNDS = 25
+KINDS = ("ext4", "xfs")
+
+pytestmark = pytest.mark.root
+
+
+def cut_and_check(disk: mounts.Disk, folder: Path, number: int, *, broken: str = "") -> checks.Census:
+    """One round: write, cut the power, start again, check."""
+    outside = folder / f"round-{number}"
+    outside.mkdir()
+    here = nursery.Place(str(outside), store=os.path.join(disk.path, f"store-{number}"))
+    writers = nursery.start(here, "crowd", broken=broken, writers=4, seed=number)
+    try:
+        _wait_for_acks(here)
+        time.sleep(random.uniform(0.3, 1.2))
+        disk.cut()
+    finally:
+        os.killpg(writers.pid, signal.SIGKILL)
+        writers.communicate()
+        disk.restart()
+    census = here.check()
+    shutil.rmtree(here.store)
+    return census
+
+
+def _wait_for_acks(here: nursery.Place) -> None:
+    deadline = time.monotonic() + 20
+    while not os.path.exists(here.oracle) or os.path.getsize(here.oracle) < 1_000:
+        assert time.monotonic() < deadline, here.errors()
+        time.sleep(0.01)
+
+
+def cut_many_times(folder: Path, kind: str, rounds: int) -> None:
+    acked = 0
+    with mounts.disk(str(folder), kind) as disk:
+        for number in range(rounds):
+            acked += cut_and_check(disk, folder, number).acked
+    print(f"\n{kind}: {rounds} power cuts, {acked:,} acknowledged, 0 lost")
+    assert acked > rounds
+
+
+def test_nothing_acknowledged_is_lost_when_the_power_is_cut(tmp_path: Path) -> None:
+    cut_many_times(tmp_path, "ext4", 1)
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_acknowledged_is_lost_in_many_power_cuts(tmp_path: Path, kind: str) -> None:
+    cut_many_times(tmp_path, kind, ROUNDS)
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("broken", ["normal", "off", "unsynced"])
+def test_a_store_that_does_not_sync_is_caught(tmp_path: Path, kind: str, broken: str) -> None:
+    with mounts.disk(str(tmp_path), kind) as disk:
+        for number in range(CONTROL_ROUNDS):
+            try:
+                cut_and_check(disk, tmp_path, number, broken=broken)
+            except (AssertionError, HoldfastError, sqlite3.Error, FileNotFoundError) as error:
+                print(f"\n{kind} {broken}: caught in round {number + 1}: {str(error)[:150]}")
+                return
+    pytest.fail(f"`{broken}` was never caught in {CONTROL_ROUNDS} power cuts")
