@@ -4,7 +4,7 @@ BIN := .venv/bin
 UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
 export UV_LINK_MODE = copy
 
-.PHONY: run test check bench torture fix requirements clean
+.PHONY: docs run test check bench torture fix requirements clean
 
 run: .venv/run  ## see what it does, in under ten seconds
 	@$(BIN)/holdfast demo
@@ -21,6 +21,9 @@ check: .venv/dev  ## format, lint, types, import directions
 fix: .venv/dev  ## format and mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+docs: .venv/dev  ## rewrite the generated pages
+	$(BIN)/python docs/generate.py
 
 bench: .venv/dev  ## the figures of docs/reference/figures.md
 	$(BIN)/python -m bench

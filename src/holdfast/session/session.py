@@ -61,6 +61,7 @@ class Session(AsyncTwins):
         store: Store | str | None = None,
         policy: TruncationConfiguration | None = None,
         ephemeral: bool = False,
+        strategies: Mapping[str, ITruncationStrategy] = STRATEGIES,
         settings: config.Settings | None = None,
         workspace: str | None = None,
         clock: Callable[[], float] = time.time,
@@ -71,7 +72,7 @@ class Session(AsyncTwins):
         self.id = id or ids.session_id(random(ids.RANDOM_BYTES))
         self.settings = settings or config.load(home=store if isinstance(store, str) else None)
         self.configuration = policy or self.settings.truncation
-        self.strategies: dict[str, ITruncationStrategy] = dict(STRATEGIES)
+        self.strategies = strategies
         self.metrics = Metrics()
         self._owns_store = store is None or isinstance(store, str)
         self.store: Store = (
@@ -250,8 +251,7 @@ class Session(AsyncTwins):
 
     def end(self) -> None:
         """Say that the session is over. An ephemeral one is purged; a durable one stays until it is cleaned."""
-        self._opened()
-        if self._wanted.ephemeral:
+        if self._opened().ephemeral:
             stone = self.store.purge(self.id, self._now())
             self._info = None
             events.purged(self.id, stone.entries, stone.stored)

@@ -1,11 +1,9 @@
 """Removing a session: the one path that deletes. Rows, index and files go; a tombstone stays."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from holdfast.canonical.entry import GENESIS
-from holdfast.errors import NotFound
 from holdfast.store.protocol import Tombstone
-from holdfast.store.sqlite import search
+from holdfast.store.sqlite import search, table
 from holdfast.store.sqlite.connection import Transaction, connect
 
 if TYPE_CHECKING:
@@ -27,11 +25,8 @@ def purge(store: "SqliteStore", session: str, at: int) -> Tombstone:
     return stone
 
 
-def _purge_rows(store: "SqliteStore", execute: Any, session: str, at: int) -> tuple[Tombstone, list[str]]:
-    found = execute("SELECT id FROM sessions WHERE name = ?", (session,)).fetchone()
-    if found is None:
-        raise NotFound(f"There is no session `{session}`. `holdfast sessions list` shows those there are.")
-    number = found[0]
+def _purge_rows(store: "SqliteStore", execute: table.Execute, session: str, at: int) -> tuple[Tombstone, list[str]]:
+    number = table.number_of(execute, session)
     stone = _tombstone(execute, session, number, at)
     blobs = [row[0] for row in execute("SELECT blob FROM entries WHERE session = ? AND blob NOT NULL", (number,))]
     search.forget(store, execute, number)
@@ -47,12 +42,7 @@ def _purge_rows(store: "SqliteStore", execute: Any, session: str, at: int) -> tu
     return stone, blobs
 
 
-def _tombstone(execute: Any, session: str, number: int, at: int) -> Tombstone:
-    last = execute(
-        "SELECT seq, chain, stored FROM entries WHERE session = ? ORDER BY seq DESC LIMIT 1", (number,)
-    ).fetchone()
-    if last is None:
-        last = execute("SELECT seq, chain, 0 FROM tombstones WHERE name = ?", (session,)).fetchone()
-    seq, chain, stored = last or (0, GENESIS, 0)
+def _tombstone(execute: table.Execute, session: str, number: int, at: int) -> Tombstone:
+    seq, chain, stored = table.head_of(execute, session, number)
     entries = execute("SELECT count(*) FROM entries WHERE session = ?", (number,)).fetchone()[0]
     return Tombstone(name=session, seq=seq, chain=chain, at=at, entries=entries, stored=stored)

@@ -16,13 +16,6 @@ from holdfast.store.reader import BodyReader
 if TYPE_CHECKING:
     from holdfast.store.sqlite.store import SqliteStore
 
-SESSIONS = """
-SELECT s.name, s.agent, s.workspace, s.created_at, s.ephemeral, d.at,
-       (SELECT count(*) FROM entries e WHERE e.session = s.id),
-       (SELECT stored FROM entries e WHERE e.session = s.id ORDER BY e.seq DESC LIMIT 1),
-       coalesce((SELECT at FROM entries e WHERE e.session = s.id ORDER BY e.seq DESC LIMIT 1), s.created_at) AS last
-FROM sessions s LEFT JOIN endings d ON d.session = s.id
-"""
 INDEXED_BYTES = 262_144
 _BATCH_ROWS = 200
 _BATCH_BYTES = 16_000_000
@@ -101,18 +94,18 @@ def _match(store: "SqliteStore", session: str, trace_id: str, wanted: list[str])
 
 
 def first_match(reader: BodyReader, trace_id: str, wanted: list[str]) -> Match | None:
-    """The first line with the first word, if all words occur somewhere in the body."""
-    missing, best = set(wanted), None
+    """The first line with the most of the words, if all of them occur somewhere in the body."""
+    missing, most, best = set(wanted), 0, None
     with reader:
         for number, line in _lines(reader):
             folded = line.lower()
             here = {word for word in wanted if word in folded}
-            if here and best is None:
-                best = Match(trace_id=trace_id, line=number, text=line[:500])
+            if len(here) > most:
+                most, best = len(here), Match(trace_id=trace_id, line=number, text=showable(line[:500]))
             missing -= here
-            if not missing:
-                return best
-    return None
+            if most == len(wanted):
+                break
+    return None if missing else best
 
 
 def _lines(reader: BodyReader) -> Iterator[tuple[int, str]]:

@@ -9,32 +9,24 @@ import fcntl
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from holdfast.canonical.body import measure
-from holdfast.canonical.entry import GENESIS, Entry, Result
+from holdfast.canonical.entry import Entry
 from holdfast.canonical.utf8 import showable
-from holdfast.errors import NotFound, NotStored, StoreError, StoreRefused
+from holdfast.errors import NotStored, StoreError, StoreRefused
 from holdfast.store.blobs import BlobFolder
 from holdfast.store.feed import Feed
 from holdfast.store.protocol import Body, Draft, Match, Row, SessionInfo, Tombstone, chained
 from holdfast.store.reader import BodyReader
-from holdfast.store.sqlite import home, purge, search
+from holdfast.store.sqlite import home, purge, search, table
 from holdfast.store.sqlite.connection import Transaction, connect, reading, restrict
 from holdfast.store.sqlite.schema import migrate, scripts, version_of
 from holdfast.store.turnstile import Turnstile
 
 INLINE_BODY = 32_768
-_COLUMNS = (
-    "s.name, e.seq, e.kind, e.trace_id, e.artifact_id, e.previous, e.header, e.digest, e.chain, e.blocks, "
-    "e.body, e.blob"
-)
-_FROM = "FROM entries e JOIN sessions s ON s.id = e.session WHERE s.name = ?"
-_INSERT = (
-    "INSERT INTO entries (session, seq, kind, trace_id, artifact_id, call_id, at, stored, previous, header, "
-    "digest, chain, blob, blocks, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
 
 
 class SqliteStore:
@@ -58,22 +50,17 @@ class SqliteStore:
         found = self._session(info.name)
         if found is not None:
             return found
-        values = (info.name, _text(info.agent), _text(info.workspace), info.created_at, int(info.ephemeral))
-        with self._writing() as execute:
-            execute(
-                "INSERT INTO sessions (name, agent, workspace, created_at, ephemeral) VALUES (?, ?, ?, ?, ?) "
-                "ON CONFLICT (name) DO NOTHING",
-                values,
-            )
+        with self.writing() as execute:
+            table.insert_session(execute, info)
         return self._session(info.name) or info
 
     def sessions(self) -> list[SessionInfo]:
         """All sessions, the one written to last first."""
-        return [_session_info(row) for row in self._select(search.SESSIONS + " ORDER BY last DESC, s.id DESC")]
+        return [table.as_session(row) for row in self.select(table.SESSIONS + " ORDER BY last DESC, s.id DESC")]
 
     def tombstones(self) -> list[Tombstone]:
         """What stays of purged sessions."""
-        rows = self._select("SELECT name, seq, chain, at, entries, stored FROM tombstones ORDER BY at, name")
+        rows = self.select("SELECT name, seq, chain, at, entries, stored FROM tombstones ORDER BY at, name")
         return [Tombstone(name=n, seq=s, chain=c, at=a, entries=e, stored=b) for n, s, c, a, e, b in rows]
 
     def stored(self, session: str) -> int:
@@ -112,14 +99,15 @@ class SqliteStore:
     def append(self, session: str, drafts: Sequence[Draft]) -> list[Entry]:
         """Add entries, all or none; on return they are on the disk."""
         entries: list[Entry] = []
-        with self._writing() as execute:
-            number, seq, previous, stored = _head(execute, session)
+        with self.writing() as execute:
+            number = table.number_of(execute, session)
+            seq, previous, stored = table.head_of(execute, session, number)
             for draft in drafts:
                 seq += 1
                 row, entry = chained(session, seq, previous, draft)
                 previous = row.chain
                 stored += entry.facts.size
-                execute(_INSERT, _insert_values(number, row, draft, stored))
+                table.insert_entry(execute, number, row, draft, stored)
                 entries.append(entry)
         return entries
 
@@ -133,12 +121,12 @@ class SqliteStore:
         only = "" if kind is None else " AND e.kind = ?"
         extra = () if kind is None else (kind,)
         while True:
-            page = self._select(
-                f"SELECT {_COLUMNS} {_FROM} AND e.seq > ?{only} ORDER BY e.seq LIMIT 256",
+            page = self.select(
+                f"SELECT {table.COLUMNS} {table.FROM} AND e.seq > ?{only} ORDER BY e.seq LIMIT 256",
                 (session, after, *extra),
             )
             for values in page:
-                yield _row(values)
+                yield table.as_row(values)
             if len(page) < 256:
                 return
             after = page[-1][1]
@@ -146,17 +134,17 @@ class SqliteStore:
     def find(self, session: str, any_id: str) -> Row | None:
         """The result with this trace id or artifact id in this session."""
         column = "artifact_id" if any_id.startswith("art_") else "trace_id"
-        query = f"SELECT {_COLUMNS} {_FROM} AND e.kind = 'result' AND e.{column} = ?"
+        query = f"SELECT {table.COLUMNS} {table.FROM} AND e.kind = 'result' AND e.{column} = ?"
         return self._one(query, (session, showable(any_id)))
 
     def find_call(self, session: str, call_id: str) -> list[Row]:
         """The results of this call in this session, in order."""
-        query = f"SELECT {_COLUMNS} {_FROM} AND e.call_id = ? ORDER BY e.seq"
-        return [_row(values) for values in self._select(query, (session, _bytes(call_id)))]
+        query = f"SELECT {table.COLUMNS} {table.FROM} AND e.call_id = ? ORDER BY +e.seq"
+        return [table.as_row(values) for values in self.select(query, (session, table.as_bytes(call_id)))]
 
     def decision(self, session: str, trace_id: str) -> Row | None:
         """The newest decision about this result."""
-        query = f"SELECT {_COLUMNS} {_FROM} AND e.kind = 'decision' AND e.trace_id = ? ORDER BY e.seq DESC LIMIT 1"
+        query = f"SELECT {table.COLUMNS} {table.FROM} AND e.kind = 'decision' AND e.trace_id = ? ORDER BY e.seq DESC LIMIT 1"
         return self._one(query, (session, trace_id))
 
     def open(self, body: Body) -> BodyReader:
@@ -173,8 +161,8 @@ class SqliteStore:
 
     def end(self, session: str, at: int) -> None:
         """Note that a session is over."""
-        with self._writing() as execute:
-            number = _number(execute, session)
+        with self.writing() as execute:
+            number = table.number_of(execute, session)
             execute("INSERT INTO endings (session, at) VALUES (?, ?) ON CONFLICT DO NOTHING", (number, at))
 
     def purge(self, session: str, at: int) -> Tombstone:
@@ -200,11 +188,15 @@ class SqliteStore:
     def hold(self, session: str) -> None:
         """Say that this process has an ephemeral session open; the kernel forgets it with the process."""
         self._open()
-        if session not in self._held:
-            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        if session in self._held:
+            return
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        try:
             fd = os.open(self._hold_path(session), flags, 0o600)
             fcntl.flock(fd, fcntl.LOCK_SH)
-            self._held[session] = fd
+        except OSError as error:
+            raise NotStored(f"The session cannot be held open ({error.strerror}). See `holdfast doctor`.") from error
+        self._held[session] = fd
 
     def close(self) -> None:
         """Give back connections and descriptors."""
@@ -220,12 +212,27 @@ class SqliteStore:
             self.turnstile.close()
 
     def select(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
-        """Read rows for the other files of this back end."""
-        return self._select(query, values)
+        """Rows read by a connection that cannot write."""
+        self._open()
+        with self._lock:
+            assert self._reader is not None
+            try:
+                return self._reader.execute(query, values).fetchall()
+            except sqlite3.Error as error:
+                raise _store_error(error, self.path) from error
 
-    def writing(self) -> "_Write":
-        """A write transaction for the other files of this back end."""
-        return self._writing()
+    @contextmanager
+    def writing(self) -> Generator[table.Execute]:
+        """One write transaction behind the turnstile; on return it is on the disk."""
+        self._open()
+        assert self._writer is not None
+        try:
+            with self._lock, self.turnstile.held(), Transaction(self._writer) as execute:
+                yield execute
+        except (sqlite3.Error, OSError) as error:
+            raise NotStored(
+                f"The record could not be written ({error}). What was not stored is shown whole; see `holdfast doctor`."
+            ) from error
 
     def _hold_path(self, session: str) -> str:
         number = self._one_value("SELECT id FROM sessions WHERE name = ?", (session,))
@@ -240,29 +247,15 @@ class SqliteStore:
                 os.unlink(path)
 
     def _session(self, name: str) -> SessionInfo | None:
-        rows = self._select(search.SESSIONS + " WHERE s.name = ?", (name,))
-        return _session_info(rows[0]) if rows else None
-
-    def _writing(self) -> "_Write":
-        self._open()
-        assert self._writer is not None
-        return _Write(self._lock, self.turnstile, self._writer)
-
-    def _select(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
-        self._open()
-        with self._lock:
-            assert self._reader is not None
-            try:
-                return self._reader.execute(query, values).fetchall()
-            except sqlite3.Error as error:
-                raise _store_error(error, self.path) from error
+        rows = self.select(table.SESSIONS + " WHERE s.name = ?", (name,))
+        return table.as_session(rows[0]) if rows else None
 
     def _one(self, query: str, values: Sequence[Any]) -> Row | None:
-        rows = self._select(query, values)
-        return _row(rows[0]) if rows else None
+        rows = self.select(query, values)
+        return table.as_row(rows[0]) if rows else None
 
     def _one_value(self, query: str, values: Sequence[Any]) -> Any:
-        rows = self._select(query, values)
+        rows = self.select(query, values)
         return rows[0][0] if rows else None
 
     def _open(self) -> None:
@@ -299,39 +292,6 @@ class SqliteStore:
             os.umask(mask)
 
 
-class _Write:
-    """One write transaction behind the turnstile; SQLite's errors come out as ours."""
-
-    def __init__(self, lock: threading.RLock, turnstile: Turnstile, connection: sqlite3.Connection) -> None:
-        self._lock = lock
-        self._held = turnstile.held()
-        self._transaction = Transaction(connection)
-
-    def __enter__(self) -> Any:
-        self._lock.acquire()
-        try:
-            self._held.__enter__()
-            try:
-                return self._transaction.__enter__()
-            except sqlite3.Error as error:
-                self._held.__exit__(None, None, None)
-                raise _not_stored(error) from error
-        except BaseException:
-            self._lock.release()
-            raise
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
-        try:
-            self._transaction.__exit__(kind)
-            if isinstance(error, sqlite3.Error):
-                raise _not_stored(error) from error
-        except sqlite3.Error as failure:
-            raise _not_stored(failure) from failure
-        finally:
-            self._held.__exit__(None, None, None)
-            self._lock.release()
-
-
 class _Unread:
     """An original of which only the first bytes were read."""
 
@@ -343,91 +303,5 @@ class _Unread:
         yield from self._feed.remaining()
 
 
-def _not_stored(error: sqlite3.Error) -> NotStored:
-    return NotStored(f"The record could not be written ({error}). It is shown whole; see `holdfast doctor`.")
-
-
 def _store_error(error: sqlite3.Error, path: str) -> StoreError:
     return StoreError(f"`{path}` could not be read ({error}). Run `holdfast doctor`.")
-
-
-def _number(execute: Any, session: str) -> int:
-    row = execute("SELECT id FROM sessions WHERE name = ?", (session,)).fetchone()
-    if row is None:
-        raise NotFound(f"There is no session `{session}`. `holdfast sessions list` shows those there are.")
-    return row[0]
-
-
-def _head(execute: Any, session: str) -> tuple[int, int, bytes, int]:
-    """Where a session's chain stands: its number, last seq, last hash and bytes stored."""
-    number = _number(execute, session)
-    row = execute(
-        "SELECT seq, chain, stored FROM entries WHERE session = ? ORDER BY seq DESC LIMIT 1", (number,)
-    ).fetchone()
-    if row is None:
-        row = execute("SELECT seq, chain, 0 FROM tombstones WHERE name = ?", (session,)).fetchone()
-    seq, chain, stored = row or (0, GENESIS, 0)
-    return number, seq, chain, stored
-
-
-def _insert_values(number: int, row: Row, draft: Draft, stored: int) -> tuple[Any, ...]:
-    header = draft.header
-    call_id = header.call_id if isinstance(header, Result) else None
-    return (
-        number,
-        row.seq,
-        row.kind,
-        row.trace_id,
-        row.artifact_id,
-        None if call_id is None else _bytes(call_id),
-        header.at,
-        stored,
-        row.previous,
-        row.header,
-        row.digest,
-        row.chain,
-        row.blob,
-        row.blocks,
-        row.inline,
-    )
-
-
-def _row(values: Any) -> Row:
-    name, seq, kind, trace_id, artifact_id, previous, header, digest, chain, blocks, body, blob = values
-    return Row(
-        session=name,
-        seq=seq,
-        kind=kind,
-        trace_id=trace_id,
-        artifact_id=artifact_id,
-        previous=previous,
-        header=header,
-        digest=digest,
-        chain=chain,
-        blocks=blocks,
-        inline=body,
-        blob=blob,
-    )
-
-
-def _session_info(values: Any) -> SessionInfo:
-    name, agent, workspace, created_at, ephemeral, ended_at, entries, stored, last = values
-    return SessionInfo(
-        name=name,
-        agent=agent,
-        workspace=workspace,
-        created_at=created_at,
-        ephemeral=bool(ephemeral),
-        ended_at=ended_at,
-        entries=entries or 0,
-        stored=stored or 0,
-        last_at=last or created_at,
-    )
-
-
-def _text(value: str | None) -> str | None:
-    return None if value is None else showable(value)
-
-
-def _bytes(value: str) -> bytes:
-    return value.encode("utf-8", "surrogatepass")

@@ -1,0 +1,139 @@
+"""Writes the pages under `docs/reference/` that follow from the code. `make docs` runs it."""
+
+import argparse
+import inspect
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import holdfast
+from holdfast import config, errors
+from holdfast.apps.cli.main import COMMANDS
+from holdfast.truncation.configuration import ToolOverride, TruncationConfiguration
+from holdfast.truncation.strategy import STRATEGIES
+
+REFERENCE = Path(__file__).parent / "reference"
+_NOTE = "<!-- Written by docs/generate.py; change the code, then run `make docs`. -->\n\n"
+
+
+def pages() -> dict[str, str]:
+    """Every generated page by its file name."""
+    made = {"cli.md": _cli(), "settings.md": _settings(), "errors.md": _errors(), "api.md": _api()}
+    return {name: _NOTE + text for name, text in made.items()}
+
+
+def _cli() -> str:
+    lines = [
+        "# Command line\n",
+        "`--json` prints JSON for programs. Exit codes: 2 wrong use, 3 not found, 4 trouble with",
+    ]
+    lines += ["the record, 1 a check that failed; `run` exits with its command's code.\n"]
+    for name, summary in COMMANDS.items():
+        parser = argparse.ArgumentParser(prog=f"holdfast {name}", add_help=False)
+        import_module(f"holdfast.apps.cli.{name}").add(parser)
+        lines.append(f"## `holdfast {name}`\n\n{summary[0].upper()}{summary[1:]}.\n")
+        lines += _options(parser)
+    return "\n".join(lines) + "\n"
+
+
+def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            summaries = {choice.dest: choice.help for choice in action._choices_actions}
+            for name, sub in action.choices.items():
+                words = summaries[name] or ""
+                yield f"### `{parser.prog} {name}`\n\n{words[:1].upper()}{words[1:]}.\n"
+                yield from _options(sub)
+        elif action.dest != "help":
+            words = ", ".join(action.option_strings) or str(action.metavar or action.dest)
+            value = f" {action.metavar or action.dest.upper()}" if action.option_strings and action.nargs != 0 else ""
+            yield f"- `{words}{value}`: {action.help or ''}"
+    yield ""
+
+
+def _settings() -> str:
+    lines = [
+        "# Settings\n",
+        "From the constructor, else the environment, else the nearest `holdfast.yaml` upwards (or `--config`,",
+        "`HOLDFAST_CONFIG`, or the one in `~/.holdfast`), else the default. An unknown key is refused with a",
+        "suggestion.\n",
+        "```yaml",
+        "retrieval_limit: 32000",
+        "tools:",
+        "  truncation:",
+        "    inline_limit: 8000",
+        "    artifact_threshold: 50000",
+        "    max_artifact_size: 10485760",
+        "    default_strategy: head_tail",
+        "    head_ratio: 0.6",
+        "    overrides:",
+        "      execute_command:",
+        "        inline_limit: 5000",
+        "```\n",
+        "| key | default | environment | means |",
+        "|---|---|---|---|",
+    ]
+    for kind, prefix in ((config.Settings, ""), (TruncationConfiguration, "tools.truncation.")):
+        for name, sentence in _field_sentences(kind).items():
+            if name in ("home", "sources", "truncation", "overrides"):
+                continue
+            default = getattr(kind, name)
+            lines.append(f"| `{prefix}{name}` | `{default}` | `HOLDFAST_{name.upper()}` | {sentence} |")
+    own = ", ".join(f"`{name}`" for name in ToolOverride.fields)
+    lines += [
+        "| `tools.truncation.overrides.<tool>` | | | "
+        f"{_field_sentences(TruncationConfiguration)['overrides']} It may have {own}. |",
+        "",
+        "`HOLDFAST_HOME` names the folder of the record; `HOLDFAST_SESSION` the session of the command line.\n",
+        "Strategies: " + ", ".join(f"`{name}`" for name in STRATEGIES) + ".",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _field_sentences(kind: type) -> dict[str, str]:
+    """The string under each field of a class."""
+    import ast
+    import textwrap
+
+    body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
+    assert isinstance(body, ast.ClassDef)
+    found: dict[str, str] = {}
+    for here, after in zip(body.body, [*body.body[1:], None], strict=True):
+        if isinstance(here, ast.AnnAssign) and isinstance(here.target, ast.Name):
+            is_string = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+            found[here.target.id] = str(after.value.value) if is_string else ""  # type: ignore[union-attr]
+    return found
+
+
+def _errors() -> str:
+    tree = (errors.__doc__ or "").split("\n\n")[1]
+    lines = ["# Errors\n", "```text", tree, "```\n"]
+    for name, kind in vars(errors).items():
+        if inspect.isclass(kind) and issubclass(kind, errors.HoldfastError):
+            lines.append(f"- `{name}`: {inspect.getdoc(kind)}")
+    lines.append("\nEvery error has `for_model`: one sentence for the model, with the next call in it.")
+    return "\n".join(lines) + "\n"
+
+
+def _api() -> str:
+    lines = ["# Public names\n"]
+    for name in holdfast.__all__:
+        thing = getattr(holdfast, name)
+        if callable(thing):
+            lines.append(f"## `holdfast.{name}`\n\n{inspect.getdoc(thing)}\n")
+            if inspect.isclass(thing) and name == "Session":
+                lines += _methods(thing)
+    return "\n".join(lines) + "\n"
+
+
+def _methods(kind: type) -> Iterator[str]:
+    for name, method in inspect.getmembers(kind, inspect.isfunction):
+        if not name.startswith("_"):
+            first = (inspect.getdoc(method) or "").split("\n\n")[0].replace("\n", " ")
+            yield f"- `{name}`: {first}"
+    yield ""
+
+
+if __name__ == "__main__":
+    for file, text in pages().items():
+        (REFERENCE / file).write_text(text, encoding="utf-8")

@@ -1,0 +1,96 @@
+"""The record's SQL, and its rows as values."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from holdfast.canonical.entry import GENESIS, Result
+from holdfast.canonical.utf8 import showable
+from holdfast.errors import NotFound
+from holdfast.store.protocol import Draft, Row, SessionInfo
+
+Execute: TypeAlias = Callable[..., Any]
+
+COLUMNS = (
+    "s.name, e.seq, e.kind, e.trace_id, e.artifact_id, e.previous, e.header, e.digest, e.chain, e.blocks, "
+    "e.body, e.blob"
+)
+FROM = "FROM entries e JOIN sessions s ON s.id = e.session WHERE s.name = ?"
+SESSIONS = """
+SELECT s.name, s.agent, s.workspace, s.created_at, s.ephemeral, d.at,
+       (SELECT count(*) FROM entries e WHERE e.session = s.id),
+       (SELECT stored FROM entries e WHERE e.session = s.id ORDER BY e.seq DESC LIMIT 1),
+       coalesce((SELECT at FROM entries e WHERE e.session = s.id ORDER BY e.seq DESC LIMIT 1), s.created_at) AS last
+FROM sessions s LEFT JOIN endings d ON d.session = s.id
+"""
+_INSERT_SESSION = (
+    "INSERT INTO sessions (name, agent, workspace, created_at, ephemeral) VALUES (?, ?, ?, ?, ?) "
+    "ON CONFLICT (name) DO NOTHING"
+)
+_INSERT_ENTRY = (
+    "INSERT INTO entries (session, seq, kind, trace_id, artifact_id, call_id, at, stored, previous, header, "
+    "digest, chain, blob, blocks, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+def as_row(values: Any) -> Row:
+    """A row of `COLUMNS`."""
+    return Row(*values)
+
+
+def as_session(values: Any) -> SessionInfo:
+    """A row of `SESSIONS`."""
+    name, agent, workspace, created_at, ephemeral, ended_at, entries, stored, last = values
+    return SessionInfo(
+        name=name,
+        agent=agent,
+        workspace=workspace,
+        created_at=created_at,
+        ephemeral=bool(ephemeral),
+        ended_at=ended_at,
+        entries=entries or 0,
+        stored=stored or 0,
+        last_at=last or created_at,
+    )
+
+
+def insert_session(execute: Execute, info: SessionInfo) -> None:
+    """Add a session unless there is one of that name."""
+    agent = None if info.agent is None else showable(info.agent)
+    workspace = None if info.workspace is None else showable(info.workspace)
+    execute(_INSERT_SESSION, (info.name, agent, workspace, info.created_at, int(info.ephemeral)))
+
+
+def insert_entry(execute: Execute, number: int, row: Row, draft: Draft, stored: int) -> None:
+    """Add an entry to the session with this number; `stored` is the session's total with it."""
+    header = draft.header
+    call_id = header.call_id if isinstance(header, Result) else None
+    execute(
+        _INSERT_ENTRY,
+        (
+            *(number, row.seq, row.kind, row.trace_id, row.artifact_id, None if call_id is None else as_bytes(call_id)),
+            *(header.at, stored, row.previous, row.header, row.digest, row.chain, row.blob, row.blocks, row.inline),
+        ),
+    )
+
+
+def number_of(execute: Execute, session: str) -> int:
+    """The number of a session in this file."""
+    row = execute("SELECT id FROM sessions WHERE name = ?", (session,)).fetchone()
+    if row is None:
+        raise NotFound(f"There is no session `{session}`. `holdfast sessions list` shows those there are.")
+    return row[0]
+
+
+def head_of(execute: Execute, session: str, number: int) -> tuple[int, bytes, int]:
+    """Where a session's chain stands: last seq, last hash, bytes stored; after its tombstone if it was purged."""
+    row = execute(
+        "SELECT seq, chain, stored FROM entries WHERE session = ? ORDER BY seq DESC LIMIT 1", (number,)
+    ).fetchone()
+    if row is None:
+        row = execute("SELECT seq, chain, 0 FROM tombstones WHERE name = ?", (session,)).fetchone()
+    return row or (0, GENESIS, 0)
+
+
+def as_bytes(text: str) -> bytes:
+    """Text of a provider as bytes: lone surrogates too."""
+    return text.encode("utf-8", "surrogatepass")

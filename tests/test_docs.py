@@ -1,0 +1,108 @@
+"""The documentation is true: every block runs, every generated page is fresh, everything there is has its words."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from docs.generate import REFERENCE, pages
+from holdfast import config, errors
+from holdfast.apps.cli.main import COMMANDS
+from holdfast.truncation.configuration import TruncationConfiguration
+from holdfast.truncation.strategy import STRATEGIES
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.M | re.S)
+RUNNABLE = {"python", "console", "sh", "yaml", "text"}
+
+
+def blocks(page: Path, *kinds: str) -> list[str]:
+    return [code for kind, code in BLOCK.findall(page.read_text(encoding="utf-8")) if kind in kinds]
+
+
+def with_blocks(*kinds: str) -> list[pytest.param]:  # type: ignore[valid-type]
+    return [pytest.param(page, id=str(page.relative_to(ROOT))) for page in PAGES if blocks(page, *kinds)]
+
+
+@pytest.mark.parametrize("page", with_blocks("python"))
+def test_every_python_block_runs(page: Path, tmp_path: Path) -> None:
+    script = tmp_path / "page.py"
+    script.write_text("\n".join(blocks(page, "python")), encoding="utf-8")
+    environ = {**os.environ, "HOLDFAST_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, str(script)], env=environ, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", with_blocks("console"))
+def test_every_command_in_a_console_block_succeeds(page: Path, tmp_path: Path) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environ = {**os.environ, "HOLDFAST_HOME": str(tmp_path / "home"), "HOME": str(tmp_path), "PATH": path}
+    for code in blocks(page, "console"):
+        for line in code.splitlines():
+            if line.startswith("$ "):
+                done = subprocess.run(line[2:], shell=True, env=environ, cwd=tmp_path, capture_output=True, check=False)
+                assert done.returncode == 0, (line, done.stderr)
+
+
+@pytest.mark.parametrize("page", with_blocks("yaml"))
+def test_every_settings_block_is_accepted(page: Path, tmp_path: Path) -> None:
+    for code in blocks(page, "yaml"):
+        (tmp_path / "holdfast.yaml").write_text(code)
+        config.load(str(tmp_path / "holdfast.yaml"), environ={}, folder=str(tmp_path))
+        assert yaml.safe_load(code)
+
+
+@pytest.mark.parametrize("page", with_blocks("sh"))
+def test_every_set_up_line_names_a_target_or_an_extra_that_exists(page: Path) -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for line in "".join(blocks(page, "sh")).splitlines():
+        words = line.split("#")[0].split()
+        if words[0] == "make":
+            assert re.search(rf"^{words[1]}:", makefile, re.M), line
+        else:
+            assert words[:2] == ["pip", "install"], line
+            for extra in re.findall(r"\[(\w+)\]", line):
+                assert extra in extras
+
+
+def test_no_block_is_of_a_kind_that_no_test_looks_at() -> None:
+    for page in PAGES:
+        kinds = {kind for kind, _ in BLOCK.findall(page.read_text(encoding="utf-8"))}
+        assert kinds <= RUNNABLE, page
+        assert "\n```\n" not in BLOCK.sub("", page.read_text(encoding="utf-8")), f"{page} has a block without a kind"
+
+
+def test_the_generated_pages_are_fresh() -> None:
+    for name, text in pages().items():
+        assert (REFERENCE / name).read_text(encoding="utf-8") == text, f"{name} is stale: run `make docs`"
+
+
+def test_every_command_strategy_setting_and_error_is_documented() -> None:
+    words = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    names = {f"holdfast {name}" for name in COMMANDS} | set(STRATEGIES)
+    names |= {name for name in TruncationConfiguration.fields if name != "overrides"}
+    names |= {name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, Exception)}
+    missing = {name for name in names if f"`{name}`" not in words and f".{name}`" not in words}
+    assert not missing
+
+
+def test_every_link_between_pages_leads_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_demo_table_in_the_readme_is_what_the_demo_prints() -> None:
+    done = subprocess.run([sys.executable, "-m", "holdfast", "demo"], capture_output=True, text=True, check=False)
+    (table,) = blocks(ROOT / "README.md", "text")
+    assert table in done.stdout
