@@ -119,6 +119,7 @@ class Measurer:
         self._returns: list[int] = []
         self._seen_newline = False
         self._chars: list[int] = []
+        self._chars_as_bytes: list[int] = []
         self._last = b""
 
     def take(self, filled: int) -> None:
@@ -137,8 +138,8 @@ class Measurer:
     def finish(self) -> BodyFacts:
         """The facts of everything taken."""
         if self._carry:
+            self._found_bytes()
             self._chars[-1] += self._carry
-            self.encoding = "bytes"
         ends, eol = self._ends()
         return BodyFacts(
             size=self._size,
@@ -179,6 +180,16 @@ class Measurer:
         for start, stop in blocks:
             carry = utf8.unfinished(self._view, stop)
             text = self._view[start - self._carry : stop - carry]
-            chars, self.encoding = utf8.count_by_decoding(text, self.encoding)
+            chars, encoding = utf8.count_by_decoding(text, self.encoding)
             self._chars.append(chars)
+            surrogates = encoding == "surrogates"
+            self._chars_as_bytes.append(len(utf8.decode(text, "bytes")) if surrogates else chars)
+            if encoding == "bytes":
+                self._found_bytes()
             self._carry = carry
+
+    def _found_bytes(self) -> None:
+        """A lone surrogate counts one character only while all else is text; with invalid bytes it is three of them."""
+        if self.encoding != "bytes":
+            self.encoding = "bytes"
+            self._chars = self._chars_as_bytes

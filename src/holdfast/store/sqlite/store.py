@@ -144,8 +144,8 @@ class SqliteStore:
 
     def decision(self, session: str, trace_id: str) -> Row | None:
         """The newest decision about this result."""
-        query = f"SELECT {table.COLUMNS} {table.FROM} AND e.kind = 'decision' AND e.trace_id = ? ORDER BY e.seq DESC LIMIT 1"
-        return self._one(query, (session, trace_id))
+        query = f"SELECT {table.COLUMNS} {table.FROM} AND e.kind = 'decision' AND e.trace_id = ?"
+        return self._one(query + " ORDER BY e.seq DESC LIMIT 1", (session, trace_id))
 
     def open(self, body: Body) -> BodyReader:
         """Open a body for reading."""
