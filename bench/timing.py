@@ -49,11 +49,11 @@ def pipeline(
     launch = [PYTHON, "-I", "-S", _LAUNCHER, output, *words]
     done = subprocess.run(launch, env=env, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(words)}: {_last_line(done.stderr)}")
+        raise RuntimeError(f"{' '.join(words)}: {_said(done.stderr)}")
     wall, *lines = done.stdout.splitlines()
     run = Run(float(wall), tuple(_spent(line) for line in lines))
     if any(process.code not in codes for process in run.processes):
-        raise RuntimeError(f"{' '.join(words)}: {_last_line(done.stderr)}")
+        raise RuntimeError(f"{' '.join(words)}: {_said(done.stderr)}")
     return run
 
 
@@ -62,8 +62,10 @@ def _spent(line: str) -> Spent:
     return Spent(float(cpu), int(peak) * _RSS_UNIT, int(code))
 
 
-def _last_line(text: str) -> str:
-    return (text.strip().splitlines() or ["failed without a word"])[-1]
+def _said(errors: str) -> str:
+    """The last line that is not only the upstream's complaint about what happened downstream."""
+    lines = [line for line in errors.strip().splitlines() if "Broken pipe" not in line]
+    return lines[-1] if lines else "failed without a word"
 
 
 def interleaved(name: str, rounds: int, subjects: Mapping[str, Callable[[], T]]) -> dict[str, list[T]]:

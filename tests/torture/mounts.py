@@ -36,7 +36,7 @@ def command(*words: str) -> None:
 
 def unmount(path: str) -> None:
     """Unmount, with patience for processes that are just ending."""
-    for _ in range(100):
+    for _ in range(40):
         if subprocess.run(["umount", path], capture_output=True, check=False).returncode == 0:
             return
         time.sleep(0.05)

@@ -71,4 +71,5 @@ def run(here: Place, mode: str, timeout: float, **options: float) -> dict[str, A
 
 def environment(**more: str) -> dict[str, str]:
     """Our environment, in which `tests` can be imported."""
-    return {**os.environ, "PYTHONPATH": ROOT, **more}
+    path = os.pathsep.join(filter(None, (ROOT, os.environ.get("PYTHONPATH"))))
+    return {**os.environ, "PYTHONPATH": path, **more}

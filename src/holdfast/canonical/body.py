@@ -192,4 +192,4 @@ class Measurer:
         """A lone surrogate counts one character only while all else is text; with invalid bytes it is three of them."""
         if self.encoding != "bytes":
             self.encoding = "bytes"
-            self._chars = self._chars_as_bytes
+            self._chars = list(self._chars_as_bytes)

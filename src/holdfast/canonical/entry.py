@@ -99,7 +99,7 @@ def parse_header(raw: bytes, digest: bytes, blocks: bytes) -> tuple[Header, Body
         if blocks and hashlib.sha256(blocks).hexdigest() != index:
             raise ValueError("the block index was changed")
         return kind(**fields), BodyFacts(size, chars, lines, eol, encoding, digest, blocks)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Damaged(f"An entry's header cannot be read ({error}). Run `holdfast sessions verify`.") from error
 
 

@@ -18,9 +18,10 @@ class Value:
         cls.fields = (*cls.fields, *(name for name in own if name not in cls.fields))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        values = dict(zip(self.fields, args, strict=False), **kwargs)
-        if len(args) > len(self.fields) or not values.keys() <= set(self.fields):
+        values = dict(zip(self.fields, args, strict=False))
+        if len(args) > len(self.fields) or values.keys() & kwargs or not kwargs.keys() <= set(self.fields):
             raise TypeError(f"{type(self).__name__} takes {', '.join(self.fields)}")
+        values.update(kwargs)
         for name in self.fields:
             if name not in values and not hasattr(type(self), name):
                 raise TypeError(f"{type(self).__name__} needs {name}")

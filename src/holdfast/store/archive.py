@@ -6,11 +6,13 @@ body in `{"body": base64}` pieces, then `{"end": {"entries": …, "head": …}}`
 
 import base64
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, cast
 
-from holdfast.canonical.entry import GENESIS, Entry, parse_header
-from holdfast.errors import Damaged, UsageError
+from holdfast.canonical.entry import GENESIS, Entry, next_chain, parse_header
+from holdfast.canonical.ids import is_session_id
+from holdfast.errors import Damaged, HoldfastError, UsageError
 from holdfast.store.feed import Feed
 from holdfast.store.protocol import Body, Draft, SessionInfo, Store, entry_of
 
@@ -22,12 +24,7 @@ def export_session(store: Store, info: SessionInfo) -> Iterator[bytes]:
     """The lines of a session's archive, newline included, in bounded memory."""
     after = next((stone for stone in store.tombstones() if stone.name == info.name), None)
     head = after.chain if after else GENESIS
-    about = {
-        "name": info.name,
-        "agent": info.agent,
-        "workspace": info.workspace,
-        "created_at": info.created_at,
-    }
+    about = {"name": info.name, "agent": info.agent, "workspace": info.workspace, "created_at": info.created_at}
     yield _line({"holdfast": 1, "session": about, "after": [after.seq if after else 0, head.hex()]})
     count = 0
     for row in store.rows(info.name):
@@ -46,30 +43,78 @@ def import_session(
     name: str | None = None,
     on_entry: Callable[[Entry], None] = lambda entry: None,
 ) -> SessionInfo:
-    """Bring an archive back, under `name` or its own; every hash must come out the same."""
+    """Bring an archive back, under `name` or its own; every hash must come out the same, or nothing is brought in."""
     records = _Records(lines)
-    known = records.last.get("holdfast") == 1
-    first = records.take("session")
-    if first is None or not known:
-        raise UsageError("This is not an archive of a session; make one with `holdfast sessions export`.")
-    info = SessionInfo(
-        name=name or str(first["name"]),
-        agent=first.get("agent"),
-        workspace=first.get("workspace"),
-        created_at=int(first.get("created_at") or 0),
-    )
+    try:
+        info, seq, chain = _begin(records.take("session"), name)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise UsageError("This is not an archive of a session; make one with `holdfast sessions export`.") from None
     if any(other.name == info.name and other.entries for other in store.sessions()):
         raise UsageError(f"There is a session `{info.name}` already. Import under another name with `--as NAME`.")
     info = store.open_session(info)
-    batch: list[tuple[Draft, bytes]] = []
-    while (entry := records.take("entry")) is not None:
-        batch.append(_draft(store, entry, records))
-        if len(batch) >= _TOGETHER:
-            _append(store, info.name, batch, on_entry)
-    _append(store, info.name, batch, on_entry)
-    if records.take("end") is None:
-        raise Damaged("The archive ends too early; what came before is imported. Export it again for the rest.")
+    try:
+        store.restart(info.name, seq, chain)
+        _Import(store, info.name, chain, on_entry).run(records)
+    except (ValueError, KeyError, TypeError, AttributeError, HoldfastError) as error:
+        store.purge(info.name, int(time.time() * 1000))
+        raise Damaged(f"The archive is not what was exported ({error}). Export the session again.") from error
     return info
+
+
+def _begin(first: dict[str, Any], name: str | None) -> tuple[SessionInfo, int, bytes]:
+    """The session an archive tells of, and where its chain begins."""
+    if first["holdfast"] != 1:
+        raise ValueError
+    about = first["session"]
+    info = SessionInfo(
+        name=name or str(about["name"]),
+        agent=about.get("agent"),
+        workspace=about.get("workspace"),
+        created_at=int(about.get("created_at") or 0),
+    )
+    if not is_session_id(info.name):
+        raise ValueError
+    seq, chain = first["after"]
+    return info, int(seq), bytes.fromhex(chain)
+
+
+class _Import:
+    """Entries on their way in; each is checked against its hash before it is appended."""
+
+    def __init__(self, store: Store, session: str, chain: bytes, on_entry: Callable[[Entry], None]) -> None:
+        self._store, self._session, self._on_entry = store, session, on_entry
+        self._head = chain
+        self._count = 0
+        self._batch: list[Draft] = []
+
+    def run(self, records: "_Records") -> None:
+        """Take every entry, and make sure that none is missing."""
+        while records.next_is("entry"):
+            self._batch.append(self._draft(records.take("entry")["entry"], records))
+            if len(self._batch) >= _TOGETHER:
+                self._append()
+        self._append()
+        end = records.take("end")["end"]
+        if end["entries"] != self._count or bytes.fromhex(end["head"]) != self._head:
+            raise ValueError("entries are missing at its end")
+
+    def _draft(self, entry: dict[str, Any], records: "_Records") -> Draft:
+        raw = entry["header"].encode("ascii")
+        _, claimed = parse_header(raw, b"", b"")
+        feed = Feed(records.bodies())
+        feed.encoding = "surrogates" if claimed.encoding == "surrogates" else "utf-8"
+        body = self._store.take(feed, claimed.size)
+        self._head = next_chain(self._head, raw, body.facts.digest)
+        if self._head != bytes.fromhex(entry["chain"]):
+            self._store.discard(body)
+            raise ValueError(f"entry {self._count + len(self._batch) + 1} was changed")
+        return Draft(parse_header(raw, body.facts.digest, b"")[0], body)
+
+    def _append(self) -> None:
+        for entry in self._store.append(self._session, self._batch):
+            self._on_entry(entry)
+        self._count += len(self._batch)
+        self._batch = []
 
 
 class _Records:
@@ -77,51 +122,33 @@ class _Records:
 
     def __init__(self, lines: Iterable[bytes]) -> None:
         self._lines = iter(lines)
-        self.last: dict[str, Any] = self._next()
+        self._next = self._read()
 
-    def take(self, key: str) -> Any:
-        """The value of the next record if it is of this kind."""
-        record = self.last
+    def next_is(self, key: str) -> bool:
+        """Whether the next record is of this kind."""
+        return key in self._next
+
+    def take(self, key: str) -> dict[str, Any]:
+        """The next record, which must be of this kind."""
+        record = self._next
         if key not in record:
-            return None
-        self.last = self._next()
-        return record[key]
+            raise UsageError(f"The archive has no `{key}` where one must be. Export the session again.")
+        self._next = self._read()
+        return record
 
     def bodies(self) -> Iterator[bytes]:
         """The pieces of a body, up to the next record of another kind."""
-        while (piece := self.take("body")) is not None:
-            yield base64.b64decode(piece)
+        while self.next_is("body"):
+            yield base64.b64decode(self.take("body")["body"])
 
-    def _next(self) -> dict[str, Any]:
-        line = next(self._lines, b"{}")
+    def _read(self) -> dict[str, Any]:
         try:
-            return json.loads(line)
-        except ValueError as error:
-            raise Damaged(f"A line of the archive is not JSON ({error}). Export the session again.") from error
-
-
-def _draft(store: Store, entry: dict[str, Any], records: _Records) -> tuple[Draft, bytes]:
-    raw = entry["header"].encode("ascii")
-    _, claimed = parse_header(raw, b"", b"")
-    feed = Feed(records.bodies())
-    feed.encoding = claimed.encoding if claimed.encoding == "surrogates" else "utf-8"
-    body = store.take(feed, claimed.size)
-    header, _ = parse_header(raw, body.facts.digest, b"")
-    return Draft(header, body), bytes.fromhex(entry["chain"])
-
-
-def _append(store: Store, session: str, batch: list[tuple[Draft, bytes]], on_entry: Callable[[Entry], None]) -> None:
-    if not batch:
-        return
-    entries = store.append(session, [draft for draft, _ in batch])
-    for entry, (_, chain) in zip(entries, batch, strict=True):
-        if entry.chain != chain:
-            raise Damaged(
-                f"Entry {entry.seq} of the archive is not what was exported; import it under another name to "
-                "look at it, and export the session again."
-            )
-        on_entry(entry)
-    batch.clear()
+            record = json.loads(next(self._lines, b"{}"))
+        except (ValueError, RecursionError):
+            record = None
+        if not isinstance(record, dict):
+            raise UsageError("The archive has a line that is no JSON object. Export the session again.")
+        return cast("dict[str, Any]", record)
 
 
 def _line(record: dict[str, Any]) -> bytes:

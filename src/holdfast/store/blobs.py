@@ -6,9 +6,11 @@ Must not know: rows. A name is 32 random hex digits drawn by us; no id and no co
 
 import errno
 import os
+import re
 import stat
 import time
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
+from typing import Any
 
 from holdfast.canonical.body import CHUNK, BodyFacts, Measurer
 from holdfast.errors import Damaged, NotStored, QuotaExceeded
@@ -18,6 +20,37 @@ from holdfast.store.feed import Feed
 _FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
 _TEMP = "."
 _ORPHAN_SECONDS = 3_600
+_OURS = re.compile(r"\.?[0-9a-f]{32}")
+
+
+class _Trouble(Exception):
+    """The disk's trouble, told apart from trouble with the source."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+def _guarded(act: Callable[..., None], *args: Any) -> None:
+    try:
+        act(*args)
+    except OSError as error:
+        raise _Trouble(error) from error
+
+
+def _settle(fd: int, shard: int, name: str) -> None:
+    """Make a written file durable under its name."""
+    sync(fd)
+    os.rename(_TEMP + name, name, src_dir_fd=shard, dst_dir_fd=shard)
+    sync(shard)
+
+
+def _unlink(shard: int, *names: str) -> None:
+    for name in names:
+        try:
+            os.unlink(name, dir_fd=shard)
+        except OSError:
+            pass  # not there, or left for the collection of orphans
 
 
 class Rescue:
@@ -61,28 +94,26 @@ class BlobFolder:
             filled = len(first) + feed.fill(measurer.space[len(first) :])
             while filled:
                 if taken + filled > room:
-                    raise OSError(errno.EDQUOT, "the session's quota is used up")
-                write_all(fd, measurer.space[:filled])
+                    raise _Trouble(OSError(errno.EDQUOT, "the session's quota is used up"))
+                _guarded(write_all, fd, measurer.space[:filled])
                 if feed.encoding == "surrogates" and measurer.encoding == "utf-8":
                     measurer.encoding = "surrogates"
                 measurer.take(filled)
                 taken += filled
                 filled = feed.fill(measurer.space) if filled == CHUNK else 0
-            facts = measurer.finish()
-            sync(fd)
-            os.rename(_TEMP + name, name, src_dir_fd=shard, dst_dir_fd=shard)
-            sync(shard)
-        except OSError as error:
-            os.unlink(_TEMP + name, dir_fd=shard)
-            raise _not_stored(error, Rescue(fd, taken, bytes(measurer.space[:filled]), feed)) from error
+            _guarded(_settle, fd, shard, name)
+        except _Trouble as trouble:
+            _unlink(shard, _TEMP + name, name)
+            rescue = Rescue(fd, taken, bytes(measurer.space[:filled]), feed)
+            raise _not_stored(trouble.error, rescue) from trouble.error
         except BaseException:
-            os.unlink(_TEMP + name, dir_fd=shard)
+            _unlink(shard, _TEMP + name, name)
             os.close(fd)
             raise
         finally:
             os.close(shard)
         os.close(fd)
-        return facts
+        return measurer.finish()
 
     def open(self, name: str) -> int:
         """A descriptor of the file `name`: a regular file of ours, never reached through a link."""
@@ -107,12 +138,8 @@ class BlobFolder:
         """Delete these files; one that is gone already is no error."""
         for name in names:
             shard = self._shard(name)
-            try:
-                os.unlink(name, dir_fd=shard)
-            except FileNotFoundError:
-                pass
-            finally:
-                os.close(shard)
+            _unlink(shard, name)
+            os.close(shard)
 
     def orphans(self, referenced: Container[str], now: float | None = None) -> list[str]:
         """Files that nothing refers to and that are older than an hour, unfinished ones among them."""
@@ -120,7 +147,11 @@ class BlobFolder:
         found: list[str] = []
         for shard in self._list(self._path):
             folder = os.path.join(self._path, shard)
+            if os.path.islink(folder):
+                continue
             for name in self._list(folder):
+                if _OURS.fullmatch(name) is None:
+                    continue
                 try:
                     old = os.stat(os.path.join(folder, name), follow_symlinks=False).st_mtime < limit
                 except FileNotFoundError:
@@ -132,11 +163,9 @@ class BlobFolder:
     def collect(self, orphans: list[str]) -> None:
         """Delete orphans by the names that `orphans` gave."""
         for name in orphans:
-            folder = os.path.join(self._path, name.removeprefix(_TEMP)[:2])
-            try:
-                os.unlink(os.path.join(folder, name))
-            except FileNotFoundError:
-                pass
+            shard = self._shard(name.removeprefix(_TEMP))
+            _unlink(shard, name)
+            os.close(shard)
 
     def close(self) -> None:
         """Give the folder's descriptor back."""

@@ -6,7 +6,7 @@ Must not know: what becomes of the bytes.
 
 import fcntl
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import IO, Protocol, TypeAlias, cast, runtime_checkable
 
 from holdfast.canonical import utf8
@@ -66,14 +66,17 @@ class Feed:
     def _chunks_of(self, output: Output) -> Iterator[bytes | memoryview]:
         if isinstance(output, str):
             return (self._encoded(output[at : at + _PIECE]) for at in range(0, len(output), _PIECE))
+        if isinstance(output, memoryview) and not output.c_contiguous:
+            output = output.tobytes()
         if isinstance(output, bytes | bytearray | memoryview):
             return iter((memoryview(output),))
         if isinstance(output, Readable):
             return _read_descriptor(self._fd) if self._fd is not None else self._read_file(output)
-        if isinstance(output, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if isinstance(output, Iterable) and not isinstance(output, Mapping | Set):  # pyright: ignore[reportUnnecessaryIsInstance]
             return (self._encoded(chunk) for chunk in output)
+        kind = type(cast("object", output)).__name__
         raise UsageError(
-            f"A tool's output of type `{type(output).__name__}` cannot be kept. Give `str`, `bytes`, a file, "
+            f"A tool's output of type `{kind}` cannot be kept. Give `str`, `bytes`, a file, "
             "a pipe or an iterator of chunks; turn other objects into text first, for example with `json.dumps`."
         )
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.canonical.body import measure
 from holdfast.canonical.entry import GENESIS, Entry
-from holdfast.errors import NotFound, QuotaExceeded
+from holdfast.errors import NotFound, QuotaExceeded, UsageError
 from holdfast.store.feed import Feed
 from holdfast.store.protocol import (
     Body,
@@ -64,13 +64,15 @@ class MemoryStore:
             info = self._info(session)
             rows = self._rows.setdefault(session, [])
             seq, previous = self._head(session)
+            added: list[Row] = []
             entries: list[Entry] = []
             for draft in drafts:
                 seq += 1
                 row, entry = chained(session, seq, previous, draft)
                 previous = row.chain
-                rows.append(row)
+                added.append(row)
                 entries.append(entry)
+            rows.extend(added)
             self._sessions[session] = info.replace(
                 entries=len(rows),
                 stored=info.stored + sum(entry.facts.size for entry in entries),
@@ -114,14 +116,17 @@ class MemoryStore:
                 lines = reader.text().split(reader.eol)
             folded = [line.lower() for line in lines]
             if wanted and all(any(word in line for line in folded) for word in wanted):
-                number = next(at for at, line in enumerate(folded) if wanted[0] in line)
+                counts = [sum(word in line for word in wanted) for line in folded]
+                number = counts.index(max(counts))
                 found.append(Match(trace_id=row.trace_id, line=number + 1, text=lines[number][:500]))
         return found[:limit]
 
     def end(self, session: str, at: int) -> None:
         """Note that a session is over."""
         with self._lock:
-            self._sessions[session] = self._info(session).replace(ended_at=at)
+            info = self._info(session)
+            if info.ended_at is None:
+                self._sessions[session] = info.replace(ended_at=at)
 
     def purge(self, session: str, at: int) -> Tombstone:
         """Remove everything of a session but a tombstone."""
@@ -134,6 +139,16 @@ class MemoryStore:
             del self._sessions[session]
             self._held.discard(session)
             return stone
+
+    def restart(self, session: str, seq: int, chain: bytes) -> None:
+        """Let a session that has no entries begin after this number and hash."""
+        with self._lock:
+            if self._rows.get(session):
+                raise UsageError(f"Session `{session}` has entries already; only an empty one can begin elsewhere.")
+            self._tombstones.pop(session, None)
+            if seq:
+                stone = Tombstone(name=session, seq=seq, chain=chain, at=0, entries=0, stored=0)
+                self._tombstones[session] = stone
 
     def in_use(self, session: str) -> bool:
         """Whether an ephemeral session is held open."""

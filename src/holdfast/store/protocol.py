@@ -151,6 +151,10 @@ class Store(Protocol):
         """Remove everything of a session but a tombstone."""
         ...
 
+    def restart(self, session: str, seq: int, chain: bytes) -> None:
+        """Let a session that has no entries begin after this number and hash, as it did where it comes from."""
+        ...
+
     def in_use(self, session: str) -> bool:
         """Whether a process holds an ephemeral session open."""
         ...

@@ -126,7 +126,7 @@ def decode_cut(raw: bytes) -> Cut:
     try:
         rows = cast("list[str | list[object]]", json.loads(raw))
         return Cut(tuple(_piece(row) for row in rows))
-    except (ValueError, KeyError, TypeError, IndexError) as error:
+    except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
         raise Damaged(f"A stored cut cannot be read ({error}). Run `holdfast sessions verify`.") from error
 
 

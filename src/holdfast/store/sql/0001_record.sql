@@ -71,6 +71,19 @@ CREATE TRIGGER entries_only_purged BEFORE DELETE ON entries
 WHEN NOT EXISTS (SELECT 1 FROM purging WHERE session = OLD.session)
 BEGIN SELECT RAISE (ABORT, 'the record is append-only'); END;
 
+CREATE TRIGGER endings_never_change BEFORE UPDATE ON endings
+BEGIN SELECT RAISE (ABORT, 'the record is append-only'); END;
+CREATE TRIGGER endings_only_purged BEFORE DELETE ON endings
+WHEN NOT EXISTS (SELECT 1 FROM purging WHERE session = OLD.session)
+BEGIN SELECT RAISE (ABORT, 'the record is append-only'); END;
+
+-- A tombstone gives way only to a later one of the same name, or to the session coming back from an archive.
+CREATE TRIGGER tombstones_never_change BEFORE UPDATE ON tombstones
+BEGIN SELECT RAISE (ABORT, 'the record is append-only'); END;
+CREATE TRIGGER tombstones_only_purged BEFORE DELETE ON tombstones
+WHEN NOT EXISTS (SELECT 1 FROM purging)
+BEGIN SELECT RAISE (ABORT, 'the record is append-only'); END;
+
 CREATE TRIGGER sessions_never_change BEFORE UPDATE ON sessions
 BEGIN SELECT RAISE (ABORT, 'the record is append-only'); END;
 CREATE TRIGGER sessions_only_purged BEFORE DELETE ON sessions

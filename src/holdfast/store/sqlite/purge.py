@@ -1,7 +1,11 @@
 """Removing a session: the one path that deletes. Rows, index and files go; a tombstone stays."""
 
+import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from holdfast.errors import StoreError, UsageError
 from holdfast.store.protocol import Tombstone
 from holdfast.store.sqlite import search, table
 from holdfast.store.sqlite.connection import Transaction, connect
@@ -12,16 +16,9 @@ if TYPE_CHECKING:
 
 def purge(store: "SqliteStore", session: str, at: int) -> Tombstone:
     """Remove everything of `session`; what other processes see is all of it or none of it."""
-    with store.turnstile.held():
-        connection = connect(store.path)
-        try:
-            with Transaction(connection) as execute:
-                stone, blobs = _purge_rows(store, execute, session, at)
-            store.blobs.remove(blobs)
-            connection.execute("PRAGMA incremental_vacuum").fetchall()
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        finally:
-            connection.close()
+    with _unrestricted(store) as execute:
+        stone, blobs = _purge_rows(store, execute, session, at)
+    store.blobs.remove(blobs)
     return stone
 
 
@@ -34,12 +31,47 @@ def _purge_rows(store: "SqliteStore", execute: table.Execute, session: str, at: 
     execute("DELETE FROM entries WHERE session = ?", (number,))
     execute("DELETE FROM endings WHERE session = ?", (number,))
     execute("DELETE FROM sessions WHERE id = ?", (number,))
+    _bury(execute, stone)
+    execute("UPDATE indexed SET up_to = min(up_to, (SELECT coalesce(max(id), 0) FROM entries))")
     execute("DELETE FROM purging")
+    return stone, blobs
+
+
+def restart(store: "SqliteStore", session: str, seq: int, chain: bytes) -> None:
+    """Let a session that has no entries begin after this number and hash."""
+    with _unrestricted(store) as execute:
+        number = table.number_of(execute, session)
+        if execute("SELECT 1 FROM entries WHERE session = ? LIMIT 1", (number,)).fetchone():
+            raise UsageError(f"Session `{session}` has entries already; only an empty one can begin elsewhere.")
+        execute("INSERT INTO purging VALUES (?)", (number,))
+        execute("DELETE FROM tombstones WHERE name = ?", (session,))
+        if seq:
+            _bury(execute, Tombstone(name=session, seq=seq, chain=chain, at=0, entries=0, stored=0))
+        execute("DELETE FROM purging")
+
+
+def _bury(execute: table.Execute, stone: Tombstone) -> None:
     execute(
         "INSERT OR REPLACE INTO tombstones (name, seq, chain, at, entries, stored) VALUES (?, ?, ?, ?, ?, ?)",
         (stone.name, stone.seq, stone.chain, stone.at, stone.entries, stone.stored),
     )
-    return stone, blobs
+
+
+@contextmanager
+def _unrestricted(store: "SqliteStore") -> Generator[table.Execute]:
+    """A transaction on a connection that may delete; everything is as it was if it fails."""
+    try:
+        with store.turnstile.held():
+            connection = connect(store.path)
+            try:
+                with Transaction(connection) as execute:
+                    yield execute
+                connection.execute("PRAGMA incremental_vacuum").fetchall()
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            finally:
+                connection.close()
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(f"`{store.path}` could not be changed ({error}). Run `holdfast doctor`.") from error
 
 
 def _tombstone(execute: table.Execute, session: str, number: int, at: int) -> Tombstone:

@@ -60,13 +60,12 @@ def catch_up(store: "SqliteStore") -> None:
 
 
 def forget(store: "SqliteStore", execute: Any, session: int) -> None:
-    """Take a session out of the index; a contentless index wants the same text again."""
+    """Take a session out of the index, and its words off the disk; a contentless index wants the same text again."""
     up_to = execute("SELECT up_to FROM indexed").fetchone()[0]
     for row in execute(_ROWS + " AND session = ? AND id <= ?", (session, up_to)).fetchall():
-        execute(
-            "INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)",
-            (row[0], _indexed_text(store, row)),
-        )
+        text = _indexed_text(store, row)
+        execute("INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)", (row[0], text))
+    execute("INSERT INTO words (words) VALUES ('optimize')")
 
 
 def _indexed_text(store: "SqliteStore", row: Any) -> str:
@@ -128,7 +127,7 @@ def _scan_large(store: "SqliteStore", session: str, wanted: list[str], seen: set
     """Search what the index does not hold: the bodies that go on after their first 256 KB."""
     found: list[Match] = []
     for row in store.rows(session, kind="result"):
-        if row.blob is None or row.trace_id in seen or not _goes_on(row):
+        if row.trace_id in seen or not _goes_on(row):
             continue
         match = first_match(store.open(body_of(row)), row.trace_id, wanted)
         if match is not None:

@@ -42,7 +42,7 @@ class SqliteStore:
         self._pid = 0
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
-        self._held: dict[str, int] = {}
+        self._held: dict[str, tuple[int, str]] = {}
         self._broken: OSError | None = None
 
     def open_session(self, info: SessionInfo) -> SessionInfo:
@@ -145,7 +145,7 @@ class SqliteStore:
     def decision(self, session: str, trace_id: str) -> Row | None:
         """The newest decision about this result."""
         query = f"SELECT {table.COLUMNS} {table.FROM} AND e.kind = 'decision' AND e.trace_id = ?"
-        return self._one(query + " ORDER BY e.seq DESC LIMIT 1", (session, trace_id))
+        return self._one(query + " ORDER BY e.seq DESC LIMIT 1", (session, showable(trace_id)))
 
     def open(self, body: Body) -> BodyReader:
         """Open a body for reading."""
@@ -167,23 +167,18 @@ class SqliteStore:
 
     def purge(self, session: str, at: int) -> Tombstone:
         """Remove everything of a session but a tombstone."""
+        self._open()
         self._drop_hold(session)
         return purge.purge(self, session, at)
 
+    def restart(self, session: str, seq: int, chain: bytes) -> None:
+        """Let a session that has no entries begin after this number and hash."""
+        self._open()
+        purge.restart(self, session, seq, chain)
+
     def in_use(self, session: str) -> bool:
         """Whether a process holds an ephemeral session open."""
-        path = self._hold_path(session)
-        try:
-            fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-        except OSError:
-            return False
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return True
-        finally:
-            os.close(fd)
-        return False
+        return _is_locked(self._hold_path(session))
 
     def hold(self, session: str) -> None:
         """Say that this process has an ephemeral session open; the kernel forgets it with the process."""
@@ -191,12 +186,13 @@ class SqliteStore:
         if session in self._held:
             return
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        path = self._hold_path(session)
         try:
-            fd = os.open(self._hold_path(session), flags, 0o600)
+            fd = os.open(path, flags, 0o600)
             fcntl.flock(fd, fcntl.LOCK_SH)
         except OSError as error:
             raise NotStored(f"The session cannot be held open ({error.strerror}). See `holdfast doctor`.") from error
-        self._held[session] = fd
+        self._held[session] = fd, path
 
     def close(self) -> None:
         """Give back connections and descriptors."""
@@ -239,11 +235,10 @@ class SqliteStore:
         return os.path.join(self.folder, f"session-{number or 0}.lock")
 
     def _drop_hold(self, session: str) -> None:
-        fd = self._held.pop(session, None)
-        if fd is not None:
-            path = self._hold_path(session)
+        if session in self._held:
+            fd, path = self._held.pop(session)
             os.close(fd)
-            if not self.in_use(session) and os.path.exists(path):
+            if not _is_locked(path) and os.path.exists(path):
                 os.unlink(path)
 
     def _session(self, name: str) -> SessionInfo | None:
@@ -301,6 +296,21 @@ class _Unread:
     def chunks(self) -> Iterator[bytes]:
         yield self._first
         yield from self._feed.remaining()
+
+
+def _is_locked(path: str) -> bool:
+    """Whether a process holds the lock file at `path`."""
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(fd)
+    return False
 
 
 def _store_error(error: sqlite3.Error, path: str) -> StoreError:

@@ -1,0 +1,137 @@
+"""The contract of an archive: from any back end to any other with the same head, and never with a changed line."""
+
+import json
+from typing import Any
+
+import pytest
+
+from holdfast import Session
+from holdfast.errors import HoldfastError
+from holdfast.store.archive import export_session, import_session
+from holdfast.store.protocol import Store
+from holdfast.store.verify import verify
+from tests.build import NOON
+from tests.contracts.store_contract import filled
+
+
+def archive_of(store: Store, name: str = "work") -> list[bytes]:
+    """The lines of a session's archive."""
+    return list(export_session(store, next(info for info in store.sessions() if info.name == name)))
+
+
+def changed(line: bytes, **fields: Any) -> bytes:
+    """An archive's line with some of its fields replaced."""
+    record = json.loads(line)
+    kind = next(iter(record))
+    record[kind] = {**record[kind], **fields}
+    return json.dumps(record, separators=(",", ":")).encode() + b"\n"
+
+
+class ArchiveContract:
+    """What `holdfast.store.archive` promises between two back ends, a test for each sentence."""
+
+    def test_an_archive_brings_a_session_to_another_back_end_with_the_same_head(
+        self, store: Store, other: Store
+    ) -> None:
+        filled(store)
+        seen: list[int] = []
+        info = import_session(other, archive_of(store), on_entry=lambda entry: seen.append(entry.seq))
+        assert info.name == "work"
+        assert verify(other, "work") == verify(store, "work")
+        assert seen == [row.seq for row in store.rows("work")]
+        assert archive_of(other) == archive_of(store)
+
+    def test_an_archive_comes_back_under_another_name_beside_the_original(self, store: Store) -> None:
+        session = filled(store)
+        import_session(store, archive_of(store), "copy")
+        assert verify(store, "copy").head == verify(store, "work").head
+        copy = Session("copy", store=store)
+        for row in store.rows("work", kind="result"):
+            assert copy.recall_bytes(row.trace_id) == session.recall_bytes(row.trace_id)
+
+    def test_an_archive_brings_a_purged_session_back_under_its_own_name(self, store: Store) -> None:
+        filled(store)
+        before, lines = verify(store, "work"), archive_of(store)
+        store.purge("work", NOON)
+        import_session(store, lines)
+        assert verify(store, "work") == before
+
+    def test_a_session_that_began_after_a_purge_can_be_carried_away(self, store: Store, other: Store) -> None:
+        filled(store)
+        store.purge("work", NOON)
+        filled(store)
+        import_session(other, archive_of(store))
+        assert verify(other, "work") == verify(store, "work")
+
+    def test_an_archive_is_refused_where_the_session_exists_already(self, store: Store) -> None:
+        filled(store)
+        before = verify(store, "work")
+        with pytest.raises(HoldfastError, match="another name"):
+            import_session(store, archive_of(store))
+        assert verify(store, "work") == before
+
+    @pytest.mark.parametrize("what", ["body", "header", "chain"])
+    def test_an_archive_with_a_changed_line_is_refused(self, store: Store, other: Store, what: str) -> None:
+        filled(store)
+        lines = archive_of(store)
+        at = next(number for number, line in enumerate(lines) if line.startswith(b'{"body"'))
+        if what == "body":
+            lines[at] = b'{"body":"c2hvclQ="}\n'
+        else:
+            entry = json.loads(lines[at - 1])["entry"]
+            new = entry["header"].replace("note", "nota") if what == "header" else "00" + entry["chain"][2:]
+            lines[at - 1] = changed(lines[at - 1], **{what: new})
+        with pytest.raises(HoldfastError):
+            import_session(other, lines)
+
+    def test_no_line_of_an_archive_can_be_left_out(self, store: Store, other: Store) -> None:
+        filled(store)
+        lines = archive_of(store)
+        for missing in range(len(lines)):
+            with pytest.raises(HoldfastError):
+                import_session(other, lines[:missing] + lines[missing + 1 :], f"copy-{missing}")
+
+    def test_an_archive_that_ends_too_early_is_refused(self, store: Store, other: Store) -> None:
+        filled(store)
+        with pytest.raises(HoldfastError):
+            import_session(other, archive_of(store)[:-1])
+
+    def test_an_archive_cannot_lose_its_last_entries_unseen(self, store: Store, other: Store) -> None:
+        filled(store)
+        lines = archive_of(store)
+        last = max(number for number, line in enumerate(lines) if line.startswith(b'{"entry"'))
+        with pytest.raises(HoldfastError):
+            import_session(other, [*lines[:last], lines[-1]])
+
+    def test_a_refused_archive_brings_in_nothing_that_was_not_exported(self, store: Store, other: Store) -> None:
+        filled(store)
+        lines = archive_of(store)
+        exported = {row.chain for row in store.rows("work")}
+        at = next(number for number, line in enumerate(lines) if line.startswith(b'{"body"'))
+        lines[at] = b'{"body":"c2hvclQ="}\n'
+        with pytest.raises(HoldfastError):
+            import_session(other, lines)
+        assert {row.chain for row in other.rows("work")} <= exported
+
+    @pytest.mark.parametrize(
+        "lines",
+        [
+            [],
+            [b""],
+            [b"\n"],
+            [b"not json"],
+            [b"5\n"],
+            [b"[]\n"],
+            [b'{"session":{"name":"s"}}\n'],
+            [b'{"holdfast":2,"session":{"name":"s"}}\n'],
+            [b'{"holdfast":1,"session":[]}\n'],
+            [b'{"holdfast":1,"session":{}}\n'],
+            [b'{"holdfast":1,"session":{"name":"../up"}}\n', b'{"end":{"entries":0,"head":""}}\n'],
+            [b'{"holdfast":1,"session":{"name":"s"}}\n', b'{"entry":{}}\n'],
+            [b'{"holdfast":1,"session":{"name":"s"}}\n', b'{"entry":{"header":"{}","chain":"00"}}\n'],
+            [b'{"holdfast":1,"session":{"name":"s"}}\n', b"\xff\n"],
+        ],
+    )
+    def test_what_is_no_archive_is_refused_with_an_error_of_ours(self, store: Store, lines: list[bytes]) -> None:
+        with pytest.raises(HoldfastError):
+            import_session(store, lines)

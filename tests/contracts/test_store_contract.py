@@ -1,0 +1,37 @@
+"""Every back end keeps the contract."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from holdfast import MemoryStore, SqliteStore
+from holdfast.store.protocol import Store
+from tests.contracts.archive_contract import ArchiveContract
+from tests.contracts.store_contract import StoreContract
+
+
+def made(kind: str, folder: Path) -> Store:
+    return MemoryStore() if kind == "memory" else SqliteStore(str(folder))
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    store = made(request.param, tmp_path / "one")
+    yield store
+    store.close()
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def other(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    store = made(request.param, tmp_path / "other")
+    yield store
+    store.close()
+
+
+class TestStore(StoreContract):
+    """The contract, once for each back end."""
+
+
+class TestArchive(ArchiveContract):
+    """Archives, from each back end to each."""

@@ -1,0 +1,144 @@
+"""Single bytes of the record are changed, in the database, in the WAL and in the files: detected, never served."""
+
+import contextlib
+import random
+import sqlite3
+from collections import Counter
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from tests.faults import damage
+
+SEED = 20_261_115
+SHORT = {"record.db": 80, "record.db-wal": 40, "blobs": 30}
+LONG = {"record.db": 1_800, "record.db-wal": 800, "blobs": 400}
+lengths = pytest.mark.parametrize(
+    "flips", [pytest.param(SHORT, id="short"), pytest.param(LONG, id="long", marks=pytest.mark.torture)]
+)
+
+
+def try_each(image: damage.Image, name: str, flips: int, judge: Callable[[int, damage.Seen], str]) -> None:
+    """Flip a byte at each of many places; what is raised or judged wrong is counted and told at the end."""
+    chance = random.Random(SEED)
+    trouble: Counter[str] = Counter()
+    example: dict[str, tuple[str, int, int]] = {}
+    for at in islice(image.places(name, chance), flips):
+        by = chance.choice((1 << chance.randrange(8), chance.randrange(1, 256)))
+        image.damage(name, at, by)
+        what = judged(image, at, judge)
+        if what:
+            trouble[what] += 1
+            example.setdefault(what, (name, at, by))
+    image.restore(name)
+    told = "\n".join(f"{count} × {what}, e.g. {example[what]}" for what, count in trouble.most_common())
+    assert not trouble, f"{trouble.total()} of {flips} flips:\n{told}"
+
+
+def judged(image: damage.Image, at: int, judge: Callable[[int, damage.Seen], str]) -> str:
+    try:
+        return judge(at, damage.look(image))
+    except AssertionError as error:
+        return str(error).splitlines()[0]
+    except Exception as error:
+        return f"{type(error).__name__} leaked: {error}"
+
+
+def session_of(image: damage.Image, trace_id: str) -> str:
+    return next(kept.session for kept in image.kept if kept.trace_id == trace_id)
+
+
+@lengths
+def test_a_flip_in_the_database_is_detected_and_never_served(tmp_path: Path, flips: dict[str, int]) -> None:
+    image = damage.make(tmp_path / "store", checkpointed=True)
+    owner = image.owner("record.db")
+    assert owner
+
+    def judge(at: int, seen: damage.Seen) -> str:
+        if at in owner and owner[at] not in seen.broken:
+            return "a flip in a live body or header was not found by verify"
+        unseen = {id for id in seen.missing | seen.refused if session_of(image, id) not in seen.broken}
+        if unseen and sound(image):
+            return "a result cannot be read, and neither verify nor SQLite finds anything wrong"
+        return ""
+
+    try_each(image, "record.db", flips["record.db"], judge)
+
+
+def sound(image: damage.Image) -> bool:
+    """Whether SQLite's own check, which `holdfast doctor` runs, finds nothing."""
+    with contextlib.closing(sqlite3.connect(image.folder / "record.db")) as connection:
+        try:
+            return connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        except sqlite3.Error:
+            return False
+
+
+@lengths
+def test_a_flip_in_the_wal_costs_at_most_the_last_commits(tmp_path: Path, flips: dict[str, int]) -> None:
+    """SQLite drops what follows a damaged frame; what is left must be a whole beginning, in the order it was kept."""
+    image = damage.make(tmp_path / "store", checkpointed=False)
+
+    def judge(at: int, seen: damage.Seen) -> str:
+        if seen.refused or seen.broken:
+            return "a result is damaged instead of gone"
+        there = [kept.trace_id not in seen.missing for kept in image.kept]
+        return "" if there == sorted(there, reverse=True) else "results are missing from the middle"
+
+    try_each(image, "record.db-wal", flips["record.db-wal"], judge)
+
+
+@lengths
+def test_a_flip_in_a_file_is_detected_and_never_served(tmp_path: Path, flips: dict[str, int]) -> None:
+    image = damage.make(tmp_path / "store", checkpointed=True)
+
+    def judge(at: int, seen: damage.Seen) -> str:
+        return "" if len(seen.refused) == len(seen.broken) == 1 else f"{len(seen.refused)} results refused, not one"
+
+    for name in image.blobs():
+        try_each(image, name, flips["blobs"] // len(image.blobs()) + 1, judge)
+
+
+def test_a_file_that_is_shorter_longer_or_gone_is_detected_and_never_served(tmp_path: Path) -> None:
+    image = damage.make(tmp_path / "store", checkpointed=True)
+    for name in image.blobs():
+        path = image.folder / name
+        whole = path.read_bytes()
+        for other in (b"", whole[:-1], whole[: len(whole) // 2], whole[1:], None):
+            path.unlink() if other is None else path.write_bytes(other)
+            seen = damage.look(image)
+            assert len(seen.refused) == len(seen.broken) == 1
+        path.write_bytes(whole)
+    assert damage.look(image) == damage.Seen(set(), set(), set())
+
+
+def test_an_index_that_leads_to_another_row_never_serves_that_row(tmp_path: Path) -> None:
+    image = damage.make(tmp_path / "store", checkpointed=True)
+    index = page_of(image, "result_by_trace")
+    entries = [image.files["record.db"].index(kept.trace_id.encode(), *index) for kept in image.kept]
+    row_of_second, row_of_third = (entry + len(image.kept[0].trace_id) for entry in entries[1:3])
+    data = bytearray(image.files["record.db"])
+    data[row_of_second], data[row_of_third] = data[row_of_third], data[row_of_second]
+    (image.folder / "record.db").write_bytes(data)
+    assert len(damage.look(image).refused) == 2
+
+
+def page_of(image: damage.Image, name: str) -> tuple[int, int]:
+    """Where the root page of a table or index begins and ends."""
+    with contextlib.closing(sqlite3.connect(image.folder / "record.db")) as connection:
+        page = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (name,)).fetchone()[0]
+        size = connection.execute("PRAGMA page_size").fetchone()[0]
+    return (page - 1) * size, page * size
+
+
+def test_a_column_whose_type_was_changed_is_damage_and_no_error_of_another_kind(tmp_path: Path) -> None:
+    """The types of a row's columns stand before its values; a flip turns bytes into text, or a number into nothing."""
+    image = damage.make(tmp_path / "store", checkpointed=True)
+    row = image.files["record.db"].index(b"result" + image.kept[0].trace_id.encode())
+    leaked: list[str] = []
+    for at in range(row - 32, row):
+        image.damage("record.db", at, 1)
+        leaked += filter(None, [judged(image, at, lambda at, seen: "")])
+    assert not leaked, leaked

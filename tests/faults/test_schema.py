@@ -1,0 +1,112 @@
+"""A record of another version: a newer one is refused untouched, a killed migration did all or nothing."""
+
+import contextlib
+import hashlib
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast import Session
+from holdfast.errors import StoreRefused
+from tests.faults.outputs import INLINE, KINDS, Keeper
+from tests.torture import migration
+from tests.torture.checks import opened
+from tests.torture.nursery import environment
+
+KILLED = """
+import os, signal, sys
+from holdfast.store.sqlite.connection import connect
+from holdfast.store.sqlite.schema import migrate, scripts
+from tests.torture.migration import ADDED
+path, steps = sys.argv[1], int(sys.argv[2])
+connection = connect(path)
+count = 0
+def step():
+    global count
+    count += 1
+    if count == steps:
+        os.kill(os.getpid(), signal.SIGKILL)
+connection.set_progress_handler(step, 1)
+migrate(connection, path, [*scripts(), ADDED])
+connection.close()
+print(count)
+"""
+"""Migrates and kills itself after so many steps of SQLite's machine; 0 for never."""
+
+
+def some_store(folder: str) -> None:
+    with opened(folder) as store:
+        keeper = Keeper(Session("kept", store=store))
+        for kind in KINDS:
+            assert keeper.keep(kind, INLINE)
+
+
+def digests(folder: str) -> dict[str, str]:
+    """Every file of the folder but the lock, and what is in it."""
+    return {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in Path(folder).iterdir()
+        if path.name != "record.lock"
+    }
+
+
+def make_newer(folder: str) -> None:
+    with contextlib.closing(sqlite3.connect(os.path.join(folder, "record.db"))) as connection:
+        connection.execute("PRAGMA user_version = 999")
+
+
+def test_a_newer_record_is_refused_and_not_changed_by_a_byte(tmp_path: Path) -> None:
+    folder = str(tmp_path / "store")
+    some_store(folder)
+    make_newer(folder)
+    before = digests(folder)
+    with opened(folder) as store:
+        keeper = Keeper(Session("kept", store=store))
+        assert not keeper.keep("iterator", INLINE)
+        with pytest.raises(StoreRefused, match=r"newer .*pip install -U holdfast"):
+            store.sessions()
+    assert digests(folder) == before
+
+
+def test_a_newer_record_with_commits_that_are_not_in_it_yet_keeps_them(tmp_path: Path) -> None:
+    folder, copy = str(tmp_path / "store"), str(tmp_path / "copy")
+    some_store(folder)
+    with contextlib.closing(sqlite3.connect(os.path.join(folder, "record.db"))) as connection:
+        connection.execute("PRAGMA user_version = 999")
+        shutil.copytree(folder, copy)
+    before = migration.state(os.path.join(folder, "record.db"))
+    with opened(copy) as store, pytest.raises(StoreRefused):
+        store.sessions()
+    assert migration.state(os.path.join(copy, "record.db")) == before
+
+
+def migrate(path: str, steps: int) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-B", "-c", KILLED, path, str(steps)],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_killed_migration_leaves_the_old_or_the_new_schema_and_all_data(tmp_path: Path) -> None:
+    some_store(str(tmp_path / "store"))
+    before = migration.state(str(tmp_path / "store" / "record.db"))
+    path = str(tmp_path / "copy" / "record.db")
+    shutil.copytree(tmp_path / "store", tmp_path / "copy")
+    steps = int(migrate(path, 0).stdout)
+    assert migration.check(path, before) == migration.NEW
+    for part in range(1, 12):
+        shutil.rmtree(tmp_path / "copy")
+        shutil.copytree(tmp_path / "store", tmp_path / "copy")
+        assert migrate(path, part * steps // 12).returncode == -signal.SIGKILL
+        assert migration.check(path, before) == migration.OLD
+        assert migrate(path, 0).returncode == 0, "a killed migration cannot be done again"
+        assert migration.check(path, before) == migration.NEW

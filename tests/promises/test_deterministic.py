@@ -1,0 +1,135 @@
+"""Deterministic: same record, same policy, same bytes, on any machine, after any restart or upgrade."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast import MemoryStore, Session, SqliteStore, TruncationConfiguration
+from holdfast.canonical import utf8
+from holdfast.store.archive import import_session
+from holdfast.store.verify import verify
+from holdfast.truncation.configuration import ToolOverride
+from tests.build import fixed_clock, numbered_lines, seeded
+from tests.promises.real import NAMES, real, work
+
+RECORDED = Path(__file__).parent / "recorded.jsonl"
+PINNED_HEAD = "346347e7a068a8dd9badeb669e57f024b2a9c7ab4389bf0e2e4db243792182fa"
+
+
+def pieces(data: bytes, size: int) -> Iterator[bytes]:
+    return (data[start : start + size] for start in range(0, len(data), size))
+
+
+def test_two_stores_of_different_kinds_hold_and_show_the_same(tmp_path: Path) -> None:
+    one, shown = work(MemoryStore())
+    two, again = work(SqliteStore(str(tmp_path)))
+    assert shown == again
+    assert one.verify() == two.verify()
+    two.store.close()
+
+
+CHILD = """
+import hashlib, sys
+from holdfast import SqliteStore
+from tests.promises.real import work
+session, shown = work(SqliteStore(sys.argv[1]))
+print(session.verify().head)
+for view in shown:
+    print(view.trace_id, view.artifact_id, hashlib.sha256(view.content.encode()).hexdigest())
+"""
+
+
+def test_processes_in_different_places_hold_and_show_the_same(tmp_path: Path) -> None:
+    printed = []
+    for number, (seed, zone, language) in enumerate((("1", "UTC", "C"), ("2", "Asia/Tokyo", "C.UTF-8"))):
+        place = {"PYTHONHASHSEED": seed, "TZ": zone, "LC_ALL": language, "HOLDFAST_HOME": str(tmp_path)}
+        command = [sys.executable, "-c", CHILD, str(tmp_path / str(number))]
+        done = subprocess.run(command, env={**os.environ, **place}, capture_output=True, text=True, check=True)
+        printed.append(done.stdout)
+    assert printed[0] == printed[1]
+    assert len(printed[0].splitlines()) == len(NAMES) + 1
+
+
+def test_how_the_bytes_came_in_chunks_changes_nothing() -> None:
+    heads = set()
+    for size in (1_000, 65_536, 100_003):
+        session = Session("s", store=MemoryStore(), clock=fixed_clock, random=seeded())
+        for name in NAMES:
+            session.keep(name, None, pieces(real(name), size))
+        heads.add(session.verify().head)
+    assert len(heads) == 1
+
+
+def test_the_speed_extra_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_it = work(MemoryStore())[0]
+    with_it.keep("large", None, numbered_lines(100_000))
+    monkeypatch.setattr(utf8, "_zilla", [None])
+    without = work(MemoryStore())[0]
+    without.keep("large", None, numbered_lines(100_000))
+    assert with_it.verify().head == without.verify().head
+
+
+OTHER_SETTINGS = [
+    TruncationConfiguration(),
+    TruncationConfiguration(inline_limit=256),
+    TruncationConfiguration(inline_limit=1_000_000, artifact_threshold=1_000_000),
+    TruncationConfiguration(default_strategy="head", preview_limit=500, head_ratio=0.1),
+    TruncationConfiguration(overrides=dict.fromkeys(NAMES, ToolOverride(inline_limit=300))),
+]
+
+
+@pytest.mark.parametrize("policy", OTHER_SETTINGS)
+def test_what_was_shown_once_is_shown_again_though_the_settings_changed(policy: TruncationConfiguration) -> None:
+    store = MemoryStore()
+    _, shown = work(store)
+    later = Session("s", store=store, policy=policy)
+    for view in shown:
+        again = later.shown(str(view.trace_id))
+        assert again.content == view.content
+        assert again.metadata == view.metadata
+        assert (again.artifact_id, again.artifact_reference) == (view.artifact_id, view.artifact_reference)
+        arrived = later.keep("other", None, real(NAMES[shown.index(view)]), call_id=view.call_id)
+        assert arrived.content == view.content
+
+
+def test_what_was_shown_once_has_the_same_body_without_notices() -> None:
+    store = MemoryStore()
+    session, shown = work(store)
+    for view in shown:
+        assert session.shown(str(view.trace_id)).body == view.body
+
+
+def test_what_was_shown_once_is_shown_again_in_another_process(tmp_path: Path) -> None:
+    session, shown = work(SqliteStore(str(tmp_path)))
+    session.store.close()
+    code = "import sys\nfrom holdfast import Session\nsession = Session('s', store=sys.argv[1])\n"
+    code += "for trace in sys.argv[2:]:\n    sys.stdout.write(session.shown(trace).content)\n"
+    traces = [str(view.trace_id) for view in shown]
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path), *traces], capture_output=True, check=True)
+    assert done.stdout.decode() == "".join(view.content for view in shown)
+
+
+@settings(max_examples=30)
+@given(st.binary(max_size=300), st.integers(256, 2_000), st.integers(256, 2_000))
+def test_any_view_is_rendered_again_the_same_under_any_other_limit(raw: bytes, before: int, after: int) -> None:
+    atoms = ("word ", "\n", "é", "😀", "\ud800", "line of text\n", "x" * 40)
+    text = "".join(atoms[byte % len(atoms)] for byte in raw)
+    store = MemoryStore()
+    view = Session("s", store=store, policy=TruncationConfiguration(inline_limit=before)).keep("t", None, text)
+    later = Session("s", store=store, policy=TruncationConfiguration(inline_limit=after, default_strategy="head"))
+    assert later.shown(str(view.trace_id)).content == view.content
+
+
+def test_a_record_of_an_earlier_version_verifies_and_shows_what_it_showed() -> None:
+    store = MemoryStore()
+    import_session(store, RECORDED.read_bytes().splitlines(keepends=True))
+    proof = verify(store, "recorded")
+    assert proof.findings == ()
+    assert proof.entries > 10
+    assert proof.head == PINNED_HEAD

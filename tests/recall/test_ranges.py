@@ -1,0 +1,58 @@
+"""Ranges as people and models write them."""
+
+import pytest
+
+from holdfast.errors import UsageError
+from holdfast.recall.ranges import Chars, Lines, parse_chars, parse_lines, range_of
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("100-200", Lines(100, 200)),
+        ("100", Lines(100, 100)),
+        ("100-", Lines(100, None)),
+        ("1,000-2,000", Lines(1_000, 2_000)),
+        ("5–7", Lines(5, 7)),
+        (" 5 - 7 ", Lines(5, 7)),
+    ],
+)
+def test_lines_are_counted_from_one_and_both_ends_are_included(text: str, expected: Lines) -> None:
+    assert parse_lines(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "0", "0-5", "5-4", "-5", "a-b", "1-2-3", "1.5"])
+def test_what_is_no_range_of_lines_is_refused_with_how_to_write_one(text: str) -> None:
+    with pytest.raises(UsageError, match=r'lines="100-200"') as refused:
+        parse_lines(text)
+    assert "100-200" in refused.value.for_model
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("0-5000", Chars(0, 5_000)), ("10-10", Chars(10, 0)), ("7", Chars(7, None)), ("1,000-", Chars(1_000, None))],
+)
+def test_characters_are_counted_from_zero_and_the_end_is_not_included(text: str, expected: Chars) -> None:
+    assert parse_chars(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "-5", "5-4", "a-b", "1.5-2"])
+def test_what_is_no_range_of_characters_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="0-5000"):
+        parse_chars(text)
+
+
+def test_a_long_wrong_range_is_not_repeated_at_length() -> None:
+    with pytest.raises(UsageError) as refused:
+        parse_lines("x" * 10_000)
+    assert len(str(refused.value)) < 200
+
+
+@pytest.mark.parametrize("arguments", [{}, {"id": "art_1"}, {"lines": None}, {"start_line": None, "length": ""}])
+def test_no_range_is_the_whole(arguments: dict[str, object]) -> None:
+    assert range_of(arguments) is None
+
+
+def test_lines_go_before_characters() -> None:
+    assert range_of({"lines": "1-2", "start_char": 5}) == Lines(1, 2)
+    assert range_of({"start_line": 3, "start_char": 5}) == Lines(3, None)

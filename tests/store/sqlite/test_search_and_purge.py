@@ -1,0 +1,117 @@
+"""What the SQLite back end does beyond the contract: ranking, large bodies, and a purge that leaves no trace."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from holdfast import Session, SqliteStore
+from holdfast.store.sqlite.search import INDEXED_BYTES
+from tests.build import NOON, draft, numbered_lines, opened
+
+CANARY = "zebracanary"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    store = SqliteStore(str(tmp_path))
+    yield store
+    store.close()
+
+
+def all_bytes(folder: str) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(Path(folder).rglob("*")) if path.is_file())
+
+
+def test_the_best_match_comes_first(store: SqliteStore) -> None:
+    opened(store)
+    aside = draft(store, numbered_lines(300) + "an engine is mentioned\n")
+    about = draft(store, "engine engine engine\n")
+    store.append("s", [about, aside])
+    assert [match.trace_id for match in store.search("s", "engine")] == [about.header.trace_id, aside.header.trace_id]
+
+
+@pytest.mark.parametrize("inline_body", [32_768, 2_000_000])
+def test_words_beyond_the_index_are_found_wherever_the_body_is_kept(tmp_path: Path, inline_body: int) -> None:
+    store = SqliteStore(str(tmp_path / "home"), inline_body=inline_body)
+    opened(store)
+    far = draft(store, "first words\n" + numbered_lines(INDEXED_BYTES // 20) + "the needle\n")
+    store.append("s", [far])
+    assert [match.trace_id for match in store.search("s", "needle")] == [far.header.trace_id]
+    assert [match.trace_id for match in store.search("s", "first needle")] == [far.header.trace_id]
+    store.close()
+
+
+def test_a_word_that_lies_across_two_blocks_of_one_endless_line_is_found(store: SqliteStore) -> None:
+    opened(store)
+    edge = 5 * 65_536
+    store.append("s", [draft(store, "x " * (edge // 2 - 3) + " needle " + "y " * 10_000)])
+    assert [match.line for match in store.search("s", "needle")] == [1]
+
+
+def test_a_damaged_body_stops_neither_a_search_nor_a_purge(store: SqliteStore) -> None:
+    session = Session("s", store=store)
+    session.keep("t", None, numbered_lines(9_000))
+    session.keep("t", None, "a line that is whole")
+    (blob,) = (path for path in Path(store.folder, "blobs").rglob("*") if path.is_file())
+    blob.write_bytes(b"")
+    assert [match.text for match in store.search("s", "whole")] == ["a line that is whole"]
+    assert store.purge("s", NOON).entries == 3
+
+
+def test_a_search_does_not_read_what_is_not_text(store: SqliteStore) -> None:
+    session = Session("s", store=store)
+    session.keep("t", None, b"\x89PNG\r\n\x1a\n words in a picture")
+    assert store.search("s", "picture") == []
+
+
+def test_a_purge_leaves_no_byte_of_the_content_in_any_file(store: SqliteStore) -> None:
+    session = Session("gone", store=store)
+    session.keep(CANARY, {"path": CANARY}, f"{CANARY} small", call_id=CANARY, question=CANARY)
+    session.keep("t", None, f"{CANARY} large\n" * 10_000)
+    Session("stays", store=store).keep("t", None, "other words")
+    assert len(store.search("gone", CANARY)) == 2
+    assert CANARY.encode() in all_bytes(store.folder)
+    store.purge("gone", NOON)
+    assert CANARY.encode() not in all_bytes(store.folder)
+
+
+def test_a_purge_takes_the_files_of_its_session_and_no_others(store: SqliteStore) -> None:
+    for name in ("gone", "stays"):
+        Session(name, store=store).keep("t", None, numbered_lines(9_000))
+    kept = [row.blob for row in store.rows("stays", kind="result")]
+    store.purge("gone", NOON)
+    assert [path.name for path in Path(store.folder, "blobs").rglob("*") if path.is_file()] == kept
+
+
+def test_a_purge_removes_the_lock_of_a_held_session(store: SqliteStore) -> None:
+    session = Session("gone", store=store, ephemeral=True)
+    session.keep("t", None, "x")
+    assert list(Path(store.folder).glob("session-*.lock"))
+    store.purge("gone", NOON)
+    assert not list(Path(store.folder).glob("session-*.lock"))
+
+
+def test_the_index_is_sound_after_many_purges(store: SqliteStore) -> None:
+    for turn in range(4):
+        name = f"s{turn}"
+        Session(name, store=store).keep("t", None, f"common word{turn}")
+        assert len(store.search(name, "common")) == 1
+        store.purge(name, NOON)
+    Session("last", store=store).keep("t", None, "common words")
+    assert len(store.search("last", "common")) == 1
+    with store.writing() as execute:
+        execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 0)")
+
+
+def test_a_discarded_body_leaves_no_file(store: SqliteStore) -> None:
+    opened(store)
+    store.discard(draft(store, numbered_lines(9_000)).body)
+    assert [path for path in Path(store.folder, "blobs").rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize(("size", "files"), [(32_768, 0), (32_769, 1)])
+def test_bodies_up_to_32_kilobytes_lie_in_the_row(store: SqliteStore, size: int, files: int) -> None:
+    opened(store)
+    store.append("s", [draft(store, b"x" * size)])
+    assert len([path for path in Path(store.folder).rglob("blobs/*/*") if path.is_file()]) == files

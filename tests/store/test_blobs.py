@@ -1,0 +1,198 @@
+"""Large bodies in files: durable, private, ours, and nothing left behind when one fails."""
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from holdfast.canonical.body import CHUNK, measure
+from holdfast.errors import Damaged, NotStored, QuotaExceeded
+from holdfast.store import blobs as blobs_module
+from holdfast.store.blobs import BlobFolder
+from holdfast.store.feed import Feed
+from tests.build import ROOM
+
+NAME = "ab" + "0" * 30
+OTHER = "cd" + "0" * 30
+HOUR = 3_600
+
+
+def written(folder: BlobFolder, data: bytes, name: str = NAME, room: int = ROOM) -> None:
+    folder.write(name, Feed(iter((data,))), b"", room)
+
+
+def read(folder: BlobFolder, name: str = NAME) -> bytes:
+    with open(folder.open(name), "rb") as file:
+        return file.read()
+
+
+def files(path: Path) -> list[str]:
+    return sorted(str(file.relative_to(path)) for file in path.rglob("*") if not file.is_dir())
+
+
+@pytest.mark.parametrize("size", [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK + 5])
+def test_a_body_is_written_and_measured_in_one_go(tmp_path: Path, size: int) -> None:
+    folder, data = BlobFolder(str(tmp_path / "blobs")), os.urandom(size)
+    assert folder.write(NAME, Feed(data), b"", ROOM) == measure(data)
+    assert read(folder) == data
+    assert files(tmp_path) == [f"blobs/ab/{NAME}"]
+
+
+def test_what_was_read_already_comes_first(tmp_path: Path) -> None:
+    folder = BlobFolder(str(tmp_path))
+    facts = folder.write(NAME, Feed([b"second"]), b"first ", ROOM)
+    assert read(folder) == b"first second"
+    assert facts == measure(b"first second")
+
+
+def test_folders_and_files_are_private_whatever_the_umask(tmp_path: Path) -> None:
+    old = os.umask(0)
+    try:
+        written(BlobFolder(str(tmp_path / "blobs")), b"x")
+    finally:
+        os.umask(old)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "blobs").rglob("*")}
+    assert modes == {"ab": 0o700, NAME: 0o600}
+    assert stat.S_IMODE((tmp_path / "blobs").stat().st_mode) == 0o700
+
+
+def test_a_name_is_never_written_twice(tmp_path: Path) -> None:
+    folder = BlobFolder(str(tmp_path))
+    (tmp_path / "ab").mkdir()
+    (tmp_path / "ab" / f".{NAME}").write_bytes(b"somebody else's")
+    with pytest.raises(OSError, match="exists"):
+        written(folder, b"x")
+    assert (tmp_path / "ab" / f".{NAME}").read_bytes() == b"somebody else's"
+
+
+def test_a_body_over_the_room_leaves_nothing_behind_and_comes_back_whole(tmp_path: Path) -> None:
+    data = os.urandom(3 * CHUNK)
+    pieces = (data[at : at + 50_000] for at in range(0, len(data), 50_000))
+    with pytest.raises(QuotaExceeded, match="session_quota") as refused:
+        BlobFolder(str(tmp_path)).write(NAME, Feed(pieces), b"", len(data) - 1)
+    assert files(tmp_path) == []
+    assert refused.value.rescue is not None
+    assert b"".join(refused.value.rescue.chunks()) == data
+
+
+@pytest.mark.parametrize("error", [ConnectionResetError, ValueError, KeyboardInterrupt])
+@pytest.mark.parametrize("good", [100, CHUNK, 3 * CHUNK + 7])
+def test_an_error_of_the_source_is_no_trouble_of_the_store(
+    tmp_path: Path, error: type[BaseException], good: int
+) -> None:
+    def broken() -> Iterator[bytes]:
+        yield b"x" * good
+        raise error
+
+    with pytest.raises(error):
+        BlobFolder(str(tmp_path)).write(NAME, Feed(broken()), b"first", ROOM)
+    assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize("failing", [1, 2, 3])
+def test_a_failed_sync_leaves_nothing_behind_and_gives_the_original_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    """The syncs of a first write: the new shard's name, the file, the file's name."""
+    data, count, real = os.urandom(2 * CHUNK + 3), 0, blobs_module.sync
+
+    def sync(fd: int) -> None:
+        nonlocal count
+        count += 1
+        if count == failing:
+            raise OSError(errno.EIO, "the disk is gone")
+        real(fd)
+
+    folder = BlobFolder(str(tmp_path))
+    monkeypatch.setattr(blobs_module, "sync", sync)
+    feed = Feed(iter((data,)))
+    with pytest.raises((NotStored, OSError)) as failure:
+        folder.write(NAME, feed, b"", ROOM)
+    assert files(tmp_path) == []
+    rescue = getattr(failure.value, "rescue", None)
+    assert (b"".join(rescue.chunks()) if rescue else b"".join(feed.remaining())) == data
+
+
+def test_a_symlink_in_place_of_a_body_is_not_followed(tmp_path: Path) -> None:
+    folder = BlobFolder(str(tmp_path / "blobs"))
+    written(folder, b"mine")
+    (tmp_path / "secret").write_bytes(b"secret")
+    (tmp_path / "blobs" / "ab" / NAME).unlink()
+    (tmp_path / "blobs" / "ab" / NAME).symlink_to(tmp_path / "secret")
+    with pytest.raises(Damaged):
+        folder.open(NAME)
+
+
+def test_a_symlink_in_place_of_a_shard_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / NAME).write_bytes(b"secret")
+    (tmp_path / "blobs").mkdir()
+    (tmp_path / "blobs" / "ab").symlink_to(tmp_path / "elsewhere")
+    folder = BlobFolder(str(tmp_path / "blobs"))
+    with pytest.raises(Damaged):
+        folder.open(NAME)
+    with pytest.raises((OSError, NotStored)):
+        written(folder, b"x", "ab" + "1" * 30)
+    assert files(tmp_path / "elsewhere") == [NAME]
+
+
+def test_a_symlink_in_place_of_a_shard_is_not_cleaned_through(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    mine = tmp_path / "elsewhere" / "ab-thesis.txt"
+    mine.write_bytes(b"years of work")
+    os.utime(mine, (1, 1))
+    (tmp_path / "blobs").mkdir()
+    (tmp_path / "blobs" / "ab").symlink_to(tmp_path / "elsewhere")
+    folder = BlobFolder(str(tmp_path / "blobs"))
+    folder.collect(folder.orphans(()))
+    assert mine.read_bytes() == b"years of work"
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "nothing"])
+def test_what_is_no_file_of_ours_is_damage_and_never_hangs(tmp_path: Path, kind: str) -> None:
+    folder = BlobFolder(str(tmp_path))
+    (tmp_path / "ab").mkdir()
+    if kind == "folder":
+        (tmp_path / "ab" / NAME).mkdir()
+    elif kind == "pipe":
+        os.mkfifo(tmp_path / "ab" / NAME)
+    with pytest.raises(Damaged):
+        folder.open(NAME)
+
+
+def test_removing_takes_away_just_these_and_does_not_mind_what_is_gone(tmp_path: Path) -> None:
+    folder = BlobFolder(str(tmp_path))
+    written(folder, b"x")
+    written(folder, b"y", OTHER)
+    folder.remove([NAME, NAME, "ef" + "0" * 30])
+    assert files(tmp_path) == [f"cd/{OTHER}"]
+
+
+def test_orphans_are_old_files_that_nothing_refers_to(tmp_path: Path) -> None:
+    folder = BlobFolder(str(tmp_path))
+    third = "ef" + "0" * 30
+    for name in (NAME, OTHER, third):
+        written(folder, b"x", name)
+    (tmp_path / "ab" / f".{OTHER}").write_bytes(b"a write that never ended")
+    assert folder.orphans({NAME}) == []
+    assert folder.orphans({NAME}, now=time.time() + HOUR + 60) == [f".{OTHER}", OTHER, third]
+    os.utime(tmp_path / "cd" / OTHER, (1, 1))
+    assert folder.orphans({NAME}) == [OTHER]
+
+
+def test_collecting_removes_orphans_and_unfinished_files(tmp_path: Path) -> None:
+    folder = BlobFolder(str(tmp_path))
+    written(folder, b"x")
+    written(folder, b"y", OTHER)
+    (tmp_path / "cd" / f".{OTHER}").write_bytes(b"a write that never ended")
+    folder.collect(folder.orphans({NAME}, now=time.time() + HOUR + 60))
+    assert files(tmp_path) == [f"ab/{NAME}"]
+
+
+def test_a_folder_that_does_not_exist_has_no_orphans(tmp_path: Path) -> None:
+    assert BlobFolder(str(tmp_path / "none")).orphans(()) == []
+    assert not (tmp_path / "none").exists()

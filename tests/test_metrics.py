@@ -1,0 +1,132 @@
+"""The numbers: what they count, and that they are the same live and read back."""
+
+import re
+import threading
+
+import pytest
+
+from holdfast import MemoryStore, Session
+from holdfast.metrics import Metrics
+from holdfast.store.protocol import entry_of
+from tests.build import in_memory, numbered_lines
+
+TEXT = numbered_lines(1_000)
+
+
+def busy(session: Session) -> Session:
+    """A session in which a bit of everything happened."""
+    session.keep("read_file", {"path": "a"}, TEXT)
+    session.keep("read_file", {"path": "a"}, TEXT)
+    session.keep("read_file", {"path": "b"}, "short")
+    session.keep("run", None, numbered_lines(9_000), call_id="c")
+    session.keep("run", None, numbered_lines(9_000), call_id="c")
+    session.keep("draw", None, b"\x89PNG\r\n\x1a\n" + bytes(100))
+    session.keep("cat", None, "x <response clipped>")
+    return session
+
+
+def test_nothing_is_counted_before_anything_happened() -> None:
+    assert set(Metrics().as_dict().values()) == {0}
+
+
+def test_results_and_their_characters_are_counted() -> None:
+    session = in_memory()
+    one, two = session.keep("a", None, TEXT), session.keep("b", None, "é")
+    numbers = session.metrics.as_dict()
+    assert numbers["results_total"] == 2
+    assert numbers["chars_in_total"] == len(TEXT) + 1
+    assert numbers["chars_out_total"] == len(one.content) + len(two.content)
+    assert numbers["bytes_kept_total"] == len(TEXT) + 2
+
+
+def test_truncations_are_counted_by_tool_and_strategy() -> None:
+    session = busy(in_memory())
+    assert session.metrics.truncations_total == {
+        ("read_file", "head_tail"): 2,
+        ("run", "head_tail"): 1,
+        ("draw", "binary"): 1,
+    }
+    assert session.metrics.truncation_rate == pytest.approx(4 / 6)
+
+
+def test_a_result_fetched_again_while_the_first_was_hidden_is_a_refetch() -> None:
+    session = in_memory()
+    session.keep("read_file", {"path": "a"}, TEXT)
+    session.keep("read_file", {"path": "b"}, TEXT)
+    assert session.metrics.tool_refetch_rate == 0
+    session.keep("read_file", {"path": "a"}, TEXT)
+    assert session.metrics.tool_refetch_rate == pytest.approx(1 / 3)
+
+
+def test_a_result_fetched_again_that_was_shown_whole_is_none() -> None:
+    session = in_memory()
+    for _ in range(3):
+        session.keep("read_file", {"path": "a"}, "short")
+    assert session.metrics.tool_refetch_rate == 0
+
+
+def test_results_without_a_record_are_counted_as_missing() -> None:
+    session = Session("s", store="/proc/holdfast")
+    session.keep("t", None, "x")
+    assert session.metrics.as_dict()["unstored_total"] == 1
+    assert session.metrics.tool_result_missing_rate == 1
+    assert session.metrics.results_total == 0
+
+
+def test_results_that_arrive_cut_are_counted_and_ours_is_zero() -> None:
+    assert busy(in_memory()).metrics.canonical_writes_with_truncation_marker == 1
+    session = in_memory()
+    session.keep("read_file", None, TEXT)
+    assert session.metrics.canonical_writes_with_truncation_marker == 0
+
+
+def test_the_numbers_are_the_same_live_and_read_back() -> None:
+    store = MemoryStore()
+    session = busy(Session("s", store=store))
+    again = Metrics()
+    for row in store.rows("s"):
+        again.observe(entry_of(row))
+    assert again.as_dict() == session.metrics.as_dict()
+    assert again.prometheus() == session.metrics.prometheus()
+
+
+def test_the_text_is_what_prometheus_reads() -> None:
+    text = busy(in_memory()).metrics.prometheus()
+    assert text.endswith("\n")
+    typed: set[str] = set()
+    for line in text.splitlines():
+        if line.startswith("#"):
+            found = re.fullmatch(r"# TYPE (holdfast_[a-z_]+) (counter|gauge)", line)
+            assert found is not None
+            typed.add(found[1])
+        else:
+            found = re.fullmatch(r"(holdfast_[a-z_]+)(\{[a-z]+=\"[^\"]*\",[a-z]+=\"[^\"]*\"\})? [0-9.e+-]+", line)
+            assert found is not None, line
+            assert found[1] in typed
+    assert 'holdfast_truncations_total{tool="read_file",strategy="head_tail"} 2' in text
+
+
+def test_large_numbers_are_not_rounded() -> None:
+    metrics = Metrics()
+    metrics.chars_in_total = 12_345_678_901
+    assert "holdfast_chars_in_total 12345678901\n" in metrics.prometheus()
+
+
+@pytest.mark.parametrize("tool", ['a"b', "a\\b", "a\nb", "a\x1b[2J", "\ud800", "x" * 500, "a\u2028b"])
+def test_a_tool_cannot_break_the_text_with_its_name(tool: str) -> None:
+    session = in_memory()
+    session.keep(tool, None, TEXT)
+    (line,) = (line for line in session.metrics.prometheus().splitlines() if line.startswith("holdfast_truncations"))
+    line.encode()
+    assert len(line) < 300
+    assert re.fullmatch(r'holdfast_truncations_total\{tool="(?:[^"\\]|\\.)*",strategy="head_tail"\} 1', line)
+
+
+def test_many_threads_count_right() -> None:
+    session = in_memory()
+    threads = [threading.Thread(target=lambda: [session.keep("t", None, "x") for _ in range(50)]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert session.metrics.results_total == session.metrics.chars_in_total == 200

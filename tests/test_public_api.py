@@ -1,0 +1,139 @@
+"""The public face: few names, every one of them documented, and errors that are drawn as a tree."""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import holdfast
+from holdfast import errors
+from holdfast.errors import HoldfastError
+
+SOURCE = Path(str(holdfast.__file__)).parent
+PINNED = [
+    "HoldfastError",
+    "MemoryStore",
+    "NotFound",
+    "NotStored",
+    "Session",
+    "SqliteStore",
+    "TruncationConfiguration",
+    "TruncationResult",
+    "__version__",
+    "session",
+]
+CALLS = [
+    "keep",
+    "recall",
+    "recall_bytes",
+    "stream",
+    "tools",
+    "answer",
+    "call_tool",
+    "verify",
+    "end",
+    "akeep",
+    "arecall",
+    "arecall_bytes",
+    "astream",
+    "aanswer",
+    "acall_tool",
+    "averify",
+    "aend",
+]
+
+
+def modules() -> list[str]:
+    found = [module.name for module in pkgutil.walk_packages(holdfast.__path__, "holdfast.")]
+    return ["holdfast", *(name for name in found if not name.endswith("__main__"))]
+
+
+def own_names(module: ModuleType) -> dict[str, object]:
+    """The public classes and functions that a module defines itself."""
+    return {
+        name: thing
+        for name, thing in vars(module).items()
+        if not name.startswith("_")
+        and (inspect.isclass(thing) or inspect.isfunction(thing))
+        and thing.__module__ == module.__name__
+    }
+
+
+def own_members(kind: type) -> dict[str, object]:
+    """The public methods and properties that a class defines itself."""
+    return {
+        name: member
+        for name, member in vars(kind).items()
+        if not name.startswith("_")
+        and (inspect.isfunction(member) or isinstance(member, property | classmethod | staticmethod))
+    }
+
+
+def error_classes() -> list[type[HoldfastError]]:
+    return [thing for thing in vars(errors).values() if inspect.isclass(thing) and issubclass(thing, HoldfastError)]
+
+
+def test_the_public_names_are_these_and_no_others() -> None:
+    assert holdfast.__all__ == PINNED
+    assert len(PINNED) <= 10
+    assert all(hasattr(holdfast, name) for name in PINNED)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_session_has_the_calls_that_are_promised(call: str) -> None:
+    assert callable(getattr(holdfast.Session, call))
+
+
+def test_the_version_is_one_that_can_be_compared() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+", holdfast.__version__)
+
+
+@pytest.mark.parametrize("name", modules())
+def test_every_public_name_has_a_docstring(name: str) -> None:
+    module = importlib.import_module(name)
+    assert module.__doc__
+    for own, thing in own_names(module).items():
+        assert inspect.getdoc(thing), f"{name}.{own} has no docstring"
+        if inspect.isclass(thing):
+            assert thing.__doc__ is not None
+            for member, value in own_members(thing).items():
+                assert inspect.getdoc(value), f"{name}.{own}.{member} has no docstring"
+
+
+def drawn_parents() -> dict[str, str]:
+    """Every error of the drawing and what it hangs on."""
+    parents: dict[str, str] = {}
+    above: dict[int, str] = {}
+    for line in str(errors.__doc__).splitlines():
+        found = re.match(r"^([│├└─ ]*)([A-Z]\w+)(?:  .*)?$", line)
+        if found and (found[1] or not parents):
+            depth = len(found[1]) // 4
+            above[depth] = found[2]
+            parents[found[2]] = above.get(depth - 1, "")
+    return parents
+
+
+def test_every_error_is_drawn_where_it_hangs() -> None:
+    assert drawn_parents() == {
+        error.__name__: "" if error is HoldfastError else error.__bases__[0].__name__ for error in error_classes()
+    }
+
+
+def test_every_error_tells_the_model_something() -> None:
+    for error in error_classes():
+        assert error("what happened").for_model.endswith(".")
+        assert error("what happened", "say this").for_model == "say this"
+        assert str(error("what happened")) == "what happened"
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_error_is_raised_that_nobody_could_tell_apart(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name):
+            assert node.exc.func.id not in ("Exception", "BaseException", "RuntimeError"), f"{path}:{node.lineno}"
+            assert node.exc.args or node.exc.keywords, f"{path}:{node.lineno} raises without a message"

@@ -1,0 +1,77 @@
+"""Limits and their defaults, for all tools and for each."""
+
+from typing import Any
+
+import pytest
+
+from holdfast.errors import ConfigError
+from holdfast.truncation.configuration import ToolOverride, TruncationConfiguration
+
+
+def test_the_defaults_are_those_of_the_document() -> None:
+    defaults = TruncationConfiguration()
+    assert defaults.inline_limit == 8_000
+    assert defaults.artifact_threshold == 50_000
+    assert defaults.max_artifact_size == 10_485_760
+    assert defaults.preview_limit == 2_000
+    assert defaults.default_strategy == "head_tail"
+    assert defaults.head_ratio == 0.6
+    assert dict(defaults.overrides) == {}
+
+
+@pytest.mark.parametrize("key", ["inline_limit", "artifact_threshold", "max_artifact_size", "preview_limit"])
+@pytest.mark.parametrize("value", [0, -1, 1.5, "8000", True, None, float("nan")])
+def test_a_limit_is_a_positive_integer(key: str, value: Any) -> None:
+    with pytest.raises(ConfigError, match=key):
+        TruncationConfiguration(**{key: value})
+
+
+def test_the_inline_limit_leaves_room_for_a_reference() -> None:
+    assert TruncationConfiguration(inline_limit=256).inline_limit == 256
+    with pytest.raises(ConfigError, match="at least 256"):
+        TruncationConfiguration(inline_limit=255)
+
+
+@pytest.mark.parametrize("value", [0, 0.0, 0.5, 1, 1.0])
+def test_a_ratio_is_a_number_from_0_to_1(value: float) -> None:
+    assert TruncationConfiguration(head_ratio=value).head_ratio == value
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), "0.5", True, None])
+def test_another_ratio_is_refused(value: Any) -> None:
+    with pytest.raises(ConfigError, match="head_ratio"):
+        TruncationConfiguration(head_ratio=value)
+
+
+@pytest.mark.parametrize("value", [5, None, ["head"], {"name": "head"}])
+def test_a_strategy_goes_by_a_name(value: Any) -> None:
+    with pytest.raises(ConfigError, match="strategy"):
+        TruncationConfiguration(default_strategy=value)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"inline_limit": 100}, {"artifact_threshold": 0}, {"preview_limit": -1}, {"head_ratio": 2}]
+)
+def test_an_override_is_checked_and_named(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=r"overrides\.run"):
+        TruncationConfiguration(overrides={"run": ToolOverride(**wrong)})
+
+
+def test_a_tool_without_an_override_has_the_settings_for_all() -> None:
+    limits = TruncationConfiguration(inline_limit=500, head_ratio=0.3).for_tool("anything")
+    assert (limits.inline_limit, limits.artifact_threshold, limits.preview_limit) == (500, 50_000, 2_000)
+    assert (limits.strategy, limits.options.head_ratio) == ("head_tail", 0.3)
+
+
+def test_an_override_changes_what_it_says_and_nothing_else() -> None:
+    own = ToolOverride(strategy="head", inline_limit=300, head_ratio=0.0)
+    configuration = TruncationConfiguration(overrides={"run": own}, preview_limit=999)
+    limits = configuration.for_tool("run")
+    assert (limits.strategy, limits.inline_limit, limits.options.head_ratio) == ("head", 300, 0.0)
+    assert (limits.artifact_threshold, limits.preview_limit) == (50_000, 999)
+    assert configuration.for_tool("walk").strategy == "head_tail"
+
+
+def test_a_configuration_does_not_change() -> None:
+    with pytest.raises(AttributeError):
+        TruncationConfiguration().inline_limit = 5  # type: ignore[misc]

@@ -1,0 +1,174 @@
+"""What is shown of a result: all of it, a cut with its reference, or a reference with a preview, within the limit."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.truncation.configuration import TruncationConfiguration
+from holdfast.truncation.cut import Cut, Segment, Source, TextSource, render
+from holdfast.truncation.present import Artifact, needs_artifact, present, summarise
+from holdfast.truncation.result import TruncationResult, estimated_tokens
+from holdfast.truncation.strategy import STRATEGIES, StrategyOptions
+from tests.build import numbered_lines
+
+ID = "art_1700000000_" + "x" * 22
+LONGEST = Artifact(artifact_id=ID, summary="s" * 100, size=1_099_511_627_775)
+ATOMS = ("word ", "\n", "\r\n", "é", "😀", "e\u0301", "🇨🇭", "\ud800", "x" * 50, "line of text\n" * 3)
+texts = st.binary(max_size=250).map(lambda raw: "".join(ATOMS[byte % len(ATOMS)] for byte in raw))
+strategies = st.sampled_from(sorted(STRATEGIES))
+
+
+def shown(text: str, artifact: Artifact = LONGEST, **settings: object) -> TruncationResult:
+    limits = TruncationConfiguration(**settings).for_tool("t")  # type: ignore[arg-type]
+    return present(TextSource(text), artifact, limits, STRATEGIES)
+
+
+def artifact(text: str) -> Artifact:
+    return Artifact(artifact_id=ID, summary="read_file: a.txt", size=len(text.encode()))
+
+
+@given(texts, st.integers(256, 3_000), st.integers(1, 4_000), st.integers(1, 3_000), strategies)
+def test_no_view_is_longer_than_its_limit(text: str, limit: int, threshold: int, preview: int, strategy: str) -> None:
+    view = shown(
+        text, inline_limit=limit, artifact_threshold=threshold, preview_limit=preview, default_strategy=strategy
+    )
+    assert len(view.content) <= limit
+    assert len(view.content) <= len(text)
+
+
+@given(texts, st.integers(256, 3_000), st.integers(1, 4_000), strategies)
+def test_a_view_is_what_its_recorded_cut_renders(text: str, limit: int, threshold: int, strategy: str) -> None:
+    view = shown(text, inline_limit=limit, artifact_threshold=threshold, default_strategy=strategy)
+    assert view.cut is not None
+    assert view.cut.covers(len(text))
+    assert render(view.cut, TextSource(text)) == view.content
+
+
+@given(texts, st.integers(256, 3_000), strategies)
+def test_the_metadata_says_what_happened(text: str, limit: int, strategy: str) -> None:
+    view = shown(text, inline_limit=limit, default_strategy=strategy)
+    about = view.metadata
+    assert about.was_truncated == (len(text) > limit)
+    assert about.original_size == len(text)
+    assert about.truncated_size == len(view.content)
+    assert about.artifact_id == view.artifact_id == (ID if about.was_truncated else None)
+    assert (about.strategy_used == "none") == (not about.was_truncated)
+    assert about.original_tokens == estimated_tokens(len(text))
+    assert about.truncated_tokens == estimated_tokens(len(view.content))
+
+
+@pytest.mark.parametrize(("chars", "tokens"), [(0, 0), (1, 1), (4, 1), (5, 2), (8_000, 2_000)])
+def test_tokens_are_estimated_as_a_quarter_of_the_characters(chars: int, tokens: int) -> None:
+    assert estimated_tokens(chars) == tokens
+
+
+def test_a_short_result_is_shown_as_it_is() -> None:
+    text = "x" * 8_000
+    view = shown(text)
+    assert view.content == view.body == text
+    assert view.artifact_id is None
+    assert view.artifact_reference is None
+
+
+def test_a_result_over_the_inline_limit_is_cut_and_followed_by_its_reference() -> None:
+    text = numbered_lines(1_000)
+    view = shown(text, artifact(text))
+    cut, _, rest = view.content.partition("[Artifact: ")
+    assert cut == view.body
+    assert "chars omitted] ..." in cut
+    assert rest.startswith(ID)
+    assert "get_artifact(id=" in rest
+    assert view.artifact_reference is not None
+    assert view.artifact_reference in view.content
+    assert 7_500 < len(view.content) <= 8_000
+
+
+def test_a_result_over_the_threshold_is_a_reference_and_then_a_preview() -> None:
+    text = numbered_lines(5_000)
+    view = shown(text, artifact(text))
+    assert view.artifact_reference is not None
+    assert view.content.startswith(view.artifact_reference + "\n\n")
+    assert f'get_artifact(id="{ID}")' in view.content
+    assert f'get_artifact(id="{ID}", lines="1-100")' in view.content
+    assert view.content.endswith(view.body)
+    assert 1_500 < len(view.body) <= 2_000
+
+
+@pytest.mark.parametrize(("size", "strategy"), [(8_000, "none"), (8_001, "head_tail"), (50_001, "head_tail")])
+def test_the_bands_begin_right_after_their_limits(size: int, strategy: str) -> None:
+    assert shown("x" * size).metadata.strategy_used == strategy
+
+
+@pytest.mark.parametrize(("size", "starts"), [(50_000, False), (50_001, True)])
+def test_only_above_the_threshold_the_reference_comes_first(size: int, starts: bool) -> None:
+    assert shown("x" * size).content.startswith("[Artifact: ") is starts
+
+
+@pytest.mark.parametrize("size", [8_001, 8_900, 9_600, 9_999, 10_000, 20_000, 99_999])
+@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+def test_one_endless_line_is_cut_like_any_other_text(size: int, strategy: str) -> None:
+    view = shown("x" * size, default_strategy=strategy)
+    assert view.metadata.strategy_used == strategy
+    assert len(view.body) > 1_500
+
+
+def test_where_body_and_notice_do_not_fit_there_is_the_bare_reference() -> None:
+    view = shown("x" * 300, inline_limit=256)
+    assert view.content == LONGEST.reference
+    assert view.body == ""
+    assert view.metadata.strategy_used == "reference"
+
+
+def test_a_strategy_that_loses_text_is_not_trusted() -> None:
+    def forgetful(source: Source, budget: int, options: StrategyOptions) -> Cut:
+        return Cut((Segment("kept", 0, 10),))
+
+    limits = TruncationConfiguration(default_strategy="forgetful").for_tool("t")
+    view = present(TextSource("x" * 9_000), LONGEST, limits, {"forgetful": forgetful})
+    assert view.content == LONGEST.reference
+
+
+def test_a_strategy_that_goes_over_its_budget_is_not_trusted() -> None:
+    def greedy(source: Source, budget: int, options: StrategyOptions) -> Cut:
+        return Cut((Segment("kept", 0, source.chars - 1), Segment("gap", source.chars - 1, source.chars)))
+
+    limits = TruncationConfiguration(default_strategy="greedy").for_tool("t")
+    view = present(TextSource("x" * 9_000), LONGEST, limits, {"greedy": greedy})
+    assert view.content == LONGEST.reference
+
+
+def test_a_binary_result_is_shown_as_type_size_and_digest() -> None:
+    picture = LONGEST.replace(media_type="image/png", size=2_048, digest=bytes(range(32)))
+    view = shown("\udc89PNG" * 20, picture)
+    assert view.content == f"[Binary: image/png, 2.0 KB, digest 0001020304050607]\n{picture.reference}"
+    assert view.metadata.strategy_used == "binary"
+    assert view.artifact_id == ID
+
+
+@given(st.integers(0, 1 << 50), st.integers(256, 400))
+def test_a_binary_view_fits_the_smallest_limit(size: int, limit: int) -> None:
+    view = shown("", LONGEST.replace(media_type="application/octet-stream", size=size), inline_limit=limit)
+    assert len(view.content) <= limit
+
+
+def test_a_result_needs_an_id_when_it_is_cut_or_not_text() -> None:
+    limits = TruncationConfiguration().for_tool("t")
+    assert not needs_artifact(8_000, limits)
+    assert needs_artifact(8_001, limits)
+    assert needs_artifact(1, limits, is_text=False)
+
+
+@given(st.text(st.characters(exclude_categories=())), st.none() | st.text(st.characters(exclude_categories=())))
+def test_a_summary_is_one_printable_line_of_at_most_100_characters(tool: str, arguments: str | None) -> None:
+    summary = summarise(tool, arguments)
+    assert len(summary) <= 100
+    assert summary == "" or summary.isprintable()
+
+
+@pytest.mark.parametrize("arguments", [None, "", "{}", "null"])
+def test_a_summary_without_arguments_is_the_tool(arguments: str | None) -> None:
+    assert summarise("list_files", arguments) == "list_files"
+
+
+def test_a_long_summary_says_that_it_was_shortened() -> None:
+    assert summarise("read_file", '{"path": "' + "x" * 200 + '"}').endswith("…")
