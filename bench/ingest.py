@@ -12,20 +12,21 @@ from statistics import median
 
 from bench import floors
 from bench.row import Row, judged
-from bench.setup import HOLDFAST, PYTHON, Setup, say
+from bench.setup import HOLDFAST, PYTHON, ROOT, Setup, say
 from bench.stored import largest
 from bench.texts import KINDS, text_file
 from bench.timing import Run, interleaved, pipeline
 from holdfast.store.protocol import SessionInfo
 from holdfast.store.sqlite.store import SqliteStore
 
+_DRIVER = os.path.join(ROOT, "bench", "store_driver.py")
 _TEE = "tee | wc -l"
 _BARE = "python -c pass"
 _WAYS: dict[str, tuple[tuple[str, ...], bool]] = {
     "`keep`, speed extra": ((*HOLDFAST, "keep", "--tool", "bench"), True),
     "`keep`, no extra": ((*HOLDFAST, "keep", "--tool", "bench"), False),
-    "store alone, speed extra": ((PYTHON, "-m", "bench.store_driver"), True),
-    "store alone, no extra": ((PYTHON, "-m", "bench.store_driver"), False),
+    "store alone, speed extra": ((PYTHON, _DRIVER), True),
+    "store alone, no extra": ((PYTHON, _DRIVER), False),
 }
 
 
@@ -90,10 +91,9 @@ def _stored(setup: Setup, source: str, way: str, look: Callable[[str], None] = l
     command, speed = _WAYS[way]
     home = setup.path("ingest-home")
     _make_store(home)
-    given = (home,) if command[-1] == "bench.store_driver" else ()
     try:
         env = setup.environment(home, speed=speed)
-        run = pipeline(("cat", source), (*command, *given), env=env, folder=setup.folder)
+        run = pipeline(("cat", source), command, env=env, folder=setup.folder)
         look(home)
         return run
     finally:

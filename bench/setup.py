@@ -32,8 +32,8 @@ class Setup:
 
     def environment(self, home: str, *, speed: bool = True) -> Mapping[str, str]:
         """The environment of a Holdfast process: this store, no settings of the user, the extra or not."""
-        paths = [ROOT] if speed else [self._without_stringzilla(), ROOT]
-        return {**plain_environment(), "HOME": self.folder, "HOLDFAST_HOME": home, "PYTHONPATH": os.pathsep.join(paths)}
+        hidden = {} if speed else {"PYTHONPATH": self._without_stringzilla()}
+        return {**plain_environment(), "HOME": self.folder, "HOLDFAST_HOME": home, **hidden}
 
     def _without_stringzilla(self) -> str:
         """A folder in front of the installed packages that makes `import stringzilla` fail."""

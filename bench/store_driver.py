@@ -1,5 +1,6 @@
 """The store alone: standard input into `SqliteStore.take` and `append`, with nothing of a session around it."""
 
+import os
 import sys
 import time
 
@@ -10,7 +11,7 @@ from holdfast.store.sqlite.store import SqliteStore
 
 
 def main() -> None:
-    store = SqliteStore(sys.argv[1])
+    store = SqliteStore(os.environ["HOLDFAST_HOME"])
     now = int(time.time() * 1000)
     store.open_session(SessionInfo(name="bench", created_at=now))
     body = store.take(Feed(pipe(sys.stdin.fileno())), sys.maxsize)

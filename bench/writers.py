@@ -17,7 +17,7 @@ from typing import Any
 from bench import floors
 from bench.floors import Floor
 from bench.row import Row, reported
-from bench.setup import PYTHON, Setup
+from bench.setup import PYTHON, ROOT, Setup
 from bench.timing import interleaved, percentile
 
 _FILES = {"holdfast": "record.db", "bare": "bare.db"}
@@ -47,7 +47,7 @@ def writers(setup: Setup) -> list[Row]:
 
 def _load(setup: Setup, kind: str, count: int, seconds: float) -> Load:
     folder = setup.path(f"writers-{kind}")
-    env = setup.environment(folder)
+    env = {**setup.environment(folder), "PYTHONPATH": ROOT}
     command = (PYTHON, "-m", "bench.writer", kind, folder, str(seconds))
     try:
         _first(command, env, setup.folder)

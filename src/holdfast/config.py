@@ -24,7 +24,7 @@ class Settings(Value):
     home: str
     """The folder of the record."""
     retrieval_limit: int = 32_000
-    """Most characters that one `get_artifact` answer returns."""
+    """Most characters that one `get_artifact` answer returns. At least 1,000."""
     inline_body: int = 32_768
     """Bodies up to this many bytes are stored in the row, larger ones in files."""
     session_quota: int = 5_368_709_120
@@ -35,6 +35,7 @@ class Settings(Value):
     """Where each setting that is not a default came from."""
 
 
+_LEAST = {"retrieval_limit": 1_000}
 _PLAIN = ("retrieval_limit", "inline_body", "session_quota")
 _TRUNCATION = tuple(name for name in TruncationConfiguration.fields if name != "overrides")
 
@@ -146,8 +147,9 @@ def _truncation(values: Mapping[str, Any], path: str | None) -> TruncationConfig
 
 
 def _positive(key: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ConfigError(f"`{key}` is {value!r}; give a whole number of at least 1.")
+    least = _LEAST.get(key, 1)
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ConfigError(f"`{key}` is {value!r}; give a whole number of at least {least:,}.")
     return value
 
 

@@ -32,6 +32,7 @@ def zipped() -> bytes:
         (bytes(range(256)) * 4, "application/octet-stream"),
         (b"\x00" * 100, "application/octet-stream"),
     ],
+    ids=["png", "gzip", "zip", "webp", "wav", "pdf", "all bytes", "zeros"],
 )
 def test_what_is_not_text_is_called_by_its_name(data: bytes, name: str) -> None:
     assert media_type(data) == name

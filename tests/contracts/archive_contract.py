@@ -113,6 +113,21 @@ class ArchiveContract:
             import_session(other, lines)
         assert {row.chain for row in other.rows("work")} <= exported
 
+    def test_a_refused_archive_leaves_no_session_behind(self, store: Store, other: Store) -> None:
+        filled(store)
+        with pytest.raises(HoldfastError):
+            import_session(other, archive_of(store)[:-1])
+        assert other.sessions() == []
+        assert list(other.rows("work")) == []
+
+    def test_a_refused_archive_leaves_the_tombstone_of_an_earlier_session(self, store: Store) -> None:
+        filled(store)
+        lines = archive_of(store)
+        stone = store.purge("work", NOON)
+        with pytest.raises(HoldfastError):
+            import_session(store, [*lines[:3], lines[-1]])
+        assert [(left.name, left.seq, left.chain) for left in store.tombstones()] == [("work", stone.seq, stone.chain)]
+
     @pytest.mark.parametrize(
         "lines",
         [

@@ -10,7 +10,7 @@ import pytest
 from holdfast import Session
 from holdfast.canonical.body import BLOCK
 from holdfast.canonical.entry import GENESIS, header_bytes
-from holdfast.errors import NotFound, QuotaExceeded
+from holdfast.errors import NotFound, QuotaExceeded, UsageError
 from holdfast.store.feed import Feed
 from holdfast.store.protocol import SessionInfo, Store, body_of, decision_of, entry_of
 from holdfast.store.verify import verify
@@ -410,6 +410,32 @@ class StoreContract:
         assert store.tombstones() == [stone]
         assert stone.seq == 2
         opened(store)
+        assert verify(store, "s").whole
+
+    # Beginning elsewhere
+
+    def test_an_empty_session_can_begin_after_a_given_number_and_hash(self, store: Store) -> None:
+        opened(store)
+        store.restart("s", 5, b"c" * 32)
+        (entry,) = store.append("s", [draft(store)])
+        assert (entry.seq, next(store.rows("s")).previous) == (6, b"c" * 32)
+        assert verify(store, "s").whole
+
+    def test_a_purged_session_that_begins_at_nothing_has_no_tombstone(self, store: Store) -> None:
+        opened(store)
+        store.append("s", [draft(store)])
+        store.purge("s", 1)
+        opened(store)
+        store.restart("s", 0, GENESIS)
+        assert store.tombstones() == []
+        assert [entry.seq for entry in store.append("s", [draft(store)])] == [1]
+        assert verify(store, "s").whole
+
+    def test_a_session_with_entries_cannot_begin_elsewhere(self, store: Store) -> None:
+        opened(store)
+        store.append("s", [draft(store)])
+        with pytest.raises(UsageError, match="already"):
+            store.restart("s", 5, b"c" * 32)
         assert verify(store, "s").whole
 
     # Holding

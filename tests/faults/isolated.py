@@ -4,8 +4,10 @@
 """
 
 import importlib
+import itertools
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,11 +15,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from holdfast import Session, SqliteStore
+from holdfast.store.sqlite.connection import connect
+from holdfast.store.sqlite.schema import migrate, scripts
 from tests.faults.outputs import BLOB, INLINE, KINDS, SIZES, Keeper, descriptors, unfinished_files
+from tests.torture import migration
 from tests.torture.nursery import environment
 
-FILE_LIMITS = (0, 4_096, 65_536, 150_000, 1_200_000, 4_000_000)
-FREE_DESCRIPTORS = range(12)
+FILE_LIMITS = (4_096, 65_536, 150_000, 1_200_000)
+FREE_DESCRIPTORS = range(10)
 
 
 @contextmanager
@@ -99,6 +104,44 @@ def descriptors_come_back(folder: str) -> None:
                 assert descriptors() == before, f"{kind} of {size:,}: {descriptors() - before} left open"
 
 
+def a_migration_is_killed(folder: str) -> None:
+    """A migration of `store` is killed after some steps of SQLite's machine, then done again, for many numbers."""
+    store, copy = os.path.join(folder, "store"), os.path.join(folder, "copy")
+    path = os.path.join(copy, "record.db")
+    before = migration.state(os.path.join(store, "record.db"))
+    shutil.copytree(store, copy)
+    steps = _migrate(path)
+    for number in range(1, steps, steps // 12):
+        shutil.rmtree(copy)
+        shutil.copytree(store, copy)
+        assert _migrate_in_a_child(path, number) == signal.SIGKILL
+        assert migration.check(path, before) in (migration.OLD, migration.NEW)
+        assert _migrate_in_a_child(path) == 0, "a killed migration cannot be done again"
+        assert migration.check(path, before) == migration.NEW
+
+
+def _migrate(path: str, dies_at: int = 0) -> int:
+    """Migrate, and die at this step of SQLite's machine if it is not 0; how many steps it took."""
+    connection, steps = connect(path), itertools.count(1)
+
+    def step() -> None:
+        if next(steps) == dies_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    connection.set_progress_handler(step, 1)
+    migrate(connection, path, [*scripts(), migration.ADDED])
+    connection.close()
+    return next(steps)
+
+
+def _migrate_in_a_child(path: str, dies_at: int = 0) -> int:
+    pid = os.fork()
+    if pid == 0:
+        _migrate(path, dies_at)
+        os._exit(0)
+    return os.waitpid(pid, 0)[1]
+
+
 @contextmanager
 def few_descriptors(free: int) -> Iterator[None]:
     """Only `free` descriptors are left while the block runs."""
@@ -127,6 +170,7 @@ SCENARIOS: dict[str, Callable[[str], None]] = {
         descriptors_run_out,
         descriptors_run_out_before_the_store_is_open,
         descriptors_come_back,
+        a_migration_is_killed,
     )
 }
 

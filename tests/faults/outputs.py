@@ -12,7 +12,7 @@ from holdfast.session.shown import Shown
 from tests.torture.bodies import pieces, text
 
 KINDS = ("str", "bytes", "iterator", "pipe")
-INLINE, BLOB, LARGE = 1_000, 200_000, 5_000_000
+INLINE, BLOB, LARGE = 1_000, 200_000, 2_500_000
 SIZES = (INLINE, BLOB, LARGE)
 
 

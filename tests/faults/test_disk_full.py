@@ -27,7 +27,7 @@ def keeper(disk: mounts.Tmpfs) -> Iterator[Keeper]:
 
 
 @pytest.mark.root
-@pytest.mark.parametrize("left", [0, 4_096, 40_000, 150_000, 1_200_000, 3_000_000])
+@pytest.mark.parametrize("left", [0, 4_096, 150_000, 1_200_000])
 def test_nothing_is_lost_on_a_full_disk_and_writing_resumes(disk: mounts.Tmpfs, keeper: Keeper, left: int) -> None:
     assert keeper.keep("str", INLINE)
     assert keeper.keep("iterator", BLOB)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import NotFound, Session
+from holdfast import NotFound, Session, SqliteStore
 from holdfast.errors import Damaged, UsageError
 from holdfast.store.protocol import Body, body_of
 from tests.faults.outputs import BLOB, Keeper
@@ -52,19 +52,24 @@ def shortly(name: str) -> str:
     return ascii(name[:24])
 
 
-@pytest.fixture
-def session(tmp_path: Path) -> Iterator[Session]:
-    with opened(str(tmp_path / "store")) as store:
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    with opened(str(tmp_path_factory.mktemp("named") / "store")) as store:
         session = Session("real", store=store)
         assert Keeper(session).keep("str", BLOB)
         yield session
 
 
+def folder_of(session: Session) -> Path:
+    assert isinstance(session.store, SqliteStore)
+    return Path(session.store.folder)
+
+
 def outside(paths: list[str], session: Session) -> list[str]:
     """The paths that do not lie in the store's folder, but for the interpreter's own modules."""
-    folder = os.path.dirname(session.store.path)  # type: ignore[attr-defined]
-    full = [os.path.realpath(os.path.join(folder, path)) for path in paths if "\0" not in path]
-    return [path for path in full if not (path + "/").startswith(folder + "/") and not path.endswith((".py", ".pyc"))]
+    folder = folder_of(session)
+    full = [Path(os.path.realpath(folder / path)) for path in paths if "\0" not in path]
+    return [str(path) for path in full if not path.is_relative_to(folder) and path.suffix not in (".py", ".pyc")]
 
 
 @pytest.mark.parametrize("name", IDS, ids=shortly)
@@ -128,24 +133,24 @@ def test_a_hostile_tool_or_call_id_is_kept_as_text_and_opens_nothing(session: Se
     assert not outside(paths, session)
 
 
-def planted_names(tmp_path: Path) -> list[str]:
+def planted_names(decoy: Path) -> list[str]:
     """Names of files that no row of ours has. Those that lead anywhere lead to the decoy: were one followed and its
     file removed, only the decoy would be."""
-    return [f"/{tmp_path}/decoy/file", "../decoy/file", "..", "", "a\0", "zz" * 16, "ab" * 17, "." + "ab" * 16]
+    return [f"/{decoy}/file", "../decoy/file", "..", "", "a\0", "zz" * 16, "ab" * 17, "." + "ab" * 16]
 
 
-def test_a_hostile_file_name_in_a_row_is_damage_and_opens_nothing(tmp_path: Path, session: Session) -> None:
+def test_a_hostile_file_name_in_a_row_is_damage_and_opens_nothing(session: Session) -> None:
     """A damaged or planted row may name any file; only names of our own making are opened or removed."""
-    store = session.store
+    store, beside = session.store, folder_of(session).parent / "decoy"
     row = next(row for row in store.rows("real") if row.blob is not None)
-    (tmp_path / "decoy").mkdir()
-    (tmp_path / "decoy" / "file").write_text("not yours")
-    with Decoy(str(tmp_path / "decoy")) as decoy:
-        for name in planted_names(tmp_path):
+    beside.mkdir()
+    (beside / "file").write_text("not yours")
+    with Decoy(str(beside)) as decoy:
+        for name in planted_names(beside):
             planted = Body(body_of(row).facts, None, name)
             with pytest.raises(Damaged):
                 store.open(planted)
             with contextlib.suppress(Damaged):
                 store.discard(planted)
             assert decoy.touched() == [], f"{name!r} was followed"
-    assert (tmp_path / "decoy" / "file").read_text() == "not yours"
+    assert (beside / "file").read_text() == "not yours"

@@ -4,40 +4,17 @@ import contextlib
 import hashlib
 import os
 import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from holdfast import Session
 from holdfast.errors import StoreRefused
+from tests.faults import isolated
 from tests.faults.outputs import INLINE, KINDS, Keeper
 from tests.torture import migration
 from tests.torture.checks import opened
-from tests.torture.nursery import environment
-
-KILLED = """
-import os, signal, sys
-from holdfast.store.sqlite.connection import connect
-from holdfast.store.sqlite.schema import migrate, scripts
-from tests.torture.migration import ADDED
-path, steps = sys.argv[1], int(sys.argv[2])
-connection = connect(path)
-count = 0
-def step():
-    global count
-    count += 1
-    if count == steps:
-        os.kill(os.getpid(), signal.SIGKILL)
-connection.set_progress_handler(step, 1)
-migrate(connection, path, [*scripts(), ADDED])
-connection.close()
-print(count)
-"""
-"""Migrates and kills itself after so many steps of SQLite's machine; 0 for never."""
 
 
 def some_store(folder: str) -> None:
@@ -86,27 +63,6 @@ def test_a_newer_record_with_commits_that_are_not_in_it_yet_keeps_them(tmp_path:
     assert migration.state(os.path.join(copy, "record.db")) == before
 
 
-def migrate(path: str, steps: int) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-B", "-c", KILLED, path, str(steps)],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def test_a_killed_migration_leaves_the_old_or_the_new_schema_and_all_data(tmp_path: Path) -> None:
     some_store(str(tmp_path / "store"))
-    before = migration.state(str(tmp_path / "store" / "record.db"))
-    path = str(tmp_path / "copy" / "record.db")
-    shutil.copytree(tmp_path / "store", tmp_path / "copy")
-    steps = int(migrate(path, 0).stdout)
-    assert migration.check(path, before) == migration.NEW
-    for part in range(1, 12):
-        shutil.rmtree(tmp_path / "copy")
-        shutil.copytree(tmp_path / "store", tmp_path / "copy")
-        assert migrate(path, part * steps // 12).returncode == -signal.SIGKILL
-        assert migration.check(path, before) == migration.OLD
-        assert migrate(path, 0).returncode == 0, "a killed migration cannot be done again"
-        assert migration.check(path, before) == migration.NEW
+    isolated.run(isolated.a_migration_is_killed, str(tmp_path))

@@ -36,7 +36,7 @@ def in_pieces(data: bytes, seed: int) -> Iterator[bytes]:
 def rebuilt(session: Session, shown: Shown) -> str:
     """The original from what was shown and, for every gap, from what is recalled."""
     assert shown.cut is not None
-    parts, at = list[str](), 0
+    parts, at = list[str](), len(shown.cut.above)
     for piece in shown.cut.pieces:
         if isinstance(piece, Inserted):
             assert shown.content.startswith(piece.text, at)
@@ -47,7 +47,8 @@ def rebuilt(session: Session, shown: Shown) -> str:
             at += size
         else:
             parts.append(showable(session.recall(str(shown.trace_id), chars=(piece.start, piece.stop))))
-    assert at == len(shown.content)
+    assert shown.content == shown.cut.above + shown.body + shown.cut.below
+    assert at + len(shown.cut.below) == len(shown.content)
     return "".join(parts)
 
 

@@ -64,7 +64,7 @@ def test_a_name_is_never_written_twice(tmp_path: Path) -> None:
     folder = BlobFolder(str(tmp_path))
     (tmp_path / "ab").mkdir()
     (tmp_path / "ab" / f".{NAME}").write_bytes(b"somebody else's")
-    with pytest.raises(OSError, match="exists"):
+    with pytest.raises(NotStored, match="exists"):
         written(folder, b"x")
     assert (tmp_path / "ab" / f".{NAME}").read_bytes() == b"somebody else's"
 

@@ -227,6 +227,16 @@ def test_an_error_of_the_source_is_not_swallowed() -> None:
         read_in_fills(Feed(broken()))
 
 
+@pytest.mark.parametrize("buffering", [-1, 0])
+def test_a_pipe_that_has_nothing_to_say_yet_is_not_taken_for_one_that_ended(buffering: int) -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    os.write(writing, b"the first of two parts")
+    with open(reading, "rb", buffering=buffering) as file, pytest.raises((UsageError, BlockingIOError)):
+        read_in_fills(Feed(file))
+    os.close(writing)
+
+
 def test_a_large_generator_is_not_held_in_memory() -> None:
     alive = 0
     most = 0

@@ -61,9 +61,9 @@ def start(here: Place, mode: str, *, broken: str = "", **options: float) -> "sub
     )
 
 
-def run(here: Place, mode: str, timeout: float, **options: float) -> dict[str, Any]:
+def run(here: Place, mode: str, timeout: float, *, broken: str = "", **options: float) -> dict[str, Any]:
     """Run writers to their end; what the nursery printed."""
-    process = start(here, mode, **options)
+    process = start(here, mode, broken=broken, **options)
     out, _ = process.communicate(timeout=timeout)
     assert process.returncode == 0
     return json.loads(out)

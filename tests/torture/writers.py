@@ -4,7 +4,7 @@ Run as `python -m tests.torture.writers crowd|kills …` in a process of its own
 itself, so a fork costs a millisecond and hands on nothing but the imported code. Prints one JSON object at the end.
 
 `HOLDFAST_BREAK` switches a safety off, for the controls that must be caught: `normal`, `off` (SQLite's
-`synchronous`) or `unsynced` (files are not synced).
+`synchronous`), `unsynced` (files are not synced) or `late` (acknowledged before the commit).
 """
 
 import argparse
@@ -19,7 +19,8 @@ from typing import Any
 
 from holdfast import Session, SqliteStore
 from holdfast.store import blobs, durable
-from holdfast.store.sqlite import connection
+from holdfast.store.sqlite import connection, store
+from holdfast.store.sqlite.connection import Transaction
 from tests.torture import bodies
 from tests.torture.oracle import Oracle
 
@@ -36,13 +37,14 @@ class Writer:
         self._store = SqliteStore(options.store)
         names = [f"writer-{number}", *(f"shared-{shared}" for shared in range(3))]
         self._sessions = [Session(name, store=self._store) for name in names]
+        self._late = os.environ.get("HOLDFAST_BREAK") == "late"
         self.worst = 0.0
         self.kept = 0
 
     def work(self, until: float) -> None:
         """Keep, and now and then purge, until the time has come."""
         while time.monotonic() < until:
-            if self._chance.random() < _PURGES:
+            if self._chance.random() < _PURGES and not self._late:
                 self._purge()
             else:
                 self._keep(self._chance.choice(self._sessions))
@@ -67,6 +69,20 @@ class Writer:
         self._oracle.purged(session.id)
 
 
+class LateTransaction(Transaction):
+    """Commits only every fifth time; a single writer does not notice."""
+
+    count = 0
+
+    def __enter__(self) -> Any:
+        return self._connection.execute if self._connection.in_transaction else super().__enter__()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        LateTransaction.count += 1
+        if kind is not None or LateTransaction.count % 5 == 0:
+            super().__exit__(kind)
+
+
 def break_on_purpose(what: str) -> None:
     """Switch one safety off in this process."""
     if what in ("normal", "off"):
@@ -75,6 +91,8 @@ def break_on_purpose(what: str) -> None:
         connection._PRAGMAS = tuple(pragmas)
     elif what == "unsynced":
         blobs.sync = durable.sync = lambda fd: None
+    elif what == "late":
+        store.Transaction = LateTransaction
     elif what:
         raise ValueError(what)
 

@@ -36,8 +36,8 @@ def test_a_cut_comes_back_from_its_bytes(found: list[Piece]) -> None:
 
 
 def test_the_bytes_of_a_cut_are_pinned() -> None:
-    cut = Cut((Inserted("a\ud800\n"), Segment("kept", 0, 5), Segment("gap", 5, 9), Segment("elided", 9, 10)))
-    assert encode_cut(cut) == b'["a\\ud800\\n",["k",0,5],["g",5,9],["e",9,10]]'
+    pieces = (Inserted("a\ud800\n"), Segment("kept", 0, 5), Segment("gap", 5, 9), Segment("elided", 9, 10))
+    assert encode_cut(Cut(pieces, "over", "")) == b'["over",["a\\ud800\\n",["k",0,5],["g",5,9],["e",9,10]],""]'
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,11 @@
 """A text is cut at a line end if one is near, else between two graphemes, never inside a CRLF."""
 
+import itertools
+import random
+import shutil
+import subprocess
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,6 +72,56 @@ SAFE = [GRAPHEMES[kind] for kind in list(GRAPHEMES)[4:12]] + [*"abc", "\n"]
 @given(st.lists(st.sampled_from(SAFE), max_size=40))
 def test_no_mixture_of_graphemes_is_ever_split(graphemes: list[str]) -> None:
     assert_never_split(graphemes)
+
+
+POOLS = [
+    (0x20, 0x7F),
+    (0x300, 0x370),
+    (0x600, 0x610),
+    (0x900, 0x980),
+    (0x980, 0xA00),
+    (0xB80, 0xC00),
+    (0xD00, 0xD80),
+    (0xE00, 0xE80),
+    (0xE80, 0xF00),
+    (0x1000, 0x1100),
+    (0x1100, 0x1200),
+    (0x1780, 0x1800),
+    (0x200C, 0x200E),
+    (0x0A, 0x0E),
+    (0xA960, 0xA97D),
+    (0xAC00, 0xAC40),
+    (0xD7B0, 0xD7FC),
+    (0xFE0F, 0xFE10),
+    (0xFF60, 0xFFA0),
+    (0x1F1E6, 0x1F200),
+    (0x1F3F0, 0x1F480),
+    (0xE0020, 0xE0080),
+]
+PERL = r'chomp; my $s = join("", map { chr } split(/,/)); print join(",", map { length } $s =~ /\X/g), "\n"'
+
+
+def unicode_texts(count: int) -> list[list[str]]:
+    """Texts of chance, as the graphemes that Perl, which follows Unicode's own rules, finds in them."""
+    chance, texts = random.Random(29), list[str]()
+    for _ in range(count):
+        pools = chance.sample(POOLS, chance.randint(1, 3))
+        drawn = [chr(chance.randrange(*chance.choice(pools))) for _ in range(10)]
+        texts.append("".join(char for char in drawn if unicodedata.category(char) != "Cn"))
+    asked = "\n".join(",".join(str(ord(char)) for char in text) for text in texts)
+    done = subprocess.run(["perl", "-ne", PERL], input=asked, capture_output=True, text=True, check=True)
+    found: list[list[str]] = []
+    for text, line in zip(texts, done.stdout.split("\n"), strict=False):
+        ends = list(itertools.accumulate((int(size) for size in line.split(",") if size), initial=0))
+        found.append([text[start:stop] for start, stop in itertools.pairwise(ends)])
+    assert ["".join(graphemes) for graphemes in found] == texts
+    return found
+
+
+@pytest.mark.skipif(shutil.which("perl") is None, reason="needs Perl, whose \\X knows Unicode's graphemes")
+def test_no_text_is_cut_where_unicode_sees_one_grapheme() -> None:
+    for graphemes in unicode_texts(2_000):
+        assert_never_split(graphemes)
 
 
 def test_a_beginning_ends_at_a_line_end_where_one_is_near() -> None:

@@ -39,8 +39,9 @@ class AsyncTwins:
         import asyncio
 
         loop = asyncio.get_running_loop()
-        outputs = [_from_loop(value, loop) if hasattr(value, "__aiter__") else value for value in args]
-        return await _hop(cast("_Sync", self).keep, tool_or_call, *outputs, **kwargs)
+        values = [_from_loop(value, loop) for value in args]
+        named = {key: _from_loop(value, loop) for key, value in kwargs.items()}
+        return await _hop(cast("_Sync", self).keep, tool_or_call, *values, **named)
 
     async def arecall(self, any_id: str, **kwargs: Any) -> str:
         """`recall`."""
@@ -73,14 +74,16 @@ class AsyncTwins:
         await _hop(cast("_Sync", self).end)
 
 
-def _from_loop(chunks: Any, loop: Any) -> Iterator[str | bytes]:
-    """An async iterator of `loop`, read from a worker thread."""
+def _from_loop(value: Any, loop: Any) -> Any:
+    """An async iterator of `loop` as one that a worker thread can read; anything else as it is."""
+    return _chunks_from_loop(value.__aiter__(), loop) if hasattr(value, "__aiter__") else value
+
+
+def _chunks_from_loop(chunks: Any, loop: Any) -> Iterator[str | bytes]:
     import asyncio
 
     async def following() -> Any:
         return await anext(chunks, None)
 
-    iterator = chunks.__aiter__()
-    chunks = iterator
     while (chunk := asyncio.run_coroutine_threadsafe(following(), loop).result()) is not None:
         yield chunk

@@ -36,8 +36,10 @@ def _info(message: str, *values: object) -> None:
 
 
 def _warning(message: str, *values: object) -> None:
-    import logging
-
+    try:
+        import logging
+    except OSError:  # no file can be opened now; the result itself must go on
+        return
     logging.getLogger("holdfast").warning(message, *values)
 
 

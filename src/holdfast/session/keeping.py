@@ -13,15 +13,15 @@ from holdfast.canonical.guard import truncation_mark
 from holdfast.canonical.media import TEXT, media_type
 from holdfast.canonical.utf8 import decode, encode, showable
 from holdfast.canonical.value import Value
-from holdfast.errors import NotStored, StoreError
+from holdfast.errors import Damaged, NotFound, NotStored, StoreError
 from holdfast.metrics import MARKER
 from holdfast.recall import get_artifact
 from holdfast.session.shown import Shown
 from holdfast.store.feed import Feed, Output
-from holdfast.store.protocol import Body, Draft, Row, Store, body_of, decision_of, result_of
+from holdfast.store.protocol import Body, Draft, Row, SessionInfo, Store, body_of, decision_of, result_of
 from holdfast.store.reader import BodyReader
 from holdfast.truncation.configuration import Limits, TruncationConfiguration
-from holdfast.truncation.cut import decode_cut, encode_cut, render
+from holdfast.truncation.cut import decode_cut, encode_cut, render_body
 from holdfast.truncation.present import Artifact, present, summarise
 from holdfast.truncation.result import TruncationMetadata, TruncationResult
 from holdfast.truncation.strategy import ITruncationStrategy
@@ -33,7 +33,7 @@ class Keeping(Value):
     """What one `keep` needs: where to, under which settings, and the time and chance of the outer world."""
 
     store: Store
-    session: str
+    info: SessionInfo
     configuration: TruncationConfiguration
     strategies: Mapping[str, ITruncationStrategy]
     version: str
@@ -51,27 +51,43 @@ def keep(
 ) -> tuple[Shown, list[Entry]]:
     """Store `output` whole and say what to show; the entries are those that were added.
 
-    Raises `NotStored` with the original in `rescue`, or another `StoreError`.
+    Raises `NotStored` with the original in `rescue`, or another `StoreError` before anything was read.
     """
     body = keeping.store.take(Feed(output), room)
     try:
-        result = with_exit_code(result, exit_code)
-        known = _known(keeping, result, body)
-        if known is not None:
-            keeping.store.discard(body)
-            return shown_again(keeping.store, known), []
-        with keeping.store.open(body) as reader:
-            result = _examined(result, reader, isinstance(output, str))
-            shown = _present(keeping, result, reader)
-            drafts = _drafts(keeping, result, body, shown)
-            try:
-                entries = keeping.store.append(keeping.session, drafts)
-            except StoreError as error:
-                raise NotStored(str(error), rescue=_Stored(keeping.store.open(body))) from error
+        return _keep_body(keeping, with_exit_code(result, exit_code), body, isinstance(output, str))
+    except (StoreError, NotFound) as error:
+        rescue = _Stored(keeping.store.open(body))
+        keeping.store.discard(body)
+        raise NotStored(str(error), rescue=rescue) from error
     except BaseException:
         keeping.store.discard(body)
         raise
-    return as_shown(shown, result), entries
+
+
+def _keep_body(keeping: Keeping, result: Result, body: Body, is_text: bool) -> tuple[Shown, list[Entry]]:
+    """Cut and append a body that was taken, unless it is on record already."""
+    known = _known(keeping, result, body)
+    if known is None:
+        with keeping.store.open(body) as reader:
+            result = _examined(result, reader, is_text)
+            shown = _present(keeping, result, reader)
+        entries = _append(keeping, _drafts(keeping, result, body, shown))
+        if entries[0].header.trace_id == result.trace_id:
+            return as_shown(shown, result), entries
+        known = keeping.store.find(keeping.info.name, entries[0].header.trace_id)
+        assert known is not None
+    keeping.store.discard(body)
+    return shown_again(keeping.store, known), []
+
+
+def _append(keeping: Keeping, drafts: list[Draft]) -> list[Entry]:
+    """Append, also where another process purged the session in the meantime."""
+    try:
+        return keeping.store.append(keeping.info.name, drafts, once=True)
+    except NotFound:
+        keeping.store.open_session(keeping.info)
+        return keeping.store.append(keeping.info.name, drafts, once=True)
 
 
 def new_result(keeping: Keeping, tool: str, **fields: Any) -> Result:
@@ -112,7 +128,8 @@ def shown_again(store: Store, row: Row) -> Shown:
             return as_shown(_whole(showable(reader.text()), reader), result)
         with store.open(body_of(decided)) as cut_reader:
             cut = decode_cut(cut_reader.read())
-        content = render(cut, reader)
+        body = render_body(cut, reader)
+        content = cut.above + body + cut.below
         artifact = _artifact(result, reader)
         metadata = TruncationMetadata(
             original_size=reader.chars,
@@ -125,7 +142,7 @@ def shown_again(store: Store, row: Row) -> Shown:
         )
         view = TruncationResult(
             content=content,
-            body=content,
+            body=body,
             cut=cut,
             metadata=metadata,
             artifact_id=result.artifact_id,
@@ -179,13 +196,19 @@ def _known(keeping: Keeping, result: Result, body: Body) -> Row | None:
     """The result on record that this is again: the same call with the same bytes, or with our own view of them."""
     if result.call_id is None:
         return None
-    for row in reversed(keeping.store.find_call(keeping.session, result.call_id)):
-        if row.digest == body.facts.digest:
-            return row
-        decided = keeping.store.decision(keeping.session, row.trace_id)
-        if decided is not None and decision_of(decided).shown_digest == body.facts.digest.hex():
+    for row in reversed(keeping.store.find_call(keeping.info.name, result.call_id)):
+        if row.digest == body.facts.digest or _is_our_view(keeping, row, body):
             return row
     return None
+
+
+def _is_our_view(keeping: Keeping, row: Row, body: Body) -> bool:
+    """Whether `body` is what we showed of this result; a damaged decision cannot say so."""
+    decided = keeping.store.decision(keeping.info.name, row.trace_id)
+    try:
+        return decided is not None and decision_of(decided).shown_digest == body.facts.digest.hex()
+    except Damaged:
+        return False
 
 
 def _examined(result: Result, reader: BodyReader, is_text: bool) -> Result:

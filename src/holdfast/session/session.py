@@ -297,7 +297,7 @@ class Session(AsyncTwins):
     def _keeping(self) -> Keeping:
         return Keeping(
             store=self.store,
-            session=self.id,
+            info=self._wanted,
             configuration=self.configuration,
             strategies=self.strategies,
             version=VERSION,

@@ -12,9 +12,9 @@ from typing import Any, cast
 
 from holdfast.canonical.entry import GENESIS, Entry, next_chain, parse_header
 from holdfast.canonical.ids import is_session_id
-from holdfast.errors import Damaged, HoldfastError, UsageError
+from holdfast.errors import Damaged, HoldfastError, NotStored, UsageError
 from holdfast.store.feed import Feed
-from holdfast.store.protocol import Body, Draft, SessionInfo, Store, entry_of
+from holdfast.store.protocol import Body, Draft, SessionInfo, Store, Tombstone, entry_of
 
 _TOGETHER = 64
 _PIECE = 3 * 65_536
@@ -51,14 +51,26 @@ def import_session(
         raise UsageError("This is not an archive of a session; make one with `holdfast sessions export`.") from None
     if any(other.name == info.name and other.entries for other in store.sessions()):
         raise UsageError(f"There is a session `{info.name}` already. Import under another name with `--as NAME`.")
+    before = next((stone for stone in store.tombstones() if stone.name == info.name), None)
     info = store.open_session(info)
     try:
         store.restart(info.name, seq, chain)
         _Import(store, info.name, chain, on_entry).run(records)
     except (ValueError, KeyError, TypeError, AttributeError, HoldfastError) as error:
-        store.purge(info.name, int(time.time() * 1000))
+        _undo(store, info, before)
+        if isinstance(error, NotStored):
+            raise
         raise Damaged(f"The archive is not what was exported ({error}). Export the session again.") from error
     return info
+
+
+def _undo(store: Store, info: SessionInfo, before: Tombstone | None) -> None:
+    """Leave everything as it was before an import that failed."""
+    now = int(time.time() * 1000)
+    store.purge(info.name, now)
+    store.open_session(info)
+    store.restart(info.name, before.seq if before else 0, before.chain if before else GENESIS)
+    store.purge(info.name, now)
 
 
 def _begin(first: dict[str, Any], name: str | None) -> tuple[SessionInfo, int, bytes]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 from holdfast.canonical.body import CHUNK, BodyFacts, Measurer
-from holdfast.errors import Damaged, NotStored, QuotaExceeded
+from holdfast.errors import Damaged, NotStored, QuotaExceeded, Rescue
 from holdfast.store.durable import make_folder, sync, write_all
 from holdfast.store.feed import Feed
 
@@ -53,7 +53,7 @@ def _unlink(shard: int, *names: str) -> None:
             pass  # not there, or left for the collection of orphans
 
 
-class Rescue:
+class HalfRead:
     """What was already read of an output that could not be stored, then the rest of it."""
 
     def __init__(self, fd: int, taken: int, pending: bytes, feed: Feed) -> None:
@@ -72,6 +72,18 @@ class Rescue:
         yield from self._feed.remaining()
 
 
+class Unread:
+    """An original of which only the first bytes were read."""
+
+    def __init__(self, first: bytes, feed: Feed) -> None:
+        self._first, self._feed = first, feed
+
+    def chunks(self) -> Iterator[bytes]:
+        """The whole original, once."""
+        yield self._first
+        yield from self._feed.remaining()
+
+
 class BlobFolder:
     """The folder of large bodies."""
 
@@ -85,8 +97,10 @@ class BlobFolder:
 
         Raises `NotStored` with a `rescue` that gives the original back; nothing is left behind.
         """
-        shard = self._shard(name)
-        fd = os.open(_TEMP + name, _FLAGS | os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=shard)
+        try:
+            shard, fd = self._create(name)
+        except OSError as error:
+            raise _not_stored(error, Unread(first, feed)) from error
         measurer = Measurer(feed.encoding)
         taken = filled = 0
         try:
@@ -104,7 +118,7 @@ class BlobFolder:
             _guarded(_settle, fd, shard, name)
         except _Trouble as trouble:
             _unlink(shard, _TEMP + name, name)
-            rescue = Rescue(fd, taken, bytes(measurer.space[:filled]), feed)
+            rescue = HalfRead(fd, taken, bytes(measurer.space[:filled]), feed)
             raise _not_stored(trouble.error, rescue) from trouble.error
         except BaseException:
             _unlink(shard, _TEMP + name, name)
@@ -114,6 +128,16 @@ class BlobFolder:
             os.close(shard)
         os.close(fd)
         return measurer.finish()
+
+    def _create(self, name: str) -> tuple[int, int]:
+        """Descriptors of the folder for `name` and of a new temporary file in it."""
+        shard = self._shard(name)
+        try:
+            flags = _FLAGS | os.O_RDWR | os.O_CREAT | os.O_EXCL
+            return shard, os.open(_TEMP + name, flags, 0o600, dir_fd=shard)
+        except OSError:
+            os.close(shard)
+            raise
 
     def open(self, name: str) -> int:
         """A descriptor of the file `name`: a regular file of ours, never reached through a link."""

@@ -93,6 +93,8 @@ class Feed:
     def _read_file(self, file: Readable) -> Iterator[bytes]:
         while chunk := file.read(_PIECE):
             yield self._encoded(chunk)
+        if chunk is None:
+            raise UsageError("The output has nothing to say yet. Give a pipe or file that waits: a blocking one.")
 
 
 def _descriptor(file: Readable) -> int | None:

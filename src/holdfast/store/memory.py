@@ -15,6 +15,7 @@ from holdfast.store.protocol import (
     SessionInfo,
     Tombstone,
     body_of,
+    call_id_of,
     chained,
     entry_of,
     result_of,
@@ -58,10 +59,13 @@ class MemoryStore:
             raise QuotaExceeded("The session's quota is used up. Raise `session_quota`.", rescue=_Whole(data))
         return Body(measure(data, feed.encoding), inline=data)
 
-    def append(self, session: str, drafts: Sequence[Draft]) -> list[Entry]:
+    def append(self, session: str, drafts: Sequence[Draft], *, once: bool = False) -> list[Entry]:
         """Add entries, all or none."""
         with self._lock:
             info = self._info(session)
+            known = self._known(session, drafts[0]) if once else None
+            if known is not None:
+                return [entry_of(known)]
             rows = self._rows.setdefault(session, [])
             seq, previous = self._head(session)
             added: list[Row] = []
@@ -134,7 +138,8 @@ class MemoryStore:
             info = self._info(session)
             seq, chain = self._head(session)
             stone = Tombstone(name=session, seq=seq, chain=chain, at=at, entries=info.entries, stored=info.stored)
-            self._tombstones[session] = stone
+            if stone.seq:
+                self._tombstones[session] = stone
             self._rows.pop(session, None)
             del self._sessions[session]
             self._held.discard(session)
@@ -169,6 +174,11 @@ class MemoryStore:
             raise NotFound(
                 f"There is no session `{session}`. `holdfast sessions list` shows those there are."
             ) from None
+
+    def _known(self, session: str, draft: Draft) -> Row | None:
+        call_id = call_id_of(draft)
+        rows = self.find_call(session, call_id) if call_id is not None else []
+        return next((row for row in rows if row.digest == draft.body.facts.digest), None)
 
     def _head(self, session: str) -> tuple[int, bytes]:
         rows = self._rows.get(session)

@@ -111,8 +111,12 @@ class Store(Protocol):
         """A body for `append`; a large one is durable on return. `NotStored` if it cannot be, or is over `room`."""
         ...
 
-    def append(self, session: str, drafts: Sequence[Draft]) -> list[Entry]:
-        """Add entries, all or none, durable on return. `NotStored` if they cannot be."""
+    def append(self, session: str, drafts: Sequence[Draft], *, once: bool = False) -> list[Entry]:
+        """Add entries, all or none, durable on return. `NotStored` if they cannot be.
+
+        With `once`, a first draft whose call id and digest are on record already adds nothing: the entry on record
+        is returned in its place.
+        """
         ...
 
     def discard(self, body: Body) -> None:
@@ -166,6 +170,11 @@ class Store(Protocol):
     def close(self) -> None:
         """Give back what the store holds open."""
         ...
+
+
+def call_id_of(draft: Draft) -> str | None:
+    """The call that a draft of a result answers."""
+    return draft.header.call_id if isinstance(draft.header, Result) else None
 
 
 def chained(session: str, seq: int, previous: bytes, draft: Draft) -> tuple[Row, Entry]:

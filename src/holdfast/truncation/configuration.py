@@ -57,7 +57,8 @@ class TruncationConfiguration(Value):
         """Refuse limits that cannot hold."""
         check_settings("tools.truncation", self.as_dict())
         for tool, override in self.overrides.items():
-            check_settings(f"tools.truncation.overrides.{tool}", override.as_dict())
+            given = {key: value for key, value in override.as_dict().items() if value is not None}
+            check_settings(f"tools.truncation.overrides.{tool}", given)
 
     def for_tool(self, tool: str) -> Limits:
         """The limits of one tool."""
@@ -74,7 +75,11 @@ class TruncationConfiguration(Value):
 def check_settings(where: str, settings: Mapping[str, Any]) -> None:
     """Raise `ConfigError` where a limit is not a positive integer or a ratio is not between 0 and 1."""
     for key, value in settings.items():
-        if value is None or key in ("overrides", "strategy", "default_strategy"):
+        if key == "overrides":
+            continue
+        if key in ("strategy", "default_strategy"):
+            if not isinstance(value, str):
+                raise ConfigError(f"`{where}.{key}` is {value!r}; give the name of a strategy.")
             continue
         if key == "head_ratio":
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:

@@ -65,9 +65,11 @@ Piece: TypeAlias = Segment | Inserted
 
 
 class Cut(Value):
-    """How one original is shown: pieces in order."""
+    """How one original is shown: pieces in order, and the notices round them."""
 
     pieces: tuple[Piece, ...]
+    above: str = ""
+    below: str = ""
 
     @property
     def segments(self) -> list[Segment]:
@@ -100,7 +102,12 @@ def whole(chars: int) -> Cut:
 
 
 def render(cut: Cut, source: Source) -> str:
-    """The view that `cut` gives of `source`: kept text verbatim, our words between, lone surrogates as U+FFFD."""
+    """The view that `cut` gives of `source`, notices and all."""
+    return cut.above + render_body(cut, source) + cut.below
+
+
+def render_body(cut: Cut, source: Source) -> str:
+    """The view without the notices round it: kept text verbatim, our words between, lone surrogates as U+FFFD."""
     return showable("".join(_written(cut.pieces, source)))
 
 
@@ -118,23 +125,27 @@ def encode_cut(cut: Cut) -> bytes:
         piece.text if isinstance(piece, Inserted) else [_CODES[piece.part], piece.start, piece.stop]
         for piece in cut.pieces
     ]
-    return json.dumps(rows, ensure_ascii=True, separators=(",", ":")).encode("ascii")
+    return json.dumps([cut.above, rows, cut.below], ensure_ascii=True, separators=(",", ":")).encode("ascii")
 
 
 def decode_cut(raw: bytes) -> Cut:
     """The cut that `encode_cut` wrote; `Damaged` for anything else."""
     try:
-        rows = cast("list[str | list[object]]", json.loads(raw))
-        return Cut(tuple(_piece(row) for row in rows))
+        above, rows, below = json.loads(raw)
+        if not isinstance(above, str) or not isinstance(below, str) or not isinstance(rows, list):
+            raise ValueError("no cut")
+        return Cut(tuple(_piece(row) for row in cast("list[object]", rows)), above, below)
     except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
         raise Damaged(f"A stored cut cannot be read ({error}). Run `holdfast sessions verify`.") from error
 
 
-def _piece(row: str | list[object]) -> Piece:
+def _piece(row: object) -> Piece:
     if isinstance(row, str):
         return Inserted(row)
-    code, start, stop = row
-    return Segment(_PARTS[cast("str", code)], cast("int", start), cast("int", stop))
+    code, start, stop = cast("list[object]", row)
+    if type(start) is not int or type(stop) is not int:
+        raise ValueError("an offset is no number")
+    return Segment(_PARTS[cast("str", code)], start, stop)
 
 
 class TextSource:

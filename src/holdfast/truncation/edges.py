@@ -1,7 +1,7 @@
 """Where a text may be cut: at a line end if one is near, else between two graphemes, never inside a CRLF.
 
-The next character decides whether a cut would split: a combining mark, a joiner, a variation selector, a skin
-tone, half a flag, or the line feed of a CRLF all belong to what stands before them.
+Owns: the places, and the rules for what belongs together. The rules join a little more than Unicode's do, never
+less: `tests/truncation/test_edges.py` holds them against an implementation of Unicode's own.
 """
 
 import unicodedata
@@ -11,17 +11,23 @@ from holdfast.truncation.cut import Source
 _LOOK = 64
 _JOINER = "\u200d"
 _EXTENDING = frozenset(("Mn", "Me", "Mc"))
+_EXTENDING_TOO = frozenset("\u200c\u0e33\u0eb3\uff9e\uff9f")
+_PREPENDED = frozenset(
+    "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\u0d4e\U000110bd\U000110cd\U000111c2\U000111c3"
+    "\U000113d1\U0001193f\U00011941\U00011a3a\U00011a84\U00011a85\U00011a86\U00011a87\U00011a88\U00011a89\U00011d46\U00011f02"
+)
+_VIRAMA = 9
 
 
 def head_edge(source: Source, limit: int) -> int:
     """The last good place to end a beginning of at most `limit` characters."""
     if limit <= 0:
         return 0
+    limit = min(limit, source.chars)
     window = source.text(limit - min(limit, max(limit // 4, _LOOK)), limit)
     end = window.rfind(source.eol)
-    if end >= 0:
-        return limit - len(window) + end + 1
-    return _back_to_grapheme(source, limit)
+    at = limit - len(window) + end + 1 if end >= 0 else limit
+    return _back(source, at)
 
 
 def tail_edge(source: Source, start: int) -> int:
@@ -33,43 +39,58 @@ def tail_edge(source: Source, start: int) -> int:
     room = source.chars - start
     window = source.text(start - 1, min(source.chars, start + max(room // 4, _LOOK)))
     end = window.find(source.eol)
-    if 0 <= end < len(window) - 1:
-        return start + end
-    return _on_to_grapheme(source, start)
+    return _on(source, start + end if 0 <= end < len(window) - 1 else start)
 
 
-def _back_to_grapheme(source: Source, offset: int) -> int:
-    low = max(0, offset - _LOOK)
-    text = source.text(low, min(source.chars, offset + 1))
-    at = offset - low
-    while at > 0 and at < len(text) and _joined(text, at):
-        at -= 1
-    return low + at if at else offset
+def _back(source: Source, at: int) -> int:
+    """The nearest place at or before `at` that splits nothing."""
+    while 0 < at < source.chars:
+        low = max(0, at - _LOOK)
+        text = source.text(low, at + 1)
+        while at > low:
+            if not joined(text, at - low, low == 0):
+                return at
+            at -= 1
+    return at
 
 
-def _on_to_grapheme(source: Source, offset: int) -> int:
-    low = max(0, offset - _LOOK)
-    text = source.text(low, min(source.chars, offset + _LOOK))
-    at = offset - low
-    while at < len(text) and _joined(text, at):
-        at += 1
-    return low + at
+def _on(source: Source, at: int) -> int:
+    """The nearest place at or after `at` that splits nothing."""
+    while 0 < at < source.chars:
+        low = max(0, at - _LOOK)
+        text = source.text(low, min(source.chars, at + _LOOK))
+        stop = low + len(text)
+        while at < stop:
+            if not joined(text, at - low, low == 0):
+                return at
+            at += 1
+    return at
 
 
-def _joined(text: str, at: int) -> bool:
-    """Whether a cut before `text[at]` would split a grapheme or a CRLF."""
+def joined(text: str, at: int, from_start: bool = True) -> bool:
+    """Whether a cut before `text[at]` would split a grapheme or a CRLF.
+
+    `from_start` says whether `text` begins where the whole text does; if not, a run that fills it counts as joined.
+    """
     before, after = text[at - 1], text[at]
-    if before == "\r" and after == "\n":
+    if after < "\u0300" and before < "\u0300":
+        return before == "\r" and after == "\n"
+    if _extends(after) or before == _JOINER or before in _PREPENDED:
         return True
-    if after < "\u0300":
-        return False
-    if unicodedata.category(after) in _EXTENDING or after == _JOINER or before == _JOINER:
-        return True
-    if "\U0001f3fb" <= after <= "\U0001f3ff" or "\U000e0020" <= after <= "\U000e007f":
-        return True
-    if _regional(after):
-        return _regional_run(text, at) % 2 == 1
-    return _hangul_joined(before, after)
+    if _regional(after) and _regional(before):
+        run = _regional_run(text, at)
+        return run % 2 == 1 or (run == at and not from_start)
+    return _hangul_joined(before, after) or _conjunct(text, at)
+
+
+def _extends(char: str) -> bool:
+    return (
+        unicodedata.category(char) in _EXTENDING
+        or char == _JOINER
+        or char in _EXTENDING_TOO
+        or "\U0001f3fb" <= char <= "\U0001f3ff"
+        or "\U000e0020" <= char <= "\U000e007f"
+    )
 
 
 def _regional(char: str) -> bool:
@@ -84,8 +105,24 @@ def _regional_run(text: str, at: int) -> int:
     return run
 
 
+def _conjunct(text: str, at: int) -> bool:
+    """Whether a virama before `at` ties the next consonant to the one before it."""
+    while at > 0 and _extends(text[at - 1]):
+        if unicodedata.combining(text[at - 1]) == _VIRAMA:
+            return True
+        at -= 1
+    return False
+
+
 def _hangul_joined(before: str, after: str) -> bool:
-    """Hangul written in jamo: a vowel or a final consonant belongs to the syllable before it."""
-    if "\u1160" <= after <= "\u11ff":
-        return "\u1100" <= before <= "\u11ff" or "\uac00" <= before <= "\ud7a3"
-    return "\u1100" <= after <= "\u115f" and "\u1100" <= before <= "\u115f"
+    """Hangul written in jamo: consonants, vowels and finals of one syllable."""
+    leads = _is_lead(before)
+    if _is_lead(after) or "\uac00" <= after <= "\ud7a3":
+        return leads
+    follows = "\u1160" <= after <= "\u11ff" or "\ud7b0" <= after <= "\ud7fb"
+    syllable = "\u1160" <= before <= "\u11ff" or "\uac00" <= before <= "\ud7fb"
+    return follows and (leads or syllable)
+
+
+def _is_lead(char: str) -> bool:
+    return "\u1100" <= char <= "\u115f" or "\ua960" <= char <= "\ua97c"

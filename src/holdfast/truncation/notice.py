@@ -9,16 +9,12 @@ def omitted(lines: int, chars: int) -> str:
     >>> omitted(150, 12340)
     '\\n... [150 lines / 12,340 chars omitted] ...\\n'
     """
-    return f"\n... [{_lines(lines)} / {chars:,} chars omitted] ...\n"
+    return f"\n... [{lines:,} lines / {chars:,} chars omitted] ...\n"
 
 
 def remainder_omitted(lines: int, chars: int) -> str:
     """After a kept beginning."""
-    return f"\n... [Remainder omitted: {_lines(lines)} / {chars:,} chars] ..."
-
-
-def _lines(count: int) -> str:
-    return f"{count:,} line" if count == 1 else f"{count:,} lines"
+    return f"\n... [Remainder omitted: {lines:,} lines / {chars:,} chars] ..."
 
 
 def size_text(size: int) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from holdfast.canonical.value import Value
 from holdfast.truncation import notice
 from holdfast.truncation.configuration import Limits
-from holdfast.truncation.cut import Cut, Inserted, Segment, Source, render, whole
+from holdfast.truncation.cut import Cut, Inserted, Segment, Source, render_body, whole
 from holdfast.truncation.result import TruncationMetadata, TruncationResult
 from holdfast.truncation.strategy import ITruncationStrategy, strategy_named
 
@@ -125,10 +125,10 @@ def _present_binary(source: Source, artifact: Artifact) -> TruncationResult:
 
 
 def _result(strategy: str, cut: Cut, above: str, below: str, source: Source, artifact: Artifact) -> TruncationResult:
-    body = render(cut, source)
+    body = render_body(cut, source)
     if below and not body.endswith("\n"):
         below = "\n" + below
-    shown = Cut((*_words(above), *cut.pieces, *_words(below)))
+    shown = cut.replace(above=above, below=below)
     content = above + body + below
     truncated = strategy != "none"
     return TruncationResult(
@@ -147,7 +147,3 @@ def _result(strategy: str, cut: Cut, above: str, below: str, source: Source, art
             original_bytes=artifact.size,
         ),
     )
-
-
-def _words(text: str) -> tuple[Inserted, ...]:
-    return (Inserted(text),) if text else ()

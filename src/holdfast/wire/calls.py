@@ -39,7 +39,7 @@ class Call(Value):
 def parse_call(call: object) -> Call:
     """The call in any dialect's spelling, as a dict or as the SDK's object."""
     function = _get(call, "function")
-    if function is not None:
+    if isinstance(_get(function, "name"), str):
         return Call(
             name=_get(function, "name"),
             arguments=_get(function, "arguments"),

@@ -31,7 +31,8 @@ def _purge_rows(store: "SqliteStore", execute: table.Execute, session: str, at: 
     execute("DELETE FROM entries WHERE session = ?", (number,))
     execute("DELETE FROM endings WHERE session = ?", (number,))
     execute("DELETE FROM sessions WHERE id = ?", (number,))
-    _bury(execute, stone)
+    if stone.seq:
+        _bury(execute, stone)
     execute("UPDATE indexed SET up_to = min(up_to, (SELECT coalesce(max(id), 0) FROM entries))")
     execute("DELETE FROM purging")
     return stone, blobs

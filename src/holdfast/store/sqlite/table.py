@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from holdfast.canonical.entry import GENESIS, Result
+from holdfast.canonical.entry import GENESIS
 from holdfast.canonical.utf8 import showable
 from holdfast.errors import NotFound
-from holdfast.store.protocol import Draft, Row, SessionInfo
+from holdfast.store.protocol import Draft, Row, SessionInfo, call_id_of
 
 Execute: TypeAlias = Callable[..., Any]
 
@@ -62,8 +62,7 @@ def insert_session(execute: Execute, info: SessionInfo) -> None:
 
 def insert_entry(execute: Execute, number: int, row: Row, draft: Draft, stored: int) -> None:
     """Add an entry to the session with this number; `stored` is the session's total with it."""
-    header = draft.header
-    call_id = header.call_id if isinstance(header, Result) else None
+    header, call_id = draft.header, call_id_of(draft)
     execute(
         _INSERT_ENTRY,
         (
@@ -71,6 +70,16 @@ def insert_entry(execute: Execute, number: int, row: Row, draft: Draft, stored: 
             *(header.at, stored, row.previous, row.header, row.digest, row.chain, row.blob, row.blocks, row.inline),
         ),
     )
+
+
+def known_call(execute: Execute, session: str, draft: Draft) -> Row | None:
+    """The row on record that this draft is again: the same call with the same bytes."""
+    call_id = call_id_of(draft)
+    if call_id is None:
+        return None
+    query = f"SELECT {COLUMNS} {FROM} AND e.call_id = ? AND e.digest = ? ORDER BY +e.seq LIMIT 1"
+    values = execute(query, (session, as_bytes(call_id), draft.body.facts.digest)).fetchone()
+    return None if values is None else as_row(values)
 
 
 def number_of(execute: Execute, session: str) -> int:
