@@ -33,9 +33,16 @@ def result(**fields: Any) -> Result:
     return Result(**{**about, **fields})
 
 
+def taken(store: Store, output: Output) -> Body:
+    """A body that is in the store, closed."""
+    found = store.take(Feed(output), ROOM)
+    found.reader.close()
+    return found.body
+
+
 def draft(store: Store, output: Output = b"body", **fields: Any) -> Draft:
     """A result with its body taken, ready to append."""
-    return Draft(result(**fields), store.take(Feed(output), ROOM))
+    return Draft(result(**fields), taken(store, output))
 
 
 def decision(trace_id: str, rule: str = "arrival") -> Draft:

@@ -27,6 +27,10 @@ class Rescue(Protocol):
         """The whole original, once."""
         ...
 
+    def close(self) -> None:
+        """Give back what it holds open."""
+        ...
+
 
 class HoldfastError(Exception):
     """Base of every error we raise."""

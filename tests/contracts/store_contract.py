@@ -14,7 +14,7 @@ from holdfast.errors import NotFound, QuotaExceeded, UsageError
 from holdfast.store.feed import Feed
 from holdfast.store.protocol import SessionInfo, Store, body_of, decision_of, entry_of
 from holdfast.store.verify import verify
-from tests.build import NOON, ROOM, decision, draft, numbered_lines, opened, stored_bytes
+from tests.build import NOON, decision, draft, numbered_lines, opened, stored_bytes, taken
 
 SIZES = (0, 1, 100, 32_768, 32_769, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 7, 1_048_577)
 ODD_IDS = ("", "art_", "trace_", "'; DROP TABLE entries; --", "../../etc/passwd", "a\x00b", "\ud800", "x" * 5_000)
@@ -90,7 +90,7 @@ class StoreContract:
 
     def test_a_body_can_be_read_before_it_is_appended(self, store: Store) -> None:
         opened(store)
-        body = store.take(Feed(patterned(100_000)), ROOM)
+        body = taken(store, patterned(100_000))
         with store.open(body) as reader:
             assert reader.read(70_000, 70_010) == patterned(100_000)[70_000:70_010]
 
@@ -104,15 +104,15 @@ class StoreContract:
     def test_two_readers_of_one_body_do_not_disturb_each_other(self, store: Store) -> None:
         opened(store)
         data = patterned(200_000)
-        body = store.take(Feed(data), ROOM)
+        body = taken(store, data)
         with store.open(body) as first, store.open(body) as second:
             streamed = b"".join(b"".join(pair) for pair in zip(first.stream(), second.stream(), strict=True))
         assert len(streamed) == 2 * len(data)
 
     def test_a_discarded_body_is_no_entry(self, store: Store) -> None:
         opened(store)
-        store.discard(store.take(Feed(patterned(100_000)), ROOM))
-        store.discard(store.take(Feed(b"small"), ROOM))
+        store.discard(taken(store, patterned(100_000)))
+        store.discard(taken(store, b"small"))
         assert list(store.rows("s")) == []
         assert store.stored("s") == 0
 
@@ -130,7 +130,9 @@ class StoreContract:
     @pytest.mark.parametrize("size", [0, 10, 40_000, 3_000_000])
     def test_a_body_that_just_fits_the_room_is_taken(self, store: Store, size: int) -> None:
         opened(store)
-        assert store.take(Feed(pieces(patterned(size))), size).facts.size == size
+        found = store.take(Feed(pieces(patterned(size))), size)
+        found.reader.close()
+        assert found.body.facts.size == size
 
     # Entries
 

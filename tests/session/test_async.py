@@ -153,14 +153,11 @@ def test_many_results_are_kept_at_once(tmp_path: Path) -> None:
 
 
 def test_an_acknowledged_result_is_durable(tmp_path: Path) -> None:
-    async def main() -> str:
-        session = Session("s", store=str(tmp_path))
-        return str((await session.akeep("t", None, LARGE)).trace_id)
-
-    trace = asyncio.run(main())
-    other = Session("s", store=str(tmp_path))
-    assert other.recall(trace) == LARGE
+    session, other = Session("s", store=str(tmp_path)), Session("s", store=str(tmp_path))
+    shown = asyncio.run(session.akeep("t", None, LARGE))
+    assert other.recall(str(shown.trace_id)) == LARGE
     other.close()
+    session.close()
 
 
 def test_a_session_is_used_from_several_loops_one_after_the_other() -> None:

@@ -177,4 +177,6 @@ def test_an_ephemeral_session_can_begin_again_after_its_end(tmp_path: Path) -> N
         shown = session.keep("t", None, "second life")
         assert session.recall(str(shown.trace_id)) == "second life"
         assert session.verify().whole
-    assert SqliteStore(str(tmp_path)).sessions() == []
+    store = SqliteStore(str(tmp_path))
+    assert store.sessions() == []
+    store.close()

@@ -22,7 +22,7 @@ HOUR = 3_600
 
 
 def written(folder: BlobFolder, data: bytes, name: str = NAME, room: int = ROOM) -> None:
-    folder.write(name, Feed(iter((data,))), b"", room)
+    os.close(folder.write(name, Feed(iter((data,))), b"", room)[1])
 
 
 def read(folder: BlobFolder, name: str = NAME) -> bytes:
@@ -37,14 +37,17 @@ def files(path: Path) -> list[str]:
 @pytest.mark.parametrize("size", [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK + 5])
 def test_a_body_is_written_and_measured_in_one_go(tmp_path: Path, size: int) -> None:
     folder, data = BlobFolder(str(tmp_path / "blobs")), os.urandom(size)
-    assert folder.write(NAME, Feed(data), b"", ROOM) == measure(data)
+    facts, fd = folder.write(NAME, Feed(data), b"", ROOM)
+    assert facts == measure(data)
+    os.close(fd)
     assert read(folder) == data
     assert files(tmp_path) == [f"blobs/ab/{NAME}"]
 
 
 def test_what_was_read_already_comes_first(tmp_path: Path) -> None:
     folder = BlobFolder(str(tmp_path))
-    facts = folder.write(NAME, Feed([b"second"]), b"first ", ROOM)
+    facts, fd = folder.write(NAME, Feed([b"second"]), b"first ", ROOM)
+    os.close(fd)
     assert read(folder) == b"first second"
     assert facts == measure(b"first second")
 

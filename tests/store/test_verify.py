@@ -28,7 +28,8 @@ def damaged(folder: Path, *statements: str) -> Verification:
         connection.execute(statement)
     connection.commit()
     connection.close()
-    return Session("s", store=SqliteStore(str(folder))).verify()
+    with Session("s", store=str(folder)) as session:
+        return session.verify()
 
 
 CHANGES: dict[str, tuple[str, list[int]]] = {
@@ -91,7 +92,7 @@ def flipped(path: Path, at: int) -> None:
 def test_a_damaged_file_is_found_never_served_and_costs_nothing_else(
     tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
-    session = Session("s", store=SqliteStore(str(tmp_path)))
+    session = Session("s", store=str(tmp_path))
     large = session.keep("t", None, numbered_lines(9_000))
     small = session.keep("t", None, "still here")
     (blob,) = (path for path in (tmp_path / "blobs").rglob("*") if path.is_file())
@@ -103,6 +104,7 @@ def test_a_damaged_file_is_found_never_served_and_costs_nothing_else(
     assert answer.is_error
     assert "line" not in answer.content
     assert session.recall(str(small.trace_id)) == "still here"
+    session.close()
 
 
 def test_a_view_that_its_cut_no_longer_gives_is_found(tmp_path: Path) -> None:
@@ -112,7 +114,7 @@ def test_a_view_that_its_cut_no_longer_gives_is_found(tmp_path: Path) -> None:
 
 def test_damage_never_raises_anything_but_our_own_errors(tmp_path: Path) -> None:
     damaged(tmp_path, "UPDATE entries SET header = zeroblob(100), blocks = x'00', digest = x'', chain = x''")
-    session = Session("s", store=SqliteStore(str(tmp_path)))
-    for row in session.store.rows("s"):
-        with pytest.raises(HoldfastError):
-            session.recall(row.trace_id)
+    with Session("s", store=str(tmp_path)) as session:
+        for row in session.store.rows("s"):
+            with pytest.raises(HoldfastError):
+                session.recall(row.trace_id)

@@ -51,12 +51,13 @@ class Oracle:
         os.write(self._fd, f"\n{record} .".encode())
 
 
-def read(path: str) -> Promises:
-    """What the oracle knows; nothing if nobody wrote."""
+def read(path: str, up_to: int | None = None) -> Promises:
+    """What the oracle knows; nothing if nobody wrote. Promises after the first `up_to` bytes do not count."""
     try:
         with open(path, encoding="ascii") as file:
             content = file.read()
     except FileNotFoundError:
         content = ""
-    acks = [Ack(session, trace, digest, int(size)) for session, trace, digest, size in _ACK.findall(content)]
-    return Promises(acks, frozenset(_PURGING.findall(content)), frozenset(_PURGED.findall(content)))
+    counted = content[:up_to]
+    acks = [Ack(session, trace, digest, int(size)) for session, trace, digest, size in _ACK.findall(counted)]
+    return Promises(acks, frozenset(_PURGING.findall(content)), frozenset(_PURGED.findall(counted)))

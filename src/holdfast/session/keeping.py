@@ -18,7 +18,7 @@ from holdfast.metrics import MARKER
 from holdfast.recall import get_artifact
 from holdfast.session.shown import Shown
 from holdfast.store.feed import Feed, Output
-from holdfast.store.protocol import Body, Draft, Row, SessionInfo, Store, body_of, decision_of, result_of
+from holdfast.store.protocol import Body, Draft, Row, SessionInfo, Store, Taken, body_of, decision_of, result_of
 from holdfast.store.reader import BodyReader
 from holdfast.truncation.configuration import Limits, TruncationConfiguration
 from holdfast.truncation.cut import decode_cut, encode_cut, render_body
@@ -53,41 +53,53 @@ def keep(
 
     Raises `NotStored` with the original in `rescue`, or another `StoreError` before anything was read.
     """
-    body = keeping.store.take(Feed(output), room)
+    taken = keeping.store.take(Feed(output), room)
     try:
-        return _keep_body(keeping, with_exit_code(result, exit_code), body, isinstance(output, str))
+        kept = _keep_taken(keeping, with_exit_code(result, exit_code), taken, isinstance(output, str))
     except (StoreError, NotFound) as error:
-        rescue = _Stored(keeping.store.open(body))
-        keeping.store.discard(body)
-        raise NotStored(str(error), rescue=rescue) from error
+        keeping.store.discard(taken.body)
+        raise NotStored(str(error), rescue=_Stored(taken.reader)) from error
     except BaseException:
-        keeping.store.discard(body)
+        keeping.store.discard(taken.body)
+        taken.reader.close()
         raise
+    taken.reader.close()
+    return kept
 
 
-def _keep_body(keeping: Keeping, result: Result, body: Body, is_text: bool) -> tuple[Shown, list[Entry]]:
+def _keep_taken(keeping: Keeping, result: Result, taken: Taken, is_text: bool) -> tuple[Shown, list[Entry]]:
     """Cut and append a body that was taken, unless it is on record already."""
-    known = _known(keeping, result, body)
-    if known is None:
-        with keeping.store.open(body) as reader:
-            result = _examined(result, reader, is_text)
-            shown = _present(keeping, result, reader)
-        entries = _append(keeping, _drafts(keeping, result, body, shown))
-        if entries[0].header.trace_id == result.trace_id:
+    again = _shown_before(keeping, _known(keeping, result, taken.body))
+    if again is None:
+        result = _examined(result, taken.reader, is_text)
+        shown = _present(keeping, result, taken.reader)
+        drafts = _drafts(keeping, result, taken.body, shown)
+        entries = _append(keeping, drafts, once=True)
+        trace_id = entries[0].header.trace_id
+        if trace_id != result.trace_id:
+            again = _shown_before(keeping, keeping.store.find(keeping.info.name, trace_id))
+            entries = entries if again else _append(keeping, drafts, once=False)
+        if again is None:
             return as_shown(shown, result), entries
-        known = keeping.store.find(keeping.info.name, entries[0].header.trace_id)
-        assert known is not None
-    keeping.store.discard(body)
-    return shown_again(keeping.store, known), []
+    keeping.store.discard(taken.body)
+    return again, []
 
 
-def _append(keeping: Keeping, drafts: list[Draft]) -> list[Entry]:
+def _shown_before(keeping: Keeping, row: Row | None) -> Shown | None:
+    """What was shown of a result on record; None where there is none, or it is damaged and must be kept again."""
+    try:
+        return None if row is None else shown_again(keeping.store, row)
+    except Damaged:
+        return None
+
+
+def _append(keeping: Keeping, drafts: list[Draft], once: bool) -> list[Entry]:
     """Append, also where another process purged the session in the meantime."""
     try:
-        return keeping.store.append(keeping.info.name, drafts, once=True)
+        return keeping.store.append(keeping.info.name, drafts, once=once)
     except NotFound:
         keeping.store.open_session(keeping.info)
-        return keeping.store.append(keeping.info.name, drafts, once=True)
+        return keeping.store.append(keeping.info.name, drafts, once=once)
 
 
 def new_result(keeping: Keeping, tool: str, **fields: Any) -> Result:
@@ -159,6 +171,9 @@ def unstored(result: Result, output: Output, error: StoreError, exit_code: ExitC
         text = decode(bytes(output), "bytes")
     else:
         text = decode(b"".join(original(output, error)), "bytes")
+    if isinstance(error, NotStored) and error.rescue is not None:
+        error.rescue.close()
+        error.rescue = None
     result = with_exit_code(result, exit_code)
     size = len(encode(text)[0])
     metadata = TruncationMetadata(
@@ -190,6 +205,10 @@ class _Stored:
         """The whole original, once."""
         with self._reader as reader:
             yield from reader.stream()
+
+    def close(self) -> None:
+        """Give the body back."""
+        self._reader.close()
 
 
 def _known(keeping: Keeping, result: Result, body: Body) -> Row | None:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from holdfast import config
 from holdfast.canonical import ids
 from holdfast.canonical.entry import arguments_text
+from holdfast.canonical.utf8 import showable
 from holdfast.errors import NotFound, StoreError, TooLargeToRecall, UsageError
 from holdfast.metrics import Metrics
 from holdfast.recall import get_artifact
@@ -211,7 +212,7 @@ class Session(AsyncTwins):
         try:
             answer = self.call_tool(parsed.name, parsed.parsed())
         except UsageError as error:
-            answer = Answer(error.for_model, is_error=True)
+            answer = Answer(showable(error.for_model), is_error=True)
         return result_block(parsed.dialect, parsed.call_id, answer.content, answer.is_error)
 
     def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> Answer:
@@ -227,7 +228,7 @@ class Session(AsyncTwins):
             with self.store.open(body_of(row)) as reader:
                 return get_artifact.read_artifact(reader, result_of(row).media_type, asked, arguments or {}, limit)
         except (UsageError, StoreError) as error:
-            return Answer(error.for_model, is_error=True)
+            return Answer(showable(error.for_model), is_error=True)
 
     def artifacts(self) -> list[Known]:
         """The results of this session that were shown cut or replaced, in order."""
@@ -282,9 +283,10 @@ class Session(AsyncTwins):
 
     def _opened(self) -> SessionInfo:
         if self._info is None:
-            self._info = self.store.open_session(self._wanted)
-            if self._info.ephemeral:
+            info = self.store.open_session(self._wanted)
+            if info.ephemeral:
                 self.store.hold(self.id)
+            self._info = info
         return self._info
 
     def _room(self) -> int:

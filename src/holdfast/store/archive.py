@@ -115,7 +115,9 @@ class _Import:
         _, claimed = parse_header(raw, b"", b"")
         feed = Feed(records.bodies())
         feed.encoding = "surrogates" if claimed.encoding == "surrogates" else "utf-8"
-        body = self._store.take(feed, claimed.size)
+        taken = self._store.take(feed, claimed.size)
+        taken.reader.close()
+        body = taken.body
         self._head = next_chain(self._head, raw, body.facts.digest)
         if self._head != bytes.fromhex(entry["chain"]):
             self._store.discard(body)

@@ -20,6 +20,7 @@ from holdfast.store.feed import Feed
 _FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
 _TEMP = "."
 _ORPHAN_SECONDS = 3_600
+_NAME = re.compile(r"[0-9a-f]{32}")
 _OURS = re.compile(r"\.?[0-9a-f]{32}")
 
 
@@ -59,15 +60,20 @@ class HalfRead:
     def __init__(self, fd: int, taken: int, pending: bytes, feed: Feed) -> None:
         self._fd, self._taken, self._pending, self._feed = fd, taken, pending, feed
 
+    def close(self) -> None:
+        """Give the file back."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def __del__(self) -> None:
+        """Give the file back, also where nobody asked for the original."""
+        self.close()
+
     def chunks(self) -> Iterator[bytes]:
         """The whole original, once; nothing of it is lost."""
-        try:
-            for start in range(0, self._taken, CHUNK):
-                yield os.pread(self._fd, min(CHUNK, self._taken - start), start)
-        finally:
-            if self._fd >= 0:
-                os.close(self._fd)
-                self._fd = -1
+        for start in range(0, self._taken, CHUNK):
+            yield os.pread(self._fd, min(CHUNK, self._taken - start), start)
         yield self._pending
         yield from self._feed.remaining()
 
@@ -83,6 +89,9 @@ class Unread:
         yield self._first
         yield from self._feed.remaining()
 
+    def close(self) -> None:
+        """Nothing is open."""
+
 
 class BlobFolder:
     """The folder of large bodies."""
@@ -92,8 +101,10 @@ class BlobFolder:
         self._root = -1
         self._shards: set[str] = set()
 
-    def write(self, name: str, feed: Feed, first: bytes, room: int) -> BodyFacts:
+    def write(self, name: str, feed: Feed, first: bytes, room: int) -> tuple[BodyFacts, int]:
         """Store `first` and the rest of `feed` under `name`, at most `room` bytes; durable on return.
+
+        Gives the facts and the descriptor of the file, so that nobody needs to find it again to read it.
 
         Raises `NotStored` with a `rescue` that gives the original back; nothing is left behind.
         """
@@ -126,8 +137,7 @@ class BlobFolder:
             raise
         finally:
             os.close(shard)
-        os.close(fd)
-        return measurer.finish()
+        return measurer.finish(), fd
 
     def _create(self, name: str) -> tuple[int, int]:
         """Descriptors of the folder for `name` and of a new temporary file in it."""
@@ -141,6 +151,8 @@ class BlobFolder:
 
     def open(self, name: str) -> int:
         """A descriptor of the file `name`: a regular file of ours, never reached through a link."""
+        if _NAME.fullmatch(name) is None:
+            raise Damaged("A row names a file that cannot be ours. Run `holdfast sessions verify`.")
         try:
             shard = self._shard(name)
             try:
@@ -161,14 +173,17 @@ class BlobFolder:
     def remove(self, names: list[str]) -> None:
         """Delete these files; one that is gone already is no error."""
         for name in names:
-            shard = self._shard(name)
-            _unlink(shard, name)
-            os.close(shard)
+            if _NAME.fullmatch(name) is not None:
+                shard = self._shard(name)
+                _unlink(shard, name)
+                os.close(shard)
 
     def orphans(self, referenced: Container[str], now: float | None = None) -> list[str]:
         """Files that nothing refers to and that are older than an hour, unfinished ones among them."""
         limit = (time.time() if now is None else now) - _ORPHAN_SECONDS
         found: list[str] = []
+        if os.path.islink(self._path):
+            return found
         for shard in self._list(self._path):
             folder = os.path.join(self._path, shard)
             if os.path.islink(folder):

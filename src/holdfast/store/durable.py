@@ -34,8 +34,17 @@ def make_folder(path: str) -> None:
         if os.path.isdir(path):
             return
         raise NotADirectoryError(errno.ENOTDIR, "there is a file of that name", path) from None
-    os.chmod(path, 0o700)
-    fd = os.open(parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.chmod(path, 0o700)
+        sync_folder(parent)
+    except OSError:
+        os.rmdir(path)  # or the next try would take its name for durable
+        raise
+
+
+def sync_folder(path: str) -> None:
+    """Return only when the names in a folder are on the disk."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         sync(fd)
     finally:

@@ -13,6 +13,7 @@ from holdfast.store.protocol import (
     Match,
     Row,
     SessionInfo,
+    Taken,
     Tombstone,
     body_of,
     call_id_of,
@@ -52,12 +53,13 @@ class MemoryStore:
         info = self._sessions.get(session)
         return info.stored if info else 0
 
-    def take(self, feed: Feed, room: int) -> Body:
+    def take(self, feed: Feed, room: int) -> Taken:
         """A body for `append`."""
         data = b"".join(feed.remaining())
         if len(data) > room:
             raise QuotaExceeded("The session's quota is used up. Raise `session_quota`.", rescue=_Whole(data))
-        return Body(measure(data, feed.encoding), inline=data)
+        body = Body(measure(data, feed.encoding), inline=data)
+        return Taken(body, self.open(body))
 
     def append(self, session: str, drafts: Sequence[Draft], *, once: bool = False) -> list[Entry]:
         """Add entries, all or none."""
@@ -195,4 +197,8 @@ class _Whole:
         self._data = data
 
     def chunks(self) -> Iterator[bytes]:
+        """The whole original."""
         yield self._data
+
+    def close(self) -> None:
+        """Nothing is open."""

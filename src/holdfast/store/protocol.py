@@ -56,6 +56,13 @@ class Body(Value):
     blob: str | None = None
 
 
+class Taken(Value):
+    """A body on its way in, open for reading; whoever has it closes the reader."""
+
+    body: Body
+    reader: BodyReader
+
+
 class Draft(Value):
     """An entry before it has its number and its place in the chain."""
 
@@ -107,7 +114,7 @@ class Store(Protocol):
         """Bytes of all bodies of a session."""
         ...
 
-    def take(self, feed: Feed, room: int) -> Body:
+    def take(self, feed: Feed, room: int) -> Taken:
         """A body for `append`; a large one is durable on return. `NotStored` if it cannot be, or is over `room`."""
         ...
 
@@ -204,9 +211,18 @@ def entry_of(row: Row) -> Entry:
     """The entry of a stored row; `Damaged` if the row is not what was written."""
     header, facts = parse_header(row.header, row.digest, row.blocks)
     entry = Entry(row.session, row.seq, header, facts, row.chain)
-    if next_chain(row.previous, row.header, row.digest) != row.chain or entry.kind != row.kind:
+    ids = (header.trace_id, header.artifact_id if isinstance(header, Result) else None)
+    genuine = next_chain(row.previous, row.header, row.digest) == row.chain
+    if not genuine or entry.kind != row.kind or ids != (row.trace_id, row.artifact_id):
         raise Damaged(f"Entry {row.seq} of session `{row.session}` was changed. Run `holdfast sessions verify`.")
     return entry
+
+
+def as_asked(row: Row, session: str, any_id: str) -> Row:
+    """The row, if it is the one asked for; an index that leads elsewhere is damage."""
+    if row.session != session or any_id not in (row.trace_id, row.artifact_id):
+        raise Damaged(f"An index of session `{session}` is damaged. Run `holdfast sessions verify`.")
+    return row
 
 
 def body_of(row: Row) -> Body:

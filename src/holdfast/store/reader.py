@@ -5,6 +5,7 @@ Must not know: whether the bytes lie in a row, a file or an object store; it is 
 """
 
 import hashlib
+import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 
@@ -19,13 +20,13 @@ Read = Callable[[int, int], bytes]
 class BodyReader:
     """One stored body, open for reading; a `Source` for strategies. Close it, or use it as a context manager."""
 
-    def __init__(self, facts: BodyFacts, read: Read, close: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, facts: BodyFacts, read: Read, close: Callable[[], None] | None = None) -> None:
         self.facts = facts
         self.chars = facts.chars
         self.lines = facts.lines
         self.eol = facts.eol
         self._fetch = read
-        self._close = close
+        self._close = close or _nothing
         self._eol = facts.eol.encode()
         self._index = BlockIndex(facts)
         self._cached: dict[int, bytes] = {}
@@ -41,8 +42,9 @@ class BodyReader:
         self.close()
 
     def close(self) -> None:
-        """Give back what the reader holds open."""
-        self._close()
+        """Give back what the reader holds open; again is no harm."""
+        close, self._close = self._close, _nothing
+        close()
 
     def read(self, start: int = 0, stop: int | None = None) -> bytes:
         """The bytes from `start` up to `stop`, each block checked."""
@@ -145,6 +147,15 @@ class BodyReader:
             self._cached.pop(next(iter(self._cached)))
         self._cached[number] = data
         return data
+
+
+def _nothing() -> None:
+    pass
+
+
+def file_reader(facts: BodyFacts, fd: int) -> BodyReader:
+    """A reader over an open file, which it closes."""
+    return BodyReader(facts, lambda offset, length: os.pread(fd, length, offset), lambda: os.close(fd))
 
 
 def _damaged(what: str) -> Damaged:

@@ -214,7 +214,8 @@ def test_a_migration_that_breaks_in_the_middle_leaves_the_old_schema_and_all_dat
     assert version_of(connection) == len(scripts())
     assert connection.execute("SELECT name FROM sqlite_master WHERE name = 'fresh'").fetchall() == []
     connection.close()
-    after = Session("s", store=SqliteStore(str(tmp_path))).verify()
+    with Session("s", store=str(tmp_path)) as session:
+        after = session.verify()
     assert after.whole
     assert after.head == head
 

@@ -14,6 +14,8 @@ def prepare(path: str) -> None:
         fresh = not os.path.isdir(path)
         make_folder(path)
         status = os.stat(path)
+        if status.st_mode & 0o077 and status.st_uid == os.geteuid():
+            os.chmod(path, 0o700)
     except OSError as error:
         raise StoreRefused(
             f"`{path}` cannot be used for the record ({error.strerror}). Set `HOLDFAST_HOME` to a folder you can "
@@ -21,8 +23,6 @@ def prepare(path: str) -> None:
         ) from error
     if status.st_uid != os.geteuid():
         raise StoreRefused(f"`{path}` belongs to another user. Set `HOLDFAST_HOME` to a folder of your own.")
-    if status.st_mode & 0o077:
-        os.chmod(path, 0o700)
     if fresh:
         refuse_network(path)
 

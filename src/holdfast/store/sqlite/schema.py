@@ -8,6 +8,7 @@ from holdfast.errors import StoreRefused
 from holdfast.store.durable import sync
 from holdfast.store.sqlite.connection import APPLICATION_ID, Transaction
 
+_HEADER, _VERSION_AT = 100, 60
 SQL = os.path.join(os.path.dirname(os.path.dirname(__file__)), "sql")
 
 
@@ -26,14 +27,30 @@ def version_of(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
+def version_in_file(path: str) -> int:
+    """The schema version in a file's header, without opening it as a database; 0 for none."""
+    try:
+        with open(path, "rb") as file:
+            header = file.read(_HEADER)
+    except FileNotFoundError:
+        return 0
+    known = len(header) == _HEADER and header.startswith(b"SQLite format 3\x00")
+    return int.from_bytes(header[_VERSION_AT : _VERSION_AT + 4], "big") if known else 0
+
+
+def refuse_newer(path: str, found: int, known: int) -> None:
+    """Leave alone what a later Holdfast wrote."""
+    if found > known:
+        raise StoreRefused(
+            f"`{path}` has schema {found}, newer than this Holdfast's {known}. "
+            "Upgrade with `pip install -U holdfast`; nothing was changed."
+        )
+
+
 def migrate(connection: sqlite3.Connection, path: str, migrations: Sequence[str]) -> None:
     """Bring the file up to date. Each script is one transaction; a file that has data is copied first."""
     found = version_of(connection)
-    if found > len(migrations):
-        raise StoreRefused(
-            f"`{path}` has schema {found}, newer than this Holdfast's {len(migrations)}. "
-            "Upgrade with `pip install -U holdfast`; nothing was changed."
-        )
+    refuse_newer(path, found, len(migrations))
     if found == len(migrations):
         return
     if found == 0:

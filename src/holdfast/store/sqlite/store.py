@@ -18,12 +18,24 @@ from holdfast.canonical.entry import Entry
 from holdfast.canonical.utf8 import showable
 from holdfast.errors import NotStored, StoreError, StoreRefused
 from holdfast.store.blobs import BlobFolder, Unread
+from holdfast.store.durable import sync_folder
 from holdfast.store.feed import Feed
-from holdfast.store.protocol import Body, Draft, Match, Row, SessionInfo, Tombstone, chained, entry_of
-from holdfast.store.reader import BodyReader
-from holdfast.store.sqlite import home, purge, search, table
+from holdfast.store.protocol import (
+    Body,
+    Draft,
+    Match,
+    Row,
+    SessionInfo,
+    Taken,
+    Tombstone,
+    as_asked,
+    chained,
+    entry_of,
+)
+from holdfast.store.reader import BodyReader, file_reader
+from holdfast.store.sqlite import forks, home, purge, search, table
 from holdfast.store.sqlite.connection import Transaction, connect, reading, restrict
-from holdfast.store.sqlite.schema import migrate, scripts, version_of
+from holdfast.store.sqlite.schema import migrate, refuse_newer, scripts, version_in_file, version_of
 from holdfast.store.turnstile import Turnstile
 
 INLINE_BODY = 32_768
@@ -39,7 +51,6 @@ class SqliteStore:
         self.turnstile = Turnstile(os.path.join(self.folder, "record.lock"))
         self._inline_body = inline_body
         self._lock = threading.RLock()
-        self._pid = 0
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
         self._held: dict[str, tuple[int, str]] = {}
@@ -68,13 +79,14 @@ class SqliteStore:
         query = "SELECT e.stored FROM entries e JOIN sessions s ON s.id = e.session WHERE s.name = ?"
         return self._one_value(query + " ORDER BY e.seq DESC LIMIT 1", (session,)) or 0
 
-    def take(self, feed: Feed, room: int) -> Body:
+    def take(self, feed: Feed, room: int) -> Taken:
         """A body for `append`: small ones go into the row, larger ones into a file that is durable on return."""
         buffer = bytearray(self._inline_body + 1)
         filled = feed.fill(memoryview(buffer))
         data = bytes(memoryview(buffer)[:filled])
         if filled <= self._inline_body and filled <= room:
-            return Body(measure(data, feed.encoding), inline=data)
+            body = Body(measure(data, feed.encoding), inline=data)
+            return Taken(body, self.open(body))
         self._open()
         if self._broken is not None:
             raise NotStored(
@@ -84,7 +96,8 @@ class SqliteStore:
             )
         name = os.urandom(16).hex()
         try:
-            return Body(self.blobs.write(name, feed, data, room), blob=name)
+            facts, fd = self.blobs.write(name, feed, data, room)
+            return Taken(Body(facts, blob=name), file_reader(facts, fd))
         except NotStored as error:
             cause = error.__cause__
             if isinstance(cause, OSError) and cause.errno == errno.EIO:
@@ -133,7 +146,8 @@ class SqliteStore:
         """The result with this trace id or artifact id in this session."""
         column = "artifact_id" if any_id.startswith("art_") else "trace_id"
         query = f"SELECT {table.COLUMNS} {table.FROM} AND e.kind = 'result' AND e.{column} = ?"
-        return self._one(query, (session, showable(any_id)))
+        row = self._one(query, (session, showable(any_id)))
+        return None if row is None else as_asked(row, session, any_id)
 
     def find_call(self, session: str, call_id: str) -> list[Row]:
         """The results of this call in this session, in order."""
@@ -143,15 +157,15 @@ class SqliteStore:
     def decision(self, session: str, trace_id: str) -> Row | None:
         """The newest decision about this result."""
         query = f"SELECT {table.COLUMNS} {table.FROM} AND e.kind = 'decision' AND e.trace_id = ?"
-        return self._one(query + " ORDER BY e.seq DESC LIMIT 1", (session, showable(trace_id)))
+        row = self._one(query + " ORDER BY e.seq DESC LIMIT 1", (session, showable(trace_id)))
+        return None if row is None else as_asked(row, session, trace_id)
 
     def open(self, body: Body) -> BodyReader:
         """Open a body for reading."""
         if body.blob is None:
             data = body.inline or b""
             return BodyReader(body.facts, lambda offset, length: data[offset : offset + length])
-        fd = self.blobs.open(body.blob)
-        return BodyReader(body.facts, lambda offset, length: os.pread(fd, length, offset), lambda: os.close(fd))
+        return file_reader(body.facts, self.blobs.open(body.blob))
 
     def search(self, session: str, words: str, limit: int = 20) -> list[Match]:
         """Results in which all these words occur; the index is caught up first."""
@@ -196,14 +210,21 @@ class SqliteStore:
         """Give back connections and descriptors."""
         with self._lock:
             for connection in (self._reader, self._writer):
-                if connection is not None and self._pid == os.getpid():
-                    with self.turnstile.held():
-                        connection.close()
+                if connection is not None:
+                    self._close(connection)
             self._reader = self._writer = None
             for session in list(self._held):
                 self._drop_hold(session)
             self.blobs.close()
             self.turnstile.close()
+
+    def _close(self, connection: sqlite3.Connection) -> None:
+        """Close behind the turnstile: the last one to close moves the log into the file."""
+        try:
+            with self.turnstile.held():
+                connection.close()
+        except OSError:
+            connection.close()  # the lock cannot be had; SQLite's own still guards the file
 
     def select(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """Rows read by a connection that cannot write."""
@@ -252,26 +273,44 @@ class SqliteStore:
         return rows[0][0] if rows else None
 
     def _open(self) -> None:
-        """Open on first use, and again after a fork: a connection must not cross one."""
-        if self._pid == os.getpid() and self._reader is not None:
+        """Open on first use, and again after a fork."""
+        if self._reader is not None:
             return
         with self._lock:
-            if self._pid == os.getpid() and self._reader is not None:
+            if self._reader is not None:
                 return
             home.prepare(self.folder)
-            if self._pid not in (0, os.getpid()):
-                self.turnstile = Turnstile(os.path.join(self.folder, "record.lock"))
             self._connect()
-            self._pid = os.getpid()
+            forks.watch(self)
+
+    def before_fork(self) -> None:
+        """Finish what is under way, and let nothing new begin."""
+        self._lock.acquire()
+
+    def after_fork_in_parent(self) -> None:
+        """Go on."""
+        self._lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """Close what was inherited; the next use opens anew."""
+        for connection in (self._reader, self._writer):
+            if connection is not None:
+                connection.close()
+        self._reader = self._writer = None
+        self._held.clear()
+        self._lock = threading.RLock()
+        self.turnstile = Turnstile(os.path.join(self.folder, "record.lock"))
 
     def _connect(self) -> None:
         mask = os.umask(0o077)
         try:
-            writer = connect(self.path)
             migrations = scripts()
+            refuse_newer(self.path, version_in_file(self.path), len(migrations))
+            writer = connect(self.path)
             if version_of(writer) != len(migrations):
                 with self.turnstile.held():
                     migrate(writer, self.path, migrations)
+                sync_folder(self.folder)
             self._writer, self._reader = restrict(writer), reading(self.path)
         except sqlite3.Error as error:
             raise StoreRefused(

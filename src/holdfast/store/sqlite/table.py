@@ -33,8 +33,26 @@ _INSERT_ENTRY = (
 
 
 def as_row(values: Any) -> Row:
-    """A row of `COLUMNS`."""
-    return Row(*values)
+    """A row of `COLUMNS`. What damage turned into another type is left empty, and so fails its check."""
+    name, seq, kind, trace_id, artifact_id, previous, header, digest, chain, blocks, body, blob = values
+    return Row(
+        session=str(name),
+        seq=seq if isinstance(seq, int) else 0,
+        kind=str(kind),
+        trace_id=str(trace_id),
+        artifact_id=artifact_id if isinstance(artifact_id, str) else None,
+        previous=_bytes_or_none(previous) or b"",
+        header=_bytes_or_none(header) or b"",
+        digest=_bytes_or_none(digest) or b"",
+        chain=_bytes_or_none(chain) or b"",
+        blocks=_bytes_or_none(blocks) or b"",
+        inline=_bytes_or_none(body),
+        blob=blob if isinstance(blob, str) else None,
+    )
+
+
+def _bytes_or_none(value: object) -> bytes | None:
+    return value if isinstance(value, bytes) else None
 
 
 def as_session(values: Any) -> SessionInfo:
