@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from holdfast import Session
 from tests.faults import damage
+from tests.faults.outputs import BLOB, Keeper
+from tests.torture.checks import opened
 
 SEED = 20_261_115
 SHORT = {"record.db": 80, "record.db-wal": 40, "blobs": 30}
@@ -142,3 +145,25 @@ def test_a_column_whose_type_was_changed_is_damage_and_no_error_of_another_kind(
         image.damage("record.db", at, 1)
         leaked += filter(None, [judged(image, at, lambda at, seen: "")])
     assert not leaked, leaked
+
+
+def test_a_damaged_schema_is_an_error_of_ours_and_the_original_comes_back(tmp_path: Path) -> None:
+    """SQLite quotes the damaged text in its message, and that need not be text any more."""
+    image = damage.make(tmp_path / "store", checkpointed=True)
+    leaked: list[str] = []
+    for table in (b"CREATE TABLE entries", b"CREATE TABLE tombstones", b"CREATE UNIQUE INDEX result_by_trace"):
+        for at in (2, 9, 15):
+            image.damage("record.db", image.files["record.db"].index(table) + at, 0x80)
+            leaked += filter(None, [judged(image, at, lambda at, seen: "")])
+            with opened(str(image.folder)) as store:
+                leaked += filter(None, [kept_in_trouble(Session("one", store=store))])
+    assert not leaked, leaked
+
+
+def kept_in_trouble(session: Session) -> str:
+    """What `keep` raises though it should not; nothing if it kept, or gave the original back."""
+    try:
+        Keeper(session).keep("iterator", BLOB)
+    except Exception as error:
+        return f"{type(error).__name__} leaked from keep: {error}"
+    return ""

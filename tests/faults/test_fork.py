@@ -1,7 +1,12 @@
 """A process that uses the record forks: what either of them keeps is kept, whoever closes first."""
 
+import contextlib
+import fcntl
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -36,6 +41,18 @@ os.close(told)
 assert os.waitpid(pid, 0)[1] == signal.SIGKILL
 """
 
+DYING = """
+import os, signal, sys
+from holdfast import Session, SqliteStore
+store = SqliteStore(sys.argv[1])
+assert Session("shared", store=store).keep("tool", None, "kept before the fork").problem is None
+if os.fork() == 0:
+    signal.pause()
+with store.turnstile.held():
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+"""Dies in the middle of a commit, and leaves a child behind that does nothing and lives on."""
+
 
 @pytest.mark.parametrize("store", ["the same", "another"])
 def test_what_a_forked_child_keeps_is_not_lost_when_the_parent_closes(tmp_path: Path, store: str) -> None:
@@ -61,3 +78,26 @@ def test_what_a_forked_child_keeps_is_not_lost_when_the_parent_closes(tmp_path: 
             ]
         )
         assert session.verify().whole
+
+
+def test_a_child_that_lives_on_does_not_keep_the_lock_of_a_killed_parent(tmp_path: Path) -> None:
+    folder = str(tmp_path / "store")
+    arguments = [sys.executable, "-B", "-W", "ignore", "-c", DYING, folder]
+    dying = subprocess.Popen(arguments, env=environment(), start_new_session=True)
+    try:
+        assert dying.wait(timeout=30) == -signal.SIGKILL
+        assert is_free(os.path.join(folder, "record.lock"), within=5), "every writer waits for the child to end"
+    finally:
+        os.killpg(dying.pid, signal.SIGKILL)
+
+
+def is_free(path: str, within: float) -> bool:
+    """Whether the lock can be had, now or in so many seconds."""
+    until = time.monotonic() + within
+    with open(path, "rb") as file:
+        while time.monotonic() < until:
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
+            time.sleep(0.05)
+    return False

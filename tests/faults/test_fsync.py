@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import Session
+from holdfast.errors import StoreError
 from tests.faults.outputs import BLOB, INLINE, KINDS, Keeper, unfinished_files
 from tests.torture.checks import opened
 
@@ -108,3 +109,19 @@ def test_what_was_acknowledged_before_a_sync_failed_can_still_be_read(
         monkeypatch.setattr(os, "fsync", FailingDisk(1).fsync)
         assert not keeper.keep("pipe", BLOB)
         keeper.check()
+
+
+def test_a_purge_whose_sync_fails_is_done_or_refused_with_an_error_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(str(tmp_path / "store")) as store:
+        keeper = Keeper(Session("going", store=store))
+        assert keeper.keep("iterator", BLOB)
+    with opened(str(tmp_path / "store")) as store:
+        monkeypatch.setattr(os, "fsync", FailingDisk(1).fsync)
+        try:
+            store.purge("going", 0)
+        except StoreError:
+            keeper.check(Session("going", store=store))
+        else:
+            assert store.sessions() == []

@@ -19,6 +19,9 @@ GENESIS = b"\x00" * 32
 """What the first entry of a session is chained to."""
 
 
+_encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+
+
 class Result(Value):
     """A tool returned something; the body is what it returned."""
 
@@ -81,7 +84,7 @@ def header_bytes(header: Header, facts: BodyFacts) -> bytes:
     fields = {"v": 1, "kind": _KIND_OF[type(header)], **header.as_dict()}
     index = hashlib.sha256(facts.blocks).hexdigest() if facts.blocks else ""
     fields["body"] = [facts.size, facts.chars, facts.lines, facts.eol, facts.encoding, index]
-    return json.dumps(fields, ensure_ascii=True, separators=(",", ":")).encode("ascii")
+    return _encode(fields).encode("ascii")
 
 
 def parse_header(raw: bytes, digest: bytes, blocks: bytes) -> tuple[Header, BodyFacts]:

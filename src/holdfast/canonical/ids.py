@@ -4,19 +4,18 @@ import re
 
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _LETTERS = 22
-RANDOM_BYTES = 17
-"""Random bytes an id takes: 136 bits, of which 22 base62 letters keep 131."""
+_FAIR = 4 * 62
+RANDOM_BYTES = 48
+"""Random bytes an id takes: 22 of them become letters, those that would favour some letters are passed over."""
 
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}")
 
 
 def _letters(random: bytes) -> str:
-    number = int.from_bytes(random, "big")
-    letters: list[str] = []
-    for _ in range(_LETTERS):
-        number, digit = divmod(number, 62)
-        letters.append(_BASE62[digit])
-    return "".join(letters)
+    letters = "".join([_BASE62[byte % 62] for byte in random if byte < _FAIR][:_LETTERS])
+    if len(letters) < _LETTERS:
+        raise ValueError("an id needs more random bytes")
+    return letters
 
 
 def artifact_id(at: int, random: bytes) -> str:

@@ -12,20 +12,24 @@ class Value:
     """Base of a frozen value: the annotated names are its fields, in order; an assigned one has a default."""
 
     fields: ClassVar[tuple[str, ...]] = ()
+    _names: ClassVar[frozenset[str]] = frozenset()
+    _required: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls) -> None:
         own = cls.__annotations__
         cls.fields = (*cls.fields, *(name for name in own if name not in cls.fields))
+        cls._names = frozenset(cls.fields)
+        cls._required = frozenset(name for name in cls.fields if not hasattr(cls, name))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        values = dict(zip(self.fields, args, strict=False))
-        if len(args) > len(self.fields) or values.keys() & kwargs or not kwargs.keys() <= set(self.fields):
-            raise TypeError(f"{type(self).__name__} takes {', '.join(self.fields)}")
+        values = self.__dict__
+        values.update(zip(self.fields, args, strict=False))
         values.update(kwargs)
-        for name in self.fields:
-            if name not in values and not hasattr(type(self), name):
-                raise TypeError(f"{type(self).__name__} needs {name}")
-        self.__dict__.update(values)
+        if len(values) != len(args) + len(kwargs) or not self._names >= values.keys():
+            raise TypeError(f"{type(self).__name__} takes {', '.join(self.fields)}, each once")
+        if not self._required <= values.keys():
+            missing = ", ".join(sorted(self._required - values.keys()))
+            raise TypeError(f"{type(self).__name__} needs {missing}")
         self._check()
 
     def _check(self) -> None:

@@ -7,7 +7,7 @@ Must not know: what becomes of the bytes.
 import fcntl
 import os
 from collections.abc import Iterable, Iterator, Mapping, Set
-from typing import IO, Protocol, TypeAlias, cast, runtime_checkable
+from typing import IO, Protocol, TypeAlias, cast
 
 from holdfast.canonical import utf8
 from holdfast.canonical.body import CHUNK
@@ -18,7 +18,6 @@ _PIECE = 262_144
 _SET_PIPE_SIZE = getattr(fcntl, "F_SETPIPE_SZ", None)
 
 
-@runtime_checkable
 class Readable(Protocol):
     """Anything with `read(n)`: a file, a pipe's file object, a response body."""
 
@@ -35,7 +34,7 @@ class Feed:
 
     def __init__(self, output: Output) -> None:
         self.encoding: Encoding = "utf-8"
-        self._fd = _descriptor(output) if isinstance(output, Readable) else None
+        self._fd = _descriptor(cast("Readable", output)) if hasattr(output, "read") else None
         self._chunks = self._chunks_of(output)
         self._rest = memoryview(b"")
 
@@ -70,7 +69,8 @@ class Feed:
             output = output.tobytes()
         if isinstance(output, bytes | bytearray | memoryview):
             return iter((memoryview(output),))
-        if isinstance(output, Readable):
+        if hasattr(output, "read"):
+            output = cast("Readable", output)
             return _read_descriptor(self._fd) if self._fd is not None else self._read_file(output)
         if isinstance(output, Iterable) and not isinstance(output, Mapping | Set):  # pyright: ignore[reportUnnecessaryIsInstance]
             return (self._encoded(chunk) for chunk in output)

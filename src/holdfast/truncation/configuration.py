@@ -25,6 +25,9 @@ class ToolOverride(Value):
     head_ratio: float | None = None
 
 
+_NO_OVERRIDE = ToolOverride()
+
+
 class Limits(Value):
     """What holds for one tool, all settings resolved."""
 
@@ -62,7 +65,7 @@ class TruncationConfiguration(Value):
 
     def for_tool(self, tool: str) -> Limits:
         """The limits of one tool."""
-        own = self.overrides.get(tool) or ToolOverride()
+        own = self.overrides.get(tool, _NO_OVERRIDE)
         return Limits(
             inline_limit=own.inline_limit or self.inline_limit,
             artifact_threshold=own.artifact_threshold or self.artifact_threshold,

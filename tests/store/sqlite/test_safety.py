@@ -109,6 +109,23 @@ def test_a_file_that_is_no_database_is_refused_untouched(tmp_path: Path) -> None
     assert (tmp_path / "record.db").read_bytes() == b"this is not a database" * 100
 
 
+@pytest.mark.parametrize("why", ["no database", "a newer schema"])
+def test_a_refused_store_holds_no_file_open(tmp_path: Path, why: str) -> None:
+    if why == "no database":
+        (tmp_path / "record.db").write_bytes(b"this is not a database" * 100)
+    else:
+        filled(tmp_path)
+        connection = sqlite3.connect(tmp_path / "record.db")
+        connection.execute("PRAGMA user_version = 99")
+        connection.close()
+    store = SqliteStore(str(tmp_path))
+    with pytest.raises(StoreRefused):
+        store.sessions()
+    store.close()
+    assert open_files(str(tmp_path)) == []
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs Linux's /proc")
 def test_the_file_system_of_a_folder_is_known(tmp_path: Path) -> None:
     assert file_system("/proc") == "proc"
     assert file_system(str(tmp_path)) not in ("", "proc")

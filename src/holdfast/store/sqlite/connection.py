@@ -38,8 +38,12 @@ _PRAGMAS = (
 def connect(path: str) -> sqlite3.Connection:
     """A connection with every safety switched on, allowed to do anything."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=64)
-    for pragma in _PRAGMAS:
-        connection.execute(pragma)
+    try:
+        for pragma in _PRAGMAS:
+            connection.execute(pragma)
+    except sqlite3.Error:
+        connection.close()
+        raise
     return connection
 
 

@@ -108,11 +108,10 @@ class SqliteStore:
         """Add entries, all or none; on return they are on the disk."""
         entries: list[Entry] = []
         with self.writing() as execute:
-            number = table.number_of(execute, session)
             known = table.known_call(execute, session, drafts[0]) if once else None
             if known is not None:
                 return [entry_of(known)]
-            seq, previous, stored = table.head_of(execute, session, number)
+            number, seq, previous, stored = table.number_and_head(execute, session)
             for draft in drafts:
                 seq += 1
                 row, entry = chained(session, seq, previous, draft)
@@ -307,11 +306,13 @@ class SqliteStore:
             migrations = scripts()
             refuse_newer(self.path, version_in_file(self.path), len(migrations))
             writer = connect(self.path)
-            if version_of(writer) != len(migrations):
-                with self.turnstile.held():
-                    migrate(writer, self.path, migrations)
-                sync_folder(self.folder)
-            self._writer, self._reader = restrict(writer), reading(self.path)
+            try:
+                self._make_current(writer, migrations)
+                self._reader = reading(self.path)
+                self._writer = restrict(writer)
+            except BaseException:
+                writer.close()
+                raise
         except sqlite3.Error as error:
             raise StoreRefused(
                 f"`{self.path}` cannot be opened ({error}). Check the folder with `holdfast doctor`."
@@ -322,6 +323,13 @@ class SqliteStore:
             ) from error
         finally:
             os.umask(mask)
+
+    def _make_current(self, writer: sqlite3.Connection, migrations: list[str]) -> None:
+        """Bring the schema up to date, and make sure that the file's name is durable."""
+        if version_of(writer) != len(migrations):
+            with self.turnstile.held():
+                migrate(writer, self.path, migrations)
+            sync_folder(self.folder)
 
 
 def _is_locked(path: str) -> bool:

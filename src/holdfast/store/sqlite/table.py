@@ -100,6 +100,19 @@ def known_call(execute: Execute, session: str, draft: Draft) -> Row | None:
     return None if values is None else as_row(values)
 
 
+def number_and_head(execute: Execute, session: str) -> tuple[int, int, bytes, int]:
+    """The number of a session and where its chain stands, in one look."""
+    row = execute(
+        "SELECT s.id, e.seq, e.chain, e.stored FROM sessions s LEFT JOIN entries e ON e.session = s.id "
+        "WHERE s.name = ? ORDER BY e.seq DESC LIMIT 1",
+        (session,),
+    ).fetchone()
+    if row is None or row[1] is None:
+        number = number_of(execute, session)
+        return number, *head_of(execute, session, number)
+    return row
+
+
 def number_of(execute: Execute, session: str) -> int:
     """The number of a session in this file."""
     row = execute("SELECT id FROM sessions WHERE name = ?", (session,)).fetchone()
