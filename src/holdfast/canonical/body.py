@@ -10,8 +10,10 @@ verified without reading the rest, a damaged block is never served, and blocks c
 
 import hashlib
 import struct
+from array import array
 from collections.abc import Iterable
 from itertools import accumulate
+from sys import byteorder
 from typing import Any
 
 from holdfast.canonical import utf8
@@ -41,22 +43,21 @@ class BodyFacts(Value):
     """The block index; empty where one block holds the body."""
 
 
-class Block(Value):
-    """One block of the index: its digest, the line ends in it, the characters completed by its end."""
-
-    digest: bytes
-    ends: int
-    chars: int
-
-
 class BlockIndex:
     """The block index of one body, ready for look-ups by line and by character."""
 
     def __init__(self, facts: BodyFacts) -> None:
-        rows = list(_ROW.iter_unpack(facts.blocks)) if facts.blocks else [(b"", 0, facts.chars)]
-        self.digests: list[bytes] = [row[0] for row in rows]
-        self.ends_before: list[int] = [0, *accumulate(row[1] for row in rows)]
-        self.chars_before: list[int] = [0, *accumulate(row[2] for row in rows)]
+        self._blocks = facts.blocks
+        self.count = len(facts.blocks) // _ROW.size or 1
+        numbers = array("I", facts.blocks)
+        if byteorder == "big":
+            numbers.byteswap()
+        self.ends_before: list[int] = [0, *accumulate(numbers[8::10] if facts.blocks else (0,))]
+        self.chars_before: list[int] = [0, *accumulate(numbers[9::10] if facts.blocks else (facts.chars,))]
+
+    def digest(self, block: int) -> bytes:
+        """The digest of one block."""
+        return self._blocks[block * _ROW.size : block * _ROW.size + 32]
 
 
 def digest_of(blocks: Iterable[bytes]) -> bytes:
@@ -102,13 +103,14 @@ def _lines(ends: int, last: bytes, eol: str) -> int:
 
 
 class Measurer:
-    """Owns a chunk-sized buffer; fill `space`, then `take` what was filled, until `finish`.
+    """Owns a buffer of at most a chunk; fill `space`, then `take` what was filled, until `finish`.
 
-    All chunks but the last must fill the buffer, so that blocks begin where the index says they do.
+    All but the last must fill the buffer, so that blocks begin where the index says they do.
     """
 
-    def __init__(self, encoding: Encoding = "utf-8") -> None:
-        self._buffer = bytearray(GUARD + CHUNK)
+    def __init__(self, encoding: Encoding = "utf-8", expected: int = CHUNK) -> None:
+        bytes(CHUNK)  # makes malloc keep what decoding gives back, instead of asking the kernel for it each time
+        self._buffer = bytearray(GUARD + max(BLOCK, min(CHUNK, -(-expected // BLOCK) * BLOCK)))
         self._view = memoryview(self._buffer)
         self.space = self._view[GUARD:]
         self.encoding: Encoding = encoding

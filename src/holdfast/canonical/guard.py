@@ -9,7 +9,7 @@ CANONICAL_TOOL_RESULT_IS_LOSSLESS = "canonical_tool_result_is_lossless"
 TRANSPORT_TRUNCATION_MUST_NOT_MUTATE_CANONICAL_HISTORY = "transport_truncation_must_not_mutate_canonical_history"
 """Invariant: nothing that was cut for a model, a screen or a stream ever flows back into the record."""
 
-_WINDOW = 65_536
+_WINDOW = 16_384
 _MARKS: tuple[bytes, ...] = (
     b"chars omitted] ...",
     b"[Remainder omitted: ",

@@ -15,7 +15,7 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\x00asm", "application/wasm"),
 )
 _SAMPLE = 8_192
-_TEXT_CONTROLS = frozenset(b"\t\n\r\f\v\b\x1b")
+_CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\r\f\v\b\x1b")
 TEXT = "text/plain"
 
 
@@ -36,6 +36,9 @@ def media_type(head: bytes) -> str:
 
 def _looks_binary(sample: bytes) -> bool:
     """More than a tenth of the sample in control characters and bytes that are no UTF-8."""
+    odd = len(sample) - len(sample.translate(None, _CONTROLS))
+    if sample.isascii():
+        return odd * 10 > len(sample)
     text = sample.decode("utf-8", "surrogateescape")
-    odd = sum(1 for char in text if "\udc80" <= char <= "\udcff" or (char < " " and ord(char) not in _TEXT_CONTROLS))
+    odd += len(text) - len(text.encode("utf-8", "ignore").decode())
     return odd * 10 > len(text)

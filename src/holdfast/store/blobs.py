@@ -112,7 +112,7 @@ class BlobFolder:
             shard, fd = self._create(name)
         except OSError as error:
             raise _not_stored(error, Unread(first, feed)) from error
-        measurer = Measurer(feed.encoding)
+        measurer = Measurer(feed.encoding, feed.expected)
         taken = filled = 0
         try:
             measurer.space[: len(first)] = first
@@ -125,7 +125,7 @@ class BlobFolder:
                     measurer.encoding = "surrogates"
                 measurer.take(filled)
                 taken += filled
-                filled = feed.fill(measurer.space) if filled == CHUNK else 0
+                filled = feed.fill(measurer.space) if filled == len(measurer.space) else 0
             _guarded(_settle, fd, shard, name)
         except _Trouble as trouble:
             _unlink(shard, _TEMP + name, name)

@@ -34,6 +34,8 @@ class Feed:
 
     def __init__(self, output: Output) -> None:
         self.encoding: Encoding = "utf-8"
+        self.expected = _expected(output)
+        """About how many bytes will come; a chunk where nobody knows."""
         self._fd = _descriptor(cast("Readable", output)) if hasattr(output, "read") else None
         self._chunks = self._chunks_of(output)
         self._rest = memoryview(b"")
@@ -95,6 +97,12 @@ class Feed:
             yield self._encoded(chunk)
         if chunk is None:
             raise UsageError("The output has nothing to say yet. Give a pipe or file that waits: a blocking one.")
+
+
+def _expected(output: Output) -> int:
+    if isinstance(output, bytes | bytearray | memoryview):
+        return len(output)
+    return len(output) if isinstance(output, str) and output.isascii() else CHUNK
 
 
 def _descriptor(file: Readable) -> int | None:

@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from importlib import import_module
+from typing import Any
 
 from holdfast.errors import HoldfastError, NotFound, StoreError
 from holdfast.version import VERSION
@@ -52,9 +53,21 @@ def main(argv: list[str] | None = None) -> int:
         return EXIT_PIPE
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose help has a fixed width: asking the terminal for it costs imports at every start."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        options.setdefault("formatter_class", _formatter)
+        super().__init__(*args, **options)
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    return argparse.HelpFormatter(prog, width=100)
+
+
 def _parser(wanted: str | None) -> argparse.ArgumentParser:
     """The parser; only the wanted command is imported and described in full."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="holdfast",
         description="Keep every tool result whole, show what fits, recall the rest.",
         epilog="Start with `holdfast demo`. Exit codes: 2 wrong use, 3 not found, 4 trouble with the record; "
