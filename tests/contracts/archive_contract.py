@@ -79,7 +79,7 @@ class ArchiveContract:
             lines[at] = b'{"body":"c2hvclQ="}\n'
         else:
             entry = json.loads(lines[at - 1])["entry"]
-            new = entry["header"].replace("note", "nota") if what == "header" else "00" + entry["chain"][2:]
+            new = entry["header"].replace("note", "nota") if what == "header" else entry["chain"][::-1]
             lines[at - 1] = changed(lines[at - 1], **{what: new})
         with pytest.raises(HoldfastError):
             import_session(other, lines)

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Session, SqliteStore
+from holdfast import MemoryStore, Session, SqliteStore
+from holdfast.canonical.body import measure
 from holdfast.errors import Damaged, HoldfastError
-from holdfast.store.verify import Verification
-from tests.build import numbered_lines
+from holdfast.store.protocol import Body, Draft
+from holdfast.store.verify import Verification, verify
+from tests.build import decision, draft, numbered_lines, opened
 
 
 def damaged(folder: Path, *statements: str) -> Verification:
@@ -76,6 +78,38 @@ def test_two_entries_that_changed_places_are_found(tmp_path: Path) -> None:
         "UPDATE entries SET seq = 2 WHERE seq = 100",
     )
     assert not found.whole
+
+
+@pytest.mark.parametrize(
+    ("cut", "digest", "what"),
+    [
+        (b'["",[["k",0,3]],""]', b"bod", "does not cover"),
+        (b'["",[["k",0,4]],""]', b"another view", "view that was shown"),
+        (b"no cut", b"body", "cannot be read"),
+    ],
+)
+def test_a_decision_that_does_not_fit_its_result_is_found(cut: bytes, digest: bytes, what: str) -> None:
+    store = MemoryStore()
+    opened(store)
+    subject = draft(store, b"body")
+    wrong = decision(subject.header.trace_id)
+    header = wrong.header.replace(shown_digest=measure(digest).digest.hex())
+    store.append("s", [subject, Draft(header, Body(measure(cut), inline=cut))])
+    (finding,) = verify(store, "s").findings
+    assert finding.seq == 2
+    assert what in finding.what
+
+
+def test_a_decision_about_a_result_of_another_session_is_found() -> None:
+    store = MemoryStore()
+    opened(store, "theirs")
+    opened(store, "mine")
+    subject = draft(store, b"body")
+    store.append("theirs", [subject])
+    store.append("mine", [decision(subject.header.trace_id)])
+    assert [finding.what for finding in verify(store, "mine").findings] == [
+        "it decides about a result that is not on record"
+    ]
 
 
 def flipped(path: Path, at: int) -> None:

@@ -130,11 +130,21 @@ def test_a_strategy_that_loses_text_is_not_trusted() -> None:
 
 def test_a_strategy_that_goes_over_its_budget_is_not_trusted() -> None:
     def greedy(source: Source, budget: int, options: StrategyOptions) -> Cut:
-        return Cut((Segment("kept", 0, source.chars - 1), Segment("gap", source.chars - 1, source.chars)))
+        return Cut((Segment("kept", 0, 9_000), Segment("gap", 9_000, source.chars)))
 
     limits = TruncationConfiguration(default_strategy="greedy").for_tool("t")
-    view = present(TextSource("x" * 9_000), LONGEST, limits, {"greedy": greedy})
+    view = present(TextSource("x" * 20_000), LONGEST, limits, {"greedy": greedy})
     assert view.content == LONGEST.reference
+
+
+def test_a_view_that_would_not_be_shorter_is_not_worth_it() -> None:
+    def stingy(source: Source, budget: int, options: StrategyOptions) -> Cut:
+        return Cut((Segment("kept", 0, budget), Segment("gap", budget, source.chars)))
+
+    limits = TruncationConfiguration(default_strategy="stingy", inline_limit=400).for_tool("t")
+    for size in range(401, 600):
+        view = present(TextSource("x" * size), LONGEST, limits, {"stingy": stingy})
+        assert len(view.content) < size
 
 
 def test_a_binary_result_is_shown_as_type_size_and_digest() -> None:

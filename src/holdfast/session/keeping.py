@@ -13,7 +13,7 @@ from holdfast.canonical.guard import truncation_mark
 from holdfast.canonical.media import TEXT, media_type
 from holdfast.canonical.utf8 import decode, encode, showable
 from holdfast.canonical.value import Value
-from holdfast.errors import Damaged, NotFound, NotStored, StoreError
+from holdfast.errors import Damaged, NotFound, NotStored, QuotaExceeded, StoreError
 from holdfast.metrics import MARKER
 from holdfast.recall import get_artifact
 from holdfast.session.shown import Shown
@@ -37,6 +37,8 @@ class Keeping(Value):
     configuration: TruncationConfiguration
     strategies: Mapping[str, ITruncationStrategy]
     version: str
+    quota: int
+    """Most bytes the session may store."""
     now: int
     """Unix milliseconds."""
     random: Callable[[int], bytes]
@@ -56,8 +58,12 @@ def keep(
     taken = keeping.store.take(Feed(output), room)
     try:
         kept = _keep_taken(keeping, with_exit_code(result, exit_code), taken, isinstance(output, str))
-    except (StoreError, NotFound) as error:
+    except (QuotaExceeded, NotFound) as error:
         keeping.store.discard(taken.body)
+        kind = QuotaExceeded if isinstance(error, QuotaExceeded) else NotStored
+        raise kind(str(error), rescue=_Stored(taken.reader)) from error
+    except StoreError as error:
+        # A commit that failed may be found again after a crash: the file stays, for the collector of orphans.
         raise NotStored(str(error), rescue=_Stored(taken.reader)) from error
     except BaseException:
         keeping.store.discard(taken.body)
@@ -96,10 +102,10 @@ def _shown_before(keeping: Keeping, row: Row | None) -> Shown | None:
 def _append(keeping: Keeping, drafts: list[Draft], once: bool) -> list[Entry]:
     """Append, also where another process purged the session in the meantime."""
     try:
-        return keeping.store.append(keeping.info.name, drafts, once=once)
+        return keeping.store.append(keeping.info.name, drafts, once=once, quota=keeping.quota)
     except NotFound:
         keeping.store.open_session(keeping.info)
-        return keeping.store.append(keeping.info.name, drafts, once=once)
+        return keeping.store.append(keeping.info.name, drafts, once=once, quota=keeping.quota)
 
 
 def new_result(keeping: Keeping, tool: str, **fields: Any) -> Result:
@@ -116,6 +122,8 @@ def new_result(keeping: Keeping, tool: str, **fields: Any) -> Result:
 def with_exit_code(result: Result, exit_code: ExitCode) -> Result:
     """The result with how its command ended; anything but 0 is an error."""
     code = exit_code() if callable(exit_code) else exit_code
+    if code is None:
+        return result
     return result.replace(exit_code=code, is_error=result.is_error or bool(code))
 
 
@@ -127,9 +135,8 @@ def original(output: Output, error: StoreError) -> Iterator[bytes]:
 
 def as_shown(shown: TruncationResult, result: Result) -> Shown:
     """A view with what a result block needs."""
-    fields: dict[str, Any] = shown.as_dict()
-    fields["trace_id"] = result.trace_id
-    return Shown(**fields, call_id=result.call_id, is_error=result.is_error)
+    known: dict[str, Any] = {**vars(shown), "trace_id": result.trace_id}
+    return Shown(**known, call_id=result.call_id, is_error=result.is_error)
 
 
 def shown_again(store: Store, row: Row) -> Shown:
@@ -235,6 +242,8 @@ def _examined(result: Result, reader: BodyReader, is_text: bool) -> Result:
     size = reader.facts.size
     first, last = reader.read(0, min(size, BLOCK)), reader.read(max(0, size - BLOCK))
     mark = truncation_mark(first, last) if result.tool != get_artifact.NAME else None
+    if is_text and mark is None:
+        return result
     return result.replace(
         media_type=TEXT if is_text else media_type(first),
         flags=(*result.flags, MARKER) if mark else result.flags,

@@ -91,6 +91,7 @@ class Session(AsyncTwins):
             ephemeral=ephemeral,
         )
         self._info: SessionInfo | None = None
+        self._stored = 0
         for name in (self.configuration.default_strategy, *_named(self.configuration)):
             strategy_named(name, self.strategies)
 
@@ -155,6 +156,7 @@ class Session(AsyncTwins):
             return keeping.unstored(result, output, error, exit_code)
         for entry in entries:
             self.metrics.observe(entry)
+            self._stored += entry.facts.size
         if entries:
             self._log_kept(shown, entries)
         return shown
@@ -290,8 +292,11 @@ class Session(AsyncTwins):
         return self._info
 
     def _room(self) -> int:
-        self._opened()
-        return self.settings.session_quota - self.store.stored(self.id)
+        """Bytes that may still come, as far as this process knows; the store asks again when it appends."""
+        if self._info is None:
+            self._opened()
+            self._stored = self.store.stored(self.id)
+        return self.settings.session_quota - self._stored
 
     def _now(self) -> int:
         return int(self._clock() * 1000)
@@ -303,6 +308,7 @@ class Session(AsyncTwins):
             configuration=self.configuration,
             strategies=self.strategies,
             version=VERSION,
+            quota=self.settings.session_quota,
             now=self._now(),
             random=self._random,
         )

@@ -154,7 +154,7 @@ class BlobFolder:
         if _NAME.fullmatch(name) is None:
             raise Damaged("A row names a file that cannot be ours. Run `holdfast sessions verify`.")
         try:
-            shard = self._shard(name)
+            shard = self._folder(name)
             try:
                 fd = os.open(name, _FLAGS | os.O_RDONLY | os.O_NONBLOCK, dir_fd=shard)
             finally:
@@ -174,9 +174,7 @@ class BlobFolder:
         """Delete these files; one that is gone already is no error."""
         for name in names:
             if _NAME.fullmatch(name) is not None:
-                shard = self._shard(name)
-                _unlink(shard, name)
-                os.close(shard)
+                self._delete(name, name)
 
     def orphans(self, referenced: Container[str], now: float | None = None) -> list[str]:
         """Files that nothing refers to and that are older than an hour, unfinished ones among them."""
@@ -202,9 +200,16 @@ class BlobFolder:
     def collect(self, orphans: list[str]) -> None:
         """Delete orphans by the names that `orphans` gave."""
         for name in orphans:
-            shard = self._shard(name.removeprefix(_TEMP))
-            _unlink(shard, name)
-            os.close(shard)
+            self._delete(name.removeprefix(_TEMP), name)
+
+    def _delete(self, name: str, file: str) -> None:
+        """Delete a file where it can be; what cannot is left for the collection of orphans."""
+        try:
+            shard = self._folder(name)
+        except OSError:
+            return
+        _unlink(shard, file)
+        os.close(shard)
 
     def close(self) -> None:
         """Give the folder's descriptor back."""
@@ -218,21 +223,33 @@ class BlobFolder:
         except (FileNotFoundError, NotADirectoryError):
             return []
 
+    def _folder(self, name: str) -> int:
+        """A descriptor of the folder that holds `name`, never reached through a link."""
+        if self._root < 0:
+            self._root = os.open(self._path, _FLAGS | os.O_RDONLY | os.O_DIRECTORY)
+        return os.open(name[:2], _FLAGS | os.O_RDONLY | os.O_DIRECTORY, dir_fd=self._root)
+
     def _shard(self, name: str) -> int:
-        """A descriptor of the folder that holds `name`, made where it is missing."""
+        """The same, made where it is missing, with its name durable."""
         shard = name[:2]
+        if shard in self._shards:
+            return self._folder(name)
         if self._root < 0:
             make_folder(self._path)
             self._root = os.open(self._path, _FLAGS | os.O_RDONLY | os.O_DIRECTORY)
-        if shard not in self._shards:
-            try:
-                os.mkdir(shard, 0o700, dir_fd=self._root)
-                os.chmod(shard, 0o700, dir_fd=self._root)
-            except FileExistsError:
-                pass
+        try:
+            os.mkdir(shard, 0o700, dir_fd=self._root)
+        except FileExistsError:
+            pass
+        fd = self._folder(name)
+        try:
+            os.fchmod(fd, 0o700)
             sync(self._root)
-            self._shards.add(shard)
-        return os.open(shard, _FLAGS | os.O_RDONLY | os.O_DIRECTORY, dir_fd=self._root)
+        except OSError:
+            os.close(fd)
+            raise
+        self._shards.add(shard)
+        return fd
 
 
 def _not_stored(error: OSError, rescue: Rescue) -> NotStored:

@@ -18,6 +18,7 @@ from holdfast.store.protocol import (
     body_of,
     call_id_of,
     chained,
+    check_quota,
     entry_of,
     result_of,
 )
@@ -61,13 +62,16 @@ class MemoryStore:
         body = Body(measure(data, feed.encoding), inline=data)
         return Taken(body, self.open(body))
 
-    def append(self, session: str, drafts: Sequence[Draft], *, once: bool = False) -> list[Entry]:
+    def append(
+        self, session: str, drafts: Sequence[Draft], *, once: bool = False, quota: int | None = None
+    ) -> list[Entry]:
         """Add entries, all or none."""
         with self._lock:
             info = self._info(session)
             known = self._known(session, drafts[0]) if once else None
             if known is not None:
                 return [entry_of(known)]
+            check_quota(info.stored + sum(draft.body.facts.size for draft in drafts), quota)
             rows = self._rows.setdefault(session, [])
             seq, previous = self._head(session)
             added: list[Row] = []

@@ -17,7 +17,7 @@ from holdfast.canonical.entry import (
     parse_header,
 )
 from holdfast.canonical.value import Value
-from holdfast.errors import Damaged
+from holdfast.errors import Damaged, QuotaExceeded
 from holdfast.store.feed import Feed
 from holdfast.store.reader import BodyReader
 
@@ -118,8 +118,10 @@ class Store(Protocol):
         """A body for `append`; a large one is durable on return. `NotStored` if it cannot be, or is over `room`."""
         ...
 
-    def append(self, session: str, drafts: Sequence[Draft], *, once: bool = False) -> list[Entry]:
-        """Add entries, all or none, durable on return. `NotStored` if they cannot be.
+    def append(
+        self, session: str, drafts: Sequence[Draft], *, once: bool = False, quota: int | None = None
+    ) -> list[Entry]:
+        """Add entries, all or none, durable on return. `NotStored` if they cannot be, or would go over `quota`.
 
         With `once`, a first draft whose call id and digest are on record already adds nothing: the entry on record
         is returned in its place.
@@ -177,6 +179,15 @@ class Store(Protocol):
     def close(self) -> None:
         """Give back what the store holds open."""
         ...
+
+
+def check_quota(stored: int, quota: int | None) -> None:
+    """Refuse what would take a session over its quota."""
+    if quota is not None and stored > quota:
+        raise QuotaExceeded(
+            "The session's quota is used up, so this result was not stored. Raise `session_quota`, or free "
+            "space with `holdfast artifacts clean`."
+        )
 
 
 def call_id_of(draft: Draft) -> str | None:

@@ -153,7 +153,14 @@ def _nothing() -> None:
 
 def file_reader(facts: BodyFacts, fd: int) -> BodyReader:
     """A reader over an open file, which it closes."""
-    return BodyReader(facts, lambda offset, length: os.pread(fd, length, offset), lambda: os.close(fd))
+
+    def read(offset: int, length: int) -> bytes:
+        try:
+            return os.pread(fd, length, offset)
+        except OSError as error:
+            raise _damaged(f"the disk says: {error.strerror}; a block") from error
+
+    return BodyReader(facts, read, lambda: os.close(fd))
 
 
 def _damaged(what: str) -> Damaged:

@@ -36,6 +36,12 @@ class Turnstile:
                 if self._depth == 0:
                     fcntl.flock(self._fd, fcntl.LOCK_UN)
 
+    def leave(self) -> None:
+        """In a forked child: let go of the parent's descriptor, so that the lock dies with the parent."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
     def close(self) -> None:
         """Give the file descriptor back."""
         with self._thread:

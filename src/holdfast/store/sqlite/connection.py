@@ -3,6 +3,9 @@
 import sqlite3
 from collections.abc import Callable
 
+DATABASE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""What a database may raise; a damaged schema is quoted in bytes that are no text."""
+
 FIXED_IN = (3, 51, 3)
 """The first SQLite without the WAL-reset bug; before it the turnstile is what keeps the file safe."""
 

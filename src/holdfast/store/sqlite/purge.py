@@ -1,6 +1,5 @@
 """Removing a session: the one path that deletes. Rows, index and files go; a tombstone stays."""
 
-import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING
 from holdfast.errors import StoreError, UsageError
 from holdfast.store.protocol import Tombstone
 from holdfast.store.sqlite import search, table
-from holdfast.store.sqlite.connection import Transaction, connect
+from holdfast.store.sqlite.connection import DATABASE_ERRORS, Transaction, connect
 
 if TYPE_CHECKING:
     from holdfast.store.sqlite.store import SqliteStore
@@ -71,7 +70,7 @@ def _unrestricted(store: "SqliteStore") -> Generator[table.Execute]:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             finally:
                 connection.close()
-    except (sqlite3.Error, OSError) as error:
+    except (*DATABASE_ERRORS, OSError) as error:
         raise StoreError(f"`{store.path}` could not be changed ({error}). Run `holdfast doctor`.") from error
 
 

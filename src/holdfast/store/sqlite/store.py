@@ -30,11 +30,12 @@ from holdfast.store.protocol import (
     Tombstone,
     as_asked,
     chained,
+    check_quota,
     entry_of,
 )
 from holdfast.store.reader import BodyReader, file_reader
 from holdfast.store.sqlite import forks, home, purge, search, table
-from holdfast.store.sqlite.connection import Transaction, connect, reading, restrict
+from holdfast.store.sqlite.connection import DATABASE_ERRORS, Transaction, connect, reading, restrict
 from holdfast.store.sqlite.schema import migrate, refuse_newer, scripts, version_in_file, version_of
 from holdfast.store.turnstile import Turnstile
 
@@ -104,7 +105,9 @@ class SqliteStore:
                 self._broken = cause
             raise
 
-    def append(self, session: str, drafts: Sequence[Draft], *, once: bool = False) -> list[Entry]:
+    def append(
+        self, session: str, drafts: Sequence[Draft], *, once: bool = False, quota: int | None = None
+    ) -> list[Entry]:
         """Add entries, all or none; on return they are on the disk."""
         entries: list[Entry] = []
         with self.writing() as execute:
@@ -117,6 +120,7 @@ class SqliteStore:
                 row, entry = chained(session, seq, previous, draft)
                 previous = row.chain
                 stored += entry.facts.size
+                check_quota(stored, quota)
                 table.insert_entry(execute, number, row, draft, stored)
                 entries.append(entry)
         return entries
@@ -232,7 +236,7 @@ class SqliteStore:
             assert self._reader is not None
             try:
                 return self._reader.execute(query, values).fetchall()
-            except sqlite3.Error as error:
+            except DATABASE_ERRORS as error:
                 raise _store_error(error, self.path) from error
 
     @contextmanager
@@ -243,7 +247,7 @@ class SqliteStore:
         try:
             with self._lock, self.turnstile.held(), Transaction(self._writer) as execute:
                 yield execute
-        except (sqlite3.Error, OSError) as error:
+        except (*DATABASE_ERRORS, OSError) as error:
             raise NotStored(
                 f"The record could not be written ({error}). What was not stored is shown whole; see `holdfast doctor`."
             ) from error
@@ -296,7 +300,10 @@ class SqliteStore:
             if connection is not None:
                 connection.close()
         self._reader = self._writer = None
+        for fd, _ in self._held.values():
+            os.close(fd)
         self._held.clear()
+        self.turnstile.leave()
         self._lock = threading.RLock()
         self.turnstile = Turnstile(os.path.join(self.folder, "record.lock"))
 
@@ -313,7 +320,7 @@ class SqliteStore:
             except BaseException:
                 writer.close()
                 raise
-        except sqlite3.Error as error:
+        except DATABASE_ERRORS as error:
             raise StoreRefused(
                 f"`{self.path}` cannot be opened ({error}). Check the folder with `holdfast doctor`."
             ) from error
@@ -347,5 +354,5 @@ def _is_locked(path: str) -> bool:
     return False
 
 
-def _store_error(error: sqlite3.Error, path: str) -> StoreError:
+def _store_error(error: Exception, path: str) -> StoreError:
     return StoreError(f"`{path}` could not be read ({error}). Run `holdfast doctor`.")
