@@ -1,5 +1,6 @@
 """Builders that many tests share: results, drafts, clocks, child processes. Nothing here stands in for our code."""
 
+import ast
 import hashlib
 import itertools
 import os
@@ -8,8 +9,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
-
-import pytest
 
 from holdfast import MemoryStore, Session
 from holdfast.canonical import ids
@@ -96,8 +95,6 @@ def numbered_lines(count: int) -> str:
 
 def printed_call(text: str) -> dict[str, Any]:
     """The arguments of the last `get_artifact(…)` call that a text prints, exactly as it is printed."""
-    import ast
-
     found = re.findall(r"get_artifact\([^()]*\)", text)
     assert found, f"no call is printed in {text[-300:]!r}"
     call = ast.parse(found[-1], mode="eval").body
@@ -118,6 +115,8 @@ def run_python(code: str, *arguments: str, timeout: float = 60) -> str:
 def open_files(folder: str) -> list[str]:
     """The files under `folder` that this process holds open; the test is skipped where that cannot be known."""
     if not os.path.isdir("/proc/self/fd"):
+        import pytest  # not at the top: child processes use these builders and must start fast
+
         pytest.skip("needs Linux's /proc")
     found: list[str] = []
     for number in os.listdir("/proc/self/fd"):

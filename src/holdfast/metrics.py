@@ -77,6 +77,10 @@ class Metrics:
 
     def as_dict(self) -> dict[str, float]:
         """Every number by its name; labelled ones summed."""
+        with self._lock:
+            return self._numbers()
+
+    def _numbers(self) -> dict[str, float]:
         return {
             "results_total": self.results_total,
             "truncations_total": sum(self.truncations_total.values()),
@@ -99,7 +103,7 @@ class Metrics:
             if name == "truncations_total":
                 lines += [
                     f'holdfast_{name}{{tool="{_label(tool)}",strategy="{_label(strategy)}"}} {count}'
-                    for (tool, strategy), count in sorted(self.truncations_total.items())
+                    for (tool, strategy), count in sorted(self.truncations_total.copy().items())
                 ]
             else:
                 lines.append(f"holdfast_{name} {value:g}" if kind == "gauge" else f"holdfast_{name} {value}")

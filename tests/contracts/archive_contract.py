@@ -103,6 +103,27 @@ class ArchiveContract:
         with pytest.raises(HoldfastError):
             import_session(other, [*lines[:last], lines[-1]])
 
+    @pytest.mark.parametrize("what", [{"entries": 1}, {"head": "00" * 32}])
+    def test_an_archive_whose_end_does_not_fit_is_refused(
+        self, store: Store, other: Store, what: dict[str, Any]
+    ) -> None:
+        filled(store)
+        lines = archive_of(store)
+        with pytest.raises(HoldfastError):
+            import_session(other, [*lines[:-1], changed(lines[-1], **what)])
+
+    @pytest.mark.parametrize("name", ["../up", "a\nb", "-x"])
+    def test_an_archive_cannot_bring_a_name_that_no_session_can_have(self, store: Store, name: str) -> None:
+        filled(store)
+        first, *rest = archive_of(store)
+        renamed = json.loads(first)
+        renamed["session"]["name"] = name
+        with pytest.raises(HoldfastError):
+            import_session(store, [json.dumps(renamed).encode(), *rest])
+        with pytest.raises(HoldfastError):
+            import_session(store, [first, *rest], name)
+        assert [info.name for info in store.sessions()] == ["work"]
+
     def test_a_refused_archive_brings_in_nothing_that_was_not_exported(self, store: Store, other: Store) -> None:
         filled(store)
         lines = archive_of(store)

@@ -278,3 +278,9 @@ def test_threads_share_one_session(tmp_path: Path) -> None:
     assert session.verify().whole
     assert session.metrics.results_total == 36
     session.close()
+
+
+def test_a_store_may_be_named_by_a_path(tmp_path: Path) -> None:
+    with Session("s", store=tmp_path / "here") as session:
+        assert session.keep("t", None, "kept").problem is None
+    assert (tmp_path / "here" / "record.db").exists()

@@ -158,3 +158,12 @@ def test_no_room_is_no_text(limit: int) -> None:
 
 def test_the_end_of_a_text_is_its_end() -> None:
     assert tail_edge(TextSource("text"), 4) == tail_edge(TextSource("text"), 9) == 4
+
+
+def test_a_terminal_sequence_is_never_split() -> None:
+    text = "x" * 100 + "\x1b[38;5;196mred" + "y" * 200
+    source = TextSource(text)
+    for limit in range(101, 112):
+        assert head_edge(source, limit) in (100, 111)
+    for start in range(101, 111):
+        assert tail_edge(source, start) == 111

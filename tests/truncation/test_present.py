@@ -137,16 +137,6 @@ def test_a_strategy_that_goes_over_its_budget_is_not_trusted() -> None:
     assert view.content == LONGEST.reference
 
 
-def test_a_view_that_would_not_be_shorter_is_not_worth_it() -> None:
-    def stingy(source: Source, budget: int, options: StrategyOptions) -> Cut:
-        return Cut((Segment("kept", 0, budget), Segment("gap", budget, source.chars)))
-
-    limits = TruncationConfiguration(default_strategy="stingy", inline_limit=400).for_tool("t")
-    for size in range(401, 600):
-        view = present(TextSource("x" * size), LONGEST, limits, {"stingy": stingy})
-        assert len(view.content) < size
-
-
 def test_a_binary_result_is_shown_as_type_size_and_digest() -> None:
     picture = LONGEST.replace(media_type="image/png", size=2_048, digest=bytes(range(32)))
     view = shown("\udc89PNG" * 20, picture)

@@ -39,7 +39,7 @@ def session(
     id: str | None = None,
     *,
     agent: str | None = None,
-    store: Store | str | None = None,
+    store: Store | str | os.PathLike[str] | None = None,
     policy: TruncationConfiguration | None = None,
     ephemeral: bool = False,
 ) -> "Session":
@@ -59,7 +59,7 @@ class Session(AsyncTwins):
         id: str | None = None,
         *,
         agent: str | None = None,
-        store: Store | str | None = None,
+        store: Store | str | os.PathLike[str] | None = None,
         policy: TruncationConfiguration | None = None,
         ephemeral: bool = False,
         strategies: Mapping[str, ITruncationStrategy] = STRATEGIES,
@@ -71,14 +71,15 @@ class Session(AsyncTwins):
         if id is not None and not ids.is_session_id(id):
             raise UsageError(f"{id[:60]!r} cannot name a session. Use 1 to 128 letters, digits and `._:@-`.")
         self.id = id or ids.session_id(random(ids.RANDOM_BYTES))
-        self.settings = settings or config.load(home=store if isinstance(store, str) else None)
+        folder = os.fspath(store) if isinstance(store, str | os.PathLike) else None
+        self.settings = settings or config.load(home=folder)
         self.configuration = policy or self.settings.truncation
         self.strategies = strategies
         self.metrics = Metrics()
-        self._owns_store = store is None or isinstance(store, str)
+        self._owns_store = store is None or folder is not None
         self.store: Store = (
             SqliteStore(self.settings.home, inline_body=self.settings.inline_body)
-            if store is None or isinstance(store, str)
+            if store is None or isinstance(store, str | os.PathLike)
             else store
         )
         self._clock = clock

@@ -70,6 +70,8 @@ def _check(store: Store, row: Row, entry: Entry) -> None:
     body = Body(entry.facts, row.inline, row.blob)
     with store.open(body) as reader:
         counted = sum(len(chunk) for chunk in reader.stream())
+    if row.inline is not None and len(row.inline) != entry.facts.size:
+        raise HoldfastError("its body has another size")
     if counted != entry.facts.size or (not counted and digest_of([]) != entry.facts.digest):
         raise HoldfastError("its body has another size")
     if isinstance(header, Decision):

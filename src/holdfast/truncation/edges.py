@@ -9,6 +9,8 @@ import unicodedata
 from holdfast.truncation.cut import Source
 
 _LOOK = 64
+_ESCAPE = 32
+"""No terminal sequence that is worth keeping whole is longer."""
 _JOINER = "\u200d"
 _EXTENDING = frozenset(("Mn", "Me", "Mc"))
 _EXTENDING_TOO = frozenset("\u200c\u0e33\u0eb3\uff9e\uff9f")
@@ -27,7 +29,8 @@ def head_edge(source: Source, limit: int) -> int:
     window = source.text(limit - min(limit, max(limit // 4, _LOOK)), limit)
     end = window.rfind(source.eol)
     at = limit - len(window) + end + 1 if end >= 0 else limit
-    return _back(source, at)
+    open_at = _open_escape(source.text(max(0, at - _ESCAPE), at))
+    return _back(source, at if open_at is None else at - min(at, _ESCAPE) + open_at)
 
 
 def tail_edge(source: Source, start: int) -> int:
@@ -39,7 +42,19 @@ def tail_edge(source: Source, start: int) -> int:
     room = source.chars - start
     window = source.text(start - 1, min(source.chars, start + max(room // 4, _LOOK)))
     end = window.find(source.eol)
-    return _on(source, start + end if 0 <= end < len(window) - 1 else start)
+    at = start + end if 0 <= end < len(window) - 1 else start
+    if _open_escape(source.text(max(0, at - _ESCAPE), at)) is not None:
+        rest = source.text(at, at + _ESCAPE)
+        at += next((number + 1 for number, char in enumerate(rest) if "@" <= char <= "~" and char != "["), 0)
+    return _on(source, at)
+
+
+def _open_escape(text: str) -> int | None:
+    """Where a terminal sequence begins that does not end within `text`."""
+    at = text.rfind("\x1b")
+    if at < 0 or text[at + 1 : at + 2] not in ("", "["):
+        return None
+    return None if any("@" <= char <= "~" for char in text[at + 2 :]) else at
 
 
 def _back(source: Source, at: int) -> int:

@@ -53,6 +53,8 @@ def migrate(connection: sqlite3.Connection, path: str, migrations: Sequence[str]
     refuse_newer(path, found, len(migrations))
     if found == len(migrations):
         return
+    if int(connection.execute("PRAGMA application_id").fetchone()[0]) not in (0, APPLICATION_ID):
+        raise StoreRefused(f"`{path}` belongs to another program. Set `HOLDFAST_HOME` to another folder.")
     if found == 0:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
