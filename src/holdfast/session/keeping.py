@@ -3,8 +3,9 @@
 Owns: the order that makes a promise: nothing is shown cut before the whole is durable.
 """
 
+import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from holdfast.canonical import ids
 from holdfast.canonical.body import BLOCK, measure
@@ -264,17 +265,33 @@ def _present(keeping: Keeping, result: Result, reader: BodyReader) -> Truncation
     limits = keeping.configuration.for_tool(result.tool)
     if result.tool == get_artifact.NAME:
         limits = _unlimited(limits, reader.chars)
+    elif reader.chars > limits.inline_limit:
+        limits = limits.replace(options=limits.options.replace(question=question_of(result)))
     return present(reader, _artifact(result, reader), limits, keeping.strategies)
+
+
+def question_of(result: Result) -> str:
+    """What a result is wanted for: what the caller said, else what the call itself asks."""
+    if result.question is not None or not result.arguments:
+        return result.question or ""
+    try:
+        arguments: object = json.loads(result.arguments)
+    except (ValueError, RecursionError):
+        return ""
+    if not isinstance(arguments, dict):
+        return ""
+    asked = (cast("dict[str, object]", arguments).get(key) for key in ("question", "query", "prompt"))
+    return next((text for text in asked if isinstance(text, str)), "")
 
 
 def _unlimited(limits: Limits, chars: int) -> Limits:
     """What a recall tool returned is bounded already and never becomes an artifact of an artifact."""
-    return limits.replace(inline_limit=chars + 1)
+    return limits.replace(inline_limit=chars + 1, trusted=True)
 
 
 def _drafts(keeping: Keeping, result: Result, body: Body, shown: TruncationResult) -> list[Draft]:
     drafts = [Draft(result, body)]
-    if shown.metadata.was_truncated and shown.cut is not None:
+    if shown.cut is not None and (shown.metadata.was_truncated or len(shown.cut.pieces) > 1):
         cut = encode_cut(shown.cut)
         decision = Decision(
             at=keeping.now,

@@ -30,6 +30,8 @@ class BodyReader:
         self._eol = facts.eol.encode()
         self._index = BlockIndex(facts)
         self._cached: dict[int, bytes] = {}
+        self._known: dict[int, int] = {}
+        self._texts: dict[tuple[int, int], str] = {}
 
     def __enter__(self) -> "BodyReader":
         """The reader itself."""
@@ -51,6 +53,8 @@ class BodyReader:
         if start >= stop:
             return b""
         first, last = start // BLOCK, (stop - 1) // BLOCK
+        if first == last:
+            return self._block(first)[start - first * BLOCK : stop - first * BLOCK]
         data = b"".join(self._block(number) for number in range(first, last + 1))
         return data[start - first * BLOCK : stop - first * BLOCK]
 
@@ -66,7 +70,14 @@ class BodyReader:
         if start >= stop:
             return ""
         if self.chars == self.facts.size:
-            return decode(self.read(start, stop), self.facts.encoding)
+            found = self._texts.get((start, stop))
+            if found is None:
+                found = decode(self.read(start, stop), self.facts.encoding)
+                if stop - start <= BLOCK:
+                    if len(self._texts) >= 16:
+                        self._texts.clear()
+                    self._texts[start, stop] = found
+            return found
         at, begin = self._region(start)
         last = bisect_left(self._index.chars_before, stop) - 1
         data = self.read(begin, self._region_start(last + 1))
@@ -76,9 +87,21 @@ class BodyReader:
         """How many line ends stand before character `offset`."""
         if offset >= self.chars and self.facts.blocks:
             return self._index.ends_before[-1]
-        at, begin = self._region(max(0, min(offset, self.chars - 1))) if self.chars else (0, 0)
-        block = (begin + 3) // BLOCK
-        return self._index.ends_before[block] + self.text(at, offset).count(self.eol)
+        found = self._known.get(offset)
+        if found is None:
+            at, begin = self._region(max(0, min(offset, self.chars - 1))) if self.chars else (0, 0)
+            block = (begin + 3) // BLOCK
+            if self.chars == self.facts.size:
+                count = (
+                    self._block(block).count(self._eol, 0, offset - block * BLOCK) if self.chars and offset > 0 else 0
+                )
+            else:
+                count = self.text(at, offset).count(self.eol)
+            found = self._index.ends_before[block] + count
+            if len(self._known) >= 64:
+                self._known.clear()
+            self._known[offset] = found
+        return found
 
     def line_range(self, first: int, last: int) -> str:
         """Lines `first` to `last`, counted from 1, both included, line ends and all."""

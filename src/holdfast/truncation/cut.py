@@ -54,11 +54,20 @@ class Segment(Value):
     start: int
     stop: int
 
+    def __init__(self, part: Part, start: int, stop: int) -> None:
+        values = self.__dict__
+        values["part"] = part
+        values["start"] = start
+        values["stop"] = stop
+
 
 class Inserted(Value):
     """Words of ours between two segments."""
 
     text: str
+
+    def __init__(self, text: str) -> None:
+        self.__dict__["text"] = text
 
 
 Piece: TypeAlias = Segment | Inserted
@@ -82,6 +91,11 @@ class Cut(Value):
         return [segment for segment in self.segments if segment.part == "gap"]
 
     @property
+    def left_out(self) -> list[Segment]:
+        """Everything that is not shown, said to be or not."""
+        return [segment for segment in self.segments if segment.part != "kept"]
+
+    @property
     def kept(self) -> list[Segment]:
         """What is shown, verbatim."""
         return [segment for segment in self.segments if segment.part == "kept"]
@@ -99,6 +113,11 @@ class Cut(Value):
 def whole(chars: int) -> Cut:
     """The cut that leaves nothing out."""
     return Cut((Segment("kept", 0, chars),))
+
+
+def nothing(chars: int) -> Cut:
+    """The cut that leaves everything out: what a strategy says where nothing of a text fits its rules."""
+    return Cut((Segment("gap", 0, chars),))
 
 
 def render(cut: Cut, source: Source) -> str:
@@ -155,7 +174,10 @@ class TextSource:
         self._text = text
         self.chars = len(text)
         self.eol = "\n" if "\n" in text or "\r" not in text else "\r"
-        self.lines = text.count(self.eol) + (text != "" and not text.endswith(self.eol))
+        self._ends = text.count(self.eol)
+        self.lines = self._ends + (text != "" and not text.endswith(self.eol))
+        self._known = {0: 0, self.chars: self._ends}
+        self._last = 0
 
     def text(self, start: int, stop: int) -> str:
         """The characters from `start` up to `stop`."""
@@ -163,4 +185,17 @@ class TextSource:
 
     def ends_before(self, offset: int) -> int:
         """How many line ends stand before character `offset`."""
-        return self._text.count(self.eol, 0, offset)
+        offset = max(0, min(offset, self.chars))
+        found = self._known.get(offset)
+        if found is None:
+            near = self._last
+            if offset < near // 2:
+                near = 0
+            elif self.chars - offset < abs(offset - near):
+                near = self.chars
+            low, high = sorted((near, offset))
+            count = self._text.count(self.eol, low, high)
+            found = self._known[near] + (count if offset > near else -count)
+            self._known[offset] = found
+        self._last = offset
+        return found

@@ -3,9 +3,10 @@
 from holdfast.truncation.cut import Cut, Inserted, Segment, Source, whole
 from holdfast.truncation.edges import head_edge
 from holdfast.truncation.notice import remainder_omitted
+from holdfast.truncation.options import StrategyOptions
 
 
-def head(source: Source, budget: int) -> Cut:
+def head(source: Source, budget: int, options: StrategyOptions) -> Cut:
     """The first part of `source` and a notice that the rest is missing."""
     if source.chars <= budget:
         return whole(source.chars)

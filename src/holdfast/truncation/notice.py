@@ -17,6 +17,45 @@ def remainder_omitted(lines: int, chars: int) -> str:
     return f"\n... [Remainder omitted: {lines:,} lines / {chars:,} chars] ..."
 
 
+def beginning_omitted(lines: int, chars: int) -> str:
+    """Before a kept end."""
+    return f"... [Beginning omitted: {lines:,} lines / {chars:,} chars] ...\n"
+
+
+def items_omitted(count: int) -> str:
+    """In an array.
+
+    >>> items_omitted(45)
+    '... 45 items omitted ...'
+    """
+    return f"... {count:,} items omitted ..."
+
+
+def keys_omitted(count: int) -> str:
+    """In an object."""
+    return f"{count:,} keys omitted"
+
+
+def elements_omitted(count: int) -> str:
+    """In XML."""
+    return f"<!-- ... {count:,} elements omitted ... -->"
+
+
+def text_omitted(chars: int) -> str:
+    """In XML, for the text of one element."""
+    return f"<!-- ... {chars:,} chars omitted ... -->"
+
+
+def rows_omitted(count: int, chars: int) -> str:
+    """After a table."""
+    return f"... [{count:,} rows / {chars:,} chars omitted] ...\n"
+
+
+def similar_lines(count: int) -> str:
+    """In place of lines that differ from the one before only in numbers."""
+    return f"... [{count:,} similar lines] ...\n"
+
+
 def size_text(size: int) -> str:
     """Bytes for people: 1024 to the unit, one decimal.
 
@@ -38,8 +77,9 @@ def reference(artifact_id: str, summary: str, size: int) -> str:
     return f"[Artifact: {artifact_id}] {summary} ({size_text(size)})"
 
 
-def how_to_fetch(artifact_id: str, gap: Segment, source: Source) -> str:
+def how_to_fetch(artifact_id: str, gap: Segment, source: Source, in_part: bool = False) -> str:
     """The exact call that returns a gap: by lines where it begins and ends with whole ones, else by characters."""
+    are = "are left out in part" if in_part else "are left out"
     first = source.ends_before(gap.start) + 1
     last = source.ends_before(gap.stop)
     begins_a_line = gap.start == 0 or source.text(gap.start - 1, gap.start) == source.eol
@@ -47,11 +87,11 @@ def how_to_fetch(artifact_id: str, gap: Segment, source: Source) -> str:
     if begins_a_line and ends_a_line:
         last = max(first, source.lines if gap.stop == source.chars else last)
         return (
-            f"Lines {first:,}-{last:,} of {source.lines:,} are left out: "
+            f"Lines {first:,}-{last:,} of {source.lines:,} {are}: "
             f'get_artifact(id="{artifact_id}", lines="{first}-{last}")'
         )
     return (
-        f"Characters {gap.start:,}-{gap.stop:,} of {source.chars:,} are left out: "
+        f"Characters {gap.start:,}-{gap.stop:,} of {source.chars:,} {are}: "
         f'get_artifact(id="{artifact_id}", start_char={gap.start}, length={gap.stop - gap.start})'
     )
 

@@ -4,16 +4,28 @@ Owns: the three bands and the budget, notices included.
 Must not know: how the artifact is stored; it is given the id and the facts.
 """
 
+import json
 from collections.abc import Mapping
 
 from holdfast.canonical.value import Value
 from holdfast.truncation import notice
+from holdfast.truncation.choice import TEXT_STRATEGIES, choose
 from holdfast.truncation.configuration import Limits
 from holdfast.truncation.cut import Cut, Inserted, Segment, Source, render_body, whole
+from holdfast.truncation.hygiene import without_noise
+from holdfast.truncation.neutral import neutralised
 from holdfast.truncation.result import TruncationMetadata, TruncationResult
+from holdfast.truncation.sniff import sniff
 from holdfast.truncation.strategy import ITruncationStrategy, strategy_named
+from holdfast.truncation.tree import length
 
 _SUMMARY = 100
+_TRIES = 6
+_PARSED = frozenset(("element",))
+_LARGEST = 32_000_000
+"""Longer texts are never read as a whole to be cut."""
+_LOCAL = frozenset(("head", "tail", "head_tail", "lines"))
+"""Strategies that read only what they keep."""
 
 
 class Artifact(Value):
@@ -62,41 +74,100 @@ def present(
     if not artifact.is_text:
         return _present_binary(source, artifact)
     if not needs_artifact(source.chars, limits):
-        return _result("none", whole(source.chars), "", "", source, artifact)
+        plain = whole(source.chars) if limits.trusted else neutralised(whole(source.chars), source)
+        if length(plain.pieces) <= limits.inline_limit:
+            return _result("none", plain, "", "", source, artifact)
+    above, room = "", limits.inline_limit
     if source.chars > limits.artifact_threshold:
         above = artifact.reference + "\n\n" + notice.preview(artifact.artifact_id) + "\n\n"
         room = min(limits.preview_limit, limits.inline_limit - len(above))
-        return _present_cut(source, artifact, limits, strategies, room, above)
-    return _present_cut(source, artifact, limits, strategies, limits.inline_limit, "")
+    chosen = choose(source, limits)
+    strategy_named(chosen, strategies)
+    for name in dict.fromkeys((chosen, "head_tail")):
+        try:
+            shown = _present_cut(name, source, artifact, limits, strategies, room, above)
+        except _NothingFits:
+            break
+        if shown is not None:
+            return shown
+    return _bare(source, artifact, limits)
+
+
+class _NothingFits(Exception):
+    """A strategy that knows its text keeps nothing of it rather than something that misleads."""
 
 
 def _present_cut(
+    name: str,
     source: Source,
     artifact: Artifact,
     limits: Limits,
     strategies: Mapping[str, ITruncationStrategy],
     room: int,
     above: str,
-) -> TruncationResult:
-    """The strategy's cut; the longest notice is reserved first, and the true one is never longer."""
-    strategy = strategy_named(limits.strategy, strategies)
-    everything = Segment("gap", 0, source.chars)
-    widest = "" if above else _below(artifact, [everything], source, _longest_fetch(artifact, source))
-    budget = room - len(widest) - 1
-    cut = strategy(source, budget, limits.options) if budget > 0 else None
-    if cut is None or not cut.covers(source.chars) or not any(part.stop > part.start for part in cut.kept):
-        return _bare(source, artifact, limits)
-    below = "" if above else _below(artifact, cut.gaps, source)
-    shown = _result(limits.strategy, cut, above, below, source, artifact)
-    if len(shown.content) > limits.inline_limit or len(shown.content) >= source.chars:
-        return _bare(source, artifact, limits)
-    return shown
+) -> TruncationResult | None:
+    """The view that one strategy gives; None where nothing of it fits.
+
+    Room for the longest notice is set aside first, and the true one is never longer.
+    """
+    if source.chars > _LARGEST and name not in _LOCAL:
+        return None
+    strategy = strategies.get(name) or strategy_named(name)
+    reserved = (
+        0
+        if above
+        else len(_below(artifact, [Segment("gap", 0, source.chars)], source, _longest_fetch(artifact, source)))
+    )
+    budget = room - reserved - 1
+    for _ in range(_TRIES):
+        cut = _attempt(name, strategy, source, budget, limits) if budget > 0 else None
+        if cut is None:
+            return None
+        below = cut.below + ("" if above else _below(artifact, cut.left_out, source))
+        shown = _result(name, cut, above, below, source, artifact)
+        over = len(shown.content) - min(limits.inline_limit, source.chars - 1)
+        if over <= 0:
+            if name in _PARSED and not _still_parses(shown.body, source):
+                raise _NothingFits
+            return shown
+        budget -= over + over // 2
+    if name not in TEXT_STRATEGIES:
+        raise _NothingFits
+    return None
+
+
+def _attempt(name: str, strategy: ITruncationStrategy, source: Source, budget: int, limits: Limits) -> Cut | None:
+    """One strategy's cut within `budget`, neutralised; None where it keeps nothing, or is no cut of this source."""
+    try:
+        cut = (
+            without_noise(strategy, source, budget, limits.options)
+            if name in TEXT_STRATEGIES
+            else strategy(source, budget, limits.options)
+        )
+    except (ValueError, IndexError, KeyError, TypeError, RecursionError):
+        return None  # a strategy must never cost the result; another one will do
+    if not cut.left_out or not cut.covers(source.chars):
+        return None
+    if not any(part.stop > part.start for part in cut.kept):
+        raise _NothingFits
+    return neutralised(cut, source)
+
+
+def _still_parses(body: str, source: Source) -> bool:
+    """Whether what is left of JSON is JSON; anything else is not asked."""
+    if sniff(source) != "json":
+        return True
+    try:
+        json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _below(artifact: Artifact, gaps: list[Segment], source: Source, fetch: str | None = None) -> str:
     """The reference and the one call that fetches what is left out."""
     missing = Segment("gap", gaps[0].start, gaps[-1].stop)
-    call = fetch or notice.how_to_fetch(artifact.artifact_id, missing, source)
+    call = fetch or notice.how_to_fetch(artifact.artifact_id, missing, source, in_part=len(gaps) > 1)
     return f"{artifact.reference}\n{call}"
 
 
@@ -104,7 +175,7 @@ def _longest_fetch(artifact: Artifact, source: Source) -> str:
     """A fetch line at least as long as any that `source` can need."""
     digits = "9" * len(str(source.chars))
     return (
-        f"Characters {int(digits):,}-{int(digits):,} of {source.chars:,} are left out: "
+        f"Characters {int(digits):,}-{int(digits):,} of {source.chars:,} are left out in part: "
         f'get_artifact(id="{artifact.artifact_id}", start_char={digits}, length={digits})'
     )
 

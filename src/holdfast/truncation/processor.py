@@ -5,10 +5,12 @@ from typing import Protocol
 
 from holdfast.canonical.utf8 import encode
 from holdfast.truncation.configuration import TruncationConfiguration
-from holdfast.truncation.cut import TextSource
+from holdfast.truncation.cut import TextSource, whole
+from holdfast.truncation.neutral import neutralised
 from holdfast.truncation.present import Artifact, needs_artifact, present, summarise
 from holdfast.truncation.result import TruncationResult
 from holdfast.truncation.strategy import ITruncationStrategy
+from holdfast.truncation.tree import length
 
 
 class IArtifactStorage(Protocol):
@@ -42,11 +44,12 @@ class TruncationProcessor:
         Raises `NotStored` where the original could not be stored: nothing is hidden then.
         """
         limits = (config or self._configuration).for_tool(tool_name)
-        hidden = needs_artifact(len(content), limits)
+        source = TextSource(content)
+        hidden = needs_artifact(length(neutralised(whole(len(content)), source).pieces), limits)
         artifact = Artifact(
             artifact_id=self._storage.create(content, tool_name) if hidden else "",
             summary=summarise(tool_name, None),
             size=len(encode(content)[0]),
         )
-        shown = present(TextSource(content), artifact, limits, self._strategies)
+        shown = present(source, artifact, limits, self._strategies)
         return shown.replace(artifact_id=artifact.artifact_id if hidden else None)

@@ -7,18 +7,18 @@ invent, reorder or lose any. A user's own strategy is one more entry in the tabl
 from collections.abc import Mapping
 from typing import Protocol
 
-from holdfast.canonical.value import Value
 from holdfast.errors import UnknownStrategy
+from holdfast.truncation.code import code
 from holdfast.truncation.cut import Cut, Source
+from holdfast.truncation.diff import diff
+from holdfast.truncation.element import element
 from holdfast.truncation.head import head
 from holdfast.truncation.head_tail import head_tail
-
-
-class StrategyOptions(Value):
-    """What a strategy may be told besides its budget."""
-
-    head_ratio: float = 0.6
-    """Share of the budget that `head_tail` gives to the beginning."""
+from holdfast.truncation.lines import lines
+from holdfast.truncation.log import log
+from holdfast.truncation.options import StrategyOptions
+from holdfast.truncation.rows import rows
+from holdfast.truncation.tail import tail
 
 
 class ITruncationStrategy(Protocol):
@@ -33,8 +33,15 @@ class ITruncationStrategy(Protocol):
 
 
 STRATEGIES: Mapping[str, ITruncationStrategy] = {
-    "head": lambda source, budget, options: head(source, budget),
-    "head_tail": lambda source, budget, options: head_tail(source, budget, options.head_ratio),
+    "head": head,
+    "tail": tail,
+    "head_tail": head_tail,
+    "lines": lines,
+    "element": element,
+    "rows": rows,
+    "log": log,
+    "code": code,
+    "diff": diff,
 }
 
 

@@ -72,8 +72,7 @@ def _keep(session: Session) -> dict[str, Shown]:
 def _view(shown: Shown) -> None:
     screen.say(screen.bold("\n2  view: what the model gets of the test run\n"))
     lines = shown.content.splitlines()
-    gap = next(at for at, line in enumerate(lines) if "omitted] ..." in line)
-    for line in (*lines[:3], "⋮", *lines[gap - 1 : gap + 3], "⋮", *lines[-4:]):
+    for line in (*lines[:4], "⋮", *lines[-8:]):
         screen.say("  │ " + screen.line(line, 140))
 
 

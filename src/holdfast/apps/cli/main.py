@@ -13,6 +13,7 @@ COMMANDS: dict[str, str] = {
     "demo": "see what it does, in under ten seconds",
     "run": "run a command, keep all its output, print what fits",
     "keep": "keep what comes in on standard input, print what fits",
+    "cut": "what a model would see of a file, what is left out and why",
     "show": "what a tool really returned, and what was shown of it",
     "artifacts": "list, show, search and clean results that were cut",
     "sessions": "list, show, verify, purge, export and import sessions",

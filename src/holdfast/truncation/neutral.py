@@ -1,0 +1,54 @@
+"""Text of a tool that imitates a notice of ours is marked as quoted in the view. The record keeps it as it is."""
+
+import re
+
+from holdfast.truncation.cut import Cut, Inserted, Piece, Segment, Source
+
+MARK = "[quoted] "
+_HIDDEN = "[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]*"
+_HINTS = ("rtifact", "omitted", "TRUNCATED", "content truncated", "get_task_trace(")
+
+
+def _spread(words: str) -> str:
+    """A pattern for words, with characters between their letters that nobody sees."""
+    return _HIDDEN.join(re.escape(letter) for letter in words)
+
+
+_IMITATION = re.compile(
+    "|".join(
+        (
+            rf"\[{_HIDDEN}\s*{_spread('Artifact')}\s*:",
+            rf"{_spread('get_artifact')}\s*\(\s*(?:id|artifact_id)\s*=",
+            rf"{_spread('get_task_trace')}\s*\(",
+            r"\.\.\. \[[^\]\n]{0,60}omitted[^\]\n]{0,60}\] \.\.\.",
+            r"\.\.\. [\d,]+ (?:items|rows|elements) omitted \.\.\.",
+            r"\[TRUNCATED — ",
+            r"\[content truncated - ",
+        )
+    ),
+    re.IGNORECASE,
+)
+
+
+def neutralised(cut: Cut, source: Source) -> Cut:
+    """The same cut with every imitation in its kept text marked; the cut itself where there is none."""
+    pieces: list[Piece] = []
+    for piece in cut.pieces:
+        if isinstance(piece, Segment) and piece.part == "kept":
+            pieces += _marked(source.text(piece.start, piece.stop), piece)
+        else:
+            pieces.append(piece)
+    return cut if len(pieces) == len(cut.pieces) else cut.replace(pieces=tuple(pieces))
+
+
+def _marked(text: str, kept: Segment) -> list[Piece]:
+    if not any(hint in text for hint in _HINTS) and text.isascii():
+        return [kept]
+    pieces: list[Piece] = []
+    at = 0
+    for match in _IMITATION.finditer(text):
+        if match.start() > at:
+            pieces.append(Segment("kept", kept.start + at, kept.start + match.start()))
+        pieces.append(Inserted(MARK))
+        at = match.start()
+    return [*pieces, Segment("kept", kept.start + at, kept.stop)] if pieces else [kept]

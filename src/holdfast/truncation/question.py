@@ -1,0 +1,183 @@
+"""Which parts of a text a question is about: rare words shared between the two.
+
+Owns: the words of a question, and scoring units of a text by them.
+Must not know: kinds of text, budgets.
+"""
+
+import math
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\d[\d.,:-]*\d|\d+|[^\W\d_]+")
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_SUFFIXES = (
+    "ations",
+    "ation",
+    "ingly",
+    "ments",
+    "ment",
+    "ings",
+    "ing",
+    "ions",
+    "ion",
+    "ied",
+    "ies",
+    "ed",
+    "es",
+    "er",
+    "s",
+)
+_COMMON = frozenset(
+    [
+        "a",
+        "about",
+        "after",
+        "all",
+        "an",
+        "and",
+        "any",
+        "are",
+        "as",
+        "at",
+        "be",
+        "been",
+        "but",
+        "by",
+        "can",
+        "could",
+        "did",
+        "do",
+        "does",
+        "for",
+        "from",
+        "get",
+        "give",
+        "had",
+        "has",
+        "have",
+        "how",
+        "i",
+        "if",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "line",
+        "lines",
+        "list",
+        "many",
+        "me",
+        "more",
+        "most",
+        "much",
+        "my",
+        "need",
+        "no",
+        "not",
+        "of",
+        "on",
+        "or",
+        "our",
+        "out",
+        "please",
+        "read",
+        "show",
+        "should",
+        "so",
+        "some",
+        "such",
+        "tell",
+        "text",
+        "than",
+        "that",
+        "the",
+        "their",
+        "them",
+        "then",
+        "there",
+        "these",
+        "they",
+        "this",
+        "those",
+        "to",
+        "use",
+        "was",
+        "we",
+        "were",
+        "what",
+        "when",
+        "where",
+        "which",
+        "who",
+        "why",
+        "will",
+        "with",
+        "would",
+        "you",
+        "your",
+    ]
+)
+_MOST_HITS = 400
+
+
+def terms(question: str) -> dict[str, float]:
+    """The words worth looking for, in lower case, with how much each counts.
+
+    >>> sorted(terms("why did parse_config fail?"))
+    ['config', 'fail', 'pars', 'parse_config']
+    """
+    found: dict[str, float] = {}
+    for word in _WORD.findall(question):
+        folded = fold(word)
+        special = not word.isalpha() or (not word.islower() and not word.istitle())
+        if folded in _COMMON or (len(folded) < 3 and word.isascii() and not special):
+            continue
+        found[_stem(folded) if not special else folded] = 2.0 if special else 1.0
+        for part in _PARTS.findall(word) if special and len(word) > 4 else ():
+            if len(part) > 2 and fold(part) not in _COMMON:
+                found.setdefault(_stem(fold(part)), 0.7)
+    return found
+
+
+def fold(text: str) -> str:
+    """Lower case, character for character, so that offsets stay true."""
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
+
+
+def _stem(word: str) -> str:
+    """The beginning that other forms of a word share, roughly."""
+    if not word.isascii() or len(word) < 5:
+        return word
+    for suffix in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= 4:
+            return word[: -len(suffix)]
+    return word[:-1] if word.endswith("e") else word
+
+
+def hits_of(folded: str, term: str, most: int) -> list[int]:
+    """Where `term` stands, if it does so at most `most` times; a common word says little."""
+    hits: list[int] = []
+    at = folded.find(term)
+    while at >= 0:
+        hits.append(at)
+        if len(hits) > most:
+            return []
+        at = folded.find(term, at + len(term))
+    return hits
+
+
+def scores(folded: str, bounds: Sequence[int], wanted: dict[str, float]) -> dict[int, float]:
+    """How much each unit that shares words with the question counts; unit `i` is `bounds[i]` to `bounds[i + 1]`."""
+    units = len(bounds) - 1
+    most = min(_MOST_HITS, max(12, units // 3))
+    found: dict[int, float] = {}
+    for term, weight in wanted.items():
+        hits = {bisect_right(bounds, at) - 1 for at in hits_of(folded, term, most)}
+        for unit in hits:
+            found[unit] = found.get(unit, 0.0) + weight * math.log(1 + units / len(hits))
+    return found
