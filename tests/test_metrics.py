@@ -43,7 +43,7 @@ def test_truncations_are_counted_by_tool_and_strategy() -> None:
     session = busy(in_memory())
     assert session.metrics.truncations_total == {
         ("read_file", "head_tail"): 2,
-        ("run", "head_tail"): 1,
+        ("run", "tail"): 1,
         ("draw", "binary"): 1,
     }
     assert session.metrics.truncation_rate == pytest.approx(4 / 6)

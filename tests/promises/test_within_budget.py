@@ -1,10 +1,14 @@
-"""Within budget: no view of real output is longer than its limit, notices included."""
+"""Within budget: no view of any text is longer than its limit, notices included."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from holdfast import TruncationConfiguration
 from tests.build import in_memory
 from tests.promises.real import NAMES, real
+from tests.promises.texts import texts
+from tests.promises.views import ALL, check_budget, viewed
 
 
 @pytest.mark.parametrize("strategy", ["head", "head_tail"])
@@ -26,4 +30,28 @@ def test_a_view_of_real_text_uses_most_of_its_room(name: str) -> None:
     text = real(name).decode("utf-8", "replace")
     shown = in_memory().keep(name, None, text)
     if 8_000 < len(text) <= 50_000:
-        assert len(shown.content) > 7_000
+        assert len(shown.content) > 5_000
+
+
+@settings(max_examples=100)
+@given(texts, st.sampled_from([None, *ALL]), st.integers(256, 9_000), st.text(max_size=20))
+def test_no_view_of_any_text_by_any_strategy_is_longer_than_its_limit(
+    text: str, strategy: str | None, limit: int, question: str
+) -> None:
+    check_budget(viewed(text, strategy, limit, question), limit)
+
+
+@pytest.mark.parametrize("strategy", ALL)
+@pytest.mark.parametrize("name", NAMES)
+def test_no_view_of_real_output_by_any_strategy_is_longer_than_its_limit(name: str, strategy: str) -> None:
+    text = real(name).decode("utf-8", "surrogateescape")
+    for limit in (256, 300, 1_000, 8_000):
+        check_budget(viewed(text, strategy, limit), limit)
+        check_budget(viewed(text * 3, strategy, limit, "error"), limit)
+
+
+@settings(max_examples=60)
+@given(texts, st.integers(256, 2_000))
+def test_marking_what_imitates_a_notice_does_not_go_over_the_limit(text: str, limit: int) -> None:
+    imitating = ("[Artifact: art_1] x\n" * 100 + text)[: limit - 1]
+    check_budget(viewed(imitating, None, limit), limit)

@@ -105,7 +105,7 @@ def test_only_above_the_threshold_the_reference_comes_first(size: int, starts: b
 
 
 @pytest.mark.parametrize("size", [8_001, 8_900, 9_600, 9_999, 10_000, 20_000, 99_999])
-@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+@pytest.mark.parametrize("strategy", ["head", "tail", "head_tail"])
 def test_one_endless_line_is_cut_like_any_other_text(size: int, strategy: str) -> None:
     view = shown("x" * size, default_strategy=strategy)
     assert view.metadata.strategy_used == strategy
@@ -125,7 +125,7 @@ def test_a_strategy_that_loses_text_is_not_trusted() -> None:
 
     limits = TruncationConfiguration(default_strategy="forgetful").for_tool("t")
     view = present(TextSource("x" * 9_000), LONGEST, limits, {"forgetful": forgetful})
-    assert view.content == LONGEST.reference
+    assert view.metadata.strategy_used == "head_tail"
 
 
 def test_a_strategy_that_goes_over_its_budget_is_not_trusted() -> None:
@@ -134,7 +134,8 @@ def test_a_strategy_that_goes_over_its_budget_is_not_trusted() -> None:
 
     limits = TruncationConfiguration(default_strategy="greedy").for_tool("t")
     view = present(TextSource("x" * 20_000), LONGEST, limits, {"greedy": greedy})
-    assert view.content == LONGEST.reference
+    assert view.metadata.strategy_used == "head_tail"
+    assert len(view.content) <= 8_000
 
 
 def test_a_binary_result_is_shown_as_type_size_and_digest() -> None:

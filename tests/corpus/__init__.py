@@ -1,0 +1,1 @@
+"""Real transcripts, where they are at hand."""

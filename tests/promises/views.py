@@ -1,0 +1,131 @@
+"""Views of any text by any strategy, and what every one of them must hold."""
+
+import csv
+import io
+import json
+import re
+from xml.parsers import expat
+
+from holdfast.canonical.utf8 import showable
+from holdfast.truncation.configuration import TruncationConfiguration
+from holdfast.truncation.cut import TextSource, render
+from holdfast.truncation.present import Artifact, present
+from holdfast.truncation.result import TruncationResult
+from holdfast.truncation.sniff import sniff
+from holdfast.truncation.strategy import STRATEGIES
+
+ID = "art_1700000000_" + "x" * 22
+ALL = sorted(STRATEGIES)
+OURS = re.compile(
+    r"(?:\n|\\n)?\.\.\. \[[^\]\n]*(?:omitted|similar lines)[^\]\n]*\] \.\.\.(?:\n|\\n)?"
+    r"|\"?\.\.\. [\d,]+ (?:items|rows) omitted \.\.\.\"?|<!-- \.\.\. [\d,]+ (?:elements|chars) omitted \.\.\. -->"
+    r"|\"\.{3,}\": \"[\d,]+ keys omitted\"|\[quoted\] "
+)
+
+
+def viewed(text: str, strategy: str | None, limit: int, question: str = "", tool: str = "t") -> TruncationResult:
+    """The view of `text` by one strategy, or by the one that is chosen for it where none is named."""
+    limits = TruncationConfiguration(inline_limit=limit).for_tool(tool)
+    if strategy is not None:
+        limits = limits.replace(strategy=strategy, chosen_by_user=True)
+    limits = limits.replace(inline_limit=limit, options=limits.options.replace(question=question))
+    artifact = Artifact(artifact_id=ID, summary="s" * 100, size=len(text))
+    return present(TextSource(text), artifact, limits, STRATEGIES)
+
+
+def check(view: TruncationResult, text: str, limit: int) -> None:
+    """Everything that holds for any view of any text."""
+    check_budget(view, limit)
+    check_cover(view, text)
+    check_lines(view, text)
+    check_data(view, text)
+    view.content.encode()
+
+
+def check_budget(view: TruncationResult, limit: int) -> None:
+    """No longer than its limit, notices included; and it says how long it is."""
+    assert len(view.content) <= limit, (len(view.content), limit, view.metadata.strategy_used)
+    assert view.metadata.truncated_size == len(view.content)
+
+
+def check_cover(view: TruncationResult, text: str) -> None:
+    """Kept, gaps and elided are the original, once and in order; the stored cut renders the same view."""
+    assert view.cut is not None
+    assert view.cut.covers(len(text))
+    assert "".join(text[part.start : part.stop] for part in view.cut.segments) == text
+    assert render(view.cut, TextSource(text)) == view.content == view.cut.above + view.body + view.cut.below
+    assert view.metadata.was_truncated == bool(view.cut.left_out)
+
+
+def check_lines(view: TruncationResult, text: str) -> None:
+    """Every shown line that is not ours occurs in the source, noise aside."""
+    assert view.cut is not None
+    quiet = showable("".join(text[part.start : part.stop] for part in view.cut.segments if part.part != "elided"))
+    for stretch in re.split(r"[\r\n]", OURS.sub("\n", view.body)):
+        assert stretch in quiet or _without_quotes(stretch) in quiet, stretch
+
+
+def _without_quotes(stretch: str) -> str:
+    return stretch.replace("[quoted] ", "")
+
+
+def check_data(view: TruncationResult, text: str) -> None:
+    """What was data and was cut by structure is data still."""
+    if not view.body or not view.metadata.was_truncated:
+        return
+    used, kind = view.metadata.strategy_used, sniff(TextSource(text))
+    if used == "element" and is_json(text):
+        json.loads(view.body)
+    elif used == "element" and kind == "xml" and is_xml(text):
+        assert is_xml(view.body), view.body
+    elif used == "rows" and is_ndjson(text):
+        assert lines_parse(view.body), view.body
+    elif used == "rows" and kind == "csv" and is_regular(text):
+        rows, shown = records(text), records(view.body)
+        assert shown[0] == rows[0]
+        assert all(_plain(row) in rows for row in shown)
+
+
+def _plain(row: list[str]) -> list[str]:
+    return [_without_quotes(field) for field in row]
+
+
+def is_regular(text: str) -> bool:
+    """Whether a table has as many columns in every row, and quotes only round whole fields."""
+    stray = text.count('"') % 2 or re.search(r'[^,\r\n"]"[^,\r\n"]', text)
+    return not stray and len({len(row) for row in records(text)}) == 1
+
+
+def records(text: str) -> list[list[str]]:
+    """The records of a table."""
+    return list(csv.reader(io.StringIO(showable(text), newline="")))
+
+
+def is_json(text: str) -> bool:
+    """Whether a text is one JSON array or object."""
+    try:
+        return isinstance(json.loads(text), dict | list)
+    except (ValueError, RecursionError):
+        return False
+
+
+def is_ndjson(text: str) -> bool:
+    """Whether every line of a text is JSON."""
+    return text.lstrip()[:1] in ("{", "[") and text.strip().count("\n") > 0 and lines_parse(text)
+
+
+def lines_parse(text: str) -> bool:
+    """Whether every line that is not empty is JSON."""
+    try:
+        return all([json.loads(line) is not text for line in text.split("\n") if line.strip()])
+    except (ValueError, RecursionError):
+        return False
+
+
+def is_xml(text: str) -> bool:
+    """Whether a text is well-formed XML."""
+    try:
+        expat.ParserCreate("utf-8").Parse(text.encode(), True)
+    except (expat.ExpatError, UnicodeEncodeError):
+        return False
+    return True

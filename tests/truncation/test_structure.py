@@ -1,0 +1,196 @@
+"""What is cut by structure stays valid: JSON and NDJSON parse, CSV keeps its header, XML is well-formed."""
+
+import csv
+import io
+import json
+import xml.etree.ElementTree as ElementTree
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast.truncation.configuration import ToolOverride, TruncationConfiguration
+from holdfast.truncation.cut import TextSource, render
+from holdfast.truncation.options import StrategyOptions
+from holdfast.truncation.present import Artifact, present
+from holdfast.truncation.result import TruncationResult
+from holdfast.truncation.strategy import STRATEGIES
+
+ARTIFACT = Artifact(artifact_id="art_1700000000_" + "0" * 22, summary="t", size=1)
+ITEMS = [{"id": n, "name": f"item {n}", "tags": ["a", "b"], "text": "é" * (n % 40)} for n in range(1_500)]
+leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=80)
+documents = st.recursive(
+    leaves,
+    lambda inner: st.lists(inner, max_size=30) | st.dictionaries(st.text(max_size=12), inner, max_size=20),
+    max_leaves=300,
+).filter(lambda value: isinstance(value, list | dict))
+
+
+def shown(text: str, limit: int = 8_000, question: str = "", **override: Any) -> TruncationResult:
+    policy = TruncationConfiguration(
+        inline_limit=limit, artifact_threshold=10**9, overrides={"t": ToolOverride(**override)} if override else {}
+    )
+    limits = policy.for_tool("t")
+    limits = limits.replace(options=limits.options.replace(question=question))
+    return present(TextSource(text), ARTIFACT, limits, STRATEGIES)
+
+
+@settings(max_examples=150)
+@given(documents, st.integers(256, 900), st.sampled_from((None, 1, 4)))
+def test_a_cut_json_still_parses_and_fits(value: Any, limit: int, indent: int | None) -> None:
+    text = json.dumps(value, indent=indent)
+    view = shown(text, limit)
+    assert len(view.content) <= max(limit, len(text) if len(text) <= limit else 0)
+    if view.metadata.strategy_used == "element":
+        json.loads(view.body)
+
+
+@settings(max_examples=150)
+@given(documents, st.integers(60, 900))
+def test_a_structural_cut_covers_the_original_and_shows_only_its_text(value: Any, budget: int) -> None:
+    text = json.dumps(value, ensure_ascii=False)
+    source = TextSource(text)
+    cut = STRATEGIES["element"](source, budget, StrategyOptions())
+    assert cut.covers(len(text))
+    assert len(render(cut, source)) <= budget or not any(part.stop > part.start for part in cut.kept)
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_cut_array_keeps_both_ends_and_counts_what_it_left_out(indent: int | None) -> None:
+    left = json.loads(shown(json.dumps(ITEMS, indent=indent)).body)
+    assert left[0] == ITEMS[0]
+    assert left[-1] == ITEMS[-1]
+    (words,) = [item for item in left if isinstance(item, str)]
+    assert words == f"... {len(ITEMS) - (len(left) - 1):,} items omitted ..."
+
+
+def test_a_cut_object_keeps_keys_and_counts_the_others() -> None:
+    left = json.loads(shown(json.dumps({f"key {n}": "v" * 90 for n in range(500)})).body)
+    assert left["..."] == f"{500 - (len(left) - 1):,} keys omitted"
+    assert left["key 0"] == "v" * 90
+
+
+def test_an_object_that_has_our_key_already_keeps_it() -> None:
+    value = {"...": "mine", **{f"key {n}": "v" * 90 for n in range(500)}}
+    left = json.loads(shown(json.dumps(value)).body)
+    assert left["..."] == "mine"
+    assert any(str(word).endswith("keys omitted") for word in left.values())
+
+
+def test_a_long_string_is_cut_inside_its_quotes() -> None:
+    left = json.loads(shown(json.dumps({"log": 'a "quoted"\\ 😀 line\n' * 3_000, "ok": True})).body)
+    assert left["ok"] is True
+    assert "chars omitted] ..." in left["log"]
+    assert left["log"].encode()
+
+
+def test_a_wrapper_round_a_long_list_is_kept() -> None:
+    left = json.loads(shown(json.dumps({"items": ITEMS, "total": len(ITEMS), "next": None})).body)
+    assert left["total"] == len(ITEMS)
+    assert left["items"][0] == ITEMS[0]
+
+
+def test_an_element_that_the_question_names_is_kept() -> None:
+    left = shown(json.dumps(ITEMS), question="what is item 1234?")
+    assert '"item 1234"' in left.body
+
+
+def test_keys_that_the_settings_name_are_kept_first() -> None:
+    value = {f"key {n}": "v" * 90 for n in range(500)}
+    left = json.loads(shown(json.dumps(value), strategy="element", keep_keys=("key 321",)).body)
+    assert left["key 321"] == "v" * 90
+
+
+def test_beyond_the_depth_only_counts_are_shown() -> None:
+    deep: Any = ITEMS
+    for _ in range(4):
+        deep = {"in": deep}
+    left = json.loads(shown(json.dumps(deep), strategy="element", max_depth=2).body)
+    assert left == {"in": {"in": {"...": "1 keys omitted"}}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" + "1.50," * 9_000 + "1e5]",
+        "[NaN," + "-0," * 9_000 + "1E400]",
+        '{"a":1,' + '"a":2,' * 5_000 + '"b":0.1000000000000000055}',
+        '["\\ud800",' + '"x",' * 5_000 + '"\\ud83d\\ude00"]',
+        "[" + "9" * 30 + ",1" * 9_000 + "]",
+    ],
+)
+def test_values_are_never_spelled_anew(text: str) -> None:
+    view = shown(text)
+    assert view.metadata.strategy_used == "element"
+    json.loads(view.body)
+    for part in view.cut.kept if view.cut else ():
+        assert text[part.start : part.stop] in view.body
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 50_000 + "]" * 50_000,
+        '{"a":' * 20_000 + "1" + "}" * 20_000,
+        "[1," * 9_000,
+        '{"a": tru' + " " * 9_000 + "}",
+    ],
+)
+def test_what_cannot_be_parsed_is_cut_as_text(text: str) -> None:
+    view = shown(text)
+    assert view.metadata.was_truncated
+    assert len(view.content) <= 8_000
+
+
+def table(rows: int) -> str:
+    file = io.StringIO()
+    writer = csv.writer(file)
+    writer.writerow(["id", "day", "note"])
+    for n in range(rows):
+        writer.writerow([n, f"2026-01-{n % 28 + 1:02d}", 'two\nlines, "quoted"' if n % 7 == 0 else "plain"])
+    return file.getvalue()
+
+
+def test_a_cut_table_keeps_its_header_and_whole_rows() -> None:
+    text = table(3_000)
+    view = shown(text, question="row 2222")
+    rows, all_rows = list(csv.reader(io.StringIO(view.body))), list(csv.reader(io.StringIO(text)))
+    assert view.metadata.strategy_used == "rows"
+    assert rows[0] == all_rows[0]
+    assert rows[-1] == all_rows[-1]
+    assert all(row in all_rows for row in rows)
+    assert f"{len(all_rows) - len(rows):,} rows" in view.content
+    assert any(row[0] == "2222" for row in rows)
+
+
+def test_a_cut_ndjson_is_still_one_value_a_line() -> None:
+    view = shown("".join(json.dumps(item) + "\n" for item in ITEMS))
+    values = [json.loads(line) for line in view.body.splitlines()]
+    assert view.metadata.strategy_used == "rows"
+    assert sum(isinstance(value, str) for value in values) == 1
+    assert values[0] == ITEMS[0]
+    assert values[-1] == ITEMS[-1]
+
+
+def test_a_cut_xml_is_well_formed_and_counts_what_it_left_out() -> None:
+    text = (
+        "<?xml version='1.0'?>\n<list>" + "".join(f"<item n='{n}'>é {n}</item>\n" for n in range(2_000)) + "</list>\n"
+    )
+    view = shown(text)
+    root = ElementTree.fromstring(view.body)
+    assert view.metadata.strategy_used == "element"
+    assert root[0].text == "é 0"
+    assert root[-1].text == "é 1999"
+    assert f"{2_000 - len(root):,} elements omitted" in view.body
+
+
+def test_entities_are_never_expanded() -> None:
+    bomb = "<!DOCTYPE a [<!ENTITY x 'xxxxxxxxxx'>]><a>" + "&x;" * 5_000 + "</a>"
+    view = shown(bomb)
+    assert view.metadata.strategy_used == "head_tail"
+    assert len(view.content) <= 8_000
+
+
+def test_the_users_own_choice_of_strategy_holds_for_data_too() -> None:
+    assert shown(json.dumps(ITEMS), strategy="tail").metadata.strategy_used == "tail"
