@@ -17,6 +17,7 @@ from bench.ranges import ranges
 from bench.row import Row, markdown_table, text_table
 from bench.setup import Setup, say
 from bench.start import start
+from bench.truncate import truncate
 from bench.writers import writers
 from holdfast.store.sqlite.home import file_system
 
@@ -25,6 +26,7 @@ BENCHMARKS: dict[str, Callable[[Setup], list[Row]]] = {
     "ranges": ranges,
     "keep": keep,
     "writers": writers,
+    "truncate": truncate,
     "start": start,
     "install": install,
 }

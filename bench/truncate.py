@@ -1,0 +1,344 @@
+"""What it costs to cut a result: every strategy on 100 KB, large texts beside plain references, stored ones, memory.
+
+Judged by CPU of the thread: everything here works in memory, and nothing waits. A cut is to 8,000 characters, where a
+text of this size would by default get a preview of 2,000: the larger cut is the dearer one. Every subject runs a few
+times a round, the least of which counts as the round, since a busy machine only ever adds. Memory is what
+`tracemalloc` sees at its peak beyond the text itself.
+"""
+
+import importlib
+import json
+import time
+import tracemalloc
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import takewhile
+from statistics import median
+from typing import Any
+
+import holdfast
+from bench import floors, samples
+from bench.floors import Floor
+from bench.row import Row, judged, reported
+from bench.samples import Sample
+from bench.setup import Setup, say
+from bench.timing import interleaved
+from holdfast.store.reader import BodyReader
+from holdfast.truncation.configuration import Limits, ToolOverride, TruncationConfiguration
+from holdfast.truncation.cut import Source, TextSource, render_body
+from holdfast.truncation.head_tail import head_tail
+from holdfast.truncation.log import ERROR_WORDS
+from holdfast.truncation.notice import omitted
+from holdfast.truncation.options import StrategyOptions
+from holdfast.truncation.present import Artifact, present
+from holdfast.truncation.processor import TruncationProcessor
+from holdfast.truncation.result import TruncationResult
+from holdfast.truncation.strategy import STRATEGIES
+
+_SMALL, _MIDDLE, _LARGE = 100_000, 1_000_000, 10_000_000
+_LIMIT = 8_000
+_TOO_SLOW = 0.5
+"""CPU seconds for 1 MB after which 10 MB are not tried."""
+_TOOL = "bench"
+_TEXT = ("head", "tail", "head_tail", "lines")
+_ARTIFACT = Artifact(artifact_id="art_0123456789abcdef", summary=_TOOL, size=_SMALL)
+_KINDS: Mapping[str, tuple[str, Callable[[int], Sample]]] = {
+    "head": ("prose", samples.prose),
+    "tail": ("prose", samples.prose),
+    "head_tail": ("prose", samples.prose),
+    "lines": ("prose", samples.prose),
+    "element": ("JSON", samples.json_array),
+    "element ": ("XML", samples.xml),
+    "rows": ("CSV", samples.csv),
+    "rows ": ("NDJSON", samples.ndjson),
+    "log": ("log", samples.log),
+    "code": ("Python", samples.source_code),
+    "diff": ("diff", samples.diff),
+}
+"""What every strategy is given; a space at the end tells two kinds for one strategy apart."""
+
+
+class _Shelf:
+    """The least storage there can be, so that it does not count."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, str] = {}
+
+    def create(self, content: str, tool_name: str) -> str:
+        self.kept[_ARTIFACT.artifact_id] = content
+        return _ARTIFACT.artifact_id
+
+    def get(self, artifact_id: str, *, lines: tuple[int, int] | None = None) -> str:
+        return self.kept[artifact_id]
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """Something to time: how often a round."""
+
+    run: Callable[[], object]
+    times: int = 1
+
+    def spent(self) -> float:
+        """CPU seconds of the quickest of its runs."""
+        least = float("inf")
+        for _ in range(self.times):
+            started = time.thread_time()
+            self.run()
+            least = min(least, time.thread_time() - started)
+        return least
+
+
+def truncate(setup: Setup) -> list[Row]:
+    parts = (_strategies, _splitlines, _stored, _json, _log, _memory)
+    return [row for part in parts for row in part(setup)]
+
+
+def _rounds(setup: Setup, name: str, subjects: Mapping[str, _Subject]) -> dict[str, list[float]]:
+    return interleaved(f"truncate {name}", setup.rounds, {key: subject.spent for key, subject in subjects.items()})
+
+
+def _configuration(strategy: str) -> TruncationConfiguration:
+    own = ToolOverride(strategy=strategy)
+    return TruncationConfiguration(inline_limit=_LIMIT, artifact_threshold=10**9, overrides={_TOOL: own})
+
+
+def _limits(strategy: str, question: str = "") -> Limits:
+    limits = _configuration(strategy).for_tool(_TOOL)
+    return limits.replace(options=limits.options.replace(question=question))
+
+
+def _processed(strategy: str, text: str) -> TruncationResult:
+    return TruncationProcessor(STRATEGIES, _Shelf(), _configuration(strategy)).process(text, _TOOL)
+
+
+def _presented(strategy: str, source: Source, question: str = "") -> TruncationResult:
+    return present(source, _ARTIFACT, _limits(strategy, question), STRATEGIES)
+
+
+def _check(strategy: str, shown: TruncationResult, source: Source, fact: str = "") -> None:
+    """The strategy that was meant did it, within the limit, covering all of the text, with what was asked for."""
+    used = shown.metadata.strategy_used
+    if used != strategy or len(shown.content) > _LIMIT or not (shown.cut and shown.cut.covers(source.chars)):
+        raise RuntimeError(f"{strategy}: not its cut, but {len(shown.content)} characters by {used}")
+    if fact and fact not in shown.body:
+        say(f"truncate: {strategy} does not keep what the question asks for")
+
+
+def _strategies(setup: Setup) -> list[Row]:
+    """Every strategy through the processor, then again with a question."""
+    subjects: dict[str, _Subject] = {}
+    floor_of: dict[str, Floor] = {}
+    for key, (kind, make) in _KINDS.items():
+        strategy, sample = key.strip(), make(_SMALL)
+        text, question = sample.text, sample.question
+        _check(strategy, _processed(strategy, text), TextSource(text))
+        plain, asked = f"`{strategy}`, 100 KB {kind}, processor", f"`{strategy}`, 100 KB {kind}, with a question"
+        processor = TruncationProcessor(STRATEGIES, _Shelf(), _configuration(strategy))
+        subjects[plain] = _Subject(lambda run=processor.process, text=text: run(text, _TOOL), 20)
+        floor_of[plain] = floors.TRUNCATE_TEXT if strategy in _TEXT else floors.TRUNCATE_ANY
+        if strategy not in ("head", "tail", "lines"):
+            _check(strategy, _presented(strategy, TextSource(text), question), TextSource(text), sample.fact)
+            subjects[asked] = _Subject(
+                lambda strategy=strategy, text=text, question=question: _presented(
+                    strategy, TextSource(text), question
+                ),
+                10,
+            )
+            floor_of[asked] = floors.TRUNCATE_ANY
+    spent = _rounds(setup, "strategies", subjects)
+    return [_milliseconds(name, spent[name], floor) for name, floor in floor_of.items()]
+
+
+def _milliseconds(name: str, spent: list[float], floor: Floor) -> Row:
+    values = [seconds * 1e3 for seconds in spent]
+    return judged(name, f"{median(values):.3f} ms", "–", values, floor)
+
+
+def _splitlines(setup: Setup) -> list[Row]:
+    text, budget = samples.log(_MIDDLE, errors=30).text, _LIMIT
+    options = StrategyOptions()
+
+    def ours() -> str:
+        source = TextSource(text)
+        return render_body(head_tail(source, budget, options), source)
+
+    if ours() != _naive(text, budget, options.head_ratio):
+        raise RuntimeError("`head_tail` and the `splitlines` version keep different lines or count differently")
+    processor = TruncationProcessor(STRATEGIES, _Shelf(), _configuration("head_tail"))
+    naive, alone, whole = "splitlines", "`head_tail` on 1 MB", "`head_tail` on 1 MB through the processor"
+    spent = _rounds(
+        setup,
+        "1 MB",
+        {
+            alone: _Subject(ours, 10),
+            naive: _Subject(lambda: _naive(text, budget, options.head_ratio), 10),
+            whole: _Subject(lambda: processor.process(text, _TOOL), 10),
+        },
+    )
+    return [
+        _ratio(alone, spent[alone], "a `splitlines` version", spent[naive], floors.TRUNCATE_SPLITLINES),
+        _ratio(whole, spent[whole], "a `splitlines` version", spent[naive], None),
+    ]
+
+
+def _naive(text: str, budget: int, head_ratio: float) -> str:
+    """Both ends in whole lines, what is between them counted: as one writes it without a second thought."""
+    lines = text.splitlines(keepends=True)
+    room = budget - len(omitted(len(lines), len(text)))
+    head = _fitting(lines, int(room * head_ratio))
+    size = sum(map(len, lines[:head]))
+    tail = _fitting(lines[::-1], room - size)
+    kept = size + sum(map(len, lines[len(lines) - tail :]))
+    words = omitted(len(lines) - head - tail, len(text) - kept)
+    return "".join((*lines[:head], words, *lines[len(lines) - tail :]))
+
+
+def _fitting(lines: list[str], room: int) -> int:
+    number = 0
+    for line in lines:
+        room -= len(line)
+        if room < 0:
+            break
+        number += 1
+    return number
+
+
+def _ratio(what: str, ours: list[float], name: str, theirs: list[float], floor: Floor | None) -> Row:
+    values = [one / other for one, other in zip(ours, theirs, strict=True)]
+    figure, reference = f"{median(ours) * 1e3:.2f} ms", f"{name} {median(theirs) * 1e3:.2f} ms"
+    if floor is None:
+        return reported(what, figure, reference, values, "×")
+    return judged(what, figure, reference, values, floor)
+
+
+def _stored(setup: Setup) -> list[Row]:
+    """Stored results cut again; the index and the blocks that are shown are in memory from the first time."""
+    sizes = {"100 KB": _SMALL, "1 MB": _MIDDLE, "10 MB": _LARGE}
+    with holdfast.session("bench", store=setup.path("truncate-home")) as session:
+        readers: dict[str, BodyReader] = {}
+        for name, size in sizes.items():
+            text = samples.log(size, errors=30).text
+            artifact = session.keep(_TOOL, None, text).artifact_id or ""
+            readers[name] = session.open(artifact)
+            again, fresh = _presented("head_tail", readers[name]), _presented("head_tail", TextSource(text))
+            _check("head_tail", again, readers[name])
+            if again.content != fresh.content:
+                raise RuntimeError(f"{name} cut from the store is not what is cut from memory")
+        limits = _limits("head_tail")
+        subjects = {
+            name: _Subject(lambda reader=reader: present(reader, _ARTIFACT, limits, STRATEGIES), 50)
+            for name, reader in readers.items()
+        }
+        spent = _rounds(setup, "stored", subjects)
+        for reader in readers.values():
+            reader.close()
+    rows = [_stored_row(name, spent[name]) for name in sizes]
+    flat = [large / small for large, small in zip(spent["10 MB"], spent["100 KB"], strict=True)]
+    large, small = (f"{median(spent[name]) * 1e6:.0f} µs" for name in ("10 MB", "100 KB"))
+    return [*rows, judged("stored text cut again, 10 MB beside 100 KB", large, small, flat, floors.TRUNCATE_FLAT)]
+
+
+def _stored_row(name: str, spent: list[float]) -> Row:
+    values = [seconds * 1e6 for seconds in spent]
+    what = f"stored text of {name} cut again with `head_tail`, handle and index open"
+    return judged(what, f"{median(values):.0f} µs", "–", values, floors.TRUNCATE_STORED)
+
+
+def _json(setup: Setup) -> list[Row]:
+    text = samples.json_array(_LARGE).text
+    raw = text.encode()
+    name, loads, dumps = _json_library()
+    shown = _presented("element", TextSource(text))
+    _check("element", shown, TextSource(text))
+    front, back = _check_array(shown.body, text)
+
+    def load_cut_dump() -> object:
+        found: list[object] = loads(raw)
+        count = len(found) - front - back
+        return dumps([*found[:front], f"... {count:,} items omitted ...", *found[len(found) - back :]])
+
+    if [*json.loads(shown.body)] != [*json.loads(load_cut_dump())]:  # type: ignore[arg-type]
+        raise RuntimeError(f"`element` and {name} give different arrays")
+    what = "10 MB JSON array to 8,000 characters, valid, true count"
+    spent = _rounds(
+        setup,
+        "JSON",
+        {what: _Subject(lambda: _presented("element", TextSource(text)), 3), name: _Subject(load_cut_dump, 1)},
+    )
+    return [_ratio(what, spent[what], f"{name} load, cut, dump", spent[name], floors.TRUNCATE_JSON)]
+
+
+def _json_library() -> tuple[str, Callable[[bytes], Any], Callable[[object], Any]]:
+    """`orjson` where it is installed; it is no dependency of ours, nor of the benchmarks."""
+    try:
+        orjson: Any = importlib.import_module("orjson")
+    except ImportError:
+        return "the standard `json` (`orjson` is not installed; the floor is meant for it)", json.loads, json.dumps
+    return "`orjson`", orjson.loads, orjson.dumps
+
+
+def _check_array(body: str, text: str) -> tuple[int, int]:
+    """How many elements are kept at either end; raises unless they and the count are true."""
+    original, shown = json.loads(text), json.loads(body)
+    front = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(original, shown, strict=False)))
+    back = len(shown) - front - 1
+    if shown[front] != f"... {len(original) - front - back:,} items omitted ..." or shown[-back:] != original[-back:]:
+        raise RuntimeError("`element` does not keep both ends and a true count")
+    return front, back
+
+
+def _log(setup: Setup) -> list[Row]:
+    sample = samples.log(_LARGE, errors=9)
+    text, raw = sample.text, sample.text.encode()
+    shown = _presented("log", TextSource(text))
+    _check("log", shown, TextSource(text))
+    if sample.fact not in shown.body or "similar lines" not in shown.body:
+        raise RuntimeError("`log` does not keep the error line, or folds no repeats")
+    words = [word.encode() for word in ERROR_WORDS]
+    what, scans = "10 MB log with `log`, errors kept, repeats folded", "scans"
+    spent = _rounds(
+        setup,
+        "log",
+        {
+            what: _Subject(lambda: _presented("log", TextSource(text)), 3),
+            scans: _Subject(lambda: [_scan(raw, word) for word in words], 3),
+        },
+    )
+    name = f"{len(words)} `bytes.find` scans"
+    return [_ratio(what, spent[what], name, spent[scans], floors.TRUNCATE_LOG)]
+
+
+def _scan(raw: bytes, word: bytes) -> int:
+    """How often `word` is there, by `find` alone."""
+    count, at = 0, raw.find(word)
+    while at >= 0:
+        count, at = count + 1, raw.find(word, at + 1)
+    return count
+
+
+def _memory(setup: Setup) -> list[Row]:
+    return [_memory_row(key.strip(), kind, make) for key, (kind, make) in _KINDS.items()]
+
+
+def _memory_row(strategy: str, kind: str, make: Callable[[int], Sample]) -> Row:
+    say(f"truncate memory: {strategy} on {kind}")
+    what = f"memory while cutting 10 MB {kind} with `{strategy}`, the text itself not counted"
+    text = make(_MIDDLE).text
+    seconds = _Subject(lambda: _processed(strategy, text)).spent()
+    if seconds > _TOO_SLOW:
+        return Row(what, f"not measured: 1 MB takes {seconds:.1f} s", floor=str(floors.TRUNCATE_MEMORY), met=False)
+    text = make(_LARGE).text
+    peak, used = _peak(strategy, text)
+    by = "processor" if used == strategy else f"processor, which fell back to `{used}`"
+    return judged(what, f"{peak / 1e6:.1f} MB", by, [peak / len(text)], floors.TRUNCATE_MEMORY)
+
+
+def _peak(strategy: str, text: str) -> tuple[int, str]:
+    """The most bytes in use at once, and the strategy that was used in the end."""
+    tracemalloc.start()
+    try:
+        shown = _processed(strategy, text)
+        return tracemalloc.get_traced_memory()[1], shown.metadata.strategy_used
+    finally:
+        tracemalloc.stop()
