@@ -128,3 +128,22 @@ def test_the_kind_of_a_text_is_told_by_its_looks(kind: str, text: str) -> None:
 )
 def test_a_tool_is_known_by_its_name_however_it_is_written(tool: str, job: object) -> None:
     assert job_of(tool) is job
+
+
+@pytest.mark.parametrize(
+    ("question", "needle"),
+    [
+        ("发布令牌是什么?", "一次性发布令牌是 swordfish"),
+        ("где ключи доступа к серверу?", "ключ доступа сервера: swordfish"),
+        ("wie lauten die Zugangsdaten?", "die Zugangsdaten lauten swordfish"),
+    ],
+)
+def test_a_question_may_be_asked_in_any_language(question: str, needle: str) -> None:
+    items = [{"id": n, "text": f"row {n}"} for n in range(1_500)]
+    items[700]["text"] = needle
+    assert "swordfish" in shown(json.dumps(items, ensure_ascii=False), question=question).body
+
+
+def test_a_test_run_is_read_as_a_log_and_never_as_a_table() -> None:
+    text = "".join(f"=== RUN   TestThing{n}/with,a,comma\n--- PASS: TestThing{n} (0.00s)\n" for n in range(300))
+    assert sniff(TextSource(text)) == "log"

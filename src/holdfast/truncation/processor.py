@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from holdfast.canonical.utf8 import encode
-from holdfast.truncation.configuration import TruncationConfiguration
+from holdfast.truncation.configuration import Limits, TruncationConfiguration
 from holdfast.truncation.cut import TextSource, whole
 from holdfast.truncation.neutral import neutralised
 from holdfast.truncation.present import Artifact, needs_artifact, present, summarise
@@ -45,7 +45,7 @@ class TruncationProcessor:
         """
         limits = (config or self._configuration).for_tool(tool_name)
         source = TextSource(content)
-        hidden = needs_artifact(length(neutralised(whole(len(content)), source).pieces), limits)
+        hidden = needs_artifact(len(content), limits) or _too_long_when_quoted(source, limits)
         artifact = Artifact(
             artifact_id=self._storage.create(content, tool_name) if hidden else "",
             summary=summarise(tool_name, None),
@@ -53,3 +53,8 @@ class TruncationProcessor:
         )
         shown = present(source, artifact, limits, self._strategies)
         return shown.replace(artifact_id=artifact.artifact_id if hidden else None)
+
+
+def _too_long_when_quoted(source: TextSource, limits: Limits) -> bool:
+    """Whether a text that fits no longer does once imitated notices in it are marked."""
+    return needs_artifact(length(neutralised(whole(source.chars), source).pieces), limits)

@@ -7,9 +7,11 @@ Must not know: kinds of text, budgets.
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\d[\d.,:-]*\d|\d+|[^\W\d_]+")
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SUFFIXES = (
     "ations",
@@ -129,7 +131,7 @@ def terms(question: str) -> dict[str, float]:
     ['config', 'fail', 'pars', 'parse_config']
     """
     found: dict[str, float] = {}
-    for word in _WORD.findall(question):
+    for word in _words(question):
         folded = fold(word)
         special = not word.isalpha() or (not word.islower() and not word.istitle())
         if folded in _COMMON or (len(folded) < 3 and word.isascii() and not special):
@@ -139,6 +141,15 @@ def terms(question: str) -> dict[str, float]:
             if len(part) > 2 and fold(part) not in _COMMON:
                 found.setdefault(_stem(fold(part)), 0.7)
     return found
+
+
+def _words(question: str) -> Iterator[str]:
+    """The words of a question; scripts that write none give pairs of characters."""
+    for word in _WORD.findall(question):
+        if _UNSPACED.fullmatch(word):
+            yield from map("".join, pairwise(word))
+        else:
+            yield word
 
 
 def fold(text: str) -> str:
@@ -151,8 +162,10 @@ def fold(text: str) -> str:
 
 def _stem(word: str) -> str:
     """The beginning that other forms of a word share, roughly."""
-    if not word.isascii() or len(word) < 5:
+    if len(word) < 5:
         return word
+    if not word.isascii():
+        return word if _UNSPACED.match(word) else word[: max(4, len(word) * 3 // 5)]
     for suffix in _SUFFIXES:
         if word.endswith(suffix) and len(word) - len(suffix) >= 4:
             return word[: -len(suffix)]

@@ -17,13 +17,15 @@ DATA: frozenset[str] = frozenset(("json", "ndjson", "csv", "xml"))
 _SAMPLE = 16_384
 _TAIL = 256
 _LINES = 30
+_LOG_SHARE = 0.5
 _WIDTH = 160
 """A line is known by its beginning; patterns never see more, so no line can make them slow."""
 _DIFF = re.compile(r"^(?:diff --git |Index: |--- \S.*\n\+\+\+ \S|@@ -\d)", re.M)
 _TIME = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d|[A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d|\d{2,4}/\d\d/\d\d[ :]\d\d:\d\d"
 _LOG = re.compile(
     rf"\W{{0,3}}(?:{_TIME})|\W{{0,2}}(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|E|W|I|D)\b[\]: ]"
-    rf"|\S+ \S+ \S+ \[[^\]]+:\d\d:\d\d"
+    r"|\S+ \S+ \S+ \[[^\]]+:\d\d:\d\d"
+    r"|=== (?:RUN|PAUSE|CONT|NAME)\b|\s*--- (?:PASS|FAIL|SKIP)\b|(?:ok|FAIL|\?) +\t|(?:PASS|FAIL)$|\s+\S+_test\.go:\d+:"
 )
 _SEARCH = re.compile(r"[^\s:|][^:\n|]*?[/.\\\w]+[:-]\d+[:-]|[\w./-]+\.\w{1,6}:\d+")
 _LISTING = re.compile(r"(?:\.{0,2}/)?[\w@.+-]+(?:/[\w@.+-]+)+/?$|[d-][rwx-]{9}[.+@]? ")
@@ -49,7 +51,14 @@ def sniff(source: Source) -> Kind:
         return "xml"
     if _DIFF.search(text[:4_096]) is not None:
         return "diff"
-    return "csv" if _is_csv(text, whole) else _by_lines(lines + _middle_lines(source))
+    if _share(_LOG, lines) < _LOG_SHARE and _is_csv(text, whole):
+        return "csv"
+    return _by_lines(lines + _middle_lines(source))
+
+
+def _share(pattern: re.Pattern[str], lines: list[str]) -> float:
+    """The share of lines that a pattern knows by their beginning."""
+    return sum(pattern.match(line[:_WIDTH]) is not None for line in lines) / max(1, len(lines))
 
 
 def _sample_lines(text: str, eol: str, whole: bool) -> list[str]:
@@ -116,7 +125,7 @@ def _by_lines(lines: list[str]) -> Kind:
     if not lines:
         return "text"
     tests: tuple[tuple[Kind, re.Pattern[str], float], ...] = (
-        ("log", _LOG, 0.5),
+        ("log", _LOG, _LOG_SHARE),
         ("search", _SEARCH, 0.7),
         ("listing", _LISTING, 0.8),
         ("code", _CODE, 0.2),
