@@ -2,10 +2,9 @@
 
 from holdfast.truncation.configuration import Limits
 from holdfast.truncation.cut import Source
-from holdfast.truncation.sniff import Kind, sniff
 
-BY_DATA: dict[Kind, str] = {"json": "element", "xml": "element", "ndjson": "rows", "csv": "rows"}
-BY_KIND: dict[Kind, str] = {"diff": "diff", "log": "log", "code": "code", "search": "element", "listing": "element"}
+BY_DATA: dict[str, str] = {"json": "element", "xml": "element", "ndjson": "rows", "csv": "rows"}
+BY_KIND: dict[str, str] = {"diff": "diff", "log": "log", "code": "code", "search": "element", "listing": "element"}
 TEXT_STRATEGIES = frozenset(("head", "tail", "head_tail", "lines", "log", "code", "diff"))
 """Strategies whose views may leave noise out; the others keep their structure to the letter."""
 
@@ -14,7 +13,7 @@ def choose(source: Source, limits: Limits) -> str:
     """The name of the strategy for `source`."""
     if limits.chosen_by_user:
         return limits.strategy
-    kind = sniff(source)
+    kind = _kind(source)
     if kind in BY_DATA:
         return BY_DATA[kind]
     if limits.firm:
@@ -26,9 +25,16 @@ def reason(source: Source, limits: Limits) -> str:
     """Why `choose` chooses what it does, in words."""
     if limits.chosen_by_user:
         return "you asked for it"
-    kind = sniff(source)
+    kind = _kind(source)
     if kind in BY_DATA:
         return f"it is {kind.upper()}, cut by structure so that what is left stays valid"
     if limits.firm or kind not in BY_KIND:
         return "that is how results of this tool are cut" if limits.firm else "it is plain text"
     return f"it looks like {kind}"
+
+
+def _kind(source: Source) -> str:
+    """The kind of a text; its patterns are compiled only where something is cut."""
+    from holdfast.truncation.sniff import sniff
+
+    return sniff(source)

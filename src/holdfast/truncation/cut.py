@@ -138,6 +138,17 @@ def _written(pieces: Iterable[Piece], source: Source) -> Iterable[str]:
             yield source.text(piece.start, piece.stop)
 
 
+def length(pieces: Iterable[Piece]) -> int:
+    """Characters that these pieces show."""
+    total = 0
+    for piece in pieces:
+        if isinstance(piece, Inserted):
+            total += len(piece.text)
+        elif piece.part == "kept":
+            total += piece.stop - piece.start
+    return total
+
+
 def encode_cut(cut: Cut) -> bytes:
     """The canonical bytes of a cut, as a decision stores them."""
     rows: list[object] = [

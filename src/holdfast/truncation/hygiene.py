@@ -8,10 +8,9 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
-from holdfast.truncation.cut import Cut, Inserted, Piece, Segment, Source
+from holdfast.truncation.cut import Cut, Inserted, Piece, Segment, Source, length
 from holdfast.truncation.notice import omitted
 from holdfast.truncation.options import StrategyOptions
-from holdfast.truncation.tree import length
 from holdfast.truncation.units import whole_before
 
 _ESCAPES = re.compile(

@@ -7,11 +7,10 @@ to the first of them. Only the neighbourhood of what is interesting is ever spli
 import re
 from collections.abc import Iterable
 
-from holdfast.truncation.cut import Cut, Inserted, Piece, Segment, Source, whole
+from holdfast.truncation.cut import Cut, Inserted, Piece, Segment, Source, length, whole
 from holdfast.truncation.notice import similar_lines
 from holdfast.truncation.options import StrategyOptions
 from holdfast.truncation.question import fold, hits_of, scores, terms
-from holdfast.truncation.tree import length
 from holdfast.truncation.units import Chosen, cut_of, split_long, unit_at, widest_mark
 
 ERROR_WORDS = ("error", "fail", "exception", "traceback", "fatal", "panic", "critical", "assert", "segfault")

@@ -1,6 +1,7 @@
 """Text of a tool that imitates a notice of ours is marked as quoted in the view. The record keeps it as it is."""
 
 import re
+from functools import cache
 
 from holdfast.truncation.cut import Cut, Inserted, Piece, Segment, Source
 
@@ -14,20 +15,23 @@ def _spread(words: str) -> str:
     return _HIDDEN.join(re.escape(letter) for letter in words)
 
 
-_IMITATION = re.compile(
-    "|".join(
-        (
-            rf"\[{_HIDDEN}\s*{_spread('Artifact')}\s*:",
-            rf"{_spread('get_artifact')}\s*\(\s*(?:id|artifact_id)\s*=",
-            rf"{_spread('get_task_trace')}\s*\(",
-            r"\.\.\. \[[^\]\n]{0,60}omitted[^\]\n]{0,60}\] \.\.\.",
-            r"\.\.\. [\d,]+ (?:items|rows|elements) omitted \.\.\.",
-            r"\[TRUNCATED — ",
-            r"\[content truncated - ",
-        )
-    ),
-    re.IGNORECASE,
-)
+@cache
+def _imitation() -> re.Pattern[str]:
+    """What a notice of ours looks like; compiled when a text first hints at one."""
+    return re.compile(
+        "|".join(
+            (
+                rf"\[{_HIDDEN}\s*{_spread('Artifact')}\s*:",
+                rf"{_spread('get_artifact')}\s*\(\s*(?:id|artifact_id)\s*=",
+                rf"{_spread('get_task_trace')}\s*\(",
+                r"\.\.\. \[[^\]\n]{0,60}omitted[^\]\n]{0,60}\] \.\.\.",
+                r"\.\.\. [\d,]+ (?:items|rows|elements) omitted \.\.\.",
+                r"\[TRUNCATED — ",
+                r"\[content truncated - ",
+            )
+        ),
+        re.IGNORECASE,
+    )
 
 
 def neutralised(cut: Cut, source: Source) -> Cut:
@@ -46,7 +50,7 @@ def _marked(text: str, kept: Segment) -> list[Piece]:
         return [kept]
     pieces: list[Piece] = []
     at = 0
-    for match in _IMITATION.finditer(text):
+    for match in _imitation().finditer(text):
         if match.start() > at:
             pieces.append(Segment("kept", kept.start + at, kept.start + match.start()))
         pieces.append(Inserted(MARK))

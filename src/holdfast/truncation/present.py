@@ -11,13 +11,11 @@ from holdfast.canonical.value import Value
 from holdfast.truncation import notice
 from holdfast.truncation.choice import TEXT_STRATEGIES, choose
 from holdfast.truncation.configuration import Limits
-from holdfast.truncation.cut import Cut, Inserted, Segment, Source, render_body, whole
+from holdfast.truncation.cut import Cut, Inserted, Segment, Source, length, render_body, whole
 from holdfast.truncation.hygiene import without_noise
 from holdfast.truncation.neutral import neutralised
 from holdfast.truncation.result import TruncationMetadata, TruncationResult
-from holdfast.truncation.sniff import sniff
 from holdfast.truncation.strategy import ITruncationStrategy, strategy_named
-from holdfast.truncation.tree import length
 
 _SUMMARY = 100
 _TRIES = 6
@@ -155,6 +153,8 @@ def _attempt(name: str, strategy: ITruncationStrategy, source: Source, budget: i
 
 def _still_parses(body: str, source: Source) -> bool:
     """Whether what is left of JSON is JSON; anything else is not asked."""
+    from holdfast.truncation.sniff import sniff
+
     if sniff(source) != "json":
         return True
     try:

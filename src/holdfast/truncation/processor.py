@@ -5,12 +5,11 @@ from typing import Protocol
 
 from holdfast.canonical.utf8 import encode
 from holdfast.truncation.configuration import Limits, TruncationConfiguration
-from holdfast.truncation.cut import TextSource, whole
+from holdfast.truncation.cut import TextSource, length, whole
 from holdfast.truncation.neutral import neutralised
 from holdfast.truncation.present import Artifact, needs_artifact, present, summarise
 from holdfast.truncation.result import TruncationResult
 from holdfast.truncation.strategy import ITruncationStrategy
-from holdfast.truncation.tree import length
 
 
 class IArtifactStorage(Protocol):

@@ -5,20 +5,12 @@ invent, reorder or lose any. A user's own strategy is one more entry in the tabl
 """
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Protocol
 
 from holdfast.errors import UnknownStrategy
-from holdfast.truncation.code import code
 from holdfast.truncation.cut import Cut, Source
-from holdfast.truncation.diff import diff
-from holdfast.truncation.element import element
-from holdfast.truncation.head import head
-from holdfast.truncation.head_tail import head_tail
-from holdfast.truncation.lines import lines
-from holdfast.truncation.log import log
 from holdfast.truncation.options import StrategyOptions
-from holdfast.truncation.rows import rows
-from holdfast.truncation.tail import tail
 
 
 class ITruncationStrategy(Protocol):
@@ -32,16 +24,17 @@ class ITruncationStrategy(Protocol):
         ...
 
 
+def _imported(name: str) -> ITruncationStrategy:
+    """The strategy in the file of its name, imported when it is first used: most commands use none."""
+
+    def strategy(source: Source, budget: int, options: StrategyOptions) -> Cut:
+        return getattr(import_module(f"holdfast.truncation.{name}"), name)(source, budget, options)
+
+    return strategy
+
+
 STRATEGIES: Mapping[str, ITruncationStrategy] = {
-    "head": head,
-    "tail": tail,
-    "head_tail": head_tail,
-    "lines": lines,
-    "element": element,
-    "rows": rows,
-    "log": log,
-    "code": code,
-    "diff": diff,
+    name: _imported(name) for name in ("head", "tail", "head_tail", "lines", "element", "rows", "log", "code", "diff")
 }
 
 

@@ -9,7 +9,7 @@ and no value is ever re-typed or re-ordered.
 
 from collections.abc import Iterable, Sequence
 
-from holdfast.truncation.cut import Cut, Inserted, Piece, Segment
+from holdfast.truncation.cut import Cut, Inserted, Piece, Segment, length
 from holdfast.truncation.question import fold
 
 _LEAST = 40
@@ -172,17 +172,6 @@ def _from_both_ends(size: int) -> Iterable[int]:
         else:
             yield front
             front += 1
-
-
-def length(pieces: Iterable[Piece]) -> int:
-    """Characters that these pieces show."""
-    total = 0
-    for piece in pieces:
-        if isinstance(piece, Inserted):
-            total += len(piece.text)
-        elif piece.part == "kept":
-            total += piece.stop - piece.start
-    return total
 
 
 def merged(pieces: Iterable[Piece]) -> list[Piece]:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from xml.parsers import expat
 
-from holdfast.truncation.cut import Cut, Inserted, Piece, Segment
+from holdfast.truncation.cut import Cut, Inserted, Piece, Segment, length
 from holdfast.truncation.notice import elements_omitted, text_omitted
-from holdfast.truncation.tree import Member, TreeCut, length
+from holdfast.truncation.tree import Member, TreeCut
 
 _TAG = re.compile(r"""<[^>"']*(?:"[^"]*"[^>"']*|'[^']*'[^>"']*)*>""")
 _LARGEST = 1_000_000
