@@ -194,3 +194,12 @@ def test_entities_are_never_expanded() -> None:
 
 def test_the_users_own_choice_of_strategy_holds_for_data_too() -> None:
     assert shown(json.dumps(ITEMS), strategy="tail").metadata.strategy_used == "tail"
+
+
+@pytest.mark.parametrize("limit", range(600, 606))
+def test_no_grapheme_is_split_inside_a_json_string(limit: int) -> None:
+    text = json.dumps({"text": "e\u0301" * 4_000}, ensure_ascii=False)
+    view = shown(text, limit)
+    assert view.cut is not None
+    assert view.metadata.strategy_used == "element"
+    assert not any(text[part.start : part.start + 1] == "\u0301" for part in view.cut.segments)
