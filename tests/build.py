@@ -25,10 +25,11 @@ NOON = 1_700_000_000
 
 def result(**fields: Any) -> Result:
     """A result with ids of its own."""
+    trace_id = ids.trace_id(os.urandom(ids.RANDOM_BYTES))
     about = {
         "at": NOON * 1000,
-        "trace_id": ids.trace_id(os.urandom(ids.RANDOM_BYTES)),
-        "artifact_id": ids.artifact_id(NOON, os.urandom(ids.RANDOM_BYTES)),
+        "trace_id": trace_id,
+        "artifact_id": ids.artifact_id(NOON, trace_id),
         "tool": "read_file",
     }
     return Result(**{**about, **fields})

@@ -246,6 +246,20 @@ class StoreContract:
         assert store.find_call("mine", "call_1") == []
         assert store.decision("mine", header.trace_id) is None
 
+    def test_an_artifact_id_with_letters_of_its_own_is_found_too(self, store: Store) -> None:
+        opened(store)
+        wanted = draft(store, b"from an archive", artifact_id="art_1700000000_" + "Z" * 22)
+        store.append("s", [draft(store), wanted])
+        row = store.find("s", "art_1700000000_" + "Z" * 22)
+        assert row is not None
+        assert row.trace_id == wanted.header.trace_id
+
+    def test_an_artifact_id_of_another_second_is_nobodys(self, store: Store) -> None:
+        opened(store)
+        store.append("s", [wanted := draft(store)])
+        header: Any = wanted.header
+        assert store.find("s", header.artifact_id.replace("_17", "_18")) is None
+
     @pytest.mark.parametrize("odd", ODD_IDS)
     def test_an_id_that_nobody_has_is_not_found_however_it_is_written(self, store: Store, odd: str) -> None:
         opened(store)

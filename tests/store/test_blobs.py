@@ -22,7 +22,7 @@ HOUR = 3_600
 
 
 def written(folder: BlobFolder, data: bytes, name: str = NAME, room: int = ROOM) -> None:
-    os.close(folder.write(name, Feed(iter((data,))), b"", room)[1])
+    folder.write(name, Feed(iter((data,))), b"", room).close()
 
 
 def read(folder: BlobFolder, name: str = NAME) -> bytes:
@@ -37,19 +37,19 @@ def files(path: Path) -> list[str]:
 @pytest.mark.parametrize("size", [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK + 5])
 def test_a_body_is_written_and_measured_in_one_go(tmp_path: Path, size: int) -> None:
     folder, data = BlobFolder(str(tmp_path / "blobs")), os.urandom(size)
-    facts, fd = folder.write(NAME, Feed(data), b"", ROOM)
-    assert facts == measure(data)
-    os.close(fd)
+    with folder.write(NAME, Feed(data), b"", ROOM) as reader:
+        assert reader.facts == measure(data)
+        assert reader.read() == data
     assert read(folder) == data
-    assert files(tmp_path) == [f"blobs/ab/{NAME}"]
+    assert files(tmp_path) == [f"blobs/a/{NAME}"]
 
 
 def test_what_was_read_already_comes_first(tmp_path: Path) -> None:
     folder = BlobFolder(str(tmp_path))
-    facts, fd = folder.write(NAME, Feed([b"second"]), b"first ", ROOM)
-    os.close(fd)
+    with folder.write(NAME, Feed([b"second"]), b"first ", ROOM) as reader:
+        assert reader.facts == measure(b"first second")
+        assert reader.read() == b"first second"
     assert read(folder) == b"first second"
-    assert facts == measure(b"first second")
 
 
 def test_folders_and_files_are_private_whatever_the_umask(tmp_path: Path) -> None:
@@ -59,17 +59,17 @@ def test_folders_and_files_are_private_whatever_the_umask(tmp_path: Path) -> Non
     finally:
         os.umask(old)
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "blobs").rglob("*")}
-    assert modes == {"ab": 0o700, NAME: 0o600}
+    assert modes == {"a": 0o700, NAME: 0o600}
     assert stat.S_IMODE((tmp_path / "blobs").stat().st_mode) == 0o700
 
 
 def test_a_name_is_never_written_twice(tmp_path: Path) -> None:
     folder = BlobFolder(str(tmp_path))
-    (tmp_path / "ab").mkdir()
-    (tmp_path / "ab" / f".{NAME}").write_bytes(b"somebody else's")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / f".{NAME}").write_bytes(b"somebody else's")
     with pytest.raises(NotStored, match="exists"):
         written(folder, b"x")
-    assert (tmp_path / "ab" / f".{NAME}").read_bytes() == b"somebody else's"
+    assert (tmp_path / "a" / f".{NAME}").read_bytes() == b"somebody else's"
 
 
 def test_a_body_over_the_room_leaves_nothing_behind_and_comes_back_whole(tmp_path: Path) -> None:
@@ -124,8 +124,8 @@ def test_a_symlink_in_place_of_a_body_is_not_followed(tmp_path: Path) -> None:
     folder = BlobFolder(str(tmp_path / "blobs"))
     written(folder, b"mine")
     (tmp_path / "secret").write_bytes(b"secret")
-    (tmp_path / "blobs" / "ab" / NAME).unlink()
-    (tmp_path / "blobs" / "ab" / NAME).symlink_to(tmp_path / "secret")
+    (tmp_path / "blobs" / "a" / NAME).unlink()
+    (tmp_path / "blobs" / "a" / NAME).symlink_to(tmp_path / "secret")
     with pytest.raises(Damaged):
         folder.open(NAME)
 
@@ -134,7 +134,7 @@ def test_a_symlink_in_place_of_a_shard_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / NAME).write_bytes(b"secret")
     (tmp_path / "blobs").mkdir()
-    (tmp_path / "blobs" / "ab").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "blobs" / "a").symlink_to(tmp_path / "elsewhere")
     folder = BlobFolder(str(tmp_path / "blobs"))
     with pytest.raises(Damaged):
         folder.open(NAME)
@@ -149,7 +149,7 @@ def test_a_symlink_in_place_of_a_shard_is_not_cleaned_through(tmp_path: Path) ->
     mine.write_bytes(b"years of work")
     os.utime(mine, (1, 1))
     (tmp_path / "blobs").mkdir()
-    (tmp_path / "blobs" / "ab").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "blobs" / "a").symlink_to(tmp_path / "elsewhere")
     folder = BlobFolder(str(tmp_path / "blobs"))
     folder.collect(folder.orphans(()))
     assert mine.read_bytes() == b"years of work"
@@ -158,11 +158,11 @@ def test_a_symlink_in_place_of_a_shard_is_not_cleaned_through(tmp_path: Path) ->
 @pytest.mark.parametrize("kind", ["folder", "pipe", "nothing"])
 def test_what_is_no_file_of_ours_is_damage_and_never_hangs(tmp_path: Path, kind: str) -> None:
     folder = BlobFolder(str(tmp_path))
-    (tmp_path / "ab").mkdir()
+    (tmp_path / "a").mkdir()
     if kind == "folder":
-        (tmp_path / "ab" / NAME).mkdir()
+        (tmp_path / "a" / NAME).mkdir()
     elif kind == "pipe":
-        os.mkfifo(tmp_path / "ab" / NAME)
+        os.mkfifo(tmp_path / "a" / NAME)
     with pytest.raises(Damaged):
         folder.open(NAME)
 
@@ -172,7 +172,7 @@ def test_removing_takes_away_just_these_and_does_not_mind_what_is_gone(tmp_path:
     written(folder, b"x")
     written(folder, b"y", OTHER)
     folder.remove([NAME, NAME, "ef" + "0" * 30])
-    assert files(tmp_path) == [f"cd/{OTHER}"]
+    assert files(tmp_path) == [f"c/{OTHER}"]
 
 
 def test_orphans_are_old_files_that_nothing_refers_to(tmp_path: Path) -> None:
@@ -180,10 +180,10 @@ def test_orphans_are_old_files_that_nothing_refers_to(tmp_path: Path) -> None:
     third = "ef" + "0" * 30
     for name in (NAME, OTHER, third):
         written(folder, b"x", name)
-    (tmp_path / "ab" / f".{OTHER}").write_bytes(b"a write that never ended")
+    (tmp_path / "a" / f".{OTHER}").write_bytes(b"a write that never ended")
     assert folder.orphans({NAME}) == []
     assert folder.orphans({NAME}, now=time.time() + HOUR + 60) == [f".{OTHER}", OTHER, third]
-    os.utime(tmp_path / "cd" / OTHER, (1, 1))
+    os.utime(tmp_path / "c" / OTHER, (1, 1))
     assert folder.orphans({NAME}) == [OTHER]
 
 
@@ -191,9 +191,9 @@ def test_collecting_removes_orphans_and_unfinished_files(tmp_path: Path) -> None
     folder = BlobFolder(str(tmp_path))
     written(folder, b"x")
     written(folder, b"y", OTHER)
-    (tmp_path / "cd" / f".{OTHER}").write_bytes(b"a write that never ended")
+    (tmp_path / "c" / f".{OTHER}").write_bytes(b"a write that never ended")
     folder.collect(folder.orphans({NAME}, now=time.time() + HOUR + 60))
-    assert files(tmp_path) == [f"ab/{NAME}"]
+    assert files(tmp_path) == [f"a/{NAME}"]
 
 
 def test_a_folder_that_does_not_exist_has_no_orphans(tmp_path: Path) -> None:

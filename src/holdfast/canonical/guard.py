@@ -25,6 +25,8 @@ _MARKS: tuple[bytes, ...] = (
     b"... [truncated",
     b"truncatedContentId",
 )
+_HINTS = (b"runcated", b"omitted", b"TRUNCATED", b"Artifact: art_", b"cleared]", b"<persisted-", b"clipped>")
+"""At least one of these is in every mark; usually none is in a text."""
 
 
 def truncation_mark(head: bytes, tail: bytes) -> str | None:
@@ -33,8 +35,10 @@ def truncation_mark(head: bytes, tail: bytes) -> str | None:
     >>> truncation_mark(b"[Old tool result content cleared]", b"")
     '[Old tool result content cleared]'
     """
-    head, tail = head[:_WINDOW], tail[-_WINDOW:]
+    near = head[:_WINDOW] + b"\0" + (tail or head[_WINDOW:])[-_WINDOW:]
+    if not any(hint in near for hint in _HINTS):
+        return None
     for mark in _MARKS:
-        if mark in head or mark in tail:
+        if mark in near:
             return mark.decode()
     return None

@@ -18,14 +18,19 @@ def _letters(random: bytes) -> str:
     return letters
 
 
-def artifact_id(at: int, random: bytes) -> str:
-    """The id of an artifact made at `at` (unix seconds)."""
-    return f"art_{at}_{_letters(random)}"
+def artifact_id(at: int, trace_id: str) -> str:
+    """The id of an artifact made at `at` (unix seconds) of the result `trace_id`: they end in the same letters."""
+    return f"art_{at}_{trace_id[-_LETTERS:]}"
 
 
 def trace_id(random: bytes) -> str:
     """The id of a result."""
     return f"trace_{_letters(random)}"
+
+
+def trace_of(any_id: str) -> str:
+    """The trace id of the result that a trace id or an artifact id names."""
+    return f"trace_{any_id[-_LETTERS:]}" if any_id.startswith("art_") else any_id
 
 
 def session_id(random: bytes) -> str:

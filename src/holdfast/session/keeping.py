@@ -21,8 +21,9 @@ from holdfast.session.shown import Shown
 from holdfast.store.feed import Feed, Output
 from holdfast.store.protocol import Body, Draft, Row, SessionInfo, Store, Taken, body_of, decision_of, result_of
 from holdfast.store.reader import BodyReader
-from holdfast.truncation.configuration import Limits, TruncationConfiguration
-from holdfast.truncation.cut import decode_cut, encode_cut, render_body
+from holdfast.truncation.configuration import Limits
+from holdfast.truncation.cut import decode_cut, encode_cut, render_body, whole
+from holdfast.truncation.neutral import imitates
 from holdfast.truncation.present import Artifact, present, summarise
 from holdfast.truncation.result import TruncationMetadata, TruncationResult
 from holdfast.truncation.strategy import ITruncationStrategy
@@ -35,12 +36,13 @@ class Keeping(Value):
 
     store: Store
     info: SessionInfo
-    configuration: TruncationConfiguration
+    limits: Callable[[str], Limits]
+    """What holds for a tool."""
     strategies: Mapping[str, ITruncationStrategy]
     version: str
     quota: int
     """Most bytes the session may store."""
-    now: int
+    now: Callable[[], int]
     """Unix milliseconds."""
     random: Callable[[int], bytes]
 
@@ -111,13 +113,8 @@ def _append(keeping: Keeping, drafts: list[Draft], once: bool) -> list[Entry]:
 
 def new_result(keeping: Keeping, tool: str, **fields: Any) -> Result:
     """A result with its ids drawn."""
-    return Result(
-        at=keeping.now,
-        trace_id=ids.trace_id(keeping.random(ids.RANDOM_BYTES)),
-        artifact_id=ids.artifact_id(keeping.now // 1000, keeping.random(ids.RANDOM_BYTES)),
-        tool=tool,
-        **fields,
-    )
+    at, trace_id = keeping.now(), ids.trace_id(keeping.random(ids.RANDOM_BYTES))
+    return Result(at=at, trace_id=trace_id, artifact_id=ids.artifact_id(at // 1000, trace_id), tool=tool, **fields)
 
 
 def with_exit_code(result: Result, exit_code: ExitCode) -> Result:
@@ -241,7 +238,8 @@ def _is_our_view(keeping: Keeping, row: Row, body: Body) -> bool:
 def _examined(result: Result, reader: BodyReader, is_text: bool) -> Result:
     """The result with what its first and last bytes tell: media type, and whether it arrived looking cut."""
     size = reader.facts.size
-    first, last = reader.read(0, min(size, BLOCK)), reader.read(max(0, size - BLOCK))
+    first = reader.read(0, BLOCK)
+    last = reader.read(size - BLOCK) if size > BLOCK else b""
     mark = truncation_mark(first, last) if result.tool != get_artifact.NAME else None
     if is_text and mark is None:
         return result
@@ -262,10 +260,14 @@ def _artifact(result: Result, reader: BodyReader) -> Artifact:
 
 
 def _present(keeping: Keeping, result: Result, reader: BodyReader) -> TruncationResult:
-    limits = keeping.configuration.for_tool(result.tool)
+    limits = keeping.limits(result.tool)
     if result.tool == get_artifact.NAME:
         limits = _unlimited(limits, reader.chars)
-    elif reader.chars > limits.inline_limit:
+    if reader.chars <= limits.inline_limit and result.media_type == TEXT:
+        text = reader.text()
+        if limits.trusted or not imitates(text):
+            return _whole(showable(text), reader)
+    elif result.tool != get_artifact.NAME:
         limits = limits.replace(options=limits.options.replace(question=question_of(result)))
     return present(reader, _artifact(result, reader), limits, keeping.strategies)
 
@@ -294,7 +296,7 @@ def _drafts(keeping: Keeping, result: Result, body: Body, shown: TruncationResul
     if shown.cut is not None and (shown.metadata.was_truncated or len(shown.cut.pieces) > 1):
         cut = encode_cut(shown.cut)
         decision = Decision(
-            at=keeping.now,
+            at=result.at,
             trace_id=result.trace_id,
             rule=RULE,
             strategy=shown.metadata.strategy_used,
@@ -310,6 +312,7 @@ def _whole(text: str, reader: BodyReader) -> TruncationResult:
     return TruncationResult(
         content=text,
         body=text,
+        cut=whole(reader.chars),
         metadata=TruncationMetadata(
             original_size=reader.chars,
             truncated_size=len(text),

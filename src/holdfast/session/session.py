@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Literal
 
 from holdfast import config
@@ -83,7 +84,6 @@ class Session(AsyncTwins):
             else store
         )
         self._clock = clock
-        self._random = random
         self._wanted = SessionInfo(
             name=self.id,
             agent=agent,
@@ -95,6 +95,16 @@ class Session(AsyncTwins):
         self._stored = 0
         for name in (self.configuration.default_strategy, *_named(self.configuration)):
             strategy_named(name, self.strategies)
+        self._keeping = Keeping(
+            store=self.store,
+            info=self._wanted,
+            limits=lru_cache(maxsize=256)(self.configuration.for_tool),
+            strategies=self.strategies,
+            version=VERSION,
+            quota=self.settings.session_quota,
+            now=self._now,
+            random=random,
+        )
 
     def __enter__(self) -> "Session":
         """The session itself."""
@@ -135,9 +145,8 @@ class Session(AsyncTwins):
             output = arguments if output is _MISSING else output
         if output is _MISSING:
             raise UsageError("`keep` needs the output: `keep(tool, arguments, output)` or `keep(call, output)`.")
-        keeper = self._keeping()
         result = keeping.new_result(
-            keeper,
+            self._keeping,
             tool,
             arguments=arguments_text(given),
             call_id=call_id if call_id is not None else own_id,
@@ -148,7 +157,7 @@ class Session(AsyncTwins):
             question=question,
         )
         try:
-            shown, entries = keeping.keep(keeper, result, output, self._room(), exit_code)
+            shown, entries = keeping.keep(self._keeping, result, output, self._room(), exit_code)
         except StoreError as error:
             self.metrics.observe_unstored()
             if on_trouble == "raise":
@@ -301,18 +310,6 @@ class Session(AsyncTwins):
 
     def _now(self) -> int:
         return int(self._clock() * 1000)
-
-    def _keeping(self) -> Keeping:
-        return Keeping(
-            store=self.store,
-            info=self._wanted,
-            configuration=self.configuration,
-            strategies=self.strategies,
-            version=VERSION,
-            quota=self.settings.session_quota,
-            now=self._now(),
-            random=self._random,
-        )
 
     def _log_kept(self, shown: Shown, entries: list[Any]) -> None:
         result, facts = entries[0].header, entries[0].facts

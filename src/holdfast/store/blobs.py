@@ -12,10 +12,11 @@ import time
 from collections.abc import Callable, Container, Iterator
 from typing import Any
 
-from holdfast.canonical.body import CHUNK, BodyFacts, Measurer
+from holdfast.canonical.body import CHUNK, Measurer
 from holdfast.errors import Damaged, NotStored, QuotaExceeded, Rescue
 from holdfast.store.durable import make_folder, sync, write_all
 from holdfast.store.feed import Feed
+from holdfast.store.reader import BodyReader, file_reader
 
 _FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
 _TEMP = "."
@@ -101,10 +102,10 @@ class BlobFolder:
         self._root = -1
         self._shards: set[str] = set()
 
-    def write(self, name: str, feed: Feed, first: bytes, room: int) -> tuple[BodyFacts, int]:
+    def write(self, name: str, feed: Feed, first: bytes, room: int) -> BodyReader:
         """Store `first` and the rest of `feed` under `name`, at most `room` bytes; durable on return.
 
-        Gives the facts and the descriptor of the file, so that nobody needs to find it again to read it.
+        Gives the file open for reading, so that nobody needs to find it again.
 
         Raises `NotStored` with a `rescue` that gives the original back; nothing is left behind.
         """
@@ -137,7 +138,8 @@ class BlobFolder:
             raise
         finally:
             os.close(shard)
-        return measurer.finish(), fd
+        reader = file_reader(measurer.finish(), fd)
+        return reader.remember(measurer.space[:taken]) if taken <= len(measurer.space) else reader
 
     def _create(self, name: str) -> tuple[int, int]:
         """Descriptors of the folder for `name` and of a new temporary file in it."""
@@ -227,11 +229,11 @@ class BlobFolder:
         """A descriptor of the folder that holds `name`, never reached through a link."""
         if self._root < 0:
             self._root = os.open(self._path, _FLAGS | os.O_RDONLY | os.O_DIRECTORY)
-        return os.open(name[:2], _FLAGS | os.O_RDONLY | os.O_DIRECTORY, dir_fd=self._root)
+        return os.open(name[0], _FLAGS | os.O_RDONLY | os.O_DIRECTORY, dir_fd=self._root)
 
     def _shard(self, name: str) -> int:
         """The same, made where it is missing, with its name durable."""
-        shard = name[:2]
+        shard = name[0]
         if shard in self._shards:
             return self._folder(name)
         if self._root < 0:

@@ -8,10 +8,14 @@ import hashlib
 import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
+from functools import cached_property
 
 from holdfast.canonical.body import BLOCK, BlockIndex, BodyFacts, digest_of
 from holdfast.canonical.utf8 import decode, unfinished
 from holdfast.errors import Damaged
+
+_REMEMBERED = 4
+"""Blocks that a reader remembers."""
 
 Read = Callable[[int, int], bytes]
 """Read up to `length` bytes at `offset`."""
@@ -28,10 +32,19 @@ class BodyReader:
         self._fetch = read
         self._close = close or _nothing
         self._eol = facts.eol.encode()
-        self._index = BlockIndex(facts)
         self._cached: dict[int, bytes] = {}
         self._known: dict[int, int] = {}
         self._texts: dict[tuple[int, int], str] = {}
+
+    @cached_property
+    def _index(self) -> BlockIndex:
+        return BlockIndex(self.facts)
+
+    def remember(self, data: bytes | memoryview) -> "BodyReader":
+        """Let the reader have the body, which was just measured, so that it need not be fetched and checked."""
+        for start in range(0, min(len(data), _REMEMBERED * BLOCK), BLOCK):
+            self._cached[start // BLOCK] = bytes(data[start : start + BLOCK])
+        return self
 
     def __enter__(self) -> "BodyReader":
         """The reader itself."""
@@ -164,7 +177,7 @@ class BodyReader:
         whole = self._index.digest(number) if self.facts.blocks else None
         if len(data) != expected or (digest != whole if whole else digest_of([digest]) != self.facts.digest):
             raise _damaged(f"block {number}")
-        if len(self._cached) >= 4:
+        if len(self._cached) >= _REMEMBERED:
             self._cached.pop(next(iter(self._cached)))
         self._cached[number] = data
         return data

@@ -45,8 +45,18 @@ def neutralised(cut: Cut, source: Source) -> Cut:
     return cut if len(pieces) == len(cut.pieces) else cut.replace(pieces=tuple(pieces))
 
 
+def imitates(text: str) -> bool:
+    """Whether something in a text looks like a notice of ours."""
+    return _hints(text) and _imitation().search(text) is not None
+
+
+def _hints(text: str) -> bool:
+    """Whether it is worth a closer look."""
+    return not text.isascii() or any(hint in text for hint in _HINTS)
+
+
 def _marked(text: str, kept: Segment) -> list[Piece]:
-    if not any(hint in text for hint in _HINTS) and text.isascii():
+    if not _hints(text):
         return [kept]
     pieces: list[Piece] = []
     at = 0

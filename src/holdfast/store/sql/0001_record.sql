@@ -34,7 +34,6 @@ CREATE TABLE entries (
 ) STRICT;
 
 CREATE UNIQUE INDEX result_by_trace ON entries (session, trace_id) WHERE kind = 'result';
-CREATE UNIQUE INDEX result_by_artifact ON entries (session, artifact_id) WHERE artifact_id IS NOT NULL;
 CREATE INDEX decision_by_trace ON entries (session, trace_id, seq) WHERE kind = 'decision';
 CREATE INDEX result_by_call ON entries (session, call_id) WHERE call_id IS NOT NULL;
 CREATE INDEX entry_with_blob ON entries (blob) WHERE blob IS NOT NULL;

@@ -15,6 +15,7 @@ from typing import Any
 
 from holdfast.canonical.body import measure
 from holdfast.canonical.entry import Entry
+from holdfast.canonical.ids import trace_of
 from holdfast.canonical.utf8 import showable
 from holdfast.errors import NotStored, StoreError, StoreRefused
 from holdfast.store.blobs import BlobFolder, Unread
@@ -87,7 +88,7 @@ class SqliteStore:
         data = bytes(memoryview(buffer)[:filled])
         if filled <= self._inline_body and filled <= room:
             body = Body(measure(data, feed.encoding), inline=data)
-            return Taken(body, self.open(body))
+            return Taken(body, self.open(body).remember(data))
         self._open()
         if self._broken is not None:
             raise NotStored(
@@ -97,8 +98,8 @@ class SqliteStore:
             )
         name = os.urandom(16).hex()
         try:
-            facts, fd = self.blobs.write(name, feed, data, room)
-            return Taken(Body(facts, blob=name), file_reader(facts, fd))
+            reader = self.blobs.write(name, feed, data, room)
+            return Taken(Body(reader.facts, blob=name), reader)
         except NotStored as error:
             cause = error.__cause__
             if isinstance(cause, OSError) and cause.errno == errno.EIO:
@@ -147,10 +148,12 @@ class SqliteStore:
 
     def find(self, session: str, any_id: str) -> Row | None:
         """The result with this trace id or artifact id in this session."""
-        column = "artifact_id" if any_id.startswith("art_") else "trace_id"
-        query = f"SELECT {table.COLUMNS} {table.FROM} AND e.kind = 'result' AND e.{column} = ?"
-        row = self._one(query, (session, showable(any_id)))
-        return None if row is None else as_asked(row, session, any_id)
+        query = f"SELECT {table.COLUMNS} {table.FROM} AND e.kind = 'result' AND e."
+        any_id, trace_id = showable(any_id), trace_of(showable(any_id))
+        row = self._one(query + "trace_id = ?", (session, trace_id))
+        if row is not None and any_id in (as_asked(row, session, trace_id).trace_id, row.artifact_id):
+            return row
+        return self._one(query + "artifact_id = ?", (session, any_id))  # its letters may be its own, in an archive
 
     def find_call(self, session: str, call_id: str) -> list[Row]:
         """The results of this call in this session, in order."""
