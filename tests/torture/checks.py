@@ -89,7 +89,7 @@ def _check_files(store: SqliteStore, names: list[str]) -> set[str]:
     """Every file that a row refers to is there and has the right size; their names."""
     rows: list[Row] = [row for name in names for row in store.rows(name) if row.blob is not None]
     for row in rows:
-        path = os.path.join(store.folder, "blobs", str(row.blob)[:2], str(row.blob))
+        path = os.path.join(store.folder, "blobs", str(row.blob)[0], str(row.blob))
         assert os.path.getsize(path) == entry_of(row).facts.size, f"{path} is not whole"
     return {str(row.blob) for row in rows}
 
