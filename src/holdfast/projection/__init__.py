@@ -1,0 +1,1 @@
+"""What the model or a stream sees of a conversation: plans, policies, rendering. No I/O, no clock, no chance."""

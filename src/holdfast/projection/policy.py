@@ -1,0 +1,75 @@
+"""What a policy is: a pure choice of how results are shown, made when they arrive and again as they age.
+
+Owns: the choice, what a policy is told, and how a choice becomes text.
+Must not know: where choices are recorded; the session records them and feeds them back as `decided`.
+
+A choice carries the cut itself. Once made it holds: `plan` gives only choices about results whose choice changes.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from holdfast.projection.profiles import Profile
+from holdfast.projection.transcript import Item, Transcript
+from holdfast.truncation.cut import Cut, Segment, TextSource, render
+
+
+class Choice(NamedTuple):
+    """From now on the result `number` is shown by `cut`."""
+
+    number: int
+    """Of the item in its transcript."""
+    rule: str
+    """Which rule of the policy chose so: one word, for people."""
+    cut: Cut
+    tokens: int
+    """What it takes when shown so."""
+    strategy: str = "reference"
+
+
+Decided = Mapping[int, Choice]
+"""The choice that holds for each result, by its number; a result without one is shown whole."""
+
+
+class Situation(NamedTuple):
+    """What else a policy may look at."""
+
+    profile: Profile
+    overhead: int = 0
+    """Tokens sent beside the messages: system prompt and tools, where known."""
+    cold: bool = False
+    """Whether the provider's cache has surely expired."""
+
+
+class Policy(Protocol):
+    """A way of showing a conversation."""
+
+    @property
+    def name(self) -> str:
+        """What users call it."""
+        ...
+
+    def arrive(self, transcript: Transcript, new: Sequence[Item], decided: Decided) -> list[Choice]:
+        """Choices about results that have never been sent."""
+        ...
+
+    def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+        """Choices about results that were sent before."""
+        ...
+
+
+def replaced(item: Item, words: str) -> Cut:
+    """The cut that shows `words` in place of the whole result."""
+    return Cut((Segment("gap", 0, len(item.text)),), above=words)
+
+
+def shown(item: Item, choice: Choice | None) -> str:
+    """The text of a result under a choice."""
+    return item.text if choice is None else render(choice.cut, TextSource(item.text))
+
+
+def sent_tokens(transcript: Transcript, decided: Decided) -> int:
+    """Tokens of the whole transcript as it is sent."""
+    return transcript.tokens - sum(
+        transcript.items[number].tokens - choice.tokens for number, choice in decided.items()
+    )

@@ -1,0 +1,138 @@
+"""A conversation as policies see it: who spoke, which calls were made, what came back, in which step.
+
+Owns: the messages of one branch in order, their calls and results, steps and turns, sizes in tokens.
+Must not know: how a provider spells a message (`wire` decodes), where results are stored.
+
+Built up message by message and cut back at a fork, so that one more step costs one more step.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Literal, NamedTuple, TypeAlias
+
+from holdfast.projection.kinds import Kind, kind_of
+from holdfast.projection.tokens import estimate
+
+Role: TypeAlias = Literal["system", "user", "assistant", "tool", "other"]
+Path: TypeAlias = tuple[str | int, ...]
+"""Where a text lies inside its message: `("content",)`, or `("content", 2, "content", 0, "text")`."""
+
+
+class Call(NamedTuple):
+    """A model called a tool."""
+
+    call_id: str
+    tool: str
+    arguments: str
+    """As JSON text."""
+
+
+class Returned(NamedTuple):
+    """One text that a tool gave back. A result of several text parts is several of these; images are none."""
+
+    call_id: str
+    path: Path
+    text: str
+    is_error: bool = False
+
+
+class Message(NamedTuple):
+    """One message in any dialect's spelling, decoded."""
+
+    role: Role
+    said: str = ""
+    """What a user or an assistant wrote, for finding what is quoted."""
+    calls: tuple[Call, ...] = ()
+    returned: tuple[Returned, ...] = ()
+    other: int = 0
+    """Tokens of what is no text: images, documents, reasoning that cannot be read."""
+    pinned: bool = False
+    """Whether nothing of it may be changed."""
+
+
+class Item:
+    """One result in a transcript."""
+
+    __slots__ = ("call", "index", "is_error", "kind", "name", "number", "pinned", "returned", "step", "tokens", "turn")
+
+    def __init__(self, number: int, index: int, returned: Returned, call: Call | None, step: int, turn: int) -> None:
+        self.number = number
+        """Its place among the results of the transcript, from 0."""
+        self.index = index
+        """The message it lies in."""
+        self.returned = returned
+        self.call = call
+        self.step, self.turn = step, turn
+        self.kind: Kind = kind_of(call.tool, call.arguments) if call else "other"
+        self.tokens = estimate(returned.text)
+        self.is_error = returned.is_error
+        self.pinned = False
+        self.name: Name | None = None
+        """What it goes by in notices, once it has a name."""
+
+    @property
+    def text(self) -> str:
+        """The original, whole."""
+        return self.returned.text
+
+
+class Name(NamedTuple):
+    """How a notice names a result."""
+
+    trace_id: str
+    artifact_id: str
+
+
+Namer: TypeAlias = Callable[[Item], Name]
+
+
+class Transcript:
+    """The messages of one branch so far."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.items: list[Item] = []
+        self.steps = 0
+        self.turns = 0
+        self.tokens = 0
+        """Tokens of everything as it came."""
+        self.calls: dict[str, Call] = {}
+        self._marks: list[tuple[int, int, int, int]] = []
+        self._undo: list[list[tuple[str, Call | None]]] = []
+
+    def extend(self, messages: Iterable[Message]) -> None:
+        """Add what came next."""
+        for message in messages:
+            self._add(message)
+
+    def cut_back(self, length: int) -> None:
+        """Forget all messages from `length` on: the conversation went another way."""
+        if length >= len(self.messages):
+            return
+        items, self.steps, self.turns, self.tokens = self._marks[length]
+        for changes in reversed(self._undo[length:]):
+            for call_id, before in reversed(changes):
+                if before is None:
+                    self.calls.pop(call_id, None)
+                else:
+                    self.calls[call_id] = before
+        del self.messages[length:], self.items[items:], self._marks[length:], self._undo[length:]
+
+    def _add(self, message: Message) -> None:
+        self._marks.append((len(self.items), self.steps, self.turns, self.tokens))
+        changes: list[tuple[str, Call | None]] = []
+        if message.role == "assistant":
+            self.turns += 1
+            self.steps += bool(message.calls)
+        for call in message.calls:
+            changes.append((call.call_id, self.calls.get(call.call_id)))
+            self.calls[call.call_id] = call
+            self.tokens += estimate(call.arguments)
+        for returned in message.returned:
+            call = self.calls.get(returned.call_id)
+            item = Item(len(self.items), len(self.messages), returned, call, self.steps, self.turns)
+            item.pinned = message.pinned
+            self.items.append(item)
+            self.tokens += item.tokens
+        self.tokens += estimate(message.said) + message.other
+        self.messages.append(message)
+        self._undo.append(changes)
