@@ -5,14 +5,20 @@ a JSON string counts the rows left out in its place.
 """
 
 import json
+import re
+from array import array
 from collections.abc import Sequence
+from functools import cache
 
 from holdfast.truncation.cut import Cut, Inserted, Piece, Segment, Source, nothing, whole
 from holdfast.truncation.lines import line_bounds
 from holdfast.truncation.notice import rows_omitted
 from holdfast.truncation.options import StrategyOptions
 from holdfast.truncation.question import fold, scores, terms
+from holdfast.truncation.sniff import sniff
 from holdfast.truncation.units import Chosen
+
+_HEADER = 4_096
 
 
 def rows(source: Source, budget: int, options: StrategyOptions) -> Cut:
@@ -20,7 +26,7 @@ def rows(source: Source, budget: int, options: StrategyOptions) -> Cut:
     if source.chars <= budget:
         return whole(source.chars)
     text = source.text(0, source.chars)
-    is_json = text.lstrip()[:1] in ("{", "[")
+    is_json = text.lstrip()[:1] in ("{", "[") and sniff(source) != "csv"
     bounds = record_bounds(text, source.eol, quoted=not is_json)
     mark = len(_marker(len(bounds), source.eol)) if is_json else 0
     after = 0 if is_json else len(rows_omitted(len(bounds), source.chars)) + 1
@@ -37,20 +43,44 @@ def rows(source: Source, budget: int, options: StrategyOptions) -> Cut:
 
 
 def record_bounds(text: str, eol: str, quoted: bool) -> Sequence[int]:
-    """Where records begin; a line end inside quotes ends none."""
+    """Where records begin, as `csv.reader` splits them; where quotes do not add up, a line is a record."""
     if not (quoted and '"' in text):
         return line_bounds(text, eol)
-    bounds = [0]
-    inside = False
-    has_quotes = True
-    at = 0
-    for line in text.split(eol):
-        if has_quotes and line.count('"') % 2:
-            inside = not inside
-        at += len(line) + 1
-        if not inside and at < len(text):
-            bounds.append(at)
-    return [*bounds, len(text)]
+    record = _record(_delimiter(text), eol)
+    bounds = array("q", (0,))
+    at, quote, size = 0, -1, len(text)
+    while at < size:
+        quote = _found(text, '"', at, size) if quote < at else quote
+        stop = text.find(eol, at) + 1
+        if quote < stop or not stop or (eol == "\n" and text.find("\r", at, stop - 2) >= 0):
+            found = record.match(text, at)
+            if found is None:
+                return line_bounds(text, eol)
+            stop = found.end()
+        bounds.append(stop)
+        at = stop
+    return bounds
+
+
+def _found(text: str, mark: str, start: int, size: int) -> int:
+    """Where a mark stands next; past the end where it does not."""
+    at = text.find(mark, start)
+    return at if at >= 0 else size
+
+
+def _delimiter(text: str) -> str:
+    """What parts the columns: the mark that the first line has most of."""
+    return max(",\t;|", key=text[:_HEADER].partition("\n")[0].count)
+
+
+@cache
+def _record(delimiter: str, eol: str) -> re.Pattern[str]:
+    """One record: a quote counts where a field begins with it, up to the one that closes it; nowhere else."""
+    mark = re.escape(delimiter)
+    plain = rf"[^{mark}\r\n]*+"
+    field = rf"(?:\"(?:[^\"]++|\"\")*+\"{plain}|(?!\"){plain})"
+    end = r"\r?\n" if eol == "\n" else r"\r"
+    return re.compile(rf"{field}(?:{mark}{field})*+(?:{end}|\r?\Z)")
 
 
 def _cut(source: Source, bounds: Sequence[int], units: list[int], is_json: bool) -> Cut:
