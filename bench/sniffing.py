@@ -20,71 +20,108 @@ from holdfast.truncation.cut import TextSource
 from holdfast.truncation.sniff import Kind, sniff
 
 _SOURCE = re.compile(
-    r"\.(?:py|pyi|go|ts|tsx|js|jsx|mjs|cjs|rs|java|kt|c|h|cc|cpp|hpp|cs|rb|php|swift|scala|sh|bash|sql|lua|css|scss|vue)"
-    r"['\"]?$"
+    r"\.(?:py|pyi|go|ts|tsx|js|jsx|mjs|cjs|rs|java|kt|c|h|cc|cpp|hpp|cs|rb|php|swift|scala|sh|bash|sql|lua|css|scss|vue"
+    r"|pl|pm|ex|exs|dart|zig|proto|svelte|astro|ps1|zsh)['\"]?$"
 )
+_NUMBERED = re.compile(r"\s*\d+(?:→|\t|:|\|)")
 _HUNK = re.compile(r"^(?:diff --git a/|@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@)", re.M)
-_SHOWS = re.compile(r"(?:^|&&|;|\n)\s*(?:cat|sed -n|head|tail|nl|bat|git show)\b([^;&<>\n]*)")
+_SHOWS = re.compile(
+    r"(?:^|&&|;|\n)\s*(?:cat|sed -n|head|tail|nl|bat|git show|e?grep(?=(?: -[ABCEhiwe]+ ?\d*)* ''))\b([^;&<>\n]*)"
+)
+_REDIRECTED = re.compile(r"\d?>(?:&\d| ?/dev/null)")
+_FILE = re.compile(r"^\[File: (\S+) \(\d+ lines total\)\]", re.M)
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
-_WRAPPER = re.compile(r"\AChunk ID: .*?\nOutput:\n", re.S)
+_WRAPPER = re.compile(r"\A(?:Chunk ID: .*?\nOutput:\n(?:Total output lines: \d+\n)?|Exit code \d+\n)", re.S)
+_SESSION = re.compile(r"^Process running with session ID (\d+)$", re.M)
+_TESTS = re.compile(
+    r"(?:\w+=\S+ |time )*(?:go (?:test|vet)|golangci-lint run|gotestsum|cargo (?:test|check|clippy)"
+    r"|(?:\S*python3? -m )?pytest|mise (?:run )?(?:test|lint|check|ci)|tsc"
+    r"|(?:npx|bunx|pnpm exec) (?:tsc|jest|vitest|eslint|biome)"
+    r"|(?:npm|pnpm|yarn|bun)(?: run)?(?: --?[\w-]+(?:[= ][@\w./*-]+)?)*(?: run)? "
+    r"(?:test|lint|typecheck|check|ci|verify|validate)"
+    r"|gh run (?:view|watch)\b.*--log|docker(?:-| )compose logs|docker logs|journalctl|kubectl logs)\b"
+)
+_BUILDS = re.compile(
+    r"(?:\w+=\S+ |time )*(?:go (?:build|install|mod)|cargo (?:build|install)|mise (?:run )?(?:build|fmt|dup)|make"
+    r"|cmake|ninja|docker build|(?:npm|pnpm|yarn|bun)(?: run)?(?: --?[\w-]+(?:[= ][@\w./*-]+)?)*(?: run)? "
+    r"(?:build|install|ci))\b"
+)
+_PARTS = re.compile(r"&&|\|\||[;\n]")
 _SEARCHES = re.compile(r"\b(?:rg|grep|ag)\b")
 _MERELY = re.compile(r"\s*(?:cd|pwd|printf|echo|true|set)\b[^;&|\n]*(?:&&|;|\n|$)")
-_MATCH = re.compile(r"^[^\s:]+[:-]\d+[:-]")
+_MATCH = re.compile(r"^(?:[\w./-]+:)?[^\s:]+[:-]\d+[:-]")
+_IN_A_FILE = re.compile(r"^[^\s:]*[/.][^\s:]*:\S?")
 _MATCH_IN_FILE = re.compile(r"^(?:\d+[:-]|--$)")
 _PATH = re.compile(r"^\.{0,2}/?[\w@.+\[\]()~ -]+(?:/[\w@.+\[\]()~ -]+)*/?$")
 _LONG_LISTING = re.compile(r"^[bcdlps-][rwxsStT-]{9}[.+@]? ")
 _STAMP = re.compile(
-    r"^\W{0,3}(?:\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d)"
+    r"^(?:\S+\s){0,4}\W{0,3}\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|^\W{0,3}\d\d:\d\d:\d\d"
     r"|^\W{0,3}(?:[A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d|\w{3} \w{3} +\d+ \d\d:)"
     r"|^\W{0,2}(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL)\b"
     r"|^(?:=== (?:RUN|PAUSE|CONT)|\s*--- (?:PASS|FAIL|SKIP)|(?:ok|FAIL|PASS)\s)"
 )
 _MOSTLY = 0.6
-_READERS = frozenset(
-    ("read", "read_file", "view", "open_file", "open", "cat", "str_replace_editor", "edit", "multiedit")
-)
+_READERS = frozenset(("read", "read_file", "view", "open_file", "open", "cat"))
+_EDITORS = frozenset(("str_replace_editor", "edit", "multiedit", "write"))
 _REFUSALS = ("<tool_use_error>", "Error", "Your proposed edit")
 _SEARCHERS = frozenset(("grep", "search_files", "grep_search", "rg", "search"))
 _LISTERS = frozenset(("glob", "ls", "list_directory", "list_dir", "find_file"))
-_SHELLS = frozenset(("bash", "exec_command", "shell", "run_shell_command", "execute_command"))
+_SHELLS = frozenset(("bash", "exec_command", "write_stdin", "shell", "run_shell_command", "execute_command"))
 
 
 def judged(text: str, tool: str, arguments: str) -> Kind:
-    """The kind of one result."""
+    """The kind of one result: what its call asked for, where that says it; else what it parses as and looks like."""
     tool = tool.lower().rpartition("__")[2]
     lines = [line for line in _WRAPPER.sub("", text[:100_000]).splitlines() if line.strip()]
-    is_source = _shown_source(tool, arguments)
+    if tool in _EDITORS and _share(_NUMBERED, lines) < _MOSTLY:
+        return _data_kind(text) or "text"
+    is_source = _shown_source(tool, arguments, text)
     if is_source is None:
-        is_search = tool in _SEARCHERS or (tool in _SHELLS and _SEARCHES.search(arguments) is not None)
-        return _data_kind(text, lines) or _line_kind(text, lines, tool, is_search)
+        return _data_kind(text) or _line_kind(text, lines, tool, _command(tool, arguments))
     if tool in _SHELLS and _HUNK.search(text):
         return "diff"
-    return "code" if is_source and not text.startswith(_REFUSALS) else _data_kind(text, lines) or "text"
+    is_script = _NUMBERED.sub("", lines[0]).startswith("#!") if lines else False
+    if (is_source or is_script) and not text.startswith(_REFUSALS):
+        return "code"
+    return _data_kind(text) or "text"
 
 
-def _data_kind(text: str, lines: Sequence[str]) -> Kind | None:
+def _data_kind(text: str) -> Kind | None:
+    """What the whole text parses as."""
     if isinstance(_loaded(text), list | dict):
         return "json"
+    lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) > 1 and all(isinstance(_loaded(line), list | dict) for line in lines):
         return "ndjson"
     return "xml" if _is_xml(text) else None
 
 
-def _line_kind(text: str, lines: Sequence[str], tool: str, is_search: bool) -> Kind:
+def _line_kind(text: str, lines: Sequence[str], tool: str, command: str) -> Kind:
     """What most lines look like; a search and a log are asked for before a table, whose rule any text may meet."""
+    is_search = tool in _SEARCHERS or _SEARCHES.search(command) is not None
     if _share(_STAMP, lines) >= _MOSTLY:
         return "log"
+    if _share(_LONG_LISTING, lines) >= _MOSTLY or _are_paths(lines):
+        return "listing"
     if is_search and _share(_MATCH, lines) + _share(_MATCH_IN_FILE, lines) >= _MOSTLY:
         return "search"
     if _HUNK.search(text):
         return "diff"
-    if _share(_MATCH, lines) >= _MOSTLY:
+    if _is_run(command):
+        return "log"
+    if _share(_MATCH, lines) >= _MOSTLY or (is_search and _share(_IN_A_FILE, lines) >= _MOSTLY):
         return "search"
-    if _share(_LONG_LISTING, lines) >= _MOSTLY or _are_paths(lines):
-        return "listing"
     if tool in _LISTERS and _share(_PATH, lines) >= _MOSTLY:
         return "listing"
     return "csv" if _is_csv(text) else "text"
+
+
+def _is_run(command: str) -> bool:
+    """Whether a command tests or checks something, or does nothing but build: a build says little beside others."""
+    parts = [part.strip(" (") for part in _PARTS.split(_MERELY.sub("", command))]
+    if any(_TESTS.match(part) for part in parts):
+        return True
+    return any(parts) and all(_BUILDS.match(part) for part in parts if part)
 
 
 def _are_paths(lines: Sequence[str]) -> bool:
@@ -127,26 +164,43 @@ def _is_csv(text: str) -> bool:
     return False
 
 
-def _shown_source(tool: str, arguments: str) -> bool | None:
+def _shown_source(tool: str, arguments: str, text: str) -> bool | None:
     """Whether a call that shows files shows source; None where it does something else."""
-    loaded = _loaded(arguments)
-    given = cast("dict[str, Any]", loaded) if isinstance(loaded, dict) else {}
-    if tool in _READERS:
+    if tool in _READERS or tool in _EDITORS:
+        given = _given(arguments)
         named = next((given[key] for key in ("file_path", "path", "filePath", "absolute_path") if key in given), None)
-        return None if named is None else _SOURCE.search(str(named)) is not None
+        if named is None:
+            named = shown[1] if (shown := _FILE.search(text)) else None
+        if named is None or str(named).endswith(".log"):
+            return None
+        return _SOURCE.search(str(named)) is not None
+    command = _command(tool, arguments)
+    return _command_shows_source(command) if command else None
+
+
+def _given(arguments: str) -> dict[str, Any]:
+    loaded = _loaded(arguments)
+    return cast("dict[str, Any]", loaded) if isinstance(loaded, dict) else {}
+
+
+def _command(tool: str, arguments: str) -> str:
+    """The shell command of a call; nothing where it is none."""
+    given = _given(arguments) if tool in _SHELLS else {}
     command: object = given.get("cmd") or given.get("command")
-    return _command_shows_source(command) if tool in _SHELLS and isinstance(command, str) else None
+    return command if isinstance(command, str) else ""
 
 
 def _command_shows_source(command: str) -> bool | None:
     """The same of a shell command: every part of it shows files, and most of them are source."""
-    command = _QUOTED.sub("''", command)
+    command = _QUOTED.sub("''", _REDIRECTED.sub("", command))
     shows = _SHOWS.findall(command)
     if not shows or _MERELY.sub("", _SHOWS.sub("", command)).strip(" \n;&"):
         return None
     words = [word for part in shows for word in part.partition("|")[0].split()]
     files = [word for word in words if "." in word and not word.startswith(("-", "'"))]
-    return sum(_SOURCE.search(word) is not None for word in files) > len(files) / 2 if files else None
+    if not files or all(word.endswith(".log") for word in files):
+        return None
+    return sum(_SOURCE.search(word) is not None for word in files) > len(files) / 2
 
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -159,10 +213,17 @@ _PAGE = """<!-- Written by python -m bench.sniffing --markdown -->
 
 # What kind of text is it?
 
-`sniff` against a slow judgement of {count:,} real tool results over {longer:,} characters: parsers for JSON, NDJSON,
-XML and CSV, the call's arguments for source files, and patterns over every line for the others. The judgement is made
-by a program too (`judged` in `bench/sniffing.py`) and is itself wrong at times: a reference, not the truth. The run of
-a test suite counts as a log, which is how it is read; a failed edit, or data inside a sentence, counts as text.
+`sniff`, which sees a sample and no tool's name, against a slow judgement of {count:,} real tool results over {longer:,}
+characters, which sees every line and the call (`judged` in `bench/sniffing.py`). The judgement asks, in this order:
+
+1. What does the call show? A file by its extension or its `#!` line is code or text; data is what a parser takes as a
+   whole.
+2. What does the command run? Tests, checks and builds print logs, also when they are read from a running shell later.
+3. What do most lines look like? Times and levels, hunks, matches of a search, paths, a table.
+
+It is made by a program too and is itself wrong at times: a reference, not the truth. A failed edit, or data behind a
+shell's wrapper or inside a sentence, counts as text; lines that `grep` prints of one source file, without numbers,
+count as code.
 """
 
 Pair = tuple[Kind, Kind]
@@ -178,13 +239,22 @@ def results(folder: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _results_of(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
+    """What is read from a shell that is still running belongs to the command that it was started with."""
     calls: dict[str, str] = {}
+    arguments: str
+    sessions: dict[str, str] = {}
     for message in messages:
         for call in message.get("tool_calls") or ():
-            calls[call["id"]] = call["function"]["arguments"]
+            arguments = call["function"]["arguments"]
+            calls[call["id"]] = sessions.get(str(_given(arguments).get("session_id")), arguments)
         content = message.get("content")
-        if message["role"] == "tool" and isinstance(content, str) and len(content) > _LONGER_THAN:
-            yield content, message.get("name") or "", calls.get(message["tool_call_id"], "")
+        if message["role"] == "tool" and isinstance(content, str):
+            arguments = calls.get(message["tool_call_id"], "")
+            running = _SESSION.search(content[:300])
+            if running:
+                sessions[running[1]] = arguments
+            if len(content) > _LONGER_THAN:
+                yield content, message.get("name") or "", arguments
 
 
 def sampled(folder: str) -> list[tuple[str, str, str]]:
