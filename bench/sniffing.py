@@ -214,12 +214,11 @@ _PAGE = """<!-- Written by python -m bench.sniffing --markdown -->
 # What kind of text is it?
 
 `sniff`, which sees a sample and no tool's name, against a slow judgement of {count:,} real tool results over {longer:,}
-characters, which sees every line and the call (`judged` in `bench/sniffing.py`). The judgement asks, in this order:
+characters, which sees every line and the call (`judged` in `bench/sniffing.py`). What it goes by:
 
-1. What does the call show? A file by its extension or its `#!` line is code or text; data is what a parser takes as a
-   whole.
-2. What does the command run? Tests, checks and builds print logs, also when they are read from a running shell later.
-3. What do most lines look like? Times and levels, hunks, matches of a search, paths, a table.
+- What the call shows: a file is code or text by its extension or its `#!` line; data is what a parser takes as a whole.
+- What the command runs: tests, checks and builds print logs, also when they are read from a running shell later.
+- What most lines look like, where neither says it: times and levels, hunks, matches of a search, paths, a table.
 
 It is made by a program too and is itself wrong at times: a reference, not the truth. A failed edit, or data behind a
 shell's wrapper or inside a sentence, counts as text; lines that `grep` prints of one source file, without numbers,
