@@ -2,6 +2,7 @@
 
 import csv
 import io
+import time
 from itertools import pairwise
 
 import pytest
@@ -72,3 +73,10 @@ def test_a_quote_that_is_never_closed_makes_no_record_of_the_rest() -> None:
     cut = rows(TextSource(text), 600, StrategyOptions())
     assert cut.covers(len(text))
     assert cut.kept[0].start == 0
+
+
+@pytest.mark.parametrize("line", ["a" * 400_000 + "\rb", '","' * 200_000, '"' * 300_001, ',"x\n' * 100_001])
+def test_no_line_makes_splitting_slow(line: str) -> None:
+    began = time.perf_counter()
+    record_bounds(f'a,b,c\n"1",2,3\n{line}', "\n", quoted=True)
+    assert time.perf_counter() - began < 1

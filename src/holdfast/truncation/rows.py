@@ -46,26 +46,12 @@ def record_bounds(text: str, eol: str, quoted: bool) -> Sequence[int]:
     """Where records begin, as `csv.reader` splits them; where quotes do not add up, a line is a record."""
     if not (quoted and '"' in text):
         return line_bounds(text, eol)
-    record = _record(_delimiter(text), eol)
     bounds = array("q", (0,))
-    at, quote, size = 0, -1, len(text)
-    while at < size:
-        quote = _found(text, '"', at, size) if quote < at else quote
-        stop = text.find(eol, at) + 1
-        if quote < stop or not stop or (eol == "\n" and text.find("\r", at, stop - 2) >= 0):
-            found = record.match(text, at)
-            if found is None:
-                return line_bounds(text, eol)
-            stop = found.end()
-        bounds.append(stop)
-        at = stop
-    return bounds
-
-
-def _found(text: str, mark: str, start: int, size: int) -> int:
-    """Where a mark stands next; past the end where it does not."""
-    at = text.find(mark, start)
-    return at if at >= 0 else size
+    for record in _record(_delimiter(text), eol).finditer(text):
+        if record.lastindex:
+            return line_bounds(text, eol)
+        bounds.append(record.end())
+    return bounds[:-1]
 
 
 def _delimiter(text: str) -> str:
@@ -75,12 +61,15 @@ def _delimiter(text: str) -> str:
 
 @cache
 def _record(delimiter: str, eol: str) -> re.Pattern[str]:
-    """One record: a quote counts where a field begins with it, up to the one that closes it; nowhere else."""
+    """One record: a quote counts where a field begins with it, up to the one that closes it; nowhere else.
+
+    What is no record is a group of its own, so that the search never moves on to look for one.
+    """
     mark = re.escape(delimiter)
-    plain = rf"[^{mark}\r\n]*+"
-    field = rf"(?:\"(?:[^\"]++|\"\")*+\"{plain}|(?!\"){plain})"
+    field = rf"(?<![^{mark}\r\n])\"(?:[^\"]++|\"\")*+\"[^{mark}\r\n]*+"
+    stray = rf"(?<=[^{mark}\r\n])\""
     end = r"\r?\n" if eol == "\n" else r"\r"
-    return re.compile(rf"{field}(?:{mark}{field})*+(?:{end}|\r?\Z)")
+    return re.compile(rf"(?:[^\"\r\n]++|{field}|{stray})*+(?:{end}|\r?\Z)|([\s\S])")
 
 
 def _cut(source: Source, bounds: Sequence[int], units: list[int], is_json: bool) -> Cut:
