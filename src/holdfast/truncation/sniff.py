@@ -54,7 +54,7 @@ _SECOND_VALUE = re.compile(r"\}\{\"\w")
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(patterns))
+    return re.compile("|".join(patterns), re.ASCII)
 
 
 _CLOCK = re.compile(
@@ -250,9 +250,11 @@ def _middle_heads(source: Source) -> list[str]:
 
 def _is_csv(lines: Sequence[str]) -> bool:
     """Three columns or more, as many in nearly every record, and a header of names, not a line of something else."""
-    header = lines[0].lstrip("\ufeff").rstrip("\r") if lines else ""
+    if len(lines) < 3:
+        return False
+    header = lines[0].lstrip("\ufeff").rstrip("\r")
     separators = [separator for separator in ",\t;|" if header.count(separator) >= 2]
-    if len(lines) < 3 or not separators or header.lstrip().startswith(("//", "#", "/*", "* ")):
+    if not separators or header.lstrip().startswith(("//", "#", "/*", "* ")):
         return False
     head = header[:_WIDTH]
     if _is_logged(head) or _IN_FILE.match(head) or _SEARCH.match(head):
@@ -321,8 +323,8 @@ def _is_logged(head: str) -> bool:
 
 def _is_log(heads: Sequence[str]) -> bool:
     """Lines of a log; or those of a few services, each under its name."""
-    enough = 0.2 if any([head.startswith(_RUN_MARKS) for head in heads]) else 0.4
-    if _share_of(_is_logged, heads) >= enough:
+    logged = _share_of(_is_logged, heads)
+    if logged >= 0.4 or (logged >= 0.2 and any([head.startswith(_RUN_MARKS) for head in heads])):
         return True
     if not any(map(_COMPOSE.match, heads[::_STEP])):
         return False
@@ -360,7 +362,7 @@ def _is_code(heads: Sequence[str]) -> bool:
     if heads and heads[0].startswith("#!/"):
         return True
     coded = _share_of(_is_coded, heads)
-    if any([head.startswith("/*") or head.endswith("*/") for head in heads]):
+    if 0 < coded < 0.4 and any([head.startswith("/*") or head.endswith("*/") for head in heads]):
         coded += sum([head.startswith("* ") for head in heads]) / len(heads)
     return coded >= 0.4 and _share(_DATUM, heads) < 0.3 and _share(_PROSE, heads) < 0.1
 
