@@ -72,7 +72,7 @@ _LOG = _any(
 """A level or a time first."""
 _RUN = _any(
     r"=== (?:RUN|PAUSE|CONT|NAME)\b|--- (?:PASS|FAIL|SKIP)\b|(?:ok|FAIL|\?) +\t|(?:PASS|FAIL|FAILED|ok)\b|not ok \d",
-    r"(?:Error Trace|Error|Test|Messages):(?:\s|$)|[=_]{3,}.{0,140}[=_]{3,}$|E {2,}\S|(?:ERROR|SKIPPED) \S+::",
+    r"(?:Error Trace|Error|Test|Messages):(?:\s|$)|(?:={3,}+|_{3,}+) .*[=_]{3}$|E {2,}\S|(?:ERROR|SKIPPED) \S+::",
     r"collected \d+ items|test \S+ \.\.\. |running \d+ tests?$|test result: |Ran \d+ tests?|[\w/]++\.py [.FEsxX]+\s+\[",
     r"(?:Compiling|Checking|Downloaded|Fresh) \S+ v\d|Finished [`\[\w-]+ |Running (?:unittests|tests/|`)|--> \S+:\d",
     r"[✓✔✕✗×○❯●✖⎯]|\((?:pass|fail|skip|todo)\) |(?:Tests?|Test Suites|Test Files|Duration):? +\d",
@@ -117,7 +117,7 @@ _CODE = _any(
     r"return\b|throw |raise \w|await |yield |defer |go func|assert\b|module \w+$|attr_\w+ :|require|typedef |extern ",
     r"(?:if|for|while|switch|catch) ?\(|(?:if|while) \[|(?:else|try|finally|default|do)\b ?:?$",
     r"(?:fi|done|esac|then|end)\b;?$|local \w|set -[a-z]|echo [\"'$-]|[A-Z_][A-Z0-9_]*+=|export \w+=|\$\w+ ?=",
-    r"@\w++(?:\.\w++)*+(?:\(.{0,100})?$|[})\]]+[;,)]*$|(?:self|this)\.\w|\.\w+\(",
+    r"@\w++(?:\.\w++)*+(?:\(.{0,100})?$|[})\]]++[;,)]*+$|(?:self|this)\.\w|\.\w+\(",
     r"(?:\w++ )?\"[\w./@-]+\"$|\w++ ++[\w.*\[\]]++ ++`\w+:",
     r"(?:SELECT|INSERT|CREATE|ALTER) ",
 )
