@@ -1,0 +1,36 @@
+"""Facts, what is asked about them, and ordinary words, in several languages."""
+
+import random
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One fact; `{}` stands for what only the needle says, so a view that holds that has kept the needle."""
+
+    name: str
+    fact: str
+    question: str
+    near: tuple[str, ...]
+    close: str = ""
+    """Most of the words of the fact, about something else."""
+
+
+@dataclass(frozen=True)
+class Language:
+    """Topics and ordinary words of one language."""
+
+    error: str
+    topics: tuple[Topic, ...]
+    words: tuple[str, ...]
+    joint: str = " "
+    stop: str = "."
+
+    def sentence(self, chance: random.Random, least: int = 5, most: int = 12) -> str:
+        """Ordinary words in any order."""
+        return self.joint.join(chance.choices(self.words, k=chance.randint(least, most)))
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of a language, written one after the other."""
+    return tuple(text.split())
