@@ -4,8 +4,11 @@ A unit is an event: a line with the indented lines that follow it. Runs of lines
 to the first of them. Only the neighbourhood of what is interesting is ever split into lines, so size costs little.
 """
 
+import math
 import re
-from collections.abc import Iterable
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 from holdfast.truncation.cut import Cut, Inserted, Piece, Segment, Source, length, whole
 from holdfast.truncation.notice import similar_lines
@@ -14,13 +17,32 @@ from holdfast.truncation.question import fold, hits_of, scores, terms
 from holdfast.truncation.units import Chosen, cut_of, split_long, unit_at, widest_mark
 
 ERROR_WORDS = ("error", "fail", "exception", "traceback", "fatal", "panic", "critical", "assert", "segfault")
+_ELSEWHERE = {
+    "LATIN": ("fehler", "ausnahme", "erreur", "échec", "fallo", "falló", "falha", "błąd", "hata"),
+    "CYRILLIC": ("ошибк", "исключени", "сбой", "помилк"),
+    "CJK": ("错误", "錯誤", "异常", "異常", "失败", "失敗"),
+    "KATAKANA": ("エラー", "例外"),
+    "HANGUL": ("오류", "실패", "예외"),
+    "ARABIC": ("خطأ",),
+    "DEVANAGARI": ("त्रुटि",),
+}
+"""The same in other languages, by the script that makes it worth looking for them."""
+_SAMPLE = 32_768
+_EXIT = "exit"
+_FAILED_EXIT = re.compile(r"exit[a-z]*(?:[ _]?(?:with|code|status|value))*[\s:=(\"']*-?[1-9]")
 _HARMLESS = re.compile(r"\b(?:0|no|without) (?:errors?|fail\w*)|\berrors?[=:] ?0\b|fail\w*[=:] ?0\b")
-_MOST_FIRST, _MOST_LAST = 40, 20
+_WORD = re.compile(r"\b[^\W\d_]{2,}\b")
+_WIDTH = 240
+"""A line is judged by so many of its characters."""
+_MOST_ASKED = 40
+_MOST_FIRST, _MOST_LAST = 3_000, 1_000
+"""Of more lines with one word the first and the last ones are looked at."""
+_MOST_ERRORS = 120
 _BEFORE, _AFTER, _MOST_INDENTED = 2, 2, 20
+_LAST_LINES = 4
 _FOLD_AT = 3
 _PASSES = 2
 _FULL = 0.6
-_SHAPE = str.maketrans("123456789abcdefABCDEF", "0" * 21)
 
 
 def log(source: Source, budget: int, options: StrategyOptions) -> Cut:
@@ -34,7 +56,7 @@ def log(source: Source, budget: int, options: StrategyOptions) -> Cut:
         shown = length(best.pieces)
         if shown > _FULL * budget:
             break
-        allowance = int(allowance * min(8.0, 0.95 * budget / max(shown, 1)))
+        allowance = int(allowance * min(4.0, 0.95 * budget / max(shown, 1)))
         fuller = found.cut(source, allowance, budget, options.head_ratio)
         if not shown < length(fuller.pieces) <= budget:
             break
@@ -50,7 +72,7 @@ class _Findings:
         self._lowered = fold(text)
         self._wanted = terms(question)
         self._errors = error_lines(self._lowered, eol)
-        asked = (at for term in self._wanted for at in hits_of(self._lowered, term, _MOST_FIRST))
+        asked = (at for term in self._wanted for at in hits_of(self._lowered, term, _MOST_ASKED))
         self._places = [*self._errors, *asked]
 
     def cut(self, source: Source, allowance: int, budget: int, head_ratio: float) -> Cut:
@@ -58,72 +80,112 @@ class _Findings:
         text, eol = self._text, self._eol
         bounds = split_long(text, _bounds(text, eol, self._places, 2 * allowance), max(budget // 4, 64))
         chosen = Chosen(bounds, allowance, widest_mark(source))
-        chosen.add(len(bounds) - 2)
-        for at in self._errors:
-            start, stop = event_round(text, at, eol)
-            units = range(unit_at(bounds, start), unit_at(bounds, max(start, stop - 1)) + 1)
-            chosen.add_all(units, 0.6 * budget / max(allowance, 1))
+        share = budget / max(allowance, 1)
+        last = len(bounds) - 2
+        chosen.add_all(range(last, last - _LAST_LINES, -1), 0.1 * share)
         found = scores(self._lowered, bounds, self._wanted)
-        chosen.add_all(sorted(found, key=lambda unit: (-found[unit], unit)), 0.8 * budget / max(allowance, 1))
+        alone, with_others = (0.3, 0.45) if found else (0.4, 0.6)
+        for round_them, most in ((event, alone), (event_round, with_others)):
+            for at in self._errors:
+                start, stop = round_them(text, at, eol)
+                chosen.add_all(range(unit_at(bounds, start), unit_at(bounds, max(start, stop - 1)) + 1), most * share)
+        chosen.add_all(sorted(found, key=lambda unit: (-found[unit], unit)), 0.8 * share)
         chosen.fill(head_ratio / 2)
         return folded(cut_of(source, bounds, chosen.units), text, eol)
 
 
 def error_lines(lowered: str, eol: str) -> list[int]:
-    """Where lines with an error begin: the first of each word first, then the others, in the order of the text."""
-    first: set[int] = set()
-    more: set[int] = set()
-    for word in ERROR_WORDS:
-        hits = _some_hits(lowered, word)
-        starts = [start for start in (lowered.rfind(eol, 0, at) + 1 for at in hits) if _is_error(lowered, start, eol)]
-        first.update(starts[:1])
-        more.update(starts)
-    return [*sorted(first), *sorted(more - first)]
+    """Where lines with an error begin, those that are unlike the others first."""
+    words = (*ERROR_WORDS, _EXIT, *_words_elsewhere(lowered))
+    starts = {start for word in words for start in _lines_with(lowered, word, eol)}
+    alike: dict[bytes, list[int]] = {}
+    for start in sorted(starts):
+        alike.setdefault(_shape(_line(lowered, start, eol)), []).append(start)
+    ranked = _by_rarity([(_line(lowered, group[0], eol), group) for group in alike.values()])
+    ends = [at for group in _rare_and_common(ranked) for at in (group[0], group[-1])]
+    return list(dict.fromkeys([*ends, *sorted(starts)]))[:_MOST_ERRORS]
 
 
-def _some_hits(lowered: str, word: str) -> list[int]:
-    """All hits of a word, or the first and the last ones where there are many; one pass where there are few."""
-    hits: list[int] = []
-    at = lowered.find(word)
-    while at >= 0:
-        if len(hits) == _MOST_FIRST:
-            return _first_and_last(lowered, word)
-        hits.append(at)
-        at = lowered.find(word, at + len(word))
-    return hits
+def _words_elsewhere(lowered: str) -> Iterator[str]:
+    """The words for errors in scripts that stand at the beginning, in the middle or at the end; none for ASCII."""
+    if lowered.isascii():
+        return
+    middle = len(lowered) // 2
+    seen = {*lowered[:_SAMPLE], *lowered[middle : middle + _SAMPLE], *lowered[-_SAMPLE:]}
+    scripts = {unicodedata.name(char, "").split(" ")[0] for char in seen if not char.isascii()}
+    for script in _ELSEWHERE.keys() & scripts:
+        yield from _ELSEWHERE[script]
 
 
-def _first_and_last(lowered: str, word: str) -> list[int]:
-    """Some of many hits: the first and the last ones."""
-    hits: list[int] = []
-    at = lowered.find(word)
-    while at >= 0 and len(hits) < _MOST_FIRST:
-        hits.append(at)
-        at = lowered.find(word, at + 200)
-    at = lowered.rfind(word)
-    while at >= 0 and len(hits) < _MOST_FIRST + _MOST_LAST:
-        hits.append(at)
-        at = lowered.rfind(word, 0, at)
-    return hits
+def _lines_with(lowered: str, word: str, eol: str) -> Iterator[int]:
+    """Where lines begin that have `word` and mean it; of very many the first and the last."""
+    at, seen, stop = lowered.find(word), 0, 0
+    while at >= 0 and seen < _MOST_FIRST:
+        start, stop, seen = lowered.rfind(eol, 0, at) + 1, lowered.find(eol, at), seen + 1
+        if _is_error(_line(lowered, start, eol), word):
+            yield start
+        at = lowered.find(word, stop) if stop >= 0 else -1
+    at, seen = lowered.rfind(word, stop) if at >= 0 else -1, 0
+    while at >= 0 and seen < _MOST_LAST:
+        start, seen = lowered.rfind(eol, 0, at) + 1, seen + 1
+        if _is_error(_line(lowered, start, eol), word):
+            yield start
+        at = lowered.rfind(word, stop, max(stop, start))
 
 
-def _is_error(lowered: str, start: int, eol: str) -> bool:
-    stop = lowered.find(eol, start)
-    line = lowered[start : min(stop if stop >= 0 else len(lowered), start + 400)]
-    return _HARMLESS.search(line) is None
+def _line(text: str, start: int, eol: str) -> str:
+    stop = text.find(eol, start, start + _WIDTH)
+    return text[start : stop if stop >= 0 else start + _WIDTH]
+
+
+def _is_error(line: str, word: str) -> bool:
+    """Whether a line with `word` tells of an error: not where there are none, nor where the exit code is 0."""
+    if word == _EXIT:
+        return _FAILED_EXIT.search(line) is not None
+    return _HARMLESS.search(line) is None or word in _HARMLESS.sub("", line)
+
+
+def _by_rarity(groups: Sequence[tuple[str, list[int]]]) -> list[list[int]]:
+    """Groups of lines alike, first those whose words few other errors use: what happens again and again tells less."""
+    words = [set(_WORD.findall(line)) for line, _ in groups]
+    uses: Counter[str] = Counter()
+    for own, (_, group) in zip(words, groups, strict=True):
+        for word in own:
+            uses[word] += len(group)
+    rarity = [math.fsum(1 / uses[word] for word in own) for own in words]
+    return [groups[at][1] for at in sorted(range(len(groups)), key=lambda at: -rarity[at])]
+
+
+def _rare_and_common(ranked: Sequence[list[int]]) -> Iterator[list[int]]:
+    """Two of the rarest for one of the most common, which is what mostly goes wrong."""
+    front, back = 0, len(ranked) - 1
+    for turn in range(len(ranked)):
+        if turn % 3 == 2:
+            yield ranked[back]
+            back -= 1
+        else:
+            yield ranked[front]
+            front += 1
+
+
+def event(text: str, start: int, eol: str) -> tuple[int, int]:
+    """The event whose line begins at `start`: the line and the indented ones that hang on it."""
+    stop = _next_line(text, start, eol)
+    for _ in range(_MOST_INDENTED):
+        if text[stop : stop + 1] not in (" ", "\t"):
+            break
+        stop = _next_line(text, stop, eol)
+    return start, stop
 
 
 def event_round(text: str, start: int, eol: str) -> tuple[int, int]:
-    """The event whose line begins at `start`, with its neighbours: what led to it and what hangs on it."""
-    first = start
+    """The same event with its neighbours: what led to it and what came of it."""
+    first, after = start, _next_line(text, start, eol)
     for _ in range(_BEFORE):
         first = text.rfind(eol, 0, max(0, first - 1)) + 1
-    stop = _next_line(text, start, eol)
-    for number in range(_MOST_INDENTED):
-        if number >= _AFTER and text[stop : stop + 1] not in (" ", "\t"):
-            break
-        stop = _next_line(text, stop, eol)
-    return first, stop
+    for _ in range(_AFTER):
+        after = _next_line(text, after, eol)
+    return first, max(after, event(text, start, eol)[1])
 
 
 def _next_line(text: str, at: int, eol: str) -> int:

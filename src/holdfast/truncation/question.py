@@ -4,10 +4,11 @@ Owns: the words of a question, and scoring units of a text by them.
 Must not know: kinds of text, budgets.
 """
 
+import json
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\d[\d.,:-]*\d|\d+|[^\W\d_]+")
@@ -122,6 +123,8 @@ _COMMON = frozenset(
     ]
 )
 _MOST_HITS = 400
+_PIECE = 65_536
+"""Python needs twelve bytes a character to lower what is not ASCII; in pieces that is little."""
 
 
 def terms(question: str) -> dict[str, float]:
@@ -154,6 +157,12 @@ def _words(question: str) -> Iterator[str]:
 
 def fold(text: str) -> str:
     """Lower case, character for character, so that offsets stay true."""
+    if text.isascii():
+        return text.lower()
+    return "".join([_fold_piece(text[at : at + _PIECE]) for at in range(0, len(text), _PIECE)])
+
+
+def _fold_piece(text: str) -> str:
     lowered = text.lower()
     if len(lowered) == len(text):
         return lowered
@@ -175,13 +184,21 @@ def _stem(word: str) -> str:
 def hits_of(folded: str, term: str, most: int) -> list[int]:
     """Where `term` stands, if it does so at most `most` times; a common word says little."""
     hits: list[int] = []
-    at = folded.find(term)
-    while at >= 0:
-        hits.append(at)
-        if len(hits) > most:
-            return []
-        at = folded.find(term, at + len(term))
+    for spelled in _spellings(term, folded):
+        at = folded.find(spelled)
+        while at >= 0:
+            hits.append(at)
+            if len(hits) > most:
+                return []
+            at = folded.find(spelled, at + len(spelled))
     return hits
+
+
+def _spellings(term: str, text: str) -> Iterable[str]:
+    """How a word may stand in a text: in one that is all ASCII only as JSON escapes it, which folding cannot lower."""
+    if term.isascii() or not text.isascii():
+        return (term,)
+    return dict.fromkeys(json.dumps(form)[1:-1] for form in (term, term.capitalize()))
 
 
 def scores(folded: str, bounds: Sequence[int], wanted: dict[str, float]) -> dict[int, float]:

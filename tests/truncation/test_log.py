@@ -1,0 +1,101 @@
+"""A log is read for what went wrong: the error unlike the others, in any language, and how it all ended."""
+
+import random
+
+import pytest
+
+from holdfast.truncation.cut import TextSource
+from holdfast.truncation.log import error_lines, log
+from holdfast.truncation.options import StrategyOptions
+from holdfast.truncation.question import fold
+from tests.truncation.test_structure import shown
+
+
+def quiet(lines: int, word: str = "request") -> list[str]:
+    return [f"2026-01-01 10:{n // 60 % 60:02d}:{n % 60:02d} INFO {word} {n} took {n % 90} ms" for n in range(lines)]
+
+
+def flood(lines: int) -> list[str]:
+    """The same two errors again and again, with other ids, addresses and names."""
+    chance = random.Random(7)
+    names = ("alice", "bob", "carol", "dave", "erin")
+    return [
+        f"2026-01-01 10:00:00 ERROR [exec-{n % 9}] pool: connection {chance.getrandbits(48):012x} failed"
+        if n % 2
+        else f"2026-01-01 10:00:00 ERROR [exec-{n % 9}] auth: user {chance.choice(names)} failed to sign in, 10.0.0.{n}"
+        for n in range(lines)
+    ]
+
+
+def text_of(lines: list[str]) -> str:
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("limit", [2_000, 8_000])
+def test_the_one_error_unlike_the_others_is_kept(limit: int) -> None:
+    lines = flood(1_000)
+    lines[617] = "2026-01-01 10:00:00 ERROR [exec-4] disk: volume swordfish is read-only"
+    assert "swordfish" in shown(text_of(lines), limit).body
+
+
+def test_of_errors_that_come_again_and_again_the_first_and_the_last_are_kept() -> None:
+    lines = quiet(2_000)
+    for n in range(300, 1_700, 7):
+        lines[n] = f"2026-01-01 10:00:00 ERROR worker {n} lost the database"
+    body = shown(text_of(lines), 2_000).body
+    assert lines[300] in body
+    assert lines[1_693] in body
+
+
+@pytest.mark.parametrize(
+    ("word", "around"),
+    [
+        ("FEHLER", "Anfrage für"),
+        ("ERREUR", "requête"),
+        ("FALLO", "petición"),
+        ("ОШИБКА", "запрос"),
+        ("错误", "请求"),
+        ("エラー", "リクエスト"),
+        ("오류", "요청"),
+    ],
+)
+def test_an_error_is_known_in_other_languages(word: str, around: str) -> None:
+    lines = quiet(2_000, around)
+    lines[900] = f"2026-01-01 10:00:00 {word} swordfish"
+    assert "swordfish" in shown(text_of(lines), 2_000).body
+
+
+@pytest.mark.parametrize("words", ["exited with code 137", "exit status 1", "exit code: 2", "exit_code=1", "Exit 127"])
+def test_a_process_that_ended_badly_is_an_error(words: str) -> None:
+    assert error_lines(fold(f"first\nworker {words}\nlast\n"), "\n") == [6]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["0 errors", "build done, no failures", "failed: 0", "exited with code 0", "exit status 0", "the exit is left"],
+)
+def test_a_line_that_tells_of_no_error_is_none(line: str) -> None:
+    assert error_lines(f"first\n{line}\nlast\n", "\n") == []
+
+
+def test_a_line_that_counts_no_errors_but_failures_is_an_error() -> None:
+    assert error_lines("first\ntests run: 5, failures: 2, errors: 0\n", "\n") == [6]
+
+
+def test_the_last_lines_are_kept_however_many_errors_there_are() -> None:
+    lines = [*flood(1_000), "collected 90 tests", "3 passed", "ended at 10:00:01"]
+    body = shown(text_of(lines), 2_000, strategy="log").body
+    assert "collected 90 tests\n3 passed\nended at 10:00:01" in body
+
+
+@pytest.mark.parametrize("budget", [200, 700, 3_000])
+def test_a_cut_log_covers_the_original_within_its_budget(budget: int) -> None:
+    text = text_of([*quiet(300, "запрос"), *flood(300)])
+    cut = log(TextSource(text), budget, StrategyOptions(question="why could alice not sign in?"))
+    assert cut.covers(len(text))
+
+
+def test_lower_case_has_as_many_characters_as_the_text() -> None:
+    text = "İstanbul ЖЁ " * 20_000
+    assert len(fold(text)) == len(text)
+    assert fold(text)[-3:] == "жё "
