@@ -5,12 +5,15 @@ definition in common languages; a text without any is left to `head_tail`.
 """
 
 import re
+from bisect import bisect_right
+from collections.abc import Sequence
 
 from holdfast.truncation.cut import Cut, Source, whole
 from holdfast.truncation.head_tail import head_tail
+from holdfast.truncation.lines import split_after
 from holdfast.truncation.options import StrategyOptions
 from holdfast.truncation.question import fold, scores, terms
-from holdfast.truncation.units import Chosen, cut_of, split_long, widest_mark
+from holdfast.truncation.units import Chosen, cut_of, widest_mark
 
 _DEFINITION = re.compile(
     r"\n[ \t]*(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|pub(?:\([a-z]+\))?"
@@ -23,35 +26,40 @@ _LEAST = 3
 _NAMED = 3
 """A definition whose own name is asked for counts this much more than one that mentions it."""
 _NEAR = 3
+_MOST_ASKED = 8
+_ASKED, _SHAPE = 0.6, 0.7
+"""How much of the room bodies that are asked for may take, and signatures."""
 
 
 def code(source: Source, budget: int, options: StrategyOptions) -> Cut:
-    """Signatures of everything, bodies of what is asked for, then bodies from the top as far as they fit."""
+    """Bodies of what is asked for, signatures, then the end and bodies from the top as far as they fit."""
     if source.chars <= budget:
         return whole(source.chars)
     text = source.text(0, source.chars)
     starts = definitions(text)
     if len(starts) < _LEAST:
         return head_tail(source, budget, options)
-    bounds, signatures = _bounds(text, starts)
-    wanted = terms(options.question)
-    found = scores(fold(text), bounds, wanted) if wanted else {}
-    found = {unit: score * (_NAMED if unit in set(signatures) else 1) for unit, score in found.items()}
-    bounds_split = split_long(text, bounds, max(budget // 3, 64))
-    if len(bounds_split) != len(bounds):
-        signature_starts = {bounds[unit] for unit in signatures}
-        scored = {bounds[unit]: score for unit, score in found.items()}
-        bounds = bounds_split
-        signatures = [unit for unit, start in enumerate(bounds[:-1]) if start in signature_starts]
-        found = {unit: scored[start] for unit, start in enumerate(bounds[:-1]) if start in scored}
-    chosen = Chosen(bounds, budget, widest_mark(source))
-    is_signature = set(signatures)
-    for unit in sorted(found, key=lambda unit: (-found[unit], unit))[:8]:
-        own = unit if unit in is_signature else _own_signature(unit, is_signature)
-        chosen.add_all([own, *_body_of(own, is_signature, len(bounds) - 1)], 0.6)
-    chosen.add_all(signatures, 0.85)
+    bounds, named = _bounds(text, starts)
+    bounds = split_after(text, bounds, max(budget // 5, 64), ("\n",))
+    signatures = [unit for unit, start in enumerate(bounds[:-1]) if start in named]
+    chosen, shape = (Chosen(bounds, int(budget * share), widest_mark(source)) for share in (1, _SHAPE))
+    for unit in _asked_for(text, bounds, set(signatures), options.question):
+        next_one = bisect_right(signatures, unit)
+        own = signatures[next_one - 1] if next_one else 0
+        stop = signatures[next_one] if next_one < len(signatures) else len(bounds) - 1
+        chosen.add_all([own, unit, *range(own, stop)], _ASKED)
+    shape.add_all(signatures)
+    chosen.add_all(sorted(shape.units))
+    chosen.add(len(bounds) - 2)
     chosen.fill(1.0)
     return cut_of(source, bounds, chosen.units)
+
+
+def _asked_for(text: str, bounds: Sequence[int], signatures: set[int], question: str) -> list[int]:
+    """The units that a question is about, best first; a definition whose name is asked for before one that uses it."""
+    found = scores(fold(text), bounds, terms(question)) if question else {}
+    named = {unit: score * (_NAMED if unit in signatures else 1) for unit, score in found.items()}
+    return sorted(named, key=lambda unit: (-named[unit], unit))[:_MOST_ASKED]
 
 
 def definitions(text: str) -> list[int]:
@@ -64,16 +72,16 @@ def definitions(text: str) -> list[int]:
     return sorted(found)
 
 
-def _bounds(text: str, starts: list[int]) -> tuple[list[int], list[int]]:
-    """Units and the numbers of those that are signatures: what stands above a definition belongs to it."""
+def _bounds(text: str, starts: list[int]) -> tuple[list[int], set[int]]:
+    """Units, and where those begin that are signatures: what stands above a definition belongs to it."""
     bounds = [0]
-    signatures: list[int] = []
+    signatures: set[int] = set()
     for start in starts:
         above = _above(text, start, bounds[-1])
         stop = text.find("\n", start) + 1 or len(text)
         if above > bounds[-1]:
             bounds.append(above)
-        signatures.append(len(bounds) - 1)
+        signatures.add(bounds[-1])
         bounds.append(stop)
     if bounds[-1] < len(text):
         bounds.append(len(text))
@@ -88,18 +96,3 @@ def _above(text: str, start: int, lowest: int) -> int:
             break
         start = line
     return start
-
-
-def _own_signature(unit: int, signatures: set[int]) -> int:
-    while unit > 0 and unit not in signatures:
-        unit -= 1
-    return unit
-
-
-def _body_of(signature: int, signatures: set[int], units: int) -> list[int]:
-    body: list[int] = []
-    unit = signature + 1
-    while unit < units and unit not in signatures:
-        body.append(unit)
-        unit += 1
-    return body

@@ -5,45 +5,49 @@ from bisect import bisect_right
 
 from holdfast.truncation.cut import Cut, Source, whole
 from holdfast.truncation.head_tail import head_tail
+from holdfast.truncation.lines import split_after
 from holdfast.truncation.options import StrategyOptions
 from holdfast.truncation.question import fold, scores, terms
-from holdfast.truncation.units import Chosen, cut_of, split_long, widest_mark
+from holdfast.truncation.units import Chosen, cut_of, widest_mark
 
 _FILE = re.compile(r"^(?:diff --git .*|Index: .*|--- \S.*(?=\n\+\+\+ ))", re.M)
 _HUNK = re.compile(r"^@@.*@@.*$|^\*{15}$|^\d+(?:,\d+)?[acd]\d+(?:,\d+)?$", re.M)
+_MOST_ASKED = 8
+_ASKED, _SHAPE = 0.5, 0.7
+"""How much of the room hunks that are asked for may take, and headers."""
 
 
 def diff(source: Source, budget: int, options: StrategyOptions) -> Cut:
-    """File and hunk headers first, then hunks: those asked for, then in order."""
+    """Hunks that are asked for, headers of files and hunks, then the end and hunks from the top as far as they fit."""
     if source.chars <= budget:
         return whole(source.chars)
     text = source.text(0, source.chars)
-    bounds, headers = _bounds(text)
-    if not headers:
+    bounds, begin = _bounds(text)
+    if not begin:
         return head_tail(source, budget, options)
-    header_starts = {bounds[unit] for unit in headers}
-    bounds = split_long(text, bounds, max(budget // 3, 64))
-    headers = [unit for unit, start in enumerate(bounds[:-1]) if start in header_starts]
-    chosen = Chosen(bounds, budget, widest_mark(source))
+    bounds = split_after(text, bounds, max(budget // 5, 64), ("\n",))
+    headers = [unit for unit, start in enumerate(bounds[:-1]) if start in begin]
+    chosen, shape = (Chosen(bounds, int(budget * share), widest_mark(source)) for share in (1, _SHAPE))
     found = scores(fold(text), bounds, terms(options.question)) if options.question else {}
-    for unit in sorted(found, key=lambda unit: (-found[unit], unit))[:8]:
-        chosen.add_all([unit - 1, unit] if unit - 1 in headers else [unit], 0.5)
-    chosen.add_all(headers, 0.8)
+    for unit in sorted(found, key=lambda unit: (-found[unit], unit))[:_MOST_ASKED]:
+        chosen.add_all([unit, *headers[max(0, bisect_right(headers, unit) - 1) :][:1]], _ASKED)
+    shape.add_all(headers)
+    chosen.add_all(sorted(shape.units))
+    chosen.add(len(bounds) - 2)
     chosen.fill(1.0)
     return cut_of(source, bounds, chosen.units)
 
 
-def _bounds(text: str) -> tuple[list[int], list[int]]:
-    """Units, and the numbers of those that are headers: all lines of a file's header, the first line of a hunk."""
+def _bounds(text: str) -> tuple[list[int], set[int]]:
+    """Units, and where those begin that are headers: all lines of a file's header, the first line of a hunk."""
     hunks = [match.start() for match in _HUNK.finditer(text)]
     files = _file_starts(text, hunks)
     is_hunk = set(hunks)
     bounds = [0]
-    headers: list[int] = []
-    for start in sorted({*files, *hunks}):
+    headers = {*files, *hunks}
+    for start in sorted(headers):
         if start > bounds[-1]:
             bounds.append(start)
-        headers.append(len(bounds) - 1)
         if start in is_hunk:
             bounds.append(text.find("\n", start) + 1 or len(text))
     if bounds[-1] < len(text):

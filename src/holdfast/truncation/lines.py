@@ -2,11 +2,11 @@
 
 from array import array
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from holdfast.truncation.cut import Cut, Source, whole
 from holdfast.truncation.options import StrategyOptions
-from holdfast.truncation.units import Chosen, cut_of, widest_mark
+from holdfast.truncation.units import Chosen, cut_of, split_long, whole_before, widest_mark
 
 _WINDOW = 1
 _PIECE = 65_536
@@ -36,6 +36,28 @@ def line_bounds(text: str, eol: str, base: int = 0) -> Sequence[int]:
     if bounds[-1] != base + len(text):
         bounds.append(base + len(text))
     return bounds
+
+
+def split_after(text: str, bounds: Sequence[int], longest: int, *ends: tuple[str, ...]) -> list[int]:
+    """The same units, those that are too long split after the last end that fits; the first kind of end is best."""
+    finer: list[int] = []
+    for start, stop in pairwise(bounds):
+        finer.append(start)
+        while stop - finer[-1] > longest:
+            at = whole_before(text, _last_end(text, finer[-1], finer[-1] + longest, ends))
+            if at <= finer[-1]:
+                break
+            finer.append(at)
+    return split_long(text, [*finer, bounds[-1]], longest)
+
+
+def _last_end(text: str, start: int, stop: int, ends: tuple[tuple[str, ...], ...]) -> int:
+    """Behind the last of the best kind of ends between two places; 0 where there is none."""
+    for alike in ends:
+        found = [at + len(end) for end in alike if (at := text.rfind(end, start, stop)) >= 0]
+        if found:
+            return max(found)
+    return 0
 
 
 def _bounds(source: Source, reach: int) -> tuple[Sequence[int], int]:
