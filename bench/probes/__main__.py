@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from bench.probes.measure import COLUMNS, Line, measured, totals
 from bench.probes.recipes import OTHERS, RECIPES
+from holdfast.truncation.strategy import STRATEGIES
 
 _SEEDS, _OTHER_SEEDS = range(4), range(100, 104)
 _PAGE = """<!-- Written by python -m bench.probes --markdown -->
@@ -33,6 +34,12 @@ Other facts, languages and shapes, by which no choice between two ways of cuttin
 table above with other chance.
 
 {others}
+
+## Where ours loses
+
+Variants in which a needle that is asked for is lost, with the strategy that keeps most of them:
+
+{losses}
 """
 
 
@@ -60,6 +67,18 @@ def _rows(lines: Sequence[Line]) -> list[list[str]]:
     ]
 
 
+def _losses(lines: Sequence[Line]) -> str:
+    """The variants in which not every needle is kept, with the strategy that keeps most."""
+    lost = [line for line in lines if line.kind != "all" and line.share(COLUMNS[0]) < 1]
+    return "\n".join(map(_loss, lost)) or "None of these. Without a question most of what lies in the middle is lost."
+
+
+def _loss(line: Line) -> str:
+    best = max(STRATEGIES, key=line.share)
+    shares = f"ours {line.share(COLUMNS[0]):.0%}, `{best}` {line.share(best):.0%}"
+    return f"- {line.kind}, {line.variant}, {line.budget:,}: {shares}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.probes", description=__doc__)
     parser.add_argument("--markdown", action="store_true", help="print the page for the docs")
@@ -68,7 +87,12 @@ def main() -> None:
     known += totals(known, "")
     others += totals(others, "") + totals(measured(RECIPES, _OTHER_SEEDS), "other seeds")
     if args.markdown:
-        print(_PAGE.format(seeds=len(_SEEDS), known=_markdown(known), others=_markdown(others)), end="")
+        print(
+            _PAGE.format(
+                seeds=len(_SEEDS), known=_markdown(known), others=_markdown(others), losses=_losses(known + others)
+            ),
+            end="",
+        )
     else:
         print(_plain(known), _plain(others), sep="\n\n")
 

@@ -30,3 +30,14 @@ def one_line(facts: list[Fact], chance: random.Random, language: Language) -> st
 def filled(facts: list[Fact], chance: random.Random, language: Language) -> str:
     """Filled to 72 columns without empty lines, as mail and manuals are."""
     return "".join(textwrap.fill(_paragraph(fact, chance, language), 72) + "\n" for fact in facts)
+
+
+def indented(facts: list[Fact], chance: random.Random, language: Language) -> str:
+    """Filled to 100 columns, indented, with the line ends of Windows and a heading now and then."""
+    parts: list[str] = []
+    for at, fact in enumerate(facts):
+        if at % 20 == 0:
+            parts.append(f"\r\n{language.sentence(chance, 2, 4).upper()}\r\n\r\n")
+        text = textwrap.fill(_paragraph(fact, chance, language), 100, initial_indent="  ", subsequent_indent="  ")
+        parts.append(text.replace("\n", "\r\n") + "\r\n")
+    return "".join(parts)

@@ -46,10 +46,13 @@ RECIPES: tuple[Recipe, ...] = (
     Recipe("row in CSV", "quoted line ends", data.quoted_lines, 75, ENGLISH, THREE),
     *_in(_EUROPE_AND_CHINA, "row in CSV", data.semicolons, 80, 45, 75),
     *_usual("hunk in diff", sources.diff, 320),
+    Recipe("hunk in diff", "new files, three", sources.new_files, 60, OFFICE, THREE),
+    Recipe("hunk in diff", "new files, borders", sources.new_files, 60, OFFICE, BORDERS),
     *_in(_EUROPE_AND_CHINA, "hunk in diff", sources.diff, 340, 180, 330),
     *_usual("paragraph in prose", prose.paragraphs, 270),
     Recipe("paragraph in prose", "no empty lines", prose.lines, 270, ENGLISH, THREE),
     Recipe("paragraph in prose", "one endless line", prose.one_line, 270, ENGLISH),
+    Recipe("paragraph in prose", "filled to 72 columns", prose.filled, 270, OFFICE, THREE),
     *_in(_EUROPE_AND_CHINA, "paragraph in prose", prose.paragraphs, 300, 110, 290),
 )
 
@@ -71,10 +74,11 @@ OTHERS: tuple[Recipe, ...] = (
     Recipe("function in code", "Go, borders", sources.go, 240, OFFICE, BORDERS),
     *_in(_ELSEWHERE, "function in code", sources.python, 250, 250, 210, 210),
     *_in(_ELSEWHERE, "row in CSV", data.semicolons, 80, 80, 50, 50),
-    Recipe("hunk in diff", "new files, three", sources.new_files, 60, OFFICE, THREE),
-    Recipe("hunk in diff", "new files, borders", sources.new_files, 60, OFFICE, BORDERS),
+    Recipe("hunk in diff", "one long hunk, three", sources.rewritten, 90, OFFICE, THREE),
+    Recipe("hunk in diff", "one long hunk, borders", sources.rewritten, 90, OFFICE, BORDERS),
     *_in(_ELSEWHERE, "hunk in diff", sources.diff, 340, 340, 190, 190),
-    Recipe("paragraph in prose", "filled to 72 columns", prose.filled, 270, OFFICE, THREE),
+    Recipe("paragraph in prose", "indented, CRLF", prose.indented, 285, OFFICE, THREE),
+    Recipe("paragraph in prose", "indented, CRLF, Russian", prose.indented, 300, RUSSIAN, THREE),
     Recipe("paragraph in prose", "one endless line, three", prose.one_line, 270, OFFICE, THREE),
     *_in(_ELSEWHERE, "paragraph in prose", prose.lines, 300, 300, 120, 130),
 )

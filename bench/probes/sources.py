@@ -88,3 +88,9 @@ def new_files(facts: list[Fact], chance: random.Random, language: Language) -> s
         parts.append(f"diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n")
         parts.append(f"@@ -0,0 +1,{len(some)} @@\n" + "".join(f"+{fact.words}\n" for fact in some))
     return "".join(parts)
+
+
+def rewritten(facts: list[Fact], chance: random.Random, language: Language) -> str:
+    """A diff of one file in one hunk, every line of it replaced."""
+    lines = "".join(f"-  {language.sentence(chance, 3, 6)}\n+  {fact.words}\n" for fact in facts)
+    return f"Index: lock.txt\n--- a/lock.txt\n+++ b/lock.txt\n@@ -1,{len(facts)} +1,{len(facts)} @@\n{lines}"

@@ -27,6 +27,8 @@ _NAMED = 3
 """A definition whose own name is asked for counts this much more than one that mentions it."""
 _NEAR = 3
 _MOST_ASKED = 8
+_LONGEST = 600
+"""A body longer than this is several units, so that a part of it can be asked for."""
 _ASKED, _SHAPE = 0.6, 0.7
 """How much of the room bodies that are asked for may take, and signatures."""
 
@@ -40,7 +42,7 @@ def code(source: Source, budget: int, options: StrategyOptions) -> Cut:
     if len(starts) < _LEAST:
         return head_tail(source, budget, options)
     bounds, named = _bounds(text, starts)
-    bounds = split_after(text, bounds, max(budget // 5, 64), ("\n",))
+    bounds = split_after(text, bounds, max(64, min(_LONGEST, budget // 8)), ("\n",))
     signatures = [unit for unit, start in enumerate(bounds[:-1]) if start in named]
     chosen, shape = (Chosen(bounds, int(budget * share), widest_mark(source)) for share in (1, _SHAPE))
     for unit in _asked_for(text, bounds, set(signatures), options.question):

@@ -13,6 +13,8 @@ from holdfast.truncation.units import Chosen, cut_of, widest_mark
 _FILE = re.compile(r"^(?:diff --git .*|Index: .*|--- \S.*(?=\n\+\+\+ ))", re.M)
 _HUNK = re.compile(r"^@@.*@@.*$|^\*{15}$|^\d+(?:,\d+)?[acd]\d+(?:,\d+)?$", re.M)
 _MOST_ASKED = 8
+_LONGEST = 600
+"""A hunk longer than this is several units, so that a part of it can be asked for."""
 _ASKED, _SHAPE = 0.5, 0.7
 """How much of the room hunks that are asked for may take, and headers."""
 
@@ -25,7 +27,7 @@ def diff(source: Source, budget: int, options: StrategyOptions) -> Cut:
     bounds, begin = _bounds(text)
     if not begin:
         return head_tail(source, budget, options)
-    bounds = split_after(text, bounds, max(budget // 5, 64), ("\n",))
+    bounds = split_after(text, bounds, max(64, min(_LONGEST, budget // 8)), ("\n",))
     headers = [unit for unit, start in enumerate(bounds[:-1]) if start in begin]
     chosen, shape = (Chosen(bounds, int(budget * share), widest_mark(source)) for share in (1, _SHAPE))
     found = scores(fold(text), bounds, terms(options.question)) if options.question else {}
