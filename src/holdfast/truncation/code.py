@@ -45,7 +45,7 @@ def code(source: Source, budget: int, options: StrategyOptions) -> Cut:
     bounds = split_after(text, bounds, max(64, min(_LONGEST, budget // 8)), ("\n",))
     signatures = [unit for unit, start in enumerate(bounds[:-1]) if start in named]
     chosen, shape = (Chosen(bounds, int(budget * share), widest_mark(source)) for share in (1, _SHAPE))
-    for unit in _asked_for(text, bounds, set(signatures), options.question):
+    for unit in _asked_for(text, bounds, named, options.question):
         next_one = bisect_right(signatures, unit)
         own = signatures[next_one - 1] if next_one else 0
         stop = signatures[next_one] if next_one < len(signatures) else len(bounds) - 1
@@ -57,11 +57,11 @@ def code(source: Source, budget: int, options: StrategyOptions) -> Cut:
     return cut_of(source, bounds, chosen.units)
 
 
-def _asked_for(text: str, bounds: Sequence[int], signatures: set[int], question: str) -> list[int]:
+def _asked_for(text: str, bounds: Sequence[int], named: set[int], question: str) -> list[int]:
     """The units that a question is about, best first; a definition whose name is asked for before one that uses it."""
     found = scores(fold(text), bounds, terms(question)) if question else {}
-    named = {unit: score * (_NAMED if unit in signatures else 1) for unit, score in found.items()}
-    return sorted(named, key=lambda unit: (-named[unit], unit))[:_MOST_ASKED]
+    worth = {unit: score * (_NAMED if bounds[unit] in named else 1) for unit, score in found.items()}
+    return sorted(worth, key=lambda unit: (-worth[unit], unit))[:_MOST_ASKED]
 
 
 def definitions(text: str) -> list[int]:
