@@ -78,7 +78,7 @@ def _view(shown: Shown) -> None:
 
 def _recall(session: Session, shown: Shown) -> bool:
     screen.say(screen.bold("\n3  recall: one call brings back what was left out\n"))
-    call = shown.content.rsplit("left out: ", 1)[1]
+    call = shown.content.rsplit("get_artifact(", 1)[1]
     first = call.split('lines="')[1].split("-")[0]
     answer = session.call_tool("get_artifact", {"id": shown.artifact_id, "lines": f"{first}-{int(first) + 2}"})
     screen.say(f'  get_artifact(id="{shown.artifact_id}", lines="{first}-{int(first) + 2}")')
