@@ -96,6 +96,7 @@ class Transcript:
         self.tokens = 0
         """Tokens of everything as it came."""
         self.calls: dict[str, Call] = {}
+        self._same: dict[int, list[int]] = {}
         self._marks: list[tuple[int, int, int, int]] = []
         self._undo: list[list[tuple[str, Call | None]]] = []
 
@@ -115,7 +116,37 @@ class Transcript:
                     self.calls.pop(call_id, None)
                 else:
                     self.calls[call_id] = before
+        for item in self.items[items:]:
+            self._same[hash(item.text)].pop()
         del self.messages[length:], self.items[items:], self._marks[length:], self._undo[length:]
+
+    def same_text(self, item: Item) -> list[int]:
+        """The numbers of all results with the same text, in order."""
+        return [number for number in self._same[hash(item.text)] if self.items[number].text == item.text]
+
+    def same_call(self, item: Item) -> list[Item]:
+        """The results of all calls of the same tool with the same arguments, in order."""
+        if item.call is None:
+            return [item]
+        wanted = item.call[1:]
+        return [other for other in self.items if other.call is not None and other.call[1:] == wanted]
+
+    def tokens_from(self, index: int) -> int:
+        """Tokens of the message `index` and all after it, as they came."""
+        return self.tokens - self._marks[index][3]
+
+    def arguments_since(self, step: int) -> list[str]:
+        """The arguments of the calls made after `step`."""
+        found: list[str] = []
+        for (_, before, _, _), message in zip(reversed(self._marks), reversed(self.messages), strict=True):
+            found += [call.arguments for call in message.calls]
+            if before <= step:
+                break
+        return found
+
+    def said_by_user(self) -> list[str]:
+        """What the user wrote, in order."""
+        return [message.said for message in self.messages if message.role == "user" and message.said]
 
     def _add(self, message: Message) -> None:
         self._marks.append((len(self.items), self.steps, self.turns, self.tokens))
@@ -132,6 +163,7 @@ class Transcript:
             item = Item(len(self.items), len(self.messages), returned, call, self.steps, self.turns)
             item.pinned = message.pinned
             self.items.append(item)
+            self._same.setdefault(hash(returned.text), []).append(item.number)
             self.tokens += item.tokens
         self.tokens += estimate(message.said) + message.other
         self.messages.append(message)

@@ -1,0 +1,260 @@
+"""The policy `auto`: cap on arrival by kind of result, age in rare batches, never below a budget.
+
+Owns: which results age and when. Why these numbers: `docs/concepts/auto.md`.
+Must not know: how decisions are recorded; cost is judged by the provider's profile alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from holdfast.canonical.value import Value
+from holdfast.errors import ConfigError
+from holdfast.projection.arrival import artifact_of, capped, question_in
+from holdfast.projection.failures import is_error_text
+from holdfast.projection.kinds import Kind
+from holdfast.projection.policy import Choice, Decided, Situation, replaced, sent_tokens
+from holdfast.projection.profiles import payback
+from holdfast.projection.references import feeds, quoted
+from holdfast.projection.repeats import RULE as REPEAT
+from holdfast.projection.repeats import dependants, repeat_choice
+from holdfast.projection.tokens import estimate
+from holdfast.projection.transcript import Item, Transcript
+from holdfast.truncation.choice import choose
+from holdfast.truncation.configuration import Limits, TruncationConfiguration
+from holdfast.truncation.cut import TextSource
+
+AGED = "aged"
+HELD = frozenset(("undo", "pin"))
+"""Rules of people: what they chose no policy changes."""
+_STRUCTURED = frozenset(("element", "rows"))
+
+
+class AutoSettings(Value):
+    """Everything under `auto`."""
+
+    arrival_cap: Mapping[str, int] = MappingProxyType({"shell": 8_000, "search": 8_000, "other": 8_000})
+    """Most characters of a result on arrival, by kind; `read` and `report` are shown whole unless named here."""
+    structured_cap: int = 16_000
+    """The same for data that is cut by its structure."""
+    outsized: int = 120_000
+    """Most characters of any result on arrival."""
+    step_cap: int = 200_000
+    """Most characters of all results of one step; never more than half of what is left of the window."""
+    start: int = 100_000
+    """Tokens below which nothing ages."""
+    start_share: float = 0.6
+    """The same as a share of the window; the smaller of both holds."""
+    keep: Mapping[str, int] = MappingProxyType({"shell": 3, "search": 3, "other": 3, "read": 10, "report": 10})
+    """Newest results of each kind that never age, unless the window forces it."""
+    clear_at_least: int = 20_000
+    """Tokens that a batch must free."""
+    min_tokens: int = 200
+    """Results smaller than this never age."""
+    recent_steps: int = 3
+    """A result that feeds a call of the last steps does not age."""
+    horizon: int = 30
+    """Further steps that are expected at least, when a batch must pay for itself."""
+    ceiling: float = 0.9
+    """Share of the window above which results age whatever it costs."""
+
+    def _check(self) -> None:
+        """Refuse settings that cannot hold."""
+        for name in ("structured_cap", "outsized", "step_cap", "start", "clear_at_least", "min_tokens"):
+            _at_least_one(name, getattr(self, name))
+        for group in ("arrival_cap", "keep"):
+            for kind, value in getattr(self, group).items():
+                _at_least_one(f"{group}.{kind}", value)
+        for name in ("start_share", "ceiling"):
+            if not 0 < getattr(self, name) <= 1:
+                raise ConfigError(f"`auto.{name}` is {getattr(self, name)!r}; give a number above 0 and up to 1.")
+
+
+def _at_least_one(name: str, value: Any) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ConfigError(f"`auto.{name}` is {value!r}; give a whole number of at least 1.")
+
+
+CAREFUL = AutoSettings()
+LEAN = AutoSettings(
+    arrival_cap=MappingProxyType({"shell": 4_000, "search": 4_000, "other": 4_000}), start=60_000, start_share=0.4
+)
+PRESETS: Mapping[str, AutoSettings] = MappingProxyType({"careful": CAREFUL, "lean": LEAN})
+
+
+class Auto:
+    """The default policy."""
+
+    name = "auto"
+
+    def __init__(self, settings: AutoSettings = CAREFUL, question: str | None = None) -> None:
+        self.settings = settings
+        self._question = question
+        self._limits = TruncationConfiguration().for_tool
+
+    def arrive(self, transcript: Transcript, new: Sequence[Item], decided: Decided) -> list[Choice]:
+        """Repeats become pointers; what is over its kind's cap is cut; a step that is too large is cut further."""
+        chosen: dict[int, Choice] = dict(decided)
+        fresh: dict[int, Choice] = {}
+        for item in new:
+            choice = self._arriving(transcript, item, chosen)
+            if choice is not None:
+                chosen[item.number] = fresh[item.number] = choice
+        for choice in self._within_step(transcript, new, fresh):
+            fresh[choice.number] = choice
+        return list(fresh.values())
+
+    def _arriving(self, transcript: Transcript, item: Item, decided: Decided) -> Choice | None:
+        if item.pinned:
+            return None
+        repeat = repeat_choice(transcript, item, decided, self.settings.min_tokens)
+        if repeat is not None:
+            return repeat
+        cap = self.cap(item)
+        return self._capped(transcript, item, cap, "arrival") if len(item.text) > cap else None
+
+    def cap(self, item: Item) -> int:
+        """Most characters of this result on arrival."""
+        cap = self.settings.arrival_cap.get(item.kind, self.settings.outsized)
+        if len(item.text) > cap and item.kind != "read" and self._is_structured(item):
+            cap = max(cap, self.settings.structured_cap)
+        return min(cap, self.settings.outsized)
+
+    def _is_structured(self, item: Item) -> bool:
+        limits = self._limits(item.call.tool if item.call else "")
+        return choose(TextSource(item.text), limits.replace(strategy="head_tail", firm=False)) in _STRUCTURED
+
+    def _capped(self, transcript: Transcript, item: Item, cap: int, rule: str) -> Choice | None:
+        limits: Limits = self._limits(item.call.tool if item.call else "")
+        asked = question_in(transcript, item) if self._question is None else self._question
+        return capped(
+            item,
+            limits.replace(
+                inline_limit=max(256, cap),
+                artifact_threshold=max(len(item.text), cap),
+                options=limits.options.replace(question=asked),
+            ),
+            rule,
+        )
+
+    def _within_step(self, transcript: Transcript, new: Sequence[Item], fresh: Mapping[int, Choice]) -> list[Choice]:
+        """Choices that bring the newest step under its cap, shared in the order of its calls."""
+        step = [item for item in new if item.step == transcript.steps and not item.pinned]
+        sizes = [_shown_chars(item, fresh.get(item.number)) for item in step]
+        room = self.settings.step_cap
+        if sum(sizes) <= room:
+            return []
+        choices: list[Choice] = []
+        for place, (item, size) in enumerate(zip(step, sizes, strict=True)):
+            share = room // (len(step) - place)
+            if size > share:
+                choice = self._capped(transcript, item, share, "step")
+                if choice is not None:
+                    choices.append(choice)
+                    size = share
+            room -= size
+        return choices
+
+    def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+        """One batch, when the budget is reached and it pays; at any price when the window forces it."""
+        window = situation.profile.window
+        sent = sent_tokens(transcript, decided) + situation.overhead
+        budget = min(self.settings.start, int(self.settings.start_share * window))
+        if sent < budget:
+            return []
+        forced = sent > self.settings.ceiling * window
+        choices = self._batch(transcript, decided, keep=self.settings.keep)
+        freed = _freed(transcript, decided, choices)
+        if forced and sent - freed > self.settings.ceiling * window:
+            return self._batch(transcript, decided, keep={}, hard=True)
+        if not forced and (freed < self.settings.clear_at_least or not self._pays(transcript, choices, sent, situation)):
+            return []
+        return choices
+
+    def _pays(self, transcript: Transcript, choices: list[Choice], sent: int, situation: Situation) -> bool:
+        """Whether rewriting what follows the first change is earned back by what is left out."""
+        if situation.cold:
+            return True
+        first = min(choice.number for choice in choices)
+        after = transcript.tokens_from(transcript.items[first].index)
+        freed = max(1, sum(transcript.items[choice.number].tokens - choice.tokens for choice in choices))
+        horizon = max(self.settings.horizon, transcript.steps)
+        return payback(situation.profile, min(after, sent), freed) <= horizon
+
+    def _batch(
+        self, transcript: Transcript, decided: Decided, keep: Mapping[str, int], hard: bool = False
+    ) -> list[Choice]:
+        """Every result that may age, aged."""
+        held = self._held(transcript, decided, keep, hard)
+        choices: list[Choice] = []
+        for item in transcript.items:
+            if item.number in held or any(number in held for number in dependants(transcript, item, decided)):
+                continue
+            choice = aged(item)
+            shown = _shown_tokens(item, decided.get(item.number))
+            small = shown < self.settings.min_tokens and not _is_repeat(decided.get(item.number))
+            if not small and choice.tokens < shown:
+                choices.append(choice)
+        return choices
+
+    def _held(self, transcript: Transcript, decided: Decided, keep: Mapping[str, int], hard: bool) -> set[int]:
+        """The results that must not age."""
+        held = {number for number, choice in decided.items() if choice.rule in HELD or choice.rule == AGED}
+        held.update(item.number for item in transcript.items if item.pinned or item.name is None)
+        left: dict[Kind, int] = {}
+        for item in reversed(transcript.items):
+            seen = left.get(item.kind, 0)
+            if seen < keep.get(item.kind, 0) or (hard and item.step == transcript.steps):
+                held.add(item.number)
+            left[item.kind] = seen + 1
+        if not hard:
+            held.update(self._in_use(transcript, held))
+        return held
+
+    def _in_use(self, transcript: Transcript, held: set[int]) -> set[int]:
+        """Results that recent calls were made from, that the user quotes, or whose error is still open."""
+        recent = "\n".join(transcript.arguments_since(transcript.steps - self.settings.recent_steps))
+        said = transcript.said_by_user()
+        found: set[int] = set()
+        for item in transcript.items:
+            if item.number in held or item.tokens < self.settings.min_tokens:
+                continue
+            if self._is_open_error(transcript, item) or feeds(item.text, recent) or quoted(item.text, said):
+                found.add(item.number)
+        return found
+
+    def _is_open_error(self, transcript: Transcript, item: Item) -> bool:
+        """Whether the call failed and the same call has not succeeded since."""
+        if not is_error_text(item.text, item.is_error):
+            return False
+        later = (other for other in transcript.same_call(item) if other.number > item.number)
+        return not any(not is_error_text(other.text, other.is_error) for other in later)
+
+
+def aged(item: Item) -> Choice:
+    """The choice to show only where a result can be had."""
+    artifact = artifact_of(item)
+    words = f'{artifact.reference}\nget_artifact(id="{artifact.artifact_id}")'
+    return Choice(item.number, AGED, replaced(item, words), estimate(words))
+
+
+def _is_repeat(choice: Choice | None) -> bool:
+    return choice is not None and choice.rule == REPEAT
+
+
+def _shown_tokens(item: Item, choice: Choice | None) -> int:
+    return item.tokens if choice is None else choice.tokens
+
+
+def _shown_chars(item: Item, choice: Choice | None) -> int:
+    if choice is None:
+        return len(item.text)
+    kept = sum(part.stop - part.start for part in choice.cut.kept)
+    return kept + len(choice.cut.above) + len(choice.cut.below)
+
+
+def _freed(transcript: Transcript, decided: Decided, choices: list[Choice]) -> int:
+    """Tokens that these choices leave out of what is sent now."""
+    return sum(
+        _shown_tokens(transcript.items[choice.number], decided.get(choice.number)) - choice.tokens for choice in choices
+    )
