@@ -167,7 +167,9 @@ class Auto:
         freed = _freed(transcript, decided, choices)
         if forced and sent - freed > self.settings.ceiling * window:
             return self._batch(transcript, decided, keep={}, hard=True)
-        if not forced and (freed < self.settings.clear_at_least or not self._pays(transcript, choices, sent, situation)):
+        if not forced and (
+            freed < self.settings.clear_at_least or not self._pays(transcript, choices, sent, situation)
+        ):
             return []
         return choices
 

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from holdfast.canonical.body import measure
 from holdfast.canonical.entry import GENESIS, Entry
@@ -20,6 +21,7 @@ from holdfast.store.protocol import (
     chained,
     check_quota,
     entry_of,
+    in_turn,
     result_of,
 )
 from holdfast.store.reader import BodyReader
@@ -32,6 +34,7 @@ class MemoryStore:
         self._lock = threading.RLock()
         self._sessions: dict[str, SessionInfo] = {}
         self._rows: dict[str, list[Row]] = {}
+        self._index: dict[str, dict[tuple[str, str], list[Row]]] = {}
         self._tombstones: dict[str, Tombstone] = {}
         self._held: set[str] = set()
 
@@ -68,49 +71,65 @@ class MemoryStore:
         """Add entries, all or none."""
         with self._lock:
             info = self._info(session)
-            known = self._known(session, drafts[0]) if once else None
-            if known is not None:
-                return [entry_of(known)]
             check_quota(info.stored + sum(draft.body.facts.size for draft in drafts), quota)
             rows = self._rows.setdefault(session, [])
             seq, previous = self._head(session)
-            added: list[Row] = []
+            added: list[tuple[Draft, Row]] = []
             entries: list[Entry] = []
-            for draft in drafts:
+            known = partial(self._known, session) if once else _never
+            for draft, again in in_turn(drafts, known):
+                if again is not None:
+                    entries.append(entry_of(again))
+                    continue
                 seq += 1
                 row, entry = chained(session, seq, previous, draft)
                 previous = row.chain
-                added.append(row)
+                added.append((draft, row))
                 entries.append(entry)
-            rows.extend(added)
-            self._sessions[session] = info.replace(
-                entries=len(rows),
-                stored=info.stored + sum(entry.facts.size for entry in entries),
-                last_at=entries[-1].header.at if entries else info.last_at,
-            )
+            for draft, row in added:
+                rows.append(row)
+                self._add_to_index(session, draft, row)
+            if added:
+                self._sessions[session] = info.replace(
+                    entries=len(rows),
+                    stored=info.stored + sum(draft.body.facts.size for draft, _ in added),
+                    last_at=entries[-1].header.at,
+                )
             return entries
 
     def discard(self, body: Body) -> None:
         """Drop a body that was taken; nothing to do in memory."""
 
-    def rows(self, session: str, *, after: int = 0, kind: str | None = None) -> Iterator[Row]:
-        """The entries of a session in order, as stored."""
+    def rows(self, session: str, *, after: int = 0, kind: str | None = None, light: bool = False) -> Iterator[Row]:
+        """The entries of a session in order, as stored; in memory no row is heavy."""
         rows = tuple(self._rows.get(session, ()))
         return (row for row in rows if row.seq > after and kind in (None, row.kind))
 
     def find(self, session: str, any_id: str) -> Row | None:
         """The result with this trace id or artifact id in this session."""
-        rows = self.rows(session, kind="result")
-        return next((row for row in rows if any_id in (row.trace_id, row.artifact_id)), None)
+        return next(iter(self._indexed(session, "id", any_id)), None)
 
     def find_call(self, session: str, call_id: str) -> list[Row]:
         """The results of this call in this session, in order."""
-        return [row for row in self.rows(session, kind="result") if result_of(row).call_id == call_id]
+        return list(self._indexed(session, "call", call_id))
 
     def decision(self, session: str, trace_id: str) -> Row | None:
         """The newest decision about this result."""
-        decisions = [row for row in self.rows(session, kind="decision") if row.trace_id == trace_id]
-        return decisions[-1] if decisions else None
+        return next(reversed(self._indexed(session, "decision", trace_id)), None)
+
+    def _indexed(self, session: str, by: str, value: str) -> list[Row]:
+        return self._index.get(session, {}).get((by, value), [])
+
+    def _add_to_index(self, session: str, draft: Draft, row: Row) -> None:
+        keys = [("decision", row.trace_id)] if row.kind == "decision" else [("id", row.trace_id)]
+        if row.artifact_id is not None:
+            keys.append(("id", row.artifact_id))
+        call_id = call_id_of(draft)
+        if call_id is not None:
+            keys.append(("call", call_id))
+        index = self._index.setdefault(session, {})
+        for key in keys:
+            index.setdefault(key, []).append(row)
 
     def open(self, body: Body) -> BodyReader:
         """Open a body for reading."""
@@ -147,6 +166,7 @@ class MemoryStore:
             if stone.seq:
                 self._tombstones[session] = stone
             self._rows.pop(session, None)
+            self._index.pop(session, None)
             del self._sessions[session]
             self._held.discard(session)
             return stone
@@ -192,6 +212,10 @@ class MemoryStore:
             return entry_of(rows[-1]).seq, rows[-1].chain
         stone = self._tombstones.get(session)
         return (stone.seq, stone.chain) if stone else (0, GENESIS)
+
+
+def _never(draft: Draft) -> None:
+    """No row is asked for."""
 
 
 class _Whole:

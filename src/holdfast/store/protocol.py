@@ -3,7 +3,7 @@
 A store is sync and safe from threads. `append` returns only when everything it was given is durable.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from holdfast.canonical.body import BodyFacts
@@ -123,8 +123,8 @@ class Store(Protocol):
     ) -> list[Entry]:
         """Add entries, all or none, durable on return. `NotStored` if they cannot be, or would go over `quota`.
 
-        With `once`, a first draft whose call id and digest are on record already adds nothing: the entry on record
-        is returned in its place.
+        With `once`, a result whose call id and digest are on record already is not added, nor is a decision about
+        it: the entry on record is returned in its place.
         """
         ...
 
@@ -132,8 +132,8 @@ class Store(Protocol):
         """Drop a body that was taken and will not be appended."""
         ...
 
-    def rows(self, session: str, *, after: int = 0, kind: str | None = None) -> Iterator[Row]:
-        """The entries of a session in order, as stored."""
+    def rows(self, session: str, *, after: int = 0, kind: str | None = None, light: bool = False) -> Iterator[Row]:
+        """The entries of a session in order, as stored; with `light`, without the bodies of results."""
         ...
 
     def find(self, session: str, any_id: str) -> Row | None:
@@ -188,6 +188,17 @@ def check_quota(stored: int, quota: int | None) -> None:
             "The session's quota is used up, so this result was not stored. Raise `session_quota`, or free "
             "space with `holdfast artifacts clean`."
         )
+
+
+def in_turn(drafts: Sequence[Draft], known: Callable[[Draft], Row | None]) -> Iterator[tuple[Draft, Row | None]]:
+    """Each draft with the row on record that it is again; decisions about such a result are left out."""
+    again: set[str] = set()
+    for draft in drafts:
+        row = known(draft) if isinstance(draft.header, Result) else None
+        if row is not None:
+            again.add(draft.header.trace_id)
+        if row is not None or draft.header.trace_id not in again:
+            yield draft, row
 
 
 def call_id_of(draft: Draft) -> str | None:

@@ -11,6 +11,7 @@ import sqlite3
 import threading
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from holdfast.canonical.body import measure
@@ -33,6 +34,7 @@ from holdfast.store.protocol import (
     chained,
     check_quota,
     entry_of,
+    in_turn,
 )
 from holdfast.store.reader import BodyReader, file_reader
 from holdfast.store.sqlite import forks, home, purge, search, table
@@ -112,11 +114,12 @@ class SqliteStore:
         """Add entries, all or none; on return they are on the disk."""
         entries: list[Entry] = []
         with self.writing() as execute:
-            known = table.known_call(execute, session, drafts[0]) if once else None
-            if known is not None:
-                return [entry_of(known)]
             number, seq, previous, stored = table.number_and_head(execute, session)
-            for draft in drafts:
+            known = partial(table.known_call, execute, session) if once else _never
+            for draft, again in in_turn(drafts, known):
+                if again is not None:
+                    entries.append(entry_of(again))
+                    continue
                 seq += 1
                 row, entry = chained(session, seq, previous, draft)
                 previous = row.chain
@@ -131,13 +134,14 @@ class SqliteStore:
         if body.blob is not None:
             self.blobs.remove([body.blob])
 
-    def rows(self, session: str, *, after: int = 0, kind: str | None = None) -> Iterator[Row]:
-        """The entries of a session in order, as stored, a page at a time."""
+    def rows(self, session: str, *, after: int = 0, kind: str | None = None, light: bool = False) -> Iterator[Row]:
+        """The entries of a session in order, as stored, a page at a time; `light` leaves out the bodies of results."""
+        columns = table.LIGHT if light else table.COLUMNS
         only = "" if kind is None else " AND e.kind = ?"
         extra = () if kind is None else (kind,)
         while True:
             page = self.select(
-                f"SELECT {table.COLUMNS} {table.FROM} AND e.seq > ?{only} ORDER BY e.seq LIMIT 256",
+                f"SELECT {columns} {table.FROM} AND e.seq > ?{only} ORDER BY e.seq LIMIT 256",
                 (session, after, *extra),
             )
             for values in page:
@@ -340,6 +344,10 @@ class SqliteStore:
             with self.turnstile.held():
                 migrate(writer, self.path, migrations)
             sync_folder(self.folder)
+
+
+def _never(draft: Draft) -> None:
+    """No row is asked for."""
 
 
 def _is_locked(path: str) -> bool:
