@@ -22,7 +22,6 @@ from holdfast.store.protocol import (
     check_quota,
     entry_of,
     in_turn,
-    result_of,
 )
 from holdfast.store.reader import BodyReader
 
