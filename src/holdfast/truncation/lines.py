@@ -32,7 +32,7 @@ def line_bounds(text: str, eol: str, base: int = 0) -> Sequence[int]:
     bounds = array("q", (base,))
     for at in range(0, len(text), _PIECE):
         lengths = map(len, text[at : at + _PIECE].split(eol))
-        bounds.extend(list(accumulate(map((1).__add__, lengths), initial=base + at))[1:-1])
+        bounds += array("q", list(accumulate(map((1).__add__, lengths), initial=base + at))[1:-1])
     if bounds[-1] != base + len(text):
         bounds.append(base + len(text))
     return bounds

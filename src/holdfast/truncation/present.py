@@ -153,6 +153,8 @@ def _attempt(name: str, strategy: ITruncationStrategy, source: Source, budget: i
 
 def _still_parses(body: str, source: Source) -> bool:
     """Whether what is left of JSON is JSON; anything else is not asked."""
+    if source.text(0, _SUMMARY).lstrip("\ufeff \t\r\n")[:1] not in ("", "{", "["):
+        return True
     from holdfast.truncation.sniff import sniff
 
     if sniff(source) != "json":

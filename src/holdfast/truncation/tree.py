@@ -7,6 +7,7 @@ A run of left-out members is replaced by one member of ours in its place, so the
 and no value is ever re-typed or re-ordered.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
 from holdfast.truncation.cut import Cut, Inserted, Piece, Segment, length
@@ -110,13 +111,13 @@ class TreeCut:
         first = self.always(start, inside)
         if not self._wanted or len(inside) > _MOST_SEARCHED:
             return first
-        texts = [fold(self.text[member.start : member.stop]) for member in inside]
+        base = inside[0].start
+        folded = fold(self.text[base : inside[-1].stop])
         counts: dict[int, float] = {}
         for term in self._wanted:
-            hits = [at for at, text in enumerate(texts) if term in text]
-            if len(hits) <= max(3, len(inside) // 4):
-                for at in hits:
-                    counts[at] = counts.get(at, 0) + 1 / len(hits)
+            hits = _members_with(term, folded, base, inside, max(3, len(inside) // 4))
+            for at in hits:
+                counts[at] = counts.get(at, 0) + 1 / len(hits)
         best = sorted(counts, key=lambda at: (-counts[at], at))
         return first + [at for at in best[:50] if at not in first]
 
@@ -156,6 +157,26 @@ class TreeCut:
     def always(self, start: int, inside: Sequence[Member]) -> list[int]:
         """The members that the settings ask for by name."""
         return []
+
+
+def _members_with(term: str, folded: str, base: int, inside: Sequence[Member], most: int) -> list[int]:
+    """The members that hold a term, if at most `most` do; `folded` is their text, which begins at `base`."""
+    hits: list[int] = []
+    at = folded.find(term)
+    while at >= 0:
+        number = bisect_right(inside, at + base, key=_start) - 1
+        stop = inside[number].stop - base
+        if at + len(term) <= stop:
+            hits.append(number)
+            if len(hits) > most:
+                return []
+            at = stop - 1
+        at = folded.find(term, at + 1)
+    return hits
+
+
+def _start(member: Member) -> int:
+    return member.start
 
 
 def _separator(inside: Sequence[Member], at: int) -> int:

@@ -43,6 +43,24 @@ class Chosen:
             if self._used > self._budget * most or not self.add(unit):
                 return
 
+    def add_rounds(self, rounds: Iterable[Iterable[int]]) -> None:
+        """Take as many rounds of units as fit, each round whole or not at all; a unit of -1 is none."""
+        units, used, runs = self.units.copy(), self._used, self._runs
+        added: list[int] = []
+        fitting = 0
+        for round_ in rounds:
+            for unit in round_:
+                if unit >= 0 and unit not in units:
+                    runs += 1 - (unit - 1 in units) - (unit + 1 in units)
+                    used += self._bounds[unit + 1] - self._bounds[unit]
+                    units.add(unit)
+                    added.append(unit)
+            if used > self._budget:
+                break
+            if used + (runs + 1) * self._mark <= self._budget:
+                fitting, self._used, self._runs = len(added), used, runs
+        self.units.update(added[:fitting])
+
     def fill(self, head_ratio: float) -> None:
         """Use what is left on the beginning and the end."""
         last = len(self._bounds) - 2

@@ -4,8 +4,11 @@ Entities are never expanded: a text that declares any is not cut as XML.
 """
 
 import re
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
+from typing import overload
 from xml.parsers import expat
 
 from holdfast.truncation.cut import Cut, Inserted, Piece, Segment, length
@@ -13,22 +16,78 @@ from holdfast.truncation.notice import elements_omitted, text_omitted
 from holdfast.truncation.tree import Member, TreeCut
 
 _TAG = re.compile(r"""<[^>"']*(?:"[^"]*"[^>"']*|'[^']*'[^>"']*)*>""")
+_NO_TAG = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>", re.S)
 _LARGEST = 1_000_000
-_DEEPEST = 100
+_DEEPEST = 101
+_PIECE = 16_384
 
 
 class NotXml(Exception):
     """The text is not XML that can be cut by structure."""
 
 
-class Node(Member):
-    """One element: its span, and its children."""
+class Tags:
+    """All tags of a text: where each begins, and how many elements are open after it.
 
-    __slots__ = ("children",)
+    Both are flat, and made without a step of Python for each tag. An element that is looked into at depth `d` ends a
+    child wherever a tag leaves `d` elements open; the next child begins with the tag after that.
+    """
 
-    def __init__(self, start: int) -> None:
-        super().__init__(start, start, start)
-        self.children: list[Node] = []
+    def __init__(self, text: str) -> None:
+        _check(text)
+        self.text = text
+        self.starts = array("I")
+        depths = bytearray((0,))
+        bare = _NO_TAG.sub(_blank, text) if "<!" in text or "<?" in text else text
+        at = bare.find("<")
+        while at >= 0:
+            stop = bare.find("<", at + _PIECE)
+            part = bare[at + 1 : stop if stop >= 0 else None]
+            found = part.split("<")
+            self.starts += array("I", list(accumulate(map((1).__add__, map(len, found)), initial=at))[:-1])
+            depths += _depths(found, depths[-1], "/>" in part)
+            at = stop
+        self.depths = bytes(depths[1:])
+
+    def children(self, first: int, last: int) -> "Children | None":
+        """The children of the element from tag `first` to tag `last`; None where it has none."""
+        if last - first < 2:
+            return None
+        inner = self.depths[first + 1 : last].split(self.depths[first : first + 1])
+        inner.pop()
+        ends = array("I", accumulate(map((1).__add__, map(len, inner)), initial=first))
+        return Children(self, ends)
+
+    def stop(self, tag: int) -> int:
+        """Where a tag ends."""
+        match = _TAG.match(self.text, self.starts[tag])
+        if match is None:
+            raise NotXml
+        return match.end()
+
+
+class Children(Sequence[Member]):
+    """The children of one element, by the tags that end them; each is made when it is looked at."""
+
+    def __init__(self, tags: Tags, ends: Sequence[int]) -> None:
+        self._tags, self._ends = tags, ends
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._ends) - 1
+
+    @overload
+    def __getitem__(self, number: int) -> Member: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[Member]: ...
+    def __getitem__(self, number: int | slice) -> Member | list[Member]:
+        """One child, or several."""
+        if isinstance(number, slice):
+            return [self[one] for one in range(*number.indices(len(self)))]
+        if number < 0:
+            number += len(self)
+        start = self._tags.starts[self._ends[number] + 1]
+        return Member(start, start, self._tags.stop(self._ends[number + 1]))
 
 
 class XmlCut(TreeCut):
@@ -36,16 +95,17 @@ class XmlCut(TreeCut):
 
     def __init__(self, text: str, wanted: Iterable[str], max_depth: int) -> None:
         super().__init__(text, wanted, max_depth)
-        self._root = parse(text)
-        self._nodes = {node.start: node for node in _all_nodes(self._root)}
+        self._tags = Tags(text)
 
     def cut(self, budget: int) -> Cut | None:
         """The cut within `budget`; None where it cannot be."""
-        return self.cut_between(self._root.start, self._root.stop, budget)
+        last = len(self._tags.starts) - 1
+        return self.cut_between(self._tags.starts[0], self._tags.stop(last), budget)
 
     def inside(self, start: int, stop: int) -> Sequence[Member] | None:
         """The children of an element; None where it has only text."""
-        return self._nodes[start].children or None
+        starts = self._tags.starts
+        return self._tags.children(bisect_left(starts, start), bisect_left(starts, stop) - 1)
 
     def leaf(self, start: int, stop: int, budget: int) -> list[Piece] | None:
         """An element with only text that is too long: its tags, and a comment in place of the text."""
@@ -66,53 +126,33 @@ class XmlCut(TreeCut):
         return elements_omitted(count)
 
 
-def parse(text: str) -> Node:
-    """The root element; `NotXml` for anything but one well-formed document without declarations of its own."""
+def _check(text: str) -> None:
+    """`NotXml` for anything but one well-formed document without declarations of its own."""
     if len(text) > _LARGEST or "<!DOCTYPE" in text or "<!ENTITY" in text or not text.lstrip().startswith("<"):
         raise NotXml
-    roots: list[Node] = []
-    waiting: list[Node] = []
     parser = expat.ParserCreate("utf-8")
-
-    def start(name: str, attributes: object) -> None:
-        if len(waiting) > _DEEPEST:
-            raise NotXml
-        node = Node(parser.CurrentByteIndex)
-        (waiting[-1].children if waiting else roots).append(node)
-        waiting.append(node)
-
-    def end(name: str) -> None:
-        waiting.pop().stop = parser.CurrentByteIndex
-
-    parser.StartElementHandler, parser.EndElementHandler = start, end
     try:
-        parser.Parse(text.encode(), True)
+        for at in range(0, len(text), _PIECE):
+            parser.Parse(text[at : at + _PIECE].encode(), False)
+        parser.Parse(b"", True)
     except (expat.ExpatError, UnicodeEncodeError):
         raise NotXml from None
-    _to_characters(text, roots[0])
-    return roots[0]
 
 
-def _all_nodes(root: Node) -> Iterable[Node]:
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting.extend(node.children)
+def _blank(match: re.Match[str]) -> str:
+    return " " * (match.end() - match.start())
 
 
-def _to_characters(text: str, root: Node) -> None:
-    """The parser counts bytes and says where a last tag begins; we count characters and want to know where it ends."""
-    at: dict[int, int] | None = None
-    if not text.isascii():
-        widths = (len(char.encode()) for char in text)
-        at = {byte: number for number, byte in enumerate([0, *accumulate(widths)])}
-    for node in _all_nodes(root):
-        if at is not None:
-            node.start, node.stop = at[node.start], at[node.stop]
-        node.value = node.start
-        if text.startswith("</", node.stop):
-            match = _TAG.match(text, node.stop)
-            if match is None:
-                raise NotXml
-            node.stop = match.end()
+def _depths(found: list[str], depth: int, may_be_empty: bool) -> bytes:
+    """How many elements are open after each tag, given what follows each `<` and how many were open before.
+
+    `may_be_empty` says whether any of the tags may be one of an empty element, such as `<br/>`.
+    """
+    steps = [-1 if rest[0] == "/" else 1 for rest in found]
+    for number, rest in enumerate(found) if may_be_empty else ():
+        if "/>" in rest and (tag := _TAG.match("<" + rest)) and tag[0].endswith("/>"):
+            steps[number] = 0
+    depths = list(accumulate(steps, initial=depth))[1:]
+    if max(depths) > _DEEPEST:
+        raise NotXml
+    return bytes(depths)
