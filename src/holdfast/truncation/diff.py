@@ -1,7 +1,9 @@
 """Keep the shape of a diff: every file, every hunk's header, and whole the hunks that fit or are asked for."""
 
 import re
-from bisect import bisect_right
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 
 from holdfast.truncation.cut import Cut, Source, whole
 from holdfast.truncation.head_tail import head_tail
@@ -10,8 +12,11 @@ from holdfast.truncation.options import StrategyOptions
 from holdfast.truncation.question import fold, scores, terms
 from holdfast.truncation.units import Chosen, cut_of, widest_mark
 
-_FILE = re.compile(r"^(?:diff --git .*|Index: .*|--- \S.*(?=\n\+\+\+ ))", re.M)
-_HUNK = re.compile(r"^@@.*@@.*$|^\*{15}$|^\d+(?:,\d+)?[acd]\d+(?:,\d+)?$", re.M)
+_LINE = r"(?:(@@.*@@|\*{15}$|\d+(?:,\d+)?[acd]\d+(?:,\d+)?$)|diff --git |Index: |(--- \S.*(?=\n\+\+\+ )))"
+"""What begins a hunk, then what begins a file; the last one may also stand inside a file's header."""
+_FIRST = re.compile(_LINE, re.M)
+_LATER = re.compile("\n" + _LINE, re.M)
+_HUNK, _OLD_NAME = 1, 2
 _MOST_ASKED = 8
 _LONGEST = 600
 """A hunk longer than this is several units, so that a part of it can be asked for."""
@@ -28,7 +33,7 @@ def diff(source: Source, budget: int, options: StrategyOptions) -> Cut:
     if not begin:
         return head_tail(source, budget, options)
     bounds = split_after(text, bounds, max(64, min(_LONGEST, budget // 8)), ("\n",))
-    headers = [unit for unit, start in enumerate(bounds[:-1]) if start in begin]
+    headers = [bisect_left(bounds, start) for start in begin]
     chosen, shape = (Chosen(bounds, int(budget * share), widest_mark(source)) for share in (1, _SHAPE))
     found = scores(fold(text), bounds, terms(options.question)) if options.question else {}
     for unit in sorted(found, key=lambda unit: (-found[unit], unit))[:_MOST_ASKED]:
@@ -40,30 +45,29 @@ def diff(source: Source, budget: int, options: StrategyOptions) -> Cut:
     return cut_of(source, bounds, chosen.units)
 
 
-def _bounds(text: str) -> tuple[list[int], set[int]]:
-    """Units, and where those begin that are headers: all lines of a file's header, the first line of a hunk."""
-    hunks = [match.start() for match in _HUNK.finditer(text)]
-    files = _file_starts(text, hunks)
-    is_hunk = set(hunks)
-    bounds = [0]
-    headers = {*files, *hunks}
-    for start in sorted(headers):
+def _bounds(text: str) -> tuple[Sequence[int], Sequence[int]]:
+    """Units, and where headers begin: all lines of a file's header, the first line of a hunk."""
+    bounds, headers = array("q", (0,)), array("q")
+    for start, is_hunk in _headers(text):
         if start > bounds[-1]:
             bounds.append(start)
-        if start in is_hunk:
+        headers.append(start)
+        if is_hunk:
             bounds.append(text.find("\n", start) + 1 or len(text))
     if bounds[-1] < len(text):
         bounds.append(len(text))
     return bounds, headers
 
 
-def _file_starts(text: str, hunks: list[int]) -> list[int]:
-    """Where files begin; the `---` line of a header that began with `diff --git` begins no other."""
-    starts: list[int] = []
-    for match in _FILE.finditer(text):
-        if text.startswith("---", match.start()) and starts:
-            after = bisect_right(hunks, starts[-1])
-            if after == len(hunks) or hunks[after] >= match.start():
-                continue
-        starts.append(match.start())
-    return starts
+def _headers(text: str) -> Iterator[tuple[int, bool]]:
+    """Where files and hunks begin, and which of the two; the `---` line of a header that has begun begins no other."""
+    in_header = False
+    first = _FIRST.match(text)
+    if first is not None:
+        yield 0, first.lastindex == _HUNK
+        in_header = first.lastindex != _HUNK
+    for match in _LATER.finditer(text):
+        is_hunk = match.lastindex == _HUNK
+        if not (in_header and match.lastindex == _OLD_NAME):
+            yield match.start() + 1, is_hunk
+        in_header = not is_hunk

@@ -9,7 +9,7 @@ from holdfast.truncation.options import StrategyOptions
 from holdfast.truncation.units import Chosen, cut_of, split_long, whole_before, widest_mark
 
 _WINDOW = 1
-_PIECE = 65_536
+_PIECE = 16_384
 
 
 def lines(source: Source, budget: int, options: StrategyOptions) -> Cut:

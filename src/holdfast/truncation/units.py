@@ -4,9 +4,11 @@ A unit is what makes sense by itself: a paragraph, a log event, a function, a hu
 without holes: unit `i` is `bounds[i]` to `bounds[i + 1]`.
 """
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
+from operator import sub
 
 from holdfast.truncation.cut import Cut, Inserted, Piece, Segment, Source
 from holdfast.truncation.edges import joined
@@ -108,18 +110,19 @@ def unit_at(bounds: Sequence[int], at: int) -> int:
     return bisect_right(bounds, at) - 1
 
 
-def split_long(text: str, bounds: list[int], longest: int) -> list[int]:
+def split_long(text: str, bounds: Sequence[int], longest: int) -> Sequence[int]:
     """The same units, with those longer than `longest` split so that their beginnings can still be kept."""
-    if all(stop - start <= longest for start, stop in pairwise(bounds)):
+    if max(map(sub, islice(bounds, 1, None), bounds), default=0) <= longest:
         return bounds
-    finer: list[int] = []
+    finer = array("q")
     for start, stop in pairwise(bounds):
         finer.append(start)
         for at in range(start + longest, stop, longest):
             split = whole_before(text, at)
             if finer[-1] < split < stop:
                 finer.append(split)
-    return [*finer, bounds[-1]]
+    finer.append(bounds[-1])
+    return finer
 
 
 def whole_before(text: str, at: int) -> int:
