@@ -80,6 +80,12 @@ class Cut(Value):
     above: str = ""
     below: str = ""
 
+    def __init__(self, pieces: tuple[Piece, ...], above: str = "", below: str = "") -> None:
+        values = self.__dict__
+        values["pieces"] = pieces
+        values["above"] = above
+        values["below"] = below
+
     @property
     def segments(self) -> list[Segment]:
         """The pieces that stand for parts of the original."""

@@ -100,11 +100,21 @@ def _frames(text: str) -> list[tuple[int, int]]:
     return found
 
 
+def _has_long_line(text: str, eol: str, line_cap: int) -> bool:
+    """Whether any line is over the cap, told by looking at one line end in as many characters."""
+    at = 0
+    while len(text) - at > line_cap:
+        at = text.rfind(eol, at, at + line_cap + 1) + 1
+        if at == 0:
+            return True
+    return False
+
+
 def _long_lines(text: str, source: Source, line_cap: int, noise: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The rest of lines over the cap, noise not counted, where there are other lines that want the room."""
     if len(text) <= line_cap or source.lines < 3:
         return []
-    if max(map(len, text.split(source.eol))) <= line_cap:
+    if not _has_long_line(text, source.eol, line_cap):
         return []
     found: list[tuple[int, int]] = []
     start = 0

@@ -52,7 +52,7 @@ def imitates(text: str) -> bool:
 
 def _hints(text: str) -> bool:
     """Whether it is worth a closer look."""
-    return not text.isascii() or any(hint in text for hint in _HINTS)
+    return not text.isascii() or any(map(text.__contains__, _HINTS))
 
 
 def _marked(text: str, kept: Segment) -> list[Piece]:

@@ -6,6 +6,7 @@ Must not know: how the artifact is stored; it is given the id and the facts.
 
 import json
 from collections.abc import Mapping
+from functools import cached_property
 
 from holdfast.canonical.value import Value
 from holdfast.truncation import notice
@@ -35,7 +36,7 @@ class Artifact(Value):
     media_type: str = "text/plain"
     digest: bytes = b""
 
-    @property
+    @cached_property
     def reference(self) -> str:
         """The line that names it."""
         return notice.reference(self.artifact_id, self.summary, self.size)
@@ -201,7 +202,7 @@ def _result(strategy: str, cut: Cut, above: str, below: str, source: Source, art
     body = render_body(cut, source)
     if below and not body.endswith("\n"):
         below = "\n" + below
-    shown = cut.replace(above=above, below=below)
+    shown = Cut(cut.pieces, above, below)
     content = above + body + below
     truncated = strategy != "none"
     return TruncationResult(
