@@ -185,11 +185,49 @@ def test_a_cut_xml_is_well_formed_and_counts_what_it_left_out() -> None:
     assert f"{2_000 - len(root):,} elements omitted" in view.body
 
 
+ODD_XML = (
+    '<?xml version="1.0"?><!-- <a> -->\n<all k="1>2">'
+    + "".join(
+        f"<item n='{n}'><name>né {n}</name><!-- <c> --><![CDATA[<x></y>]]><b/><d k=\"/>\"/> tail /> {n}</item >\n"
+        for n in range(600)
+    )
+    + "</all><?end <b> ?>"
+)
+
+
+@pytest.mark.parametrize("limit", [600, 3_000, 8_000])
+def test_what_only_looks_like_a_tag_is_none(limit: int) -> None:
+    items = ElementTree.fromstring(shown(ODD_XML, limit, strategy="element").body).findall("item")
+    assert len(items) >= 2
+    assert all([child.tag for child in item] == ["name", "b", "d"] for item in items)
+
+
+def test_a_question_finds_the_xml_element_and_not_the_text_beside_it() -> None:
+    text = "<all>" + "".join(f"<item>word {n}</item> beside{n} " for n in range(900)) + "</all>"
+    assert "<item>word 456</item>" in shown(text, 2_000, "what is word 456?", strategy="element").body
+    assert "<item>word 457</item>" not in shown(text, 2_000, "what is beside456?", strategy="element").body
+
+
 def test_entities_are_never_expanded() -> None:
     bomb = "<!DOCTYPE a [<!ENTITY x 'xxxxxxxxxx'>]><a>" + "&x;" * 5_000 + "</a>"
     view = shown(bomb)
     assert view.metadata.strategy_used == "head_tail"
     assert len(view.content) <= 8_000
+
+
+@pytest.mark.parametrize("files", [5, 40])
+def test_a_search_shows_the_first_lines_of_every_file(files: int) -> None:
+    text = "".join(f"src/part{n * files // 3_000}.py:{n}: found\n" for n in range(3_000))
+    body = shown(text, 4_000, strategy="element").body
+    first = [f"src/part{number}.py:{-(-3_000 * number // files)}: found\n" for number in range(files)]
+    assert all(line in body for line in first)
+
+
+@pytest.mark.parametrize("order", [sorted, list])
+def test_a_listing_shows_as_many_files_of_every_folder_in_any_order(order: Any) -> None:
+    paths = order([f"src/{n % 9}/deep/file_{n:04}.py\n" for n in range(3_000)])
+    body = shown("".join(paths), 4_000, strategy="element").body
+    assert all(f"src/{number}/deep/file_000{number}.py\n" in body for number in range(9))
 
 
 def test_the_users_own_choice_of_strategy_holds_for_data_too() -> None:

@@ -162,15 +162,18 @@ class TreeCut:
 def _members_with(term: str, folded: str, base: int, inside: Sequence[Member], most: int) -> list[int]:
     """The members that hold a term, if at most `most` do; `folded` is their text, which begins at `base`."""
     hits: list[int] = []
+    number, last = 0, len(inside) - 1
     at = folded.find(term)
     while at >= 0:
-        number = bisect_right(inside, at + base, key=_start) - 1
-        stop = inside[number].stop - base
-        if at + len(term) <= stop:
+        if number < last and inside[number + 1].start <= at + base:
+            number = bisect_right(inside, at + base, number + 2, key=_start) - 1
+        member = inside[number]
+        if member.start <= at + base and at + base + len(term) <= member.stop:
             hits.append(number)
             if len(hits) > most:
                 return []
-            at = stop - 1
+            at = member.stop - base - 1
+            number = min(number + 1, last)
         at = folded.find(term, at + 1)
     return hits
 
