@@ -403,23 +403,24 @@ def of_kind(kind: str, size: int) -> str:
     return {"csv": "id,name,rank,text,size,done,day\n", "diff": "diff --git a/x b/x\n"}.get(kind, "") + text
 
 
-@pytest.mark.xfail(reason="some kinds take longer on a busy machine: docs/decisions/0009", strict=False)
 @pytest.mark.parametrize("kind", KINDS)
 def test_nfr_001_a_hundred_kilobytes_are_cut_in_under_ten_milliseconds(kind: str) -> None:
     text = of_kind(kind, 100_000)
     times: list[float] = []
     for _ in range(7):
-        began = time.perf_counter()
+        began = time.thread_time()
         viewed(text, None, 8_000)
-        times.append(time.perf_counter() - began)
+        times.append(time.thread_time() - began)
     assert min(times) < 0.010
 
 
-@pytest.mark.xfail(reason="`rows`, `code` and `diff` take up to three times; see docs/decisions/0009", strict=False)
-@pytest.mark.parametrize("kind", KINDS)
+TOO_MUCH = pytest.mark.xfail(reason="`code` takes up to three times; see docs/decisions/0009", strict=False)
+
+
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=TOO_MUCH if kind == "code" else ()) for kind in KINDS])
 def test_nfr_002_cutting_takes_no_more_memory_than_twice_the_input(kind: str) -> None:
     text = of_kind(kind, 2_000_000)
-    viewed(text[:100_000], None, 8_000)
+    viewed(of_kind(kind, 100_000), None, 8_000)
     tracemalloc.start()
     viewed(text, None, 8_000)
     _, peak = tracemalloc.get_traced_memory()
