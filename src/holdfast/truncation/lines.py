@@ -31,16 +31,15 @@ def line_bounds(text: str, eol: str, base: int = 0) -> Sequence[int]:
     """Where lines begin, and where the text ends; `base` is where the text itself begins."""
     bounds = array("q", (base,))
     for at in range(0, len(text), _PIECE):
-        lengths = map(len, text[at : at + _PIECE].split(eol))
-        bounds += array("q", list(accumulate(map((1).__add__, lengths), initial=base + at))[1:-1])
+        bounds += array("q", _after_ends(text[at : at + _PIECE], eol, base + at))
     if bounds[-1] != base + len(text):
         bounds.append(base + len(text))
     return bounds
 
 
-def split_after(text: str, bounds: Sequence[int], longest: int, *ends: tuple[str, ...]) -> list[int]:
+def split_after(text: str, bounds: Sequence[int], longest: int, *ends: tuple[str, ...]) -> Sequence[int]:
     """The same units, those that are too long split after the last end that fits; the first kind of end is best."""
-    finer: list[int] = []
+    finer = array("q")
     for start, stop in pairwise(bounds):
         finer.append(start)
         while stop - finer[-1] > longest:
@@ -48,7 +47,8 @@ def split_after(text: str, bounds: Sequence[int], longest: int, *ends: tuple[str
             if at <= finer[-1]:
                 break
             finer.append(at)
-    return split_long(text, [*finer, bounds[-1]], longest)
+    finer.append(bounds[-1])
+    return split_long(text, finer, longest)
 
 
 def _last_end(text: str, start: int, stop: int, ends: tuple[tuple[str, ...], ...]) -> int:
@@ -58,6 +58,15 @@ def _last_end(text: str, start: int, stop: int, ends: tuple[tuple[str, ...], ...
         if found:
             return max(found)
     return 0
+
+
+def _after_ends(part: str, eol: str, base: int) -> list[int]:
+    """The places after line ends. `splitlines` is quickest, where it knows of no other ends than `eol`."""
+    lines = part.splitlines(keepends=True)
+    if len(lines) == part.count(eol) + (not part.endswith(eol)):
+        found = list(accumulate(map(len, lines), initial=base))
+        return found[1:] if part.endswith(eol) else found[1:-1]
+    return list(accumulate(map((1).__add__, map(len, part.split(eol))), initial=base))[1:-1]
 
 
 def _bounds(source: Source, reach: int) -> tuple[Sequence[int], int]:

@@ -72,7 +72,7 @@ class TreeCut:
         for at in self._order(start, inside):
             member = inside[at]
             lone = at - 1 not in chosen and at + 1 not in chosen
-            cost = member.stop - member.start + _separator(inside, at) + (mark if lone and chosen else 0)
+            cost = member.stop - (inside[at - 1].stop if at else member.start) + (mark if lone and chosen else 0)
             if cost <= room:
                 chosen[at] = [Segment("kept", member.start, member.stop)]
                 room -= cost
@@ -133,8 +133,9 @@ class TreeCut:
                 pieces += [Segment("kept", at, first.start), Inserted(words), Segment("gap", first.start, last.stop)]
                 at = last.stop
             if number < len(inside):
-                pieces += [Segment("kept", at, inside[number].start), *chosen[number]]
-                at = inside[number].stop
+                member = inside[number]
+                pieces += [Segment("kept", at, member.start), *chosen[number]]
+                at = member.stop
         pieces.append(Segment("kept", at, stop))
         return pieces
 
