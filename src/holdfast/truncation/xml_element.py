@@ -29,14 +29,14 @@ class NotXml(Exception):
 class Tags:
     """All tags of a text: where each begins, and how many elements are open after it.
 
-    Both are flat, and made without a step of Python for each tag. An element that is looked into at depth `d` ends a
-    child wherever a tag leaves `d` elements open; the next child begins with the tag after that.
+    Both are flat: no object is made for an element that nobody looks into. Inside an element that leaves `d` open when
+    it begins, a child ends wherever a tag leaves `d` open; the next one begins with the tag after that.
     """
 
     def __init__(self, text: str) -> None:
         _check(text)
         self.text = text
-        self.starts = array("I")
+        self._between = array("I")
         depths = bytearray((0,))
         bare = _NO_TAG.sub(_blank, text) if "<!" in text or "<?" in text else text
         at = bare.find("<")
@@ -44,7 +44,7 @@ class Tags:
             stop = bare.find("<", at + _PIECE)
             part = bare[at + 1 : stop if stop >= 0 else None]
             found = part.split("<")
-            self.starts += array("I", list(accumulate(map((1).__add__, map(len, found)), initial=at))[:-1])
+            self._between += array("I", list(accumulate(map(len, found), initial=at - len(self._between)))[:-1])
             depths += _depths(found, depths[-1], "/>" in part)
             at = stop
         self.depths = bytes(depths[1:])
@@ -58,9 +58,21 @@ class Tags:
         ends = array("I", accumulate(map((1).__add__, map(len, inner)), initial=first))
         return Children(self, ends)
 
+    def __len__(self) -> int:
+        """How many tags there are."""
+        return len(self._between)
+
+    def first_from(self, place: int) -> int:
+        """The first tag that begins at a place or after it."""
+        return bisect_left(range(len(self)), place, key=self.start)
+
+    def start(self, tag: int) -> int:
+        """Where a tag begins: what stands between the tags before it, and a `<` for each of them."""
+        return self._between[tag] + tag
+
     def stop(self, tag: int) -> int:
         """Where a tag ends."""
-        match = _TAG.match(self.text, self.starts[tag])
+        match = _TAG.match(self.text, self.start(tag))
         if match is None:
             raise NotXml
         return match.end()
@@ -86,7 +98,7 @@ class Children(Sequence[Member]):
             return [self[one] for one in range(*number.indices(len(self)))]
         if number < 0:
             number += len(self)
-        start = self._tags.starts[self._ends[number] + 1]
+        start = self._tags.start(self._ends[number] + 1)
         return Member(start, start, self._tags.stop(self._ends[number + 1]))
 
 
@@ -99,13 +111,11 @@ class XmlCut(TreeCut):
 
     def cut(self, budget: int) -> Cut | None:
         """The cut within `budget`; None where it cannot be."""
-        last = len(self._tags.starts) - 1
-        return self.cut_between(self._tags.starts[0], self._tags.stop(last), budget)
+        return self.cut_between(self._tags.start(0), self._tags.stop(len(self._tags) - 1), budget)
 
     def inside(self, start: int, stop: int) -> Sequence[Member] | None:
         """The children of an element; None where it has only text."""
-        starts = self._tags.starts
-        return self._tags.children(bisect_left(starts, start), bisect_left(starts, stop) - 1)
+        return self._tags.children(self._tags.first_from(start), self._tags.first_from(stop) - 1)
 
     def leaf(self, start: int, stop: int, budget: int) -> list[Piece] | None:
         """An element with only text that is too long: its tags, and a comment in place of the text."""
