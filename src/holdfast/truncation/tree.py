@@ -122,7 +122,10 @@ class TreeCut:
         return first + [at for at in best[:50] if at not in first]
 
     def _written(self, start: int, stop: int, inside: Sequence[Member], chosen: Chosen) -> list[Piece]:
-        """The container with what is chosen, and one member of ours for every run that is not."""
+        """The container with what is chosen, and one member of ours for every run that is not.
+
+        A member of one piece is shown whole, as are the separators round it: it makes no piece of its own.
+        """
         pieces: list[Piece] = []
         at, runs, shown = start, 0, sorted(chosen)
         for before, number in zip([-1, *shown], [*shown, len(inside)], strict=True):
@@ -132,7 +135,7 @@ class TreeCut:
                 words = self.mark(start, inside, number - before - 1, runs)
                 pieces += [Segment("kept", at, first.start), Inserted(words), Segment("gap", first.start, last.stop)]
                 at = last.stop
-            if number < len(inside):
+            if number < len(inside) and len(chosen[number]) > 1:
                 member = inside[number]
                 pieces += [Segment("kept", at, member.start), *chosen[number]]
                 at = member.stop
