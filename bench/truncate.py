@@ -42,6 +42,24 @@ _TOO_SLOW = 0.5
 _TOOL = "bench"
 _TEXT = ("head", "tail", "head_tail", "lines")
 _ARTIFACT = Artifact(artifact_id="art_0123456789abcdef", summary=_TOOL, size=_SMALL)
+
+
+def _search(size: int) -> Sample:
+    """Matches of a search, some two hundred to a file, short ones."""
+    fact = "halcyon_berth = 7741"
+    lines = [f"src/part_{n // 200}/module.py:{n}: value_{n} = {n}\n" for n in range(size // 40)]
+    lines.insert(len(lines) // 2, f"src/harbour.py:12: {fact}\n")
+    return Sample("".join(lines), fact, "Where is halcyon_berth set?")
+
+
+def _listing(size: int) -> Sample:
+    """Paths, some fifty to a folder."""
+    fact = "assets/halcyon_berth.svg"
+    lines = [f"src/part_{n // 50}/module_{n}.py\n" for n in range(size // 27)]
+    lines.insert(len(lines) // 2, fact + "\n")
+    return Sample("".join(lines), fact, "Where is the picture of halcyon_berth?")
+
+
 _KINDS: Mapping[str, tuple[str, Callable[[int], Sample]]] = {
     "head": ("prose", samples.prose),
     "tail": ("prose", samples.prose),
@@ -49,13 +67,15 @@ _KINDS: Mapping[str, tuple[str, Callable[[int], Sample]]] = {
     "lines": ("prose", samples.prose),
     "element": ("JSON", samples.json_array),
     "element ": ("XML", samples.xml),
+    "element  ": ("search", _search),
+    "element   ": ("listing", _listing),
     "rows": ("CSV", samples.csv),
     "rows ": ("NDJSON", samples.ndjson),
     "log": ("log", samples.log),
     "code": ("Python", samples.source_code),
     "diff": ("diff", samples.diff),
 }
-"""What every strategy is given; a space at the end tells two kinds for one strategy apart."""
+"""What every strategy is given; spaces at the end tell kinds for one strategy apart."""
 
 
 class _Shelf:
