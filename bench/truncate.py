@@ -47,7 +47,7 @@ _ARTIFACT = Artifact(artifact_id="art_0123456789abcdef", summary=_TOOL, size=_SM
 def _search(size: int) -> Sample:
     """Matches of a search, some two hundred to a file, short ones."""
     fact = "halcyon_berth = 7741"
-    lines = [f"src/part_{n // 200}/module.py:{n}: value_{n} = {n}\n" for n in range(size // 40)]
+    lines = [f"src/part_{n // 200}/module.py:{n}: value_{n} = {n}\n" for n in range(size // 43)]
     lines.insert(len(lines) // 2, f"src/harbour.py:12: {fact}\n")
     return Sample("".join(lines), fact, "Where is halcyon_berth set?")
 
@@ -55,7 +55,7 @@ def _search(size: int) -> Sample:
 def _listing(size: int) -> Sample:
     """Paths, some fifty to a folder."""
     fact = "assets/halcyon_berth.svg"
-    lines = [f"src/part_{n // 50}/module_{n}.py\n" for n in range(size // 27)]
+    lines = [f"src/part_{n // 50}/module_{n}.py\n" for n in range(size // 26)]
     lines.insert(len(lines) // 2, fact + "\n")
     return Sample("".join(lines), fact, "Where is the picture of halcyon_berth?")
 

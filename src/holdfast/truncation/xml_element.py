@@ -138,7 +138,7 @@ class XmlCut(TreeCut):
 
 def _check(text: str) -> None:
     """`NotXml` for anything but one well-formed document without declarations of its own."""
-    if len(text) > _LARGEST or "<!DOCTYPE" in text or "<!ENTITY" in text or not text.lstrip().startswith("<"):
+    if len(text) > _LARGEST or not text.lstrip().startswith("<") or "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise NotXml
     parser = expat.ParserCreate("utf-8")
     try:
