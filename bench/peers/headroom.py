@@ -66,7 +66,8 @@ _PAGE = """<!-- Written by python -m bench.peers.headroom --markdown; bench/peer
 middle, and the question names it. A cell gives the CPU time of a call (median), the characters shown (median) and in
 how many texts the fact was still there. headroom takes no budget: Holdfast gets as many characters as headroom showed,
 8,000 at least, and then 8,000. Where headroom shows all of a text it passed it on uncut, and so keeps every fact; so
-does Holdfast where it is given as much. headroom also counts tokens on every call, which Holdfast only estimates.
+does Holdfast where it is given as much. Where headroom shows a few hundred characters, Holdfast shows more and has it
+easier. headroom also counts tokens on every call, which Holdfast only estimates. Chinese takes three bytes a character.
 
 {about}
 
