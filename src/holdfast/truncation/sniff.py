@@ -372,13 +372,3 @@ def _is_coded(head: str) -> bool:
     if head.endswith(_CODE_ENDS) or (before is not None and before.match(head) is not None):
         return True
     return " = " in head or " := " in head or _CODE.match(head) is not None
-
-
-def group_of(text: str) -> Callable[[str], str]:
-    """What lines of a listing or a search belong together by: the folder, or the file."""
-    heads = _heads(text[:_SAMPLE].splitlines()[:_LINES])
-    if heads and _share(_SEARCH, heads) >= 0.5:
-        return lambda line: line.partition(":")[0]
-    if heads and sum("/" in head for head in heads) >= 0.5 * len(heads):
-        return lambda line: line.strip().rstrip("/").rpartition("/")[0]
-    return lambda line: ""
