@@ -1,7 +1,8 @@
 """Durable `keep` of small and large results, against a bare loop that does the same syncs and commits.
 
 Judged by wall time, since waiting for the disk is most of it. Syncs are noisy and drift within seconds, so both sides
-take turns, one result each, and the medians of every fifty are compared.
+take turns, one result each, and the medians of every fifty are compared. What is over its limit is also cut while it
+is kept; the rows "shown whole" leave that out, so that the price of storing and that of cutting can be told apart.
 """
 
 import time
@@ -24,16 +25,18 @@ def keep(setup: Setup) -> list[Row]:
     rows: list[Row] = []
     for size in _SIZES:
         for kind in ("str", "bytes"):
-            rows.append(_keep(setup, size, kind))
-    return rows
+            rows.append(_keep(setup, size, kind, holdfast.TruncationConfiguration()))
+    whole = holdfast.TruncationConfiguration(inline_limit=1_000_000, artifact_threshold=1_000_000)
+    return [*rows, _keep(setup, "100 KB", "str", whole), _keep(setup, "100 KB", "bytes", whole)]
 
 
-def _keep(setup: Setup, size: str, kind: str) -> Row:
-    place = f"{size}-{kind}".replace(" ", "")
+def _keep(setup: Setup, size: str, kind: str, policy: holdfast.TruncationConfiguration) -> Row:
+    how = ", shown whole" if policy.inline_limit > _SIZES[size] > 8_000 else ""
+    place = f"{size}-{kind}{how}".replace(" ", "")
     bodies = _bodies(setup, _SIZES[size])
     bare = BareLog(setup.path(f"bare-{place}"))
     plain = bare.keep_row if size == "1 KB" else bare.keep_file
-    with holdfast.session("bench", store=setup.path(f"keep-{place}")) as session:
+    with holdfast.session("bench", store=setup.path(f"keep-{place}"), policy=policy) as session:
         ours = _keeper(session, kind)
         _check(session, bodies[0], ours)
         batches = setup.rounds * 2
@@ -42,7 +45,7 @@ def _keep(setup: Setup, size: str, kind: str) -> Row:
             say(f"keep {size} {kind}: batch {number + 1} of {batches}")
             pairs.append(_batch(ours, plain, bodies))
     bare.close()
-    return _row(f"durable `keep` of {size}, {kind}", pairs)
+    return _row(f"durable `keep` of {size}, {kind}{how}", pairs)
 
 
 def _keeper(session: holdfast.Session, kind: str) -> Callable[[bytes], str]:

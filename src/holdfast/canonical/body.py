@@ -109,7 +109,8 @@ class Measurer:
     """
 
     def __init__(self, encoding: Encoding = "utf-8", expected: int = CHUNK) -> None:
-        bytes(CHUNK)  # makes malloc keep what decoding gives back, instead of asking the kernel for it each time
+        if expected >= CHUNK:
+            bytes(CHUNK)  # makes malloc keep what decoding gives back, instead of asking the kernel for it each time
         self._buffer = bytearray(GUARD + max(BLOCK, min(CHUNK, -(-expected // BLOCK) * BLOCK)))
         self._view = memoryview(self._buffer)
         self.space = self._view[GUARD:]

@@ -3,6 +3,8 @@
 the guard flags and counts, it never refuses and never changes a byte.
 """
 
+from holdfast.canonical.utf8 import holds_any
+
 CANONICAL_TOOL_RESULT_IS_LOSSLESS = "canonical_tool_result_is_lossless"
 """Invariant: what `keep` was given is what `recall` returns, byte for byte, until the session is purged."""
 
@@ -36,7 +38,7 @@ def truncation_mark(head: bytes, tail: bytes) -> str | None:
     '[Old tool result content cleared]'
     """
     near = head[:_WINDOW] + b"\0" + (tail or head[_WINDOW:])[-_WINDOW:]
-    if not any(hint in near for hint in _HINTS):
+    if not holds_any(near, _HINTS):
         return None
     for mark in _MARKS:
         if mark in near:

@@ -8,7 +8,8 @@ Decoding is also the fastest exact count there is from Python: it validates and 
 """
 
 import re
-from typing import Any, Literal, TypeAlias
+from collections.abc import Iterable
+from typing import Any, Literal, TypeAlias, cast
 
 Encoding: TypeAlias = Literal["utf-8", "surrogates", "bytes"]
 
@@ -77,3 +78,20 @@ def stringzilla() -> Any:
             module = None
         _zilla.append(module)
     return _zilla[0]
+
+
+_LONG = 8_192
+"""A text that is searched quicker by `stringzilla`, its import included."""
+
+
+def holds_any(text: str | bytes, words: Iterable[Any]) -> bool:
+    """Whether one of these words, of the same type as the text, is in it.
+
+    >>> holds_any("some text", ("other", "text"))
+    True
+    """
+    plain = len(text) >= _LONG and (isinstance(text, bytes) or text.isascii())
+    zilla: Any = stringzilla() if plain else None
+    if zilla is None:
+        return any(map(cast("Any", text).__contains__, words))
+    return any(zilla.find(text, word) >= 0 for word in words)

@@ -7,9 +7,9 @@ to the first of them. Only the neighbourhood of what is interesting is ever spli
 import math
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from holdfast.canonical.utf8 import holds_any
 from holdfast.truncation.cut import Cut, Inserted, Piece, Segment, Source, length, whole
 from holdfast.truncation.notice import similar_lines
 from holdfast.truncation.options import StrategyOptions
@@ -30,8 +30,11 @@ _ELSEWHERE = {
 _SAMPLE = 32_768
 _EXIT = "exit"
 _FAILED_EXIT = re.compile(r"exit[a-z]*(?:[ _]?(?:with|code|status|value))*[\s:=(\"']*-?[1-9]")
-_HARMLESS = re.compile(r"\b(?:0|no|without) (?:errors?|fail\w*)|\berrors?[=:] ?0\b|fail\w*[=:] ?0\b")
-_WORD = re.compile(r"\b[^\W\d_]{2,}\b")
+_NONE_BEFORE = tuple(f"{edge}{word} " for edge in " ,;(=[\t" for word in ("0", "no", "without"))
+_NONE_AFTER = re.compile(r"\w*[=:] ?0\b")
+_COUNTED = frozenset(("error", "fail"))
+"""Words that are also said of what did not happen."""
+_DIGITS = b"0123456789"
 _WIDTH = 240
 """A line is judged by so many of its characters."""
 _MOST_ASKED = 40
@@ -74,36 +77,47 @@ class _Findings:
         self._errors = error_lines(self._lowered, eol)
         asked = (at for term in self._wanted for at in hits_of(self._lowered, term, _MOST_ASKED))
         self._places = [*self._errors, *asked]
+        self._rounds = {at: event_round(text, at, eol) for at in map(self._line_start, self._places)}
+
+    def _line_start(self, at: int) -> int:
+        return self._text.rfind(self._eol, 0, at) + 1
 
     def cut(self, source: Source, allowance: int, budget: int, head_ratio: float) -> Cut:
         """The cut of at most `allowance` characters before repeats are folded; they leave room for more."""
         text, eol = self._text, self._eol
-        bounds = split_long(text, _bounds(text, eol, self._places, 2 * allowance), max(budget // 4, 64))
+        bounds = split_long(text, _bounds(text, eol, self._rounds.values(), 2 * allowance), max(budget // 4, 64))
         chosen = Chosen(bounds, allowance, widest_mark(source))
         share = budget / max(allowance, 1)
         last = len(bounds) - 2
         chosen.add_all(range(last, last - _LAST_LINES, -1), 0.1 * share)
         found = scores(self._lowered, bounds, self._wanted)
         alone, with_others = (0.3, 0.45) if found else (0.4, 0.6)
-        for round_them, most in ((event, alone), (event_round, with_others)):
-            for at in self._errors:
-                start, stop = round_them(text, at, eol)
-                chosen.add_all(range(unit_at(bounds, start), unit_at(bounds, max(start, stop - 1)) + 1), most * share)
+        for at in self._errors:
+            chosen.add_all(_units(bounds, *event(text, at, eol)), alone * share)
+        for at in self._errors:
+            chosen.add_all(_units(bounds, *self._rounds[at]), with_others * share)
         chosen.add_all(sorted(found, key=lambda unit: (-found[unit], unit)), 0.8 * share)
         chosen.fill(head_ratio / 2)
         return folded(cut_of(source, bounds, chosen.units), text, eol)
 
 
+def _units(bounds: Sequence[int], start: int, stop: int) -> range:
+    """The units from `start` up to `stop`."""
+    return range(unit_at(bounds, start), unit_at(bounds, max(start, stop - 1)) + 1)
+
+
 def error_lines(lowered: str, eol: str) -> list[int]:
     """Where lines with an error begin, those that are unlike the others first."""
     words = (*ERROR_WORDS, _EXIT, *_words_elsewhere(lowered))
-    starts = {start for word in words for start in _lines_with(lowered, word, eol)}
+    there = (word for word in words if holds_any(lowered, (word,)))
+    lines = {start: line for word in there for start, line in _lines_with(lowered, word, eol)}
+    starts = sorted(lines)
     alike: dict[bytes, list[int]] = {}
-    for start in sorted(starts):
-        alike.setdefault(_shape(_line(lowered, start, eol)), []).append(start)
-    ranked = _by_rarity([(_line(lowered, group[0], eol), group) for group in alike.values()])
+    for start in starts:
+        alike.setdefault(_shape(lines[start]), []).append(start)
+    ranked = _by_rarity([(lines[group[0]], group) for group in alike.values()])
     ends = [at for group in _rare_and_common(ranked) for at in (group[0], group[-1])]
-    return list(dict.fromkeys([*ends, *sorted(starts)]))[:_MOST_ERRORS]
+    return list(dict.fromkeys([*ends, *starts]))[:_MOST_ERRORS]
 
 
 def _words_elsewhere(lowered: str) -> Iterator[str]:
@@ -117,19 +131,21 @@ def _words_elsewhere(lowered: str) -> Iterator[str]:
         yield from _ELSEWHERE[script]
 
 
-def _lines_with(lowered: str, word: str, eol: str) -> Iterator[int]:
-    """Where lines begin that have `word` and mean it; of very many the first and the last."""
+def _lines_with(lowered: str, word: str, eol: str) -> Iterator[tuple[int, str]]:
+    """The lines that have `word` and mean it, and where they begin; of very many the first and the last."""
     at, seen, stop = lowered.find(word), 0, 0
     while at >= 0 and seen < _MOST_FIRST:
         start, stop, seen = lowered.rfind(eol, 0, at) + 1, lowered.find(eol, at), seen + 1
-        if _is_error(_line(lowered, start, eol), word):
-            yield start
+        line = _line(lowered, start, eol)
+        if _is_error(line, word):
+            yield start, line
         at = lowered.find(word, stop) if stop >= 0 else -1
     at, seen = lowered.rfind(word, stop) if at >= 0 else -1, 0
     while at >= 0 and seen < _MOST_LAST:
         start, seen = lowered.rfind(eol, 0, at) + 1, seen + 1
-        if _is_error(_line(lowered, start, eol), word):
-            yield start
+        line = _line(lowered, start, eol)
+        if _is_error(line, word):
+            yield start, line
         at = lowered.rfind(word, stop, max(stop, start))
 
 
@@ -142,17 +158,26 @@ def _is_error(line: str, word: str) -> bool:
     """Whether a line with `word` tells of an error: not where there are none, nor where the exit code is 0."""
     if word == _EXIT:
         return _FAILED_EXIT.search(line) is not None
-    return _HARMLESS.search(line) is None or word in _HARMLESS.sub("", line)
+    if word not in _COUNTED:
+        return True
+    line = " " + line
+    at = line.find(word)
+    while at >= 0:
+        if not line.endswith(_NONE_BEFORE, 0, at) and _NONE_AFTER.match(line, at + len(word)) is None:
+            return True
+        at = line.find(word, at + 1)
+    return False
 
 
 def _by_rarity(groups: Sequence[tuple[str, list[int]]]) -> list[list[int]]:
     """Groups of lines alike, first those whose words few other errors use: what happens again and again tells less."""
-    words = [set(_WORD.findall(line)) for line, _ in groups]
-    uses: Counter[str] = Counter()
+    words = [set(line.encode("utf-8", "replace").translate(None, _DIGITS).split()) for line, _ in groups]
+    uses: dict[bytes, int] = {}
     for own, (_, group) in zip(words, groups, strict=True):
         for word in own:
-            uses[word] += len(group)
-    rarity = [math.fsum(1 / uses[word] for word in own) for own in words]
+            uses[word] = uses.get(word, 0) + len(group)
+    weight = {word: 1 / count for word, count in uses.items()}
+    rarity = [math.fsum(sorted(map(weight.__getitem__, own))) for own in words]
     return [groups[at][1] for at in sorted(range(len(groups)), key=lambda at: -rarity[at])]
 
 
@@ -193,13 +218,12 @@ def _next_line(text: str, at: int, eol: str) -> int:
     return len(text) if stop < 0 else stop + 1
 
 
-def _bounds(text: str, eol: str, places: Iterable[int], reach: int) -> list[int]:
-    """Where lines begin near both ends and round interesting places; what lies between is never split."""
+def _bounds(text: str, eol: str, rounds: Iterable[tuple[int, int]], reach: int) -> list[int]:
+    """Where lines begin near both ends and in the `rounds` of interesting places; what lies between is never split."""
     starts = {0, len(text)}
     _add_starts(starts, text, 0, min(reach, len(text)), eol)
     _add_starts(starts, text, max(0, len(text) - reach), len(text), eol)
-    for at in places:
-        first, stop = event_round(text, text.rfind(eol, 0, at) + 1, eol)
+    for first, stop in rounds:
         if stop - first < reach:
             starts.add(first)
             _add_starts(starts, text, first, stop, eol)

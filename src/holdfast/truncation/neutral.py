@@ -3,6 +3,7 @@
 import re
 from functools import cache
 
+from holdfast.canonical.utf8 import holds_any
 from holdfast.truncation.cut import Cut, Inserted, Piece, Segment, Source
 
 MARK = "[quoted] "
@@ -52,7 +53,7 @@ def imitates(text: str) -> bool:
 
 def _hints(text: str) -> bool:
     """Whether it is worth a closer look."""
-    return not text.isascii() or any(map(text.__contains__, _HINTS))
+    return not text.isascii() or holds_any(text, _HINTS)
 
 
 def _marked(text: str, kept: Segment) -> list[Piece]:
