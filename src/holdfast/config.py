@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from holdfast.canonical.value import Value
 from holdfast.errors import ConfigError
+from holdfast.projection.presets import CAREFUL, PRESETS, AutoSettings
 from holdfast.truncation.configuration import ToolOverride, TruncationConfiguration
 from holdfast.truncation.strategy import STRATEGIES
 
@@ -29,12 +30,25 @@ class Settings(Value):
     """Bodies up to this many bytes are stored in the row, larger ones in files."""
     session_quota: int = 5_368_709_120
     """Most bytes one session may store."""
+    policy: str = "auto"
+    """What is sent of a conversation: `auto`, `truncation`, `retention`, `rolling`, or a policy of others."""
+    mode: str = "on"
+    """`off` changes nothing, `shadow` changes nothing and says what would change, `on` does it."""
+    preset: str = "careful"
+    """Where the settings under `auto` start from: `careful` or `lean`."""
+    auto: AutoSettings = CAREFUL
+    """The policy `auto`."""
+    models: Mapping[str, Mapping[str, object]] = MappingProxyType({})
+    """Windows and prices of models, by the beginning of their names, over the built-in table."""
     truncation: TruncationConfiguration = TruncationConfiguration()
     """How results are shortened, under `tools.truncation`."""
     sources: Mapping[str, str] = MappingProxyType({})
     """Where each setting that is not a default came from."""
 
 
+_CHOICES = {"mode": ("off", "shadow", "on"), "preset": tuple(PRESETS)}
+_NAMES = ("policy", "mode", "preset")
+_AUTO = AutoSettings.fields
 _LEAST = {"retrieval_limit": 1_000}
 _PLAIN = ("retrieval_limit", "inline_body", "session_quota")
 _TRUNCATION = tuple(name for name in TruncationConfiguration.fields if name != "overrides")
@@ -53,13 +67,36 @@ def load(
     file = find_file(path, environ, folder)
     sources: dict[str, str] = {}
     plain, truncation = _from_file(file, sources) if file else ({}, {})
+    auto, models = (_mapping(file or "", key, plain.pop(key, None) or {}) for key in ("auto", "models"))
     _from_environment(environ, plain, truncation, sources)
+    names = {key: _name(key, plain.pop(key)) for key in _NAMES if key in plain}
     return Settings(
         home=home or find_home(environ, folder),
         truncation=_truncation(truncation, file),
         sources=sources,
+        auto=_auto(PRESETS[names.get("preset", "careful")], auto, file, sources),
+        models={name: _mapping(file or "", f"models.{name}", given) for name, given in models.items()},
+        **names,
         **{key: _positive(key, value) for key, value in plain.items()},
     )
+
+
+def _name(key: str, value: object) -> str:
+    """A setting that is a word; YAML reads `on` and `off` as true and false."""
+    word = {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
+    known = _CHOICES.get(key)
+    if not isinstance(word, str) or (known is not None and word not in known):
+        raise ConfigError(f"`{key}` is {value!r}; give {'one of ' + ', '.join(known) if known else 'a name'}.")
+    return word
+
+
+def _auto(start: AutoSettings, given: dict[str, Any], path: str | None, sources: dict[str, str]) -> AutoSettings:
+    _refuse_unknown(path or "", "auto.", given, _AUTO)
+    for key in ("arrival_cap", "keep"):
+        if key in given:
+            given[key] = {**getattr(start, key), **_mapping(path or "", f"auto.{key}", given[key])}
+    sources.update({f"auto.{key}": path or "" for key in given})
+    return start.replace(**given)
 
 
 def find_home(environ: Mapping[str, str], folder: str) -> str:
@@ -102,7 +139,7 @@ def _from_file(path: str, sources: dict[str, str]) -> tuple[dict[str, Any], dict
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"`{path}` cannot be read: {error}. Check it with `holdfast config check`.") from error
     top = _mapping(path, "", raw)
-    _refuse_unknown(path, "", top, (*_PLAIN, "tools"))
+    _refuse_unknown(path, "", top, (*_PLAIN, *_NAMES, "auto", "models", "tools"))
     tools = _mapping(path, "tools", top.pop("tools", None) or {})
     _refuse_unknown(path, "tools.", tools, ("truncation",))
     truncation = _mapping(path, "tools.truncation", tools.get("truncation") or {})
@@ -115,7 +152,7 @@ def _from_file(path: str, sources: dict[str, str]) -> tuple[dict[str, Any], dict
 def _from_environment(
     environ: Mapping[str, str], plain: dict[str, Any], truncation: dict[str, Any], sources: dict[str, str]
 ) -> None:
-    for names, values, prefix in ((_PLAIN, plain, ""), (_TRUNCATION, truncation, "tools.truncation.")):
+    for names, values, prefix in (((*_PLAIN, *_NAMES), plain, ""), (_TRUNCATION, truncation, "tools.truncation.")):
         for name in names:
             variable = f"HOLDFAST_{name.upper()}"
             if variable in environ:
@@ -124,7 +161,7 @@ def _from_environment(
 
 
 def _scalar(name: str, variable: str, text: str) -> int | float | str:
-    if name == "default_strategy":
+    if name == "default_strategy" or name in _NAMES:
         return text
     try:
         return float(text) if name == "head_ratio" else int(text.replace("_", ""))
@@ -176,6 +213,9 @@ def flattened(settings: Settings) -> list[tuple[str, object, str]]:
     """Every setting by its full name, its value, and where it came from."""
     rows: list[tuple[str, object, str]] = [("home", settings.home, "")]
     rows += [(key, getattr(settings, key), settings.sources.get(key, "default")) for key in _PLAIN]
+    rows += [(key, getattr(settings, key), settings.sources.get(key, "default")) for key in _NAMES]
+    for key in _AUTO:
+        rows.append((f"auto.{key}", getattr(settings.auto, key), settings.sources.get(f"auto.{key}", "default")))
     for key in _TRUNCATION:
         name = f"tools.truncation.{key}"
         rows.append((name, getattr(settings.truncation, key), settings.sources.get(name, "default")))

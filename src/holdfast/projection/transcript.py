@@ -120,6 +120,11 @@ class Transcript:
             self._same[hash(item.text)].pop()
         del self.messages[length:], self.items[items:], self._marks[length:], self._undo[length:]
 
+    def items_in(self, index: int) -> list[Item]:
+        """The results in message `index`."""
+        after = self._marks[index + 1][0] if index + 1 < len(self._marks) else len(self.items)
+        return self.items[self._marks[index][0] : after]
+
     def same_text(self, item: Item) -> list[int]:
         """The numbers of all results with the same text, in order."""
         return [number for number in self._same[hash(item.text)] if self.items[number].text == item.text]

@@ -83,11 +83,11 @@ def _keep_taken(keeping: Keeping, result: Result, taken: Taken, is_text: bool) -
         result = _examined(result, taken.reader, is_text)
         shown = _present(keeping, result, taken.reader)
         drafts = _drafts(keeping, result, taken.body, shown)
-        entries = _append(keeping, drafts, once=True)
+        entries = append(keeping, drafts, once=True)
         trace_id = entries[0].header.trace_id
         if trace_id != result.trace_id:
             again = _shown_before(keeping, keeping.store.find(keeping.info.name, trace_id))
-            entries = entries if again else _append(keeping, drafts, once=False)
+            entries = entries if again else append(keeping, drafts, once=False)
         if again is None:
             return as_shown(shown, result), entries
     keeping.store.discard(taken.body)
@@ -102,7 +102,7 @@ def _shown_before(keeping: Keeping, row: Row | None) -> Shown | None:
         return None
 
 
-def _append(keeping: Keeping, drafts: list[Draft], once: bool) -> list[Entry]:
+def append(keeping: Keeping, drafts: list[Draft], once: bool) -> list[Entry]:
     """Append, also where another process purged the session in the meantime."""
     try:
         return keeping.store.append(keeping.info.name, drafts, once=once, quota=keeping.quota)

@@ -1,0 +1,66 @@
+"""What a projection changed and what that is worth, for people and programs."""
+
+from typing import Any
+
+from holdfast.canonical.value import Value
+from holdfast.projection.transcript import Path
+
+
+class Edit(Value):
+    """One result that is not shown as it came."""
+
+    index: int
+    """The message it lies in."""
+    path: Path
+    trace_id: str
+    artifact_id: str
+    tool: str
+    step: int
+    rule: str
+    strategy: str
+    tokens_before: int
+    tokens_after: int
+
+    @property
+    def undo(self) -> str:
+        """The command that shows it whole again."""
+        return f"holdfast undo {self.artifact_id}"
+
+
+class Account(Value):
+    """A projection in figures. Tokens are estimates."""
+
+    policy: str
+    mode: str
+    results: int = 0
+    edited: int = 0
+    tokens_whole: int = 0
+    """Of everything as it came."""
+    tokens_sent: int = 0
+    window: int = 0
+    new_results: int = 0
+    """Results that were put on record by this call."""
+    new_decisions: int = 0
+    """Decisions that were made by this call; anything above 0 changes the prompt's prefix."""
+    unstored: int = 0
+    """Results that could not be stored and so are sent whole."""
+    repaired: int = 0
+    """Broken pairs of call and result that were mended in the view."""
+    skipped: int = 0
+    """Edits that could not be made without guessing."""
+    compacted: int = 0
+    """Messages that a summary stands for."""
+
+    @property
+    def tokens_saved(self) -> int:
+        """Tokens that are not sent."""
+        return self.tokens_whole - self.tokens_sent
+
+
+class Projection(Value):
+    """What to send, with the list of edits and the account."""
+
+    messages: Any
+    """In the form that was given: a list, or the bytes of a request."""
+    edits: tuple[Edit, ...]
+    account: Account

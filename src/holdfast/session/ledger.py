@@ -1,0 +1,105 @@
+"""What the record knows of a session's results, at hand: by call, by digest, with the decision that holds.
+
+Owns: recognising a result that comes back, whole or as one of our views.
+Must not know: messages, policies.
+"""
+
+from holdfast.canonical.body import measure
+from holdfast.canonical.entry import Decision, Result
+from holdfast.canonical.guard import truncation_mark
+from holdfast.canonical.utf8 import encode
+from holdfast.errors import Damaged
+from holdfast.store.protocol import Body, Row, Store, body_of, entry_of
+from holdfast.truncation.cut import Cut, decode_cut
+
+
+class Known:
+    """One result on record."""
+
+    __slots__ = ("body", "decision", "digest", "result", "views")
+
+    def __init__(self, result: Result, body: Body) -> None:
+        self.result = result
+        self.body = body
+        self.digest = body.facts.digest
+        self.decision: tuple[Decision, Cut] | None = None
+        self.views: set[str] = set()
+        """Digests of all views that were shown of it."""
+
+
+class Ledger:
+    """The results of one session, caught up with the record whenever it is asked to."""
+
+    def __init__(self, store: Store, session: str) -> None:
+        self._store, self._session = store, session
+        self._seen = 0
+        self._by_call: dict[str, list[Known]] = {}
+        self._by_trace: dict[str, Known] = {}
+        self.decided: list[str] = []
+        """The results that decisions were made about, in the order they were made."""
+
+    def catch_up(self) -> None:
+        """Learn what was written since; what is damaged is left out, and so is kept again when it comes."""
+        for row in self._store.rows(self._session, after=self._seen, light=True):
+            self._seen = row.seq
+            try:
+                self.learn(row)
+            except Damaged:
+                continue
+
+    def learn(self, row: Row) -> None:
+        """Add one entry."""
+        header = entry_of(row).header
+        if isinstance(header, Result):
+            self.add(Known(header, body_of(row)))
+        else:
+            with self._store.open(body_of(row)) as reader:
+                self.decide(header, decode_cut(reader.read()))
+
+    def add(self, known: Known) -> None:
+        """Add a result."""
+        if known.result.trace_id in self._by_trace:
+            return
+        self._by_trace[known.result.trace_id] = known
+        if known.result.call_id is not None:
+            self._by_call.setdefault(known.result.call_id, []).append(known)
+
+    def decide(self, decision: Decision, cut: Cut) -> None:
+        """Let a decision hold."""
+        known = self._by_trace.get(decision.trace_id)
+        if known is not None:
+            known.decision = (decision, cut)
+            known.views.add(decision.shown_digest)
+            self.decided.append(decision.trace_id)
+
+    def find(self, any_id: str) -> Known | None:
+        """The result with this trace id or artifact id."""
+        known = self._by_trace.get(any_id)
+        if known is not None:
+            return known
+        return next((each for each in self._by_trace.values() if each.result.artifact_id == any_id), None)
+
+    def match(self, call_id: str, text: str) -> Known | None:
+        """The result that a message with this text stands for: its original, or a view of it that we gave out."""
+        candidates = self._by_call.get(call_id)
+        if not candidates:
+            return None
+        digest = digest_of_text(text)
+        for known in reversed(candidates):
+            if known.digest == digest or digest.hex() in known.views:
+                return known
+        return None
+
+    def is_foreign(self, call_id: str, text: str) -> bool:
+        """Whether somebody else cut a result that we have: its text is shorter and bears a known mark."""
+        candidates = self._by_call.get(call_id)
+        if not candidates or len(text) >= max(known.body.facts.chars for known in candidates):
+            return False
+        data = encode(text)[0]
+        return truncation_mark(data, b"") is not None
+
+
+def digest_of_text(text: str) -> bytes:
+    """The digest under which a text is on record."""
+    data, encoding = encode(text)
+    return measure(data, encoding).digest

@@ -1,0 +1,139 @@
+"""`view`, `projection`, `hydrate`, `undo`: the calls of a session that look at whole conversations."""
+
+import threading
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias, cast
+
+from holdfast import config
+from holdfast.canonical.body import measure
+from holdfast.canonical.entry import Decision
+from holdfast.canonical.utf8 import encode
+from holdfast.errors import NotFound, UsageError
+from holdfast.projection.account import Account, Projection
+from holdfast.projection.auto import HELD
+from holdfast.projection.policies import policy_named
+from holdfast.projection.policy import Policy, Situation
+from holdfast.projection.profiles import profile_for
+from holdfast.projection.tokens import estimate
+from holdfast.session.keeping import append
+from holdfast.session.viewing import Desk, Viewer
+from holdfast.store.protocol import Body, Draft, body_of
+from holdfast.truncation.cut import encode_cut, whole
+from holdfast.wire import splice
+from holdfast.wire.decode import decode_message
+from holdfast.wire.edits import apply
+
+Mode: TypeAlias = Literal["off", "shadow", "on"]
+MODES: tuple[Mode, ...] = ("off", "shadow", "on")
+_BRANCHES = 8
+"""Branches of a conversation that are remembered; another one is read anew."""
+
+
+class Projecting:
+    """One session's conversations. Safe from threads."""
+
+    def __init__(self, desk: Desk, settings: config.Settings) -> None:
+        self._desk, self._settings = desk, settings
+        self._lock = threading.RLock()
+        self._viewers: list[tuple[str, Viewer]] = []
+
+    def project(
+        self,
+        given: Any,
+        *,
+        model: str | None,
+        policy: str | Policy | None,
+        question: str | None,
+        mode: Mode | None,
+        explained: bool,
+    ) -> Projection:
+        """What to send of messages or of a request's bytes; the list of edits only if it is asked for."""
+        chosen = self._policy(policy, question)
+        how = mode or cast("Mode", self._settings.mode)
+        if how not in MODES:
+            raise UsageError(f"`mode` is {how!r}; give one of {', '.join(MODES)}.")
+        request = splice.read(bytes(given)) if isinstance(given, bytes | bytearray | memoryview) else None
+        messages = given if request is None else request.messages
+        if how == "off" or isinstance(messages, bytes | bytearray | memoryview):
+            return Projection(messages=given, edits=(), account=Account(policy=chosen.name, mode=how))
+        situation = self._situation(model or _model_of(request), request)
+        with self._lock:
+            viewer = self._viewer(messages, f"{how} {chosen.name}")
+            viewer.view(messages, chosen, situation)
+            out: Any = viewer.sent(messages)
+            if request is not None:
+                out = request.splice(viewer.texts()) if how == "on" else given
+            edits = viewer.edits() if explained else ()
+            account = viewer.account(chosen, situation) if explained else Account(policy=chosen.name, mode=how)
+        return Projection(messages=out, edits=edits, account=account)
+
+    def hydrate(self, messages: Sequence[Any]) -> list[Any]:
+        """The messages with every view of ours replaced by the result it stands for."""
+        ledger, store, name = self._desk.ledger, self._desk.keeping.store, self._desk.keeping.info.name
+        edits: dict[int, list[tuple[Any, str]]] = {}
+        with self._lock:
+            ledger.catch_up()
+            for index, message in enumerate(messages):
+                for returned in decode_message(message).returned:
+                    known = ledger.match(returned.call_id, returned.text)
+                    row = store.find(name, known.result.trace_id) if known is not None else None
+                    if row is None:
+                        continue
+                    with store.open(body_of(row)) as reader:
+                        text = reader.text()
+                    if text != returned.text:
+                        edits.setdefault(index, []).append((returned.path, text))
+        return apply(messages, edits).messages
+
+    def undo(self, any_id: str) -> int:
+        """Show a result whole again from now on; gives the tokens it takes."""
+        keeping, ledger = self._desk.keeping, self._desk.ledger
+        with self._lock:
+            ledger.catch_up()
+            known = ledger.find(any_id)
+            row = keeping.store.find(keeping.info.name, known.result.trace_id) if known is not None else None
+            if known is None or row is None:
+                raise NotFound(f"Session `{keeping.info.name}` has no result `{any_id[:80]}` to show again.")
+            with keeping.store.open(body_of(row)) as reader:
+                text = reader.text()
+            if known.decision is not None and known.decision[0].rule not in HELD:
+                cut = encode_cut(whole(len(text)))
+                decision = Decision(
+                    at=keeping.now(),
+                    trace_id=known.result.trace_id,
+                    rule="undo",
+                    strategy="none",
+                    version=keeping.version,
+                    shown_digest=measure(encode(text)[0]).digest.hex(),
+                    shown_chars=len(text),
+                )
+                self._desk.observe(append(keeping, [Draft(decision, Body(measure(cut), inline=cut))], once=False))
+        return estimate(text)
+
+    def _policy(self, policy: str | Policy | None, question: str | None) -> Policy:
+        if policy is not None and not isinstance(policy, str):
+            return policy
+        name = policy or self._settings.policy
+        return policy_named(name, auto=self._settings.auto, truncation=self._settings.truncation, question=question)
+
+    def _situation(self, model: str | None, request: splice.Request | None) -> Situation:
+        overhead = 0
+        if request is not None:
+            beside = (request.fields.get(key) for key in ("system", "instructions", "tools"))
+            overhead = sum(estimate(str(value)) for value in beside if value)
+        return Situation(profile_for(model, self._settings.models), overhead)
+
+    def _viewer(self, messages: Sequence[Any], kind: str) -> Viewer:
+        """The branch that these messages go on with; a new one where they go on with none."""
+        alike = [(viewer.shared(messages), viewer) for name, viewer in self._viewers if name == kind]
+        shared, best = max(alike, key=lambda pair: pair[0], default=(0, None))
+        if best is None or (shared == 0 and messages):
+            best = Viewer(self._desk, kind.partition(" ")[0])
+        self._viewers = [(name, viewer) for name, viewer in self._viewers if viewer is not best][-_BRANCHES + 1 :]
+        self._viewers.append((kind, best))
+        return best
+
+
+def _model_of(request: splice.Request | None) -> str | None:
+    model = request.fields.get("model") if request is not None else None
+    return model if isinstance(model, str) else None

@@ -1,0 +1,357 @@
+"""What is sent of a conversation: follow it, put new results on record, let the policy choose, edit the messages.
+
+Owns: the order that makes the promises: on record before hidden, decided before shown otherwise, nothing decided twice.
+Must not know: how a provider spells a message (`wire`), why a policy chooses (`projection`).
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from holdfast.canonical import ids
+from holdfast.canonical.body import measure
+from holdfast.canonical.entry import Decision, Entry, Result
+from holdfast.canonical.guard import truncation_mark
+from holdfast.canonical.utf8 import encode
+from holdfast.errors import StoreError
+from holdfast.metrics import MARKER
+from holdfast.projection.account import Account, Edit
+from holdfast.projection.policy import Choice, Policy, Situation, sent_tokens, shown
+from holdfast.projection.tokens import estimate
+from holdfast.projection.transcript import Item, Message, Name, Path, Returned, Transcript
+from holdfast.session.keeping import Keeping, append
+from holdfast.session.ledger import Known, Ledger, digest_of_text
+from holdfast.store.feed import Feed
+from holdfast.store.protocol import Body, Draft, body_of
+from holdfast.truncation.cut import encode_cut
+from holdfast.wire.decode import decode_message
+from holdfast.wire.edits import apply
+
+_WINDOW = 16_384
+"""Bytes at either end of a result in which a mark of truncation is looked for."""
+
+
+class Desk(NamedTuple):
+    """What viewing needs of its session."""
+
+    keeping: Keeping
+    ledger: Ledger
+    observe: Callable[[list[Entry]], None]
+    """Told of every entry that was added."""
+    room: Callable[[], int]
+    """Bytes that may still be stored."""
+
+
+class _Met(NamedTuple):
+    """A result in a message: what it is on record, what came, and whether it is there."""
+
+    returned: Returned
+    came: str
+    known: Known | None
+
+
+class Viewer:
+    """One branch of a conversation as it is sent, remembered from call to call."""
+
+    def __init__(self, desk: Desk, mode: str) -> None:
+        self._desk = desk
+        self._mode = mode
+        self._messages: list[Any] = []
+        self.transcript = Transcript()
+        self._known: list[Known | None] = []
+        self._came: list[str] = []
+        self._decided: dict[int, Choice] = {}
+        self._numbers: dict[str, list[int]] = {}
+        self._texts: dict[int, str] = {}
+        """What is sent in place of a result, by its number, where that is not what came."""
+        self._made: dict[int, Any] = {}
+        self._skipped: set[int] = set()
+        self._read_decisions = 0
+        self._new = self._fresh_decisions = self._unstored = 0
+
+    def shared(self, messages: Sequence[Any]) -> int:
+        """How many messages at the front are the ones this branch has."""
+        known = self._messages
+        length = min(len(known), len(messages))
+        if list(messages[:length]) == known[:length]:
+            return length
+        return next(at for at in range(length) if messages[at] is not known[at] and messages[at] != known[at])
+
+    def view(self, messages: Sequence[Any], policy: Policy, situation: Situation) -> None:
+        """Bring the branch up to these messages and let the policy choose; `sent` gives what to send."""
+        self._new = self._fresh_decisions = self._unstored = 0
+        self._desk.ledger.catch_up()
+        self._follow(messages)
+        self._refresh()
+        if None in self._known:
+            self._keep([item for item in self.transcript.items if self._known[item.number] is None], policy)
+        choices = policy.age(self.transcript, self._decided, situation)
+        if choices:
+            self._decide(choices)
+
+    def sent(self, messages: Sequence[Any]) -> list[Any]:
+        """The messages to send: those that came, the edited ones replaced."""
+        out = list(messages)
+        if self._mode == "on":
+            for index, message in self._made.items():
+                out[index] = message
+        return out
+
+    def texts(self) -> dict[int, list[tuple[Path, str]]]:
+        """The edits by message: where, and what stands there now."""
+        found: dict[int, list[tuple[Path, str]]] = {}
+        for number, text in sorted(self._texts.items()):
+            item = self.transcript.items[number]
+            if item.index not in self._skipped:
+                found.setdefault(item.index, []).append((item.returned.path, text))
+        return found
+
+    def edits(self) -> tuple[Edit, ...]:
+        """Every result that is not shown as it came."""
+        return tuple(self._edit(number) for number in sorted(self._decided) if self._is_edit(number))
+
+    def account(self, policy: Policy, situation: Situation) -> Account:
+        """The figures of what is sent."""
+        return Account(
+            policy=policy.name,
+            mode=self._mode,
+            results=len(self.transcript.items),
+            edited=sum(map(self._is_edit, self._decided)),
+            tokens_whole=self.transcript.tokens + situation.overhead,
+            tokens_sent=sent_tokens(self.transcript, self._decided) + situation.overhead,
+            window=situation.profile.window,
+            new_results=self._new,
+            new_decisions=self._fresh_decisions,
+            unstored=self._unstored,
+            skipped=len(self._skipped),
+        )
+
+    def _is_edit(self, number: int) -> bool:
+        choice = self._decided[number]
+        return choice.rule != "undo" and self.transcript.items[number].index not in self._skipped
+
+    def _edit(self, number: int) -> Edit:
+        item, choice = self.transcript.items[number], self._decided[number]
+        assert item.name is not None
+        return Edit(
+            index=item.index,
+            path=item.returned.path,
+            trace_id=item.name.trace_id,
+            artifact_id=item.name.artifact_id,
+            tool=item.call.tool if item.call else "tool",
+            step=item.step,
+            rule=choice.rule,
+            strategy=choice.strategy,
+            tokens_before=item.tokens,
+            tokens_after=choice.tokens,
+        )
+
+    def _follow(self, messages: Sequence[Any]) -> None:
+        """Forget what is no longer said, add what is new."""
+        shared = self.shared(messages)
+        if shared < len(self._messages):
+            self._forget(shared)
+        for message in messages[shared:]:
+            decoded = decode_message(message)
+            self._add(self._met(decoded) if decoded.returned else (), decoded)
+            self._messages.append(message)
+
+    def _met(self, message: Message) -> list[_Met]:
+        """The results in a message; what somebody else cut of a result that we have is not one."""
+        ledger = self._desk.ledger
+        met: list[_Met] = []
+        for came in message.returned:
+            known = ledger.match(came.call_id, came.text)
+            if known is not None:
+                met.append(_Met(came._replace(text=self._original(known, came.text)), came.text, known))
+            elif not ledger.is_foreign(came.call_id, came.text):
+                met.append(_Met(came, came.text, None))
+        return met
+
+    def _original(self, known: Known, came: str) -> str:
+        """The text that a result has on record, where what came is a view of it."""
+        if known.body.facts.chars == len(came) and known.digest == digest_of_text(came):
+            return came
+        row = self._desk.keeping.store.find(self._desk.keeping.info.name, known.result.trace_id)
+        if row is None:
+            return came
+        with self._desk.keeping.store.open(body_of(row)) as reader:
+            return reader.text()
+
+    def _add(self, met: Sequence[_Met], message: Message) -> None:
+        if len(met) != len(message.returned):
+            kept = {each.returned.path for each in met}
+            foreign = sum(estimate(each.text) for each in message.returned if each.path not in kept)
+            message = message._replace(other=message.other + foreign)
+        if met:
+            message = message._replace(returned=tuple(each.returned for each in met))
+        elif message.returned:
+            message = message._replace(returned=())
+        self.transcript.extend((message,))
+        for each, item in zip(met, self.transcript.items[len(self._known) :], strict=True):
+            self._known.append(each.known)
+            self._came.append(each.came)
+            if each.known is not None:
+                self._recognise(item, each.known)
+
+    def _recognise(self, item: Item, known: Known) -> None:
+        """Let a result go by its name on record and be shown as decided."""
+        item.name = Name(known.result.trace_id, known.result.artifact_id)
+        self._known[item.number] = known
+        self._numbers.setdefault(item.name.trace_id, []).append(item.number)
+        self._apply(item, known)
+
+    def _apply(self, item: Item, known: Known) -> None:
+        """Show a result as the record says."""
+        if known.decision is None:
+            return
+        decision, cut = known.decision
+        self._show(item, Choice(item.number, decision.rule, cut, 0, decision.strategy))
+
+    def _show(self, item: Item, choice: Choice) -> None:
+        text = shown(item, choice)
+        self._decided[item.number] = choice._replace(tokens=estimate(text))
+        if text == self._came[item.number]:
+            self._texts.pop(item.number, None)
+        else:
+            self._texts[item.number] = text
+        self._make(item.index)
+
+    def _make(self, index: int) -> None:
+        """The edited message at `index`, made anew."""
+        changes = [
+            (item.returned.path, self._texts[item.number])
+            for item in self.transcript.items_in(index)
+            if item.number in self._texts
+        ]
+        self._made.pop(index, None)
+        if changes and index < len(self._messages):
+            applied = apply((self._messages[index],), {0: changes})
+            if applied.skipped:
+                self._skipped.add(index)
+            else:
+                self._made[index] = applied.messages[0]
+
+    def _refresh(self) -> None:
+        """Take over decisions that were recorded since, by whomever."""
+        decided = self._desk.ledger.decided
+        for trace_id in dict.fromkeys(decided[self._read_decisions :]):
+            for number in self._numbers.get(trace_id, ()):
+                known = self._known[number]
+                if known is not None:
+                    self._apply(self.transcript.items[number], known)
+        self._read_decisions = len(decided)
+
+    def _keep(self, fresh: list[Item], policy: Policy) -> None:
+        """Put results on record, cut as the policy says; what cannot be stored is sent whole."""
+        keeping = self._desk.keeping
+        for item in fresh:
+            item.name = _drawn(keeping)
+        choices = {choice.number: choice for choice in policy.arrive(self.transcript, fresh, self._decided)}
+        bodies: list[Body] = []
+        try:
+            drafts = [draft for item in fresh for draft in self._drafts(item, choices.get(item.number), bodies)]
+            self._record(drafts, once=True)
+        except StoreError:
+            for body in bodies:
+                keeping.store.discard(body)
+            for item in fresh:
+                item.name = None
+            self._unstored = len(fresh)
+            return
+        self._new = len(fresh)
+        for item in fresh:
+            known = self._desk.ledger.match(item.returned.call_id, self._came[item.number])
+            if known is not None:
+                self._recognise(item, known)
+        if self._mode != "on":
+            for choice in choices.values():
+                self._show(self.transcript.items[choice.number], choice)
+        self._read_decisions = len(self._desk.ledger.decided)
+
+    def _drafts(self, item: Item, choice: Choice | None, bodies: list[Body]) -> Iterable[Draft]:
+        """The result, and with it how it is shown from the beginning."""
+        keeping = self._desk.keeping
+        result = _result(keeping, item)
+        taken = keeping.store.take(Feed(item.text), self._desk.room())
+        taken.reader.close()
+        bodies.append(taken.body)
+        yield Draft(result, taken.body)
+        if choice is not None and self._mode == "on":
+            yield _decision(item, choice, result.at, keeping.version)
+
+    def _decide(self, choices: list[Choice]) -> None:
+        """Record a batch, then show it; in the shadow only look at it."""
+        items = self.transcript.items
+        if self._mode != "on":
+            for choice in choices:
+                self._show(items[choice.number], choice)
+            self._fresh_decisions = len(choices)
+            return
+        keeping = self._desk.keeping
+        at = keeping.now()
+        stored = [choice for choice in choices if self._known[choice.number] is not None]
+        try:
+            self._record(
+                [_decision(items[choice.number], choice, at, keeping.version) for choice in stored], once=False
+            )
+        except StoreError:
+            return
+        self._fresh_decisions = len(stored)
+        self._refresh()
+
+    def _record(self, drafts: list[Draft], once: bool) -> None:
+        entries = append(self._desk.keeping, drafts, once=once) if drafts else []
+        self._desk.observe(entries)
+        self._desk.ledger.catch_up()
+
+    def _forget(self, length: int) -> None:
+        self.transcript.cut_back(length)
+        left = len(self.transcript.items)
+        del self._messages[length:], self._known[left:], self._came[left:]
+        for number in [number for number in self._decided if number >= left]:
+            del self._decided[number]
+        for number in [number for number in self._texts if number >= left]:
+            del self._texts[number]
+        for index in [index for index in self._made if index >= length]:
+            del self._made[index]
+        self._skipped = {index for index in self._skipped if index < length}
+        self._numbers = {}
+        for item in self.transcript.items:
+            if item.name is not None:
+                self._numbers.setdefault(item.name.trace_id, []).append(item.number)
+
+
+def _drawn(keeping: Keeping) -> Name:
+    at, trace_id = keeping.now(), ids.trace_id(keeping.random(ids.RANDOM_BYTES))
+    return Name(trace_id, ids.artifact_id(at // 1000, trace_id))
+
+
+def _result(keeping: Keeping, item: Item) -> Result:
+    assert item.name is not None
+    data = encode(item.text)[0]
+    return Result(
+        at=keeping.now(),
+        trace_id=item.name.trace_id,
+        artifact_id=item.name.artifact_id,
+        tool=item.call.tool if item.call else "tool",
+        arguments=item.call.arguments if item.call else None,
+        call_id=item.returned.call_id,
+        is_error=item.is_error,
+        turn=item.turn,
+        flags=(MARKER,) if truncation_mark(data[:_WINDOW], data[-_WINDOW:]) else (),
+    )
+
+
+def _decision(item: Item, choice: Choice, at: int, version: str) -> Draft:
+    assert item.name is not None
+    text, cut = shown(item, choice), encode_cut(choice.cut)
+    decision = Decision(
+        at=at,
+        trace_id=item.name.trace_id,
+        rule=choice.rule,
+        strategy=choice.strategy,
+        version=version,
+        shown_digest=measure(encode(text)[0]).digest.hex(),
+        shown_chars=len(text),
+    )
+    return Draft(decision, Body(measure(cut), inline=cut))
