@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, cast
 
+from holdfast import preferences
 from holdfast.canonical.value import Value
 from holdfast.errors import ConfigError
 from holdfast.projection.presets import CAREFUL, PRESETS, AutoSettings
@@ -69,6 +70,8 @@ def load(
     plain, truncation = _from_file(file, sources) if file else ({}, {})
     auto, models = (_mapping(file or "", key, plain.pop(key, None) or {}) for key in ("auto", "models"))
     _from_environment(environ, plain, truncation, sources)
+    if preferences.load(preferences.path_of(environ)).rolling_context_enabled and "HOLDFAST_POLICY" not in environ:
+        plain["policy"], sources["policy"] = "rolling", "holdfast rolling-context"
     names = {key: _name(key, plain.pop(key)) for key in _NAMES if key in plain}
     return Settings(
         home=home or find_home(environ, folder),

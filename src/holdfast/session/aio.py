@@ -15,6 +15,10 @@ class _Sync(Protocol):
     """The calls that have a twin."""
 
     keep: Callable[..., Shown]
+    view: Callable[..., Any]
+    projection: Callable[..., Any]
+    hydrate: Callable[[Any], list[Any]]
+    undo: Callable[[str], int]
     recall: Callable[..., str]
     recall_bytes: Callable[[str], bytes]
     stream: Callable[[str], Iterator[bytes]]
@@ -42,6 +46,22 @@ class AsyncTwins:
         values = [_from_loop(value, loop) for value in args]
         named = {key: _from_loop(value, loop) for key, value in kwargs.items()}
         return await _hop(cast("_Sync", self).keep, tool_or_call, *values, **named)
+
+    async def aview(self, messages: Any, **kwargs: Any) -> Any:
+        """`view`."""
+        return await _hop(cast("_Sync", self).view, messages, **kwargs)
+
+    async def aprojection(self, messages: Any, **kwargs: Any) -> Any:
+        """`projection`."""
+        return await _hop(cast("_Sync", self).projection, messages, **kwargs)
+
+    async def ahydrate(self, messages: Any) -> list[Any]:
+        """`hydrate`."""
+        return await _hop(cast("_Sync", self).hydrate, messages)
+
+    async def aundo(self, any_id: str) -> int:
+        """`undo`."""
+        return await _hop(cast("_Sync", self).undo, any_id)
 
     async def arecall(self, any_id: str, **kwargs: Any) -> str:
         """`recall`."""

@@ -2,13 +2,13 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import config
 from holdfast.canonical import ids
-from holdfast.canonical.entry import arguments_text
+from holdfast.canonical.entry import Entry, arguments_text
 from holdfast.canonical.utf8 import showable
 from holdfast.errors import NotFound, StoreError, TooLargeToRecall, UsageError
 from holdfast.metrics import Metrics
@@ -31,6 +31,11 @@ from holdfast.version import VERSION
 from holdfast.wire.calls import parse_call, result_block
 from holdfast.wire.dialect import dialect_named
 from holdfast.wire.tools import ToolSpec, define
+
+if TYPE_CHECKING:
+    from holdfast.projection.account import Projection
+    from holdfast.projection.policy import Policy
+    from holdfast.session.projecting import Mode, Projecting
 
 _MISSING: Any = object()
 _TOOL = ToolSpec(name=get_artifact.NAME, description=get_artifact.DESCRIPTION, parameters=get_artifact.PARAMETERS)
@@ -164,9 +169,7 @@ class Session(AsyncTwins):
                 raise
             events.unstored(self.id, tool, type(error).__name__)
             return keeping.unstored(result, output, error, exit_code)
-        for entry in entries:
-            self.metrics.observe(entry)
-            self._stored += entry.facts.size
+        self._observe(entries)
         if entries:
             self._log_kept(shown, entries)
         return shown
@@ -211,6 +214,42 @@ class Session(AsyncTwins):
     def shown(self, id: str) -> Shown:
         """What was shown of a result, as recorded."""
         return keeping.shown_again(self.store, self._row(id))
+
+    def view(
+        self,
+        messages: Any,
+        *,
+        model: str | None = None,
+        policy: "str | Policy | None" = None,
+        question: str | None = None,
+    ) -> Any:
+        """What to send of a conversation, in the form it came in: a list of messages, or a request's bytes.
+
+        New results in it are put on record first. What was sent once is sent again unchanged until a recorded
+        decision changes it. `model` says whose window and prices hold, `policy` overrides the settings.
+        """
+        return self._project(messages, model, policy, question, None, explained=False).messages
+
+    def projection(
+        self,
+        messages: Any,
+        *,
+        model: str | None = None,
+        policy: "str | Policy | None" = None,
+        question: str | None = None,
+        mode: 'Literal["off", "shadow", "on"] | None' = None,
+    ) -> "Projection":
+        """The same with the list of edits and the account: tokens, rules, how to undo each."""
+        return self._project(messages, model, policy, question, mode, explained=True)
+
+    def hydrate(self, messages: Sequence[Any]) -> list[Any]:
+        """The messages with every view of ours replaced by the result it stands for."""
+        return self._projecting.hydrate(messages)
+
+    def undo(self, id: str) -> int:
+        """Show a result whole again from now on, by trace id or artifact id; gives the tokens it takes, about."""
+        self._opened()
+        return self._projecting.undo(id)
 
     def tools(self, dialect: str) -> list[dict[str, Any]]:
         """The recall tools for a model, in this dialect; the same bytes every time."""
@@ -275,6 +314,34 @@ class Session(AsyncTwins):
         """Give back what the session holds open. The record stays."""
         if self._owns_store:
             self.store.close()
+
+    @cached_property
+    def _projecting(self) -> "Projecting":
+        """Imported when a conversation is first looked at: most short commands never do."""
+        from holdfast.session.ledger import Ledger
+        from holdfast.session.projecting import Projecting
+        from holdfast.session.viewing import Desk
+
+        desk = Desk(self._keeping, Ledger(self.store, self.id), self._observe, self._room)
+        return Projecting(desk, self.settings)
+
+    def _project(
+        self,
+        messages: Any,
+        model: str | None,
+        policy: "str | Policy | None",
+        question: str | None,
+        mode: "Mode | None",
+        explained: bool,
+    ) -> "Projection":
+        return self._projecting.project(
+            messages, model=model, policy=policy, question=question, mode=mode, explained=explained
+        )
+
+    def _observe(self, entries: list[Entry]) -> None:
+        for entry in entries:
+            self.metrics.observe(entry)
+            self._stored += entry.facts.size
 
     def _row(self, id: str) -> Row:
         row = self.store.find(self.id, id)

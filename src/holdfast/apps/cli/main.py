@@ -14,7 +14,12 @@ COMMANDS: dict[str, str] = {
     "run": "run a command, keep all its output, print what fits",
     "keep": "keep what comes in on standard input, print what fits",
     "cut": "what a model would see of a file, what is left out and why",
+    "view": "what would be sent of a conversation, beside what is kept",
     "show": "what a tool really returned, and what was shown of it",
+    "explain": "which rule edited what, when, what it saved, how to undo it",
+    "undo": "show a result whole again",
+    "status": "how full the context window is, and the three thresholds",
+    "rolling-context": "switch ageing by steps on or off; remembered",
     "artifacts": "list, show, search and clean results that were cut",
     "sessions": "list, show, verify, purge, export and import sessions",
     "config": "show the settings and where they come from, or check them",
@@ -80,7 +85,7 @@ def _parser(wanted: str | None) -> argparse.ArgumentParser:
         if wanted in (None, name):
             own = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
             if wanted == name:
-                module = import_module(f"holdfast.apps.cli.{name}")
+                module = import_module(f"holdfast.apps.cli.{name.replace('-', '_')}")
                 module.add(own)
     return parser
 

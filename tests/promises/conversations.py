@@ -1,0 +1,68 @@
+"""Conversations in all three dialects, built a step at a time, for the promises about projections."""
+
+import json
+from typing import Any
+
+DIALECTS = ("openai_chat", "openai_responses", "anthropic")
+
+
+def asked(dialect: str, words: str) -> dict[str, Any]:
+    """A message of the user."""
+    return {"role": "user", "content": words}
+
+
+def called(dialect: str, calls: list[tuple[str, str, dict[str, Any]]]) -> list[dict[str, Any]]:
+    """What an assistant sends to call these tools: id, name, arguments."""
+    if dialect == "anthropic":
+        blocks = [{"type": "tool_use", "id": id, "name": name, "input": given} for id, name, given in calls]
+        return [{"role": "assistant", "content": [{"type": "text", "text": "I will look."}, *blocks]}]
+    if dialect == "openai_responses":
+        return [
+            {"type": "function_call", "call_id": id, "name": name, "arguments": json.dumps(given)}
+            for id, name, given in calls
+        ]
+    functions = [
+        {"id": id, "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
+        for id, name, given in calls
+    ]
+    return [{"role": "assistant", "content": None, "tool_calls": functions}]
+
+
+def returned(dialect: str, results: list[tuple[str, str]]) -> list[dict[str, Any]]:
+    """The messages that answer calls: id and text."""
+    if dialect == "anthropic":
+        blocks = [{"type": "tool_result", "tool_use_id": id, "content": text} for id, text in results]
+        return [{"role": "user", "content": blocks}]
+    if dialect == "openai_responses":
+        return [{"type": "function_call_output", "call_id": id, "output": text} for id, text in results]
+    return [{"role": "tool", "tool_call_id": id, "content": text} for id, text in results]
+
+
+def answered(dialect: str, words: str) -> dict[str, Any]:
+    """A message of the assistant."""
+    return {"role": "assistant", "content": words}
+
+
+def result_texts(dialect: str, messages: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Every result as it would be sent: id and text, in order."""
+    found: list[tuple[str, str]] = []
+    for message in messages:
+        if dialect == "anthropic" and isinstance(message.get("content"), list):
+            found += [(b["tool_use_id"], b["content"]) for b in message["content"] if b["type"] == "tool_result"]
+        elif dialect == "openai_responses" and message.get("type") == "function_call_output":
+            found.append((message["call_id"], message["output"]))
+        elif message.get("role") == "tool":
+            found.append((message["tool_call_id"], message["content"]))
+    return found
+
+
+def call_ids(dialect: str, messages: list[dict[str, Any]]) -> list[str]:
+    """The ids of all calls, in order."""
+    found: list[str] = []
+    for message in messages:
+        if dialect == "anthropic" and isinstance(message.get("content"), list):
+            found += [block["id"] for block in message["content"] if block["type"] == "tool_use"]
+        elif message.get("type") == "function_call":
+            found.append(message["call_id"])
+        found += [call["id"] for call in message.get("tool_calls") or ()]
+    return found
