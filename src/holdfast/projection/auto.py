@@ -18,8 +18,8 @@ from holdfast.projection.repeats import dependants, repeat_choice
 from holdfast.projection.tokens import estimate
 from holdfast.projection.transcript import Item, Transcript
 from holdfast.truncation.choice import choose
-from holdfast.truncation.configuration import Limits, TruncationConfiguration
-from holdfast.truncation.cut import TextSource
+from holdfast.truncation.configuration import SMALLEST_INLINE_LIMIT, Limits, TruncationConfiguration
+from holdfast.truncation.cut import Source, TextSource
 
 AGED = "aged"
 HELD = frozenset(("undo", "pin"))
@@ -55,32 +55,14 @@ class Auto:
         repeat = repeat_choice(transcript, item, decided, self.settings.min_tokens)
         if repeat is not None:
             return repeat
-        cap = self.cap(item)
-        return self._capped(transcript, item, cap, "arrival") if len(item.text) > cap else None
-
-    def cap(self, item: Item) -> int:
-        """Most characters of this result on arrival."""
-        cap = self.settings.arrival_cap.get(item.kind, self.settings.outsized)
-        if len(item.text) > cap and item.kind != "read" and self._is_structured(item):
-            cap = max(cap, self.settings.structured_cap)
-        return min(cap, self.settings.outsized)
-
-    def _is_structured(self, item: Item) -> bool:
         limits = self._limits(item.call.tool if item.call else "")
-        return choose(TextSource(item.text), limits.replace(strategy="head_tail", firm=False)) in _STRUCTURED
+        cap = arrival_cap(self.settings, item.kind, TextSource(item.text), limits)
+        return self._capped(transcript, item, limits, cap, "arrival") if len(item.text) > cap else None
 
-    def _capped(self, transcript: Transcript, item: Item, cap: int, rule: str) -> Choice | None:
-        limits: Limits = self._limits(item.call.tool if item.call else "")
+    def _capped(self, transcript: Transcript, item: Item, limits: Limits, cap: int, rule: str) -> Choice | None:
         asked = question_in(transcript, item) if self._question is None else self._question
-        return capped(
-            item,
-            limits.replace(
-                inline_limit=max(256, cap),
-                artifact_threshold=max(len(item.text), cap),
-                options=limits.options.replace(question=asked),
-            ),
-            rule,
-        )
+        limits = limits.replace(options=limits.options.replace(question=asked))
+        return capped(item, capped_at(limits, cap, len(item.text)), rule)
 
     def _within_step(self, transcript: Transcript, new: Sequence[Item], fresh: Mapping[int, Choice]) -> list[Choice]:
         """Choices that bring the newest step under its cap, shared in the order of its calls."""
@@ -93,7 +75,8 @@ class Auto:
         for place, (item, size) in enumerate(zip(step, sizes, strict=True)):
             share = room // (len(step) - place)
             if size > share:
-                choice = self._capped(transcript, item, share, "step")
+                limits = self._limits(item.call.tool if item.call else "")
+                choice = self._capped(transcript, item, limits, share, "step")
                 if choice is not None:
                     choices.append(choice)
                     size = share
@@ -176,6 +159,20 @@ class Auto:
             return False
         later = (other for other in transcript.same_call(item) if other.number > item.number)
         return not any(not is_error_text(other.text, other.is_error) for other in later)
+
+
+def arrival_cap(settings: AutoSettings, kind: Kind, source: Source, limits: Limits) -> int:
+    """Most characters of a result on arrival."""
+    cap = settings.arrival_cap.get(kind, settings.outsized)
+    if source.chars > cap and kind != "read":
+        structured = choose(source, limits.replace(strategy="head_tail", firm=False)) in _STRUCTURED
+        cap = max(cap, settings.structured_cap) if structured else cap
+    return min(cap, settings.outsized)
+
+
+def capped_at(limits: Limits, cap: int, chars: int) -> Limits:
+    """The limits of a tool with another cap, under which nothing is so long that only a preview is shown."""
+    return limits.replace(inline_limit=max(SMALLEST_INLINE_LIMIT, cap), artifact_threshold=max(chars, cap))
 
 
 def aged(item: Item) -> Choice:

@@ -22,7 +22,7 @@ from holdfast.store.feed import Feed, Output
 from holdfast.store.protocol import Body, Draft, Row, SessionInfo, Store, Taken, body_of, decision_of, result_of
 from holdfast.store.reader import BodyReader
 from holdfast.truncation.configuration import Limits
-from holdfast.truncation.cut import decode_cut, encode_cut, render_body, whole
+from holdfast.truncation.cut import Source, decode_cut, encode_cut, render_body, whole
 from holdfast.truncation.neutral import imitates
 from holdfast.truncation.present import Artifact, present, summarise
 from holdfast.truncation.result import TruncationMetadata, TruncationResult
@@ -36,8 +36,8 @@ class Keeping(Value):
 
     store: Store
     info: SessionInfo
-    limits: Callable[[str], Limits]
-    """What holds for a tool."""
+    limits: Callable[[Result, Source], Limits]
+    """What holds for a result."""
     strategies: Mapping[str, ITruncationStrategy]
     version: str
     quota: int
@@ -260,7 +260,7 @@ def _artifact(result: Result, reader: BodyReader) -> Artifact:
 
 
 def _present(keeping: Keeping, result: Result, reader: BodyReader) -> TruncationResult:
-    limits = keeping.limits(result.tool)
+    limits = keeping.limits(result, reader)
     if result.tool == get_artifact.NAME:
         limits = _unlimited(limits, reader.chars)
     if reader.chars <= limits.inline_limit and result.media_type == TEXT:

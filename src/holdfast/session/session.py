@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import config
 from holdfast.canonical import ids
-from holdfast.canonical.entry import Entry, arguments_text
+from holdfast.canonical.entry import Entry, Result, arguments_text
 from holdfast.canonical.utf8 import showable
 from holdfast.errors import NotFound, StoreError, TooLargeToRecall, UsageError
 from holdfast.metrics import Metrics
@@ -23,7 +23,8 @@ from holdfast.store.protocol import Row, SessionInfo, Store, body_of, result_of
 from holdfast.store.reader import BodyReader
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.verify import Verification, verify
-from holdfast.truncation.configuration import TruncationConfiguration
+from holdfast.truncation.configuration import Limits, TruncationConfiguration
+from holdfast.truncation.cut import Source
 from holdfast.truncation.notice import size_text
 from holdfast.truncation.present import summarise
 from holdfast.truncation.strategy import STRATEGIES, ITruncationStrategy, strategy_named
@@ -100,10 +101,13 @@ class Session(AsyncTwins):
         self._stored = 0
         for name in (self.configuration.default_strategy, *_named(self.configuration)):
             strategy_named(name, self.strategies)
+        self._for_tool = lru_cache(maxsize=256)(self.configuration.for_tool)
+        usual = self.configuration.inline_limit == TruncationConfiguration.inline_limit
+        self._by_kind = usual and policy is None and self.settings.policy == "auto"
         self._keeping = Keeping(
             store=self.store,
             info=self._wanted,
-            limits=lru_cache(maxsize=256)(self.configuration.for_tool),
+            limits=self._limits,
             strategies=self.strategies,
             version=VERSION,
             quota=self.settings.session_quota,
@@ -314,6 +318,18 @@ class Session(AsyncTwins):
         """Give back what the session holds open. The record stays."""
         if self._owns_store:
             self.store.close()
+
+    def _limits(self, result: Result, source: Source) -> Limits:
+        """What holds for a result on arrival: its tool's limits, or its kind's under the policy `auto`."""
+        limits = self._for_tool(result.tool)
+        own = result.tool in self.configuration.overrides
+        if own or not self._by_kind or source.chars <= limits.inline_limit:
+            return limits
+        from holdfast.projection.auto import arrival_cap, capped_at
+        from holdfast.projection.kinds import kind_of
+
+        kind = kind_of(result.tool, result.arguments or "")
+        return capped_at(limits, arrival_cap(self.settings.auto, kind, source, limits), source.chars)
 
     @cached_property
     def _projecting(self) -> "Projecting":

@@ -58,7 +58,7 @@ class Place:
 
     def session(self, name: str) -> Session:
         """A session over this place's store."""
-        return Session(name, store=self.store, settings=self.settings)
+        return Session(name, store=self.store, settings=self.settings, policy=self.settings.truncation)
 
     def writing(self) -> Session:
         """The session that `run` and `keep` write to: the one asked for, else this workspace's shell session."""
@@ -69,7 +69,12 @@ class Place:
         else:
             name = _shell(workspace)
         return Session(
-            self._asked or name, agent="shell", store=self.store, settings=self.settings, workspace=workspace
+            self._asked or name,
+            agent="shell",
+            store=self.store,
+            settings=self.settings,
+            policy=self.settings.truncation,
+            workspace=workspace,
         )
 
     def find(self, any_id: str) -> Row:
