@@ -1,0 +1,179 @@
+"""Whether something of a result reappears in what was said later: in the arguments of a call, or in a user's words.
+
+Owns: finding a shared stretch of at least twenty characters, or a shared value that is no common word.
+Must not know: transcripts, ages, what follows from a reference.
+
+What was said is indexed once (`Said`) and held against any number of texts. Of each text only every twelfth place
+is looked up, nine bytes at a time: a shared stretch of twenty bytes holds one of those whole.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from struct import Struct
+from typing import cast
+
+STRETCH = 20
+"""Characters that must be the same for one text to have come from another."""
+_BLOCK, _STRIDE = 9, 12
+_AT_ONCE = 128
+_BLOCKS = Struct(f"{_BLOCK}s{_STRIDE - _BLOCK}x" * _AT_ONCE)
+_PLACES, _FOLLOWED = 8, 256
+"""In how many places of what was said one block is looked at, and how many shared blocks of a text are."""
+_MOST_VALUES = 48
+_MOST_TIMES = 5
+"""A value that a text repeats more often than this says little."""
+_REACH = 120
+_WORD = re.compile(r"[^\W_](?:[\w./:@#+-]*\w)?")
+_VALUE = re.compile(
+    r"""(?=.{6,}) (?=.*[0-9]) (?=.*[^\W\d]) .+      # letters and digits: an id, a version, a commit
+      | [0-9]{5,}                                   # a number that is no year
+      | (?=.{7,}) .*\w[_./:@#-]\w.*                 # several words in one: a path, a name with underscores
+      | (?=.{7,}) .*[a-z][A-Z].*                    # a name with humps
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class Said:
+    """Texts that may refer to results, indexed once."""
+
+    def __init__(self, parts: Iterable[str]) -> None:
+        self.starts: list[int] = []
+        """Where each part begins, in bytes; `since` of the questions below."""
+        raw = bytearray()
+        for part in parts:
+            self.starts.append(len(raw))
+            raw += part.encode("utf-8", "surrogatepass") + b"\n"
+        self._raw = bytes(raw)
+        self._places = _places(self._raw)
+        self._values = _values(self._raw.decode("utf-8", "surrogatepass"))
+
+    def shared_with(self, text: str, known: str = "", since: int = 0) -> str | None:
+        """What a text and this have in common from byte `since` on and nobody knew before; None where nothing is."""
+        return self._shared_value(text, known, since) or self._shared_stretch(text, known, since)
+
+    def _shared_value(self, text: str, known: str, since: int) -> str | None:
+        for value, last in self._values.items():
+            if last >= since and value in text and value not in known and _is_rare_in(text, value):
+                return value
+        return None
+
+    def _shared_stretch(self, text: str, known: str, since: int) -> str | None:
+        raw = text.encode("utf-8", "surrogatepass")
+        blocks = _blocks(raw)
+        hits = self._places.keys() & blocks
+        for here, there in self._pairs(blocks, hits, since) if hits else ():
+            stretch = _common(raw, here, self._raw, there)
+            if _says_something(stretch) and stretch not in known:
+                return stretch
+        return None
+
+    def _pairs(self, blocks: list[bytes], hits: set[bytes], since: int) -> Iterator[tuple[int, int]]:
+        """Places with the same block, in the text and in what was said, in the order of the text."""
+        numbers = (number for number, block in enumerate(blocks) if block in hits)
+        for number in islice(numbers, _FOLLOWED):
+            yield from ((number * _STRIDE, there) for there in self._places[blocks[number]] if there >= since)
+
+
+def feeds(text: str, arguments: str | Said, known: str = "") -> bool:
+    """Whether something of a result is in the arguments of a later call and was not `known` before it.
+
+    >>> feeds("invoice INV-20431 is open", '{"id": "INV-20431"}')
+    True
+    """
+    said = arguments if isinstance(arguments, Said) else Said(leaves(arguments))
+    return said.shared_with(text, known) is not None
+
+
+def quoted(text: str, said: str | Said, known: str = "") -> bool:
+    """Whether a user's words hold something of a result.
+
+    >>> quoted("12 passed\\nAssertionError: 41 is not 42 in test_sums", "why is 41 is not 42 in test_sums?")
+    True
+    """
+    return (said if isinstance(said, Said) else Said([said])).shared_with(text, known) is not None
+
+
+def leaves(arguments: str) -> list[str]:
+    """The texts and numbers in a call's arguments, unescaped; what is no JSON is one text."""
+    try:
+        given = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return [arguments]
+    found: list[str] = []
+    left: list[object] = [given]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            left += cast("dict[str, object]", value).values()
+        elif isinstance(value, list):
+            left += cast("list[object]", value)
+        elif value is not None and not isinstance(value, bool):
+            found.append(str(value))
+    return found[::-1]
+
+
+def _places(raw: bytes) -> dict[bytes, list[int]]:
+    """Where each block stands that is more than a ruler or an indent; the last few places of each."""
+    found: dict[bytes, list[int]] = {}
+    for at in range(len(raw) - _BLOCK, -1, -1):
+        block = raw[at : at + _BLOCK]
+        places = found.get(block)
+        if places is None:
+            if len(set(block)) > 3:
+                found[block] = [at]
+        elif len(places) < _PLACES:
+            places.append(at)
+    return found
+
+
+def _blocks(raw: bytes) -> list[bytes]:
+    """Every twelfth place of a text, nine bytes each."""
+    raw = raw.ljust(-(-len(raw) // _BLOCKS.size) * _BLOCKS.size, b"\0")
+    found: list[bytes] = []
+    for at in range(0, len(raw), _BLOCKS.size):
+        found += _BLOCKS.unpack_from(raw, at)
+    return found
+
+
+def _values(said: str) -> dict[str, int]:
+    """Values in what was said that are too short to be a stretch, the latest first, with their last place in bytes."""
+    found: dict[str, int] = {}
+    for match in reversed(list(_WORD.finditer(said))):
+        word = match.group()
+        if len(word) < STRETCH and word not in found and _VALUE.fullmatch(word):
+            found[word] = len(said[: match.start()].encode("utf-8", "surrogatepass"))
+            if len(found) == _MOST_VALUES:
+                break
+    return found
+
+
+def _is_rare_in(text: str, value: str) -> bool:
+    """Whether a value stands in a text as a word of its own, and not all over it."""
+    times, at = 0, text.find(value)
+    alone = False
+    while at >= 0 and times <= _MOST_TIMES:
+        times += 1
+        around = text[max(0, at - 1) : at] + text[at + len(value) : at + len(value) + 1]
+        alone = alone or not any(char.isalnum() for char in around)
+        at = text.find(value, at + len(value))
+    return alone and times <= _MOST_TIMES
+
+
+def _common(one: bytes, here: int, other: bytes, there: int) -> str:
+    """The stretch round two places that both texts share."""
+    before = 0
+    while before < _REACH and min(here, there) > before and one[here - before - 1] == other[there - before - 1]:
+        before += 1
+    after = _BLOCK
+    last = min(len(one) - here, len(other) - there, _REACH)
+    while after < last and one[here + after] == other[there + after]:
+        after += 1
+    return one[here - before : here + after].decode("utf-8", "ignore").strip()
+
+
+def _says_something(stretch: str) -> bool:
+    """Whether a shared stretch is long enough, and more than a ruler or an indent."""
+    return len(stretch) >= STRETCH and len(set(stretch)) >= 8
