@@ -12,7 +12,7 @@ from holdfast.projection.kinds import Kind
 from holdfast.projection.policy import Choice, Decided, Situation, replaced, sent_tokens
 from holdfast.projection.presets import CAREFUL, AutoSettings
 from holdfast.projection.profiles import payback
-from holdfast.projection.references import feeds, quoted
+from holdfast.projection.references import Said, leaves
 from holdfast.projection.repeats import RULE as REPEAT
 from holdfast.projection.repeats import dependants, repeat_choice
 from holdfast.projection.tokens import estimate
@@ -143,13 +143,15 @@ class Auto:
 
     def _in_use(self, transcript: Transcript, held: set[int]) -> set[int]:
         """Results that recent calls were made from, that the user quotes, or whose error is still open."""
-        recent = "\n".join(transcript.arguments_since(transcript.steps - self.settings.recent_steps))
-        said = transcript.said_by_user()
+        task, *later = transcript.said_by_user() or [""]
+        calls = transcript.arguments_since(transcript.steps - self.settings.recent_steps)
+        recent = Said((*(leaf for arguments in calls for leaf in leaves(arguments)), *later))
         found: set[int] = set()
         for item in transcript.items:
             if item.number in held or item.tokens < self.settings.min_tokens:
                 continue
-            if self._is_open_error(transcript, item) or feeds(item.text, recent) or quoted(item.text, said):
+            known = task + (item.call.arguments if item.call else "")
+            if self._is_open_error(transcript, item) or recent.shared_with(item.text, known) is not None:
                 found.add(item.number)
         return found
 
