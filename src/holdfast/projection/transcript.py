@@ -107,6 +107,7 @@ class Transcript:
 
     def cut_back(self, length: int) -> None:
         """Forget all messages from `length` on: the conversation went another way."""
+        length = max(length, 0)
         if length >= len(self.messages):
             return
         items, self.steps, self.turns, self.tokens = self._marks[length]
@@ -170,6 +171,8 @@ class Transcript:
             self.items.append(item)
             self._same.setdefault(hash(returned.text), []).append(item.number)
             self.tokens += item.tokens
-        self.tokens += estimate(message.said) + message.other
+        if message.said:
+            self.tokens += estimate(message.said)
+        self.tokens += message.other
         self.messages.append(message)
         self._undo.append(changes)
