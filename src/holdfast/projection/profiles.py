@@ -1,6 +1,17 @@
-"""What providers charge and allow, as data. Users override it in their settings."""
+"""What providers charge and allow, as data. Users override it in their settings.
+
+Owns: the table of models, how a model's name finds its row, and when a rewrite pays.
+Must not know: which model a session uses; it is given the name.
+"""
+
+import re
+from collections.abc import Mapping
+from math import inf
+from types import MappingProxyType
+from typing import cast
 
 from holdfast.canonical.value import Value
+from holdfast.errors import ConfigError
 
 
 class Profile(Value):
@@ -19,6 +30,107 @@ class Profile(Value):
     """Seconds until the cache is cold."""
     breakpoints: int = 4
     """Explicit breakpoints a request may carry; 0 where prefixes are cached automatically."""
+    assumed: tuple[str, ...] = ()
+    """Fields that no source gives: a guess on the careful side, worth overriding where it matters."""
 
 
-DEFAULT = Profile("default")
+DEFAULT = Profile("default", assumed=("window", "read", "write", "minimum", "lifetime", "breakpoints"))
+
+_MILLION = 1_048_576
+_CLAUDE = Profile("claude", assumed=("window",))
+_CLAUDE_LATER = _CLAUDE.replace(assumed=("window", "minimum", "lifetime"))
+_GPT = Profile("gpt-5", window=272_000, write=1.0, breakpoints=0, assumed=("window",))
+_GPT_LATER = _GPT.replace(write=1.25, lifetime=1_800, breakpoints=4, assumed=("window", "breakpoints"))
+_GEMINI = Profile("gemini", window=_MILLION, write=1.0, minimum=4_096, breakpoints=0, assumed=("lifetime",))
+_DEEPSEEK = Profile(
+    "deepseek", window=128_000, write=1.0, minimum=64, lifetime=7_200, breakpoints=0, assumed=("lifetime",)
+)
+_OTHERS = Profile(
+    "others", window=128_000, write=1.0, breakpoints=0, assumed=("window", "write", "minimum", "lifetime")
+)
+
+# Prices of November 2026, from the table bundled in litellm 1.108.4 and the vendors' pages. By the beginning of the
+# model's name, dots as dashes; the longest that fits holds.
+_ROWS: dict[str, Profile] = {
+    "claude": _CLAUDE,
+    "claude-haiku-4-5": _CLAUDE.replace(minimum=4_096),
+    "claude-opus-4-5": _CLAUDE.replace(minimum=4_096),
+    "claude-opus-4-6": _CLAUDE.replace(minimum=4_096),
+    "claude-opus-5": _CLAUDE.replace(minimum=512),
+    "claude-opus-5-5": _CLAUDE_LATER.replace(read=0.05),
+    "claude-sonnet-5-5": _CLAUDE_LATER.replace(read=0.05),
+    "claude-fable-5-1": _CLAUDE_LATER.replace(read=0.025),
+    "gpt-4o": _GPT.replace(window=128_000, read=0.5, assumed=()),
+    "gpt-4-1": _GPT.replace(window=1_047_576, read=0.25, assumed=()),
+    "gpt-5": _GPT,
+    "gpt-5-6": _GPT_LATER,
+    "gpt-6": _GPT_LATER,
+    "gpt-6-1-sol": _GPT_LATER.replace(read=0.05),
+    "gemini": _GEMINI,
+    "gemini-2-5-flash": _GEMINI.replace(minimum=1_024),
+    "gemini-3-flash": _GEMINI.replace(minimum=1_024),
+    "deepseek": _DEEPSEEK,
+    "deepseek-v4": _DEEPSEEK.replace(read=0.02, assumed=("window", "minimum", "lifetime")),
+    "deepseek-v4-pro": _DEEPSEEK.replace(read=0.033, assumed=("window", "minimum", "lifetime")),
+    "kimi": _OTHERS.replace(read=0.17),
+    "glm": _OTHERS.replace(read=0.18),
+    "minimax": _OTHERS.replace(read=0.1, write=1.25, assumed=("window", "minimum", "lifetime")),
+}
+PROFILES: Mapping[str, Profile] = MappingProxyType({key: row.replace(name=key) for key, row in _ROWS.items()})
+"""The rows by the beginnings of models' names."""
+
+_PLACES = re.compile(r"^(?:[a-z]+[.:])+")
+"""Regions and vendors before a name: `us.anthropic.`, `ft:`."""
+_NUMBERS = ("window", "minimum", "lifetime", "breakpoints")
+_PRICES = ("read", "write")
+_NO_OVERRIDES: Mapping[str, Mapping[str, object]] = MappingProxyType({})
+
+
+def profile_for(model: str | None, overrides: Mapping[str, Mapping[str, object]] = _NO_OVERRIDES) -> Profile:
+    """The profile of a model by the longest beginning of its name that the table has.
+
+    Overrides go by beginnings of names too, longer ones last; `default` is for models that the table does not have.
+
+    >>> profile_for("openrouter/anthropic/claude-opus-5.5-20260801").read
+    0.05
+    """
+    for key, fields in overrides.items():
+        _check(key, fields)
+    name = _plain(model or "")
+    found = max((key for key in PROFILES if _begins(name, key)), key=len, default="")
+    profile = PROFILES[found] if found else DEFAULT.replace(**overrides.get("default", {}))
+    for key in sorted(overrides, key=len):
+        if _begins(name, _plain(key)):
+            profile = profile.replace(**overrides[key])
+    return profile
+
+
+def payback(profile: Profile, after: int, aged: int) -> float:
+    """Further requests until ageing `aged` tokens has earned what rewriting the `after` tokens behind them cost."""
+    if aged <= 0 or profile.read <= 0:
+        return inf
+    return after / aged * max(0.0, profile.write - profile.read) / profile.read
+
+
+def _plain(model: str) -> str:
+    """A model's name without who serves it, in lower case, dots as dashes."""
+    return _PLACES.sub("", model.strip().lower().rpartition("/")[2]).replace(".", "-")
+
+
+def _begins(name: str, key: str) -> bool:
+    """Whether `key` is the beginning of `name`, up to the end of a word."""
+    return key != "" and name.startswith(key) and not name[len(key) : len(key) + 1].isalnum()
+
+
+def _check(key: str, fields: Mapping[str, object]) -> None:
+    if not isinstance(cast("object", fields), Mapping):
+        raise ConfigError(f"`profiles.{key}` must hold keys and values, such as `window: 200000`.")
+    for field, value in fields.items():
+        where = f"`profiles.{key}.{field}`"
+        if field not in _NUMBERS and field not in _PRICES:
+            known = ", ".join(f"`{known}`" for known in (*_NUMBERS, *_PRICES))
+            raise ConfigError(f"{where} is no setting. Use one of {known}.")
+        if field in _PRICES and (type(value) not in (int, float) or not 0 <= float(str(value)) < inf):
+            raise ConfigError(f"{where} is {value!r}. Give a price against the input price, such as 0.1.")
+        if field in _NUMBERS and (type(value) is not int or value < (field == "window")):
+            raise ConfigError(f"{where} is {value!r}. Give a whole number{', 1 or more' * (field == 'window')}.")
