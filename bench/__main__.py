@@ -18,6 +18,7 @@ from bench.row import Row, markdown_table, text_table
 from bench.setup import Setup, say
 from bench.start import start
 from bench.truncate import truncate
+from bench.wire import wire
 from bench.writers import writers
 from holdfast.store.sqlite.home import file_system
 
@@ -27,6 +28,7 @@ BENCHMARKS: dict[str, Callable[[Setup], list[Row]]] = {
     "keep": keep,
     "writers": writers,
     "truncate": truncate,
+    "wire": wire,
     "start": start,
     "install": install,
 }

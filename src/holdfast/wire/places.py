@@ -1,0 +1,119 @@
+"""Where strings lie in a JSON text, found by their paths in one walk.
+
+Owns: the way from a value to the strings inside it. The text has been parsed before, so it is known to be valid.
+Must not know: requests, dialects, what is put in the places.
+"""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, cast
+
+from holdfast.projection.transcript import Path
+
+Change: TypeAlias = tuple[Path, str]
+"""What the string at a path becomes."""
+Place: TypeAlias = tuple[int, int, Change]
+"""From where to where in the text, quotes included, and what goes there."""
+_Tree: TypeAlias = dict[str | int, "_Tree | Change"]
+
+_decoder: Any = json.JSONDecoder()
+_scan: Callable[[str, int], tuple[Any, int]] = _decoder.scan_once
+_member = re.compile(r'[ \t\n\r]*[{,][ \t\n\r]*"([^"\\]*(?:\\.[^"\\]*)*)"[ \t\n\r]*:[ \t\n\r]*').match
+_element = re.compile(r"[ \t\n\r]*[\[,][ \t\n\r]*(?![\] \t\n\r])").match
+_closing = re.compile(r"[ \t\n\r]*[{\[]?[ \t\n\r]*[}\]]").match
+
+
+def find_places(text: str, at: int, changes: Sequence[Change]) -> list[Place]:
+    """The places of the changes in the value at `at`; none where no string is or a name on the way is there twice."""
+    found: list[Place] = []
+    try:
+        _walk(text, at, _tree(changes), found)
+    except RecursionError:
+        return []
+    found.sort(key=_start)
+    return found
+
+
+def _start(place: Place) -> int:
+    return place[0]
+
+
+def _tree(changes: Sequence[Change]) -> _Tree:
+    """The changes by the steps of their paths, so that one walk finds all. Of two at one place the later counts."""
+    tree: _Tree = {}
+    for change in changes:
+        path = change[0]
+        branch: _Tree | Change = tree
+        for key in path[:-1]:
+            branch = branch.setdefault(key, {})
+            if not isinstance(branch, dict):
+                break
+        if path and isinstance(branch, dict) and not isinstance(branch.get(path[-1]), dict):
+            branch[path[-1]] = change
+    return tree
+
+
+def _walk(text: str, at: int, branch: _Tree | Change, found: list[Place]) -> int:
+    """Find the places of a branch in the value at `at`; gives where the value ends."""
+    first = text[at]
+    if not isinstance(branch, dict):
+        stop = _skip(text, at)
+        if first == '"':
+            found.append((at, stop, branch))
+        return stop
+    if first == "{":
+        return _walk_object(text, at, branch, found)
+    return _walk_array(text, at, branch, found) if first == "[" else _skip(text, at)
+
+
+def _walk_object(text: str, at: int, tree: _Tree, found: list[Place]) -> int:
+    seen: dict[str, list[Place]] = {}
+    while member := _member(text, at):
+        name = member[1]
+        if "\\" in name:
+            name = json.loads(f'"{name}"')
+        at = member.end()
+        branch = tree.get(name)
+        if branch is None:
+            at = _skip(text, at)
+        else:
+            places: list[Place] = []
+            at = _walk(text, at, branch, places)
+            seen[name] = [] if name in seen else places
+    for places in seen.values():
+        found += places
+    return _end(text, at)
+
+
+def _walk_array(text: str, at: int, tree: _Tree, found: list[Place]) -> int:
+    number = 0
+    while element := _element(text, at):
+        at = element.end()
+        branch = tree.get(number)
+        at = _skip(text, at) if branch is None else _walk(text, at, branch, found)
+        number += 1
+    return _end(text, at)
+
+
+def _end(text: str, at: int) -> int:
+    """Where a container ends, from its last member on; an empty one from its beginning on."""
+    return cast("re.Match[str]", _closing(text, at)).end()
+
+
+def _skip(text: str, at: int) -> int:
+    """Where the value at `at` ends. Finding a quote beats reading a string: most texts have few in them."""
+    if text[at] != '"':
+        return _scan(text, at)[1]
+    stop = text.find('"', at + 1)
+    while text[stop - 1] == "\\" and _is_escaped(text, stop):
+        stop = text.find('"', stop + 1)
+    return stop + 1
+
+
+def _is_escaped(text: str, at: int) -> bool:
+    """Whether an odd number of backslashes is before `at`."""
+    first = at
+    while text[first - 1] == "\\":
+        first -= 1
+    return (at - first) % 2 == 1

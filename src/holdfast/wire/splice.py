@@ -1,0 +1,159 @@
+"""Requests as bytes: parsed once with the place of every message, and edited without being written anew.
+
+Owns: the spans of messages, the way to a string inside one, and how a new string is written there.
+Must not know: dialects, beyond the two names a list of messages goes by.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NoReturn, TypeAlias, cast
+
+from holdfast.projection.transcript import Path
+from holdfast.wire.places import Change, Place, find_places
+
+Key: TypeAlias = Literal["messages", "input"]
+Edits: TypeAlias = Mapping[int, Sequence[Change]]
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
+
+
+_decoder: Any = json.JSONDecoder(parse_constant=_refuse)
+_scan: Callable[[str, int], tuple[Any, int]] = _decoder.scan_once
+_spaces = cast("Callable[[str, int], re.Match[str]]", re.compile(r"[ \t\n\r]*").match)
+_LONE_SURROGATES = re.compile("[\ud800-\udfff]")
+_BOM = "\ufeff"
+_write_ascii = json.JSONEncoder().encode
+_write = json.JSONEncoder(ensure_ascii=False).encode
+
+
+class Request:
+    """A request's values, and where its messages lie in its text."""
+
+    __slots__ = ("_data", "_text", "fields", "key", "messages", "skipped", "starts", "stops")
+
+    def __init__(self, data: bytes, text: str) -> None:
+        self._data, self._text = data, text
+        self.key: Key = "messages"
+        """What the list of messages goes by."""
+        self.fields: dict[str, Any] = {}
+        """The other values at the top, by name; an `input` that is one string too."""
+        self.messages: list[Any] = []
+        self.starts: list[int] = []
+        """Where each message begins, in characters."""
+        self.stops: list[int] = []
+        """Where each message ends."""
+        self.skipped: list[tuple[int, Path]] = []
+        """The edits that the last `splice` left out: no string is there, or a key on the way is there twice."""
+
+    def splice(self, edits: Edits) -> bytes:
+        """The request with the strings at the edits' paths replaced and every other byte as it was."""
+        self.skipped = []
+        found: list[Place] = []
+        for index in sorted(edits):
+            found += self._places(index, list(edits[index]))
+        if not found:
+            return self._data
+        text = self._text
+        write = _write_ascii if text.isascii() else _written
+        pieces: list[str] = []
+        at = 0
+        for start, stop, (_, new) in found:
+            pieces += (text[at:start], write(new))
+            at = stop
+        pieces.append(text[at:])
+        return "".join(pieces).encode()
+
+    def _places(self, index: int, changes: list[Change]) -> list[Place]:
+        known = 0 <= index < len(self.starts)
+        found = find_places(self._text, self.starts[index], changes) if known else []
+        if len(found) < len(changes):
+            reached = {id(change) for _, _, change in found}
+            self.skipped += [(index, change[0]) for change in changes if id(change) not in reached]
+        return found
+
+
+def read(data: bytes) -> Request | None:
+    """The request, or `None` for one that can only be passed on: no JSON, not UTF-8, no messages or twice."""
+    try:
+        text = data.decode()
+        request = Request(data, text)
+        at = _read_members(text, _space(text, int(text.startswith(_BOM))), request)
+        return request if _space(text, at) == len(text) else None
+    except (ValueError, StopIteration, IndexError, RecursionError):
+        return None
+
+
+def _read_members(text: str, at: int, request: Request) -> int:
+    """Read the top-level object at `at`; gives where it ends."""
+    lists = 0
+    at = _expect(text, at, "{")
+    while True:
+        at = _space(text, at)
+        if text[at] != '"':
+            raise ValueError(f"no name at {at}")
+        name, at = _scan(text, at)
+        at = _space(text, _expect(text, _space(text, at), ":"))
+        if name == "messages" or name == "input":
+            lists += 1
+            at = _read_list(text, at, name, request)
+        else:
+            request.fields[name], at = _scan(text, at)
+        at = _space(text, at)
+        if text[at] != ",":
+            break
+        at += 1
+    if lists != 1:
+        raise ValueError("no list of messages, or more than one")
+    return _expect(text, at, "}")
+
+
+def _read_list(text: str, at: int, key: Key, request: Request) -> int:
+    """Read the value of `messages` or `input`; gives where it ends."""
+    request.key = key
+    if key == "input" and text[at] == '"':
+        request.fields[key], at = _scan(text, at)
+        return at
+    at = _space(text, _expect(text, at, "["))
+    return at + 1 if text[at] == "]" else _read_elements(text, at, request)
+
+
+def _read_elements(text: str, at: int, request: Request) -> int:
+    """Read a list from its first element on; gives where it ends."""
+    messages, starts, stops = request.messages, request.starts, request.stops
+    while True:
+        message, stop = _scan(text, at)
+        messages.append(message)
+        starts.append(at)
+        stops.append(stop)
+        after = text[stop]
+        if after != "," and after != "]":
+            stop = _space(text, stop)
+            after = text[stop]
+        if after != ",":
+            return _expect(text, stop, "]")
+        at = stop + 2 if text[stop + 1] == " " else stop + 1
+        if text[at] != "{":
+            at = _space(text, at)
+
+
+def _expect(text: str, at: int, sign: str) -> int:
+    """The place after `sign`, which has to be at `at`."""
+    if text[at] != sign:
+        raise ValueError(f"no {sign} at {at}")
+    return at + 1
+
+
+def _space(text: str, at: int) -> int:
+    """The first place from `at` on that is no white space."""
+    return _spaces(text, at).end()
+
+
+def _written(text: str) -> str:
+    """A string for a request that is not all ASCII; half a surrogate pair has no UTF-8 and is escaped."""
+    written = _write(text)
+    if written.isascii():
+        return written
+    return _LONE_SURROGATES.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
