@@ -30,7 +30,7 @@ def _cli() -> str:
     lines += ["the record, 1 a check that failed; `run` exits with its command's code.\n"]
     for name, summary in COMMANDS.items():
         parser = argparse.ArgumentParser(prog=f"holdfast {name}", add_help=False)
-        import_module(f"holdfast.apps.cli.{name}").add(parser)
+        import_module(f"holdfast.apps.cli.{name.replace('-', '_')}").add(parser)
         lines.append(f"## `holdfast {name}`\n\n{summary[0].upper()}{summary[1:]}.\n")
         lines += _options(parser)
     return "\n".join(lines) + "\n"

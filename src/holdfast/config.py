@@ -79,8 +79,8 @@ def load(
         sources=sources,
         auto=_auto(PRESETS[names.get("preset", "careful")], auto, file, sources),
         models={name: _mapping(file or "", f"models.{name}", given) for name, given in models.items()},
-        **names,
-        **{key: _positive(key, value) for key, value in plain.items()},
+        **cast("dict[str, Any]", names),
+        **cast("dict[str, Any]", {key: _positive(key, value) for key, value in plain.items()}),
     )
 
 

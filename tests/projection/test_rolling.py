@@ -23,6 +23,7 @@ from holdfast.projection.rolling import (
     truncate_old_tool_outputs,
     truncate_tool_result,
 )
+from holdfast.projection.tokens import estimate
 from holdfast.projection.transcript import Transcript
 from tests.projection.building import SITUATION, add_step, by_number, chat, contents, transcript
 from tests.promises.texts import texts
@@ -358,7 +359,7 @@ def test_as_a_policy_a_long_result_is_cut_on_arrival_and_says_how_to_get_the_res
     assert (choice.rule, choice.strategy) == ("long", "tail")
     sent = shown(made.items[0], choice)
     assert len(sent) <= 8_000
-    assert choice.tokens == -(-len(sent) // 4)
+    assert choice.tokens == estimate(sent)
     assert 'get_artifact(id="art_call_1", ' in sent
     assert choice.cut.covers(len(LONG))
     assert Rolling().arrive(made, made.items, {0: choice}) == []

@@ -1,4 +1,4 @@
-"""Promises about what is sent of a conversation: valid, prefix-stable, deterministic, nothing hidden that is not stored.
+"""Promises about what is sent of a conversation: valid, prefix-stable, deterministic, nothing hidden unless stored.
 
 A state machine grows a conversation in one of the dialects, restarts the process, goes back and takes another way,
 lets the store fail, undoes decisions, and looks at every request that would be sent.
@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import settings, strategies as st
+from hypothesis import settings
+from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from holdfast import MemoryStore, Session
@@ -85,7 +86,9 @@ class Conversation(RuleBasedStateMachine):
     def a_step(self, tools: list[str], seeds: int, lines: int) -> None:
         ids = [f"call_{self.calls + number}" for number in range(len(tools))]
         self.calls += len(tools)
-        given = [(id, tool, {"command": f"run {seeds}", "path": f"f{seeds}"}) for id, tool in zip(ids, tools, strict=True)]
+        given = [
+            (id, tool, {"command": f"run {seeds}", "path": f"f{seeds}"}) for id, tool in zip(ids, tools, strict=True)
+        ]
         self.messages += talk.called(self.dialect, given)
         self.messages += talk.returned(
             self.dialect, [(id, text_of(seeds + place, lines)) for place, id in enumerate(ids)]
@@ -143,7 +146,9 @@ class Conversation(RuleBasedStateMachine):
     def check_prefix(self, out: list[dict[str, Any]]) -> None:
         """What was sent is sent again, but where a decision was recorded since."""
         changed = set(self.decided()[self.decisions :])
-        calls = {row.trace_id: self.session.store.find("s", row.trace_id) for row in self.store.rows("s", kind="result")}
+        calls = {
+            row.trace_id: self.session.store.find("s", row.trace_id) for row in self.store.rows("s", kind="result")
+        }
         edited = {self._call_of(calls[trace]) for trace in changed}
         for before, after, came, comes in zip(self.sent, out, self.sent_from, self.messages, strict=False):
             if came != comes:

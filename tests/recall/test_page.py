@@ -15,7 +15,7 @@ NOTE = re.compile(r"\[(lines|characters) ([\d,]+)-([\d,]+) of [\d,]+(, the end|;
 
 
 def paged(limit: int) -> Session:
-    return in_memory(settings=Settings(home="unused", retrieval_limit=limit))
+    return in_memory(settings=Settings(home="unused", retrieval_limit=limit, policy="truncation"))
 
 
 def read_through(session: Session, artifact_id: str) -> tuple[str, int]:

@@ -259,7 +259,7 @@ NOT_MESSAGES: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("thing", NOT_MESSAGES, ids=repr)
+@pytest.mark.parametrize("thing", NOT_MESSAGES)
 def test_what_is_not_understood_has_no_results_and_no_calls(thing: object) -> None:
     message = decode_message(thing)
     assert message == Message("other", other=message.other)
@@ -285,7 +285,6 @@ def test_what_is_not_understood_has_no_results_and_no_calls(thing: object) -> No
         ({"role": "user", "content": [{"type": "tool_result", "content": []}]}, Message("user")),
         ({"role": "assistant", "content": [{"type": "tool_use", "id": 5}]}, Message("assistant")),
     ],
-    ids=repr,
 )
 def test_a_half_formed_message_gives_what_can_be_read(message: dict[str, Any], decoded: Message) -> None:
     assert decode_message(message) == decoded

@@ -27,6 +27,7 @@ from holdfast.truncation.configuration import Limits, TruncationConfiguration
 from holdfast.truncation.cut import Cut, TextSource, render, whole
 from holdfast.truncation.notice import omitted
 from holdfast.truncation.present import Artifact, present, summarise
+from holdfast.truncation.result import estimated_tokens
 from holdfast.truncation.strategy import STRATEGIES
 
 SMALL = 100
@@ -160,7 +161,7 @@ class Rolling(Value):
         return [choice for choice in found if choice is not None]
 
     def _aged(self, item: Item, holds: Choice | None, uses: "_Uses") -> Choice | None:
-        if item.tokens < SMALL or item.pinned or (holds is not None and holds.rule == "old"):
+        if estimated_tokens(len(item.text)) < SMALL or item.pinned or (holds is not None and holds.rule == "old"):
             return None
         about = ""
         age = uses.transcript.steps - item.step
@@ -180,11 +181,12 @@ class Rolling(Value):
     def _capped(self, item: Item, about: str = "") -> Choice | None:
         """The result cut by its tool's strategy, an error by what it says, where it is too long; else None."""
         most = max(SMALL, self.config.max_tokens_per_output)
-        if item.pinned or item.tokens <= most:
+        if item.pinned or estimated_tokens(len(item.text)) <= most:
             return None
         source = TextSource(item.text)
         cut, strategy = _cut(item, source, self._limits(item, source, most, about))
-        return Choice(item.number, "long", cut, estimate(render(cut, source)), strategy)
+        shown = render(cut, source)
+        return Choice(item.number, "long", cut, estimate(shown), strategy) if len(shown) < len(item.text) else None
 
     def _limits(self, item: Item, source: TextSource, most: int, about: str) -> Limits:
         limits = self.configuration.for_tool(item.call.tool if item.call else "")

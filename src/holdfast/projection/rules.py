@@ -6,7 +6,8 @@ RULES: dict[str, str] = {
     "repeat": "replaced by a pointer, because an earlier result in the same request says the same",
     "aged": "replaced by a pointer in a batch, because the conversation had reached its budget",
     "retention": "shortened to its first lines, because it is two turns old or older",
-    "rolling": "replaced, because it is older than `max_age` steps, or cut because it is over `max_tokens_per_output`",
+    "old": "replaced, because it is older than `max_age` steps",
+    "long": "cut, because it is over `max_tokens_per_output`",
     "undo": "shown whole again, because somebody asked for it",
     "pin": "kept whole, because somebody pinned it",
 }

@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeAlias
 from holdfast.canonical.utf8 import showable
 from holdfast.projection.deeds import Deed, Pointer, deeds_before, one_line, outcome, still_open
 from holdfast.projection.mentions import mentions
+from holdfast.projection.tokens import estimate
 from holdfast.projection.transcript import Name, Namer, Transcript
 from holdfast.truncation.cut import TextSource
 from holdfast.truncation.edges import head_edge, tail_edge
@@ -21,6 +22,8 @@ from holdfast.truncation.notice import omitted
 MIN_TOKENS = 512
 """Below this not even the headings would fit."""
 _CHARS = 4
+_TRIES = 8
+"""Ids take more tokens than words do, so a text of ids is written again, shorter."""
 _TASK, _SAID, _ERRORS, _TOUCHED = 0.2, 0.1, 0.15, 0.1
 """Shares of the budget; what they do not use goes to the steps."""
 _FULL = 0.75
@@ -62,12 +65,17 @@ def account(
     touched = mentions([item for deed in deeds for item in deed.items], _our_ids(deeds))
     task, later = _asked(transcript, upto, kept)
     failures = [_failure(deed) for deed in still_open(deeds, transcript)]
-    budget = max_tokens * _CHARS
-    sections = [_opening(deeds), *_about(task, later, failures, touched, budget)]
-    room = budget - sum(len(section) + 2 for section in sections) - len("## Steps\n")
-    told, pointers = _told(deeds, room, own)
+    budget, text, pointers = max_tokens * _CHARS, "", ()
+    for _ in range(_TRIES):
+        sections = [_opening(deeds), *_about(task, later, failures, touched, budget)]
+        room = budget - sum(len(section) + 2 for section in sections) - len("## Steps\n")
+        told, pointers = _told(deeds, room, own)
+        text = "\n\n".join([*sections, *_section("Steps", told)])
+        tokens = estimate(text)
+        if tokens <= max_tokens:
+            break
+        budget = min(budget, len(text)) * max_tokens * 9 // (tokens * 10)
     body = [_opening(deeds), *_about(task, later, failures, touched, None), *_section("Steps", map(_in_full, deeds))]
-    text = "\n\n".join([*sections, *_section("Steps", told)])
     return Account(text, "\n\n".join(body), pointers, tuple(path for path in touched[0] if path in text))
 
 

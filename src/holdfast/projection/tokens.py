@@ -83,6 +83,11 @@ def estimate(text: str) -> int:
     return int(found * chars / seen) + 1 if chars else 0
 
 
+def of_chars(chars: int) -> int:
+    """Tokens that so many characters of tool output take, where only their number is known."""
+    return -(-chars * 10 // 33)
+
+
 def marked(text: str) -> tuple[str, bytes]:
     """What of a text is looked at, and the class of each of its characters but the common letters."""
     chars = len(text)

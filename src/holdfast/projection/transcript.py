@@ -118,7 +118,10 @@ class Transcript:
                 else:
                     self.calls[call_id] = before
         for item in self.items[items:]:
-            self._same[hash(item.text)].pop()
+            alike = self._same[hash(item.text)]
+            alike.pop()
+            if not alike:
+                del self._same[hash(item.text)]
         del self.messages[length:], self.items[items:], self._marks[length:], self._undo[length:]
 
     def items_in(self, index: int) -> list[Item]:

@@ -52,9 +52,10 @@ class Projecting:
         how = mode or cast("Mode", self._settings.mode)
         if how not in MODES:
             raise UsageError(f"`mode` is {how!r}; give one of {', '.join(MODES)}.")
-        request = splice.read(bytes(given)) if isinstance(given, bytes | bytearray | memoryview) else None
-        messages = given if request is None else request.messages
-        if how == "off" or isinstance(messages, bytes | bytearray | memoryview):
+        raw = bytes(given) if _is_bytes(given) else None
+        request = splice.read(raw) if raw is not None else None
+        messages: Any = given if request is None else request.messages
+        if how == "off" or (raw is not None and request is None):
             return Projection(messages=given, edits=(), account=Account(policy=chosen.name, mode=how))
         situation = self._situation(model or _model_of(request), request)
         with self._lock:
@@ -132,6 +133,10 @@ class Projecting:
         self._viewers = [(name, viewer) for name, viewer in self._viewers if viewer is not best][-_BRANCHES + 1 :]
         self._viewers.append((kind, best))
         return best
+
+
+def _is_bytes(given: Any) -> bool:
+    return isinstance(given, bytes | bytearray | memoryview)
 
 
 def _model_of(request: splice.Request | None) -> str | None:

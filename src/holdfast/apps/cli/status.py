@@ -5,7 +5,7 @@ import argparse
 from holdfast.apps.cli import screen
 from holdfast.apps.cli.place import Place, add_options
 from holdfast.projection.profiles import profile_for
-from holdfast.projection.thresholds import indicator
+from holdfast.projection.thresholds import Thresholds
 from holdfast.projection.tokens import of_chars
 from holdfast.store.protocol import decision_of, entry_of
 
@@ -34,7 +34,7 @@ def status(args: argparse.Namespace) -> int:
             shown[row.trace_id] = decision_of(row).shown_chars
     place.close()
     window = profile_for(args.model, place.settings.models).window
-    state = indicator(of_chars(sum(shown.values())), window)
+    state = Thresholds().indicator(of_chars(sum(shown.values())), window)
     if args.json:
         screen.as_json(
             {
@@ -52,6 +52,6 @@ def status(args: argparse.Namespace) -> int:
     screen.say(f"{screen.bold(info.name)}  {len(shown)} results, policy {place.settings.policy}, {place.settings.mode}")
     screen.say(f"[{'█' * filled}{'·' * (_WIDTH - filled)}] ≈ {state.tokens:,} of {window:,} tokens ({state.share:.0%})")
     screen.say(f"Whole, they would take ≈ {of_chars(whole):,} tokens. Words of user and assistant are not counted.\n")
-    for label, words in state.lines:
-        screen.say(f"{label}: {words}")
+    for line in state.lines:
+        screen.say(f"{line.label} ({line.tokens:,} tokens): {line.explanation}")
     return 0

@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from typing import Any
+from typing import Any, cast
 
 from holdfast.apps.cli import screen
 from holdfast.errors import UsageError
@@ -52,12 +52,11 @@ def _messages(path: str) -> list[Any]:
             raw: Any = json.load(file)
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"`{path}` cannot be read as JSON ({error}). Give a list of messages or a request.") from error
-    found: Any = raw
-    if isinstance(raw, dict):
-        found = raw.get("messages", raw.get("input"))  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    fields = cast("dict[str, Any]", raw) if isinstance(raw, dict) else {"messages": raw}
+    found: Any = fields.get("messages", fields.get("input"))
     if not isinstance(found, list):
         raise UsageError(f"`{path}` holds no messages. Give a list of them, or a request with `messages` or `input`.")
-    return found  # pyright: ignore[reportUnknownVariableType]
+    return cast("list[Any]", found)
 
 
 def _print(projection: Projection) -> None:
