@@ -218,7 +218,9 @@ def flattened(settings: Settings) -> list[tuple[str, object, str]]:
     rows += [(key, getattr(settings, key), settings.sources.get(key, "default")) for key in _PLAIN]
     rows += [(key, getattr(settings, key), settings.sources.get(key, "default")) for key in _NAMES]
     for key in _AUTO:
-        rows.append((f"auto.{key}", getattr(settings.auto, key), settings.sources.get(f"auto.{key}", "default")))
+        value = getattr(settings.auto, key)
+        plain = dict(cast("Mapping[str, int]", value)) if isinstance(value, Mapping) else value
+        rows.append((f"auto.{key}", plain, settings.sources.get(f"auto.{key}", "default")))
     for key in _TRUNCATION:
         name = f"tools.truncation.{key}"
         rows.append((name, getattr(settings.truncation, key), settings.sources.get(name, "default")))

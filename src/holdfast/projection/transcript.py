@@ -124,6 +124,13 @@ class Transcript:
                 del self._same[hash(item.text)]
         del self.messages[length:], self.items[items:], self._marks[length:], self._undo[length:]
 
+    def last_calls_before(self, length: int) -> int:
+        """The last of the first `length` messages that makes calls; 0 where none does."""
+        for index in range(min(length, len(self.messages)) - 1, 0, -1):
+            if self.messages[index].calls:
+                return index
+        return 0
+
     def items_in(self, index: int) -> list[Item]:
         """The results in message `index`."""
         after = self._marks[index + 1][0] if index + 1 < len(self._marks) else len(self.items)

@@ -35,6 +35,7 @@ class Ledger:
         self._seen = 0
         self._by_call: dict[str, list[Known]] = {}
         self._by_trace: dict[str, Known] = {}
+        self._by_tool: dict[str, list[Known]] = {}
         self.decided: list[str] = []
         """The results that decisions were made about, in the order they were made."""
 
@@ -61,6 +62,7 @@ class Ledger:
         if known.result.trace_id in self._by_trace:
             return
         self._by_trace[known.result.trace_id] = known
+        self._by_tool.setdefault(known.result.tool, []).append(known)
         if known.result.call_id is not None:
             self._by_call.setdefault(known.result.call_id, []).append(known)
 
@@ -71,6 +73,10 @@ class Ledger:
             known.decision = (decision, cut)
             known.views.add(decision.shown_digest)
             self.decided.append(decision.trace_id)
+
+    def of_tool(self, tool: str) -> list[Known]:
+        """The results of one tool, the newest first."""
+        return list(reversed(self._by_tool.get(tool, ())))
 
     def find(self, any_id: str) -> Known | None:
         """The result with this trace id or artifact id."""

@@ -63,7 +63,7 @@ class Projecting:
             viewer.view(messages, chosen, situation)
             out: Any = viewer.sent(messages)
             if request is not None:
-                out = request.splice(viewer.texts()) if how == "on" else given
+                out = _spliced(request, viewer) if how == "on" else given
             edits = viewer.edits() if explained else ()
             account = viewer.account(chosen, situation) if explained else Account(policy=chosen.name, mode=how)
         return Projection(messages=out, edits=edits, account=account)
@@ -133,6 +133,13 @@ class Projecting:
         self._viewers = [(name, viewer) for name, viewer in self._viewers if viewer is not best][-_BRANCHES + 1 :]
         self._viewers.append((kind, best))
         return best
+
+
+def _spliced(request: splice.Request, viewer: Viewer) -> bytes:
+    """The request's bytes, edited in place; messages that are left out or put in change the list, not the others."""
+    data = request.splice(viewer.texts())
+    again = splice.read(data) if viewer.is_rearranged else None
+    return data if again is None else again.joined(viewer.arranged(again.messages))
 
 
 def _is_bytes(given: Any) -> bool:

@@ -16,15 +16,19 @@ from holdfast.errors import StoreError
 from holdfast.metrics import MARKER
 from holdfast.projection.account import Account, Edit
 from holdfast.projection.policy import Choice, Policy, Situation, sent_tokens, shown
+from holdfast.projection.thresholds import Thresholds
 from holdfast.projection.tokens import estimate
 from holdfast.projection.transcript import Item, Message, Name, Path, Returned, Transcript
+from holdfast.session.compacting import TOOL, Prefixes, Standing, standing_of, summarised
 from holdfast.session.keeping import Keeping, append
 from holdfast.session.ledger import Known, Ledger, digest_of_text
 from holdfast.store.feed import Feed
 from holdfast.store.protocol import Body, Draft, body_of
 from holdfast.truncation.cut import encode_cut
-from holdfast.wire.decode import decode_message
+from holdfast.wire.compacted import compacted
+from holdfast.wire.decode import decode_message, dialect_of
 from holdfast.wire.edits import apply
+from holdfast.wire.repair import is_broken, repair
 
 _WINDOW = 16_384
 """Bytes at either end of a result in which a mark of truncation is looked for."""
@@ -66,6 +70,11 @@ class Viewer:
         self._made: dict[int, Any] = {}
         self._skipped: set[int] = set()
         self._read_decisions = 0
+        self._prefixes = Prefixes()
+        self._standing: Standing | None = None
+        self._checked = 0
+        self._broken = False
+        self.repaired = 0
         self._new = self._fresh_decisions = self._unstored = 0
 
     def shared(self, messages: Sequence[Any]) -> int:
@@ -84,17 +93,85 @@ class Viewer:
         self._refresh()
         if None in self._known:
             self._keep([item for item in self.transcript.items if self._known[item.number] is None], policy)
-        choices = policy.age(self.transcript, self._decided, situation)
+        self._stand()
+        choices = policy.age(self.transcript, self._decided, self._with_summary(situation))
         if choices:
             self._decide(choices)
+        if self._mode == "on" and policy.name != "everything":
+            self._compact(self._with_summary(situation))
 
     def sent(self, messages: Sequence[Any]) -> list[Any]:
         """The messages to send: those that came, the edited ones replaced."""
         out = list(messages)
-        if self._mode == "on":
-            for index, message in self._made.items():
-                out[index] = message
-        return out
+        if self._mode != "on":
+            return out
+        for index, message in self._made.items():
+            out[index] = message
+        return self.arranged(out) if self.is_rearranged else out
+
+    @property
+    def is_rearranged(self) -> bool:
+        """Whether messages are left out, put in or merged, beside the edits inside them."""
+        return self._mode == "on" and (self._broken or self._standing is not None)
+
+    def arranged(self, messages: list[Any]) -> list[Any]:
+        """The messages with a summary in place of the oldest, and with broken pairs mended."""
+        dialect = dialect_of(messages) or "openai_chat"
+        if self._standing is not None:
+            messages = compacted(messages, self._standing.upto, self._standing.text, dialect, self._standing.kept)
+        mended, repairs = repair(messages, dialect)
+        self.repaired = sum(repairs)
+        return list(mended)
+
+    def _stand(self) -> None:
+        """Find the summary on record that stands for most of these messages."""
+        self._standing = None
+        for known in self._desk.ledger.of_tool(TOOL):
+            standing = standing_of(known)
+            if standing is None or standing.upto > len(self.transcript.messages):
+                continue
+            if standing.prefix == self._prefixes.of(self.transcript, standing.upto):
+                self._take_over(standing)
+                return
+
+    def _take_over(self, standing: Standing) -> None:
+        self._standing = standing
+        for item in self.transcript.items:
+            if item.index >= standing.upto:
+                break
+            item.pinned = True  # nothing of it is sent, so nothing is gained by ageing it
+
+    def _with_summary(self, situation: Situation) -> Situation:
+        """The situation with what a summary saves."""
+        if self._standing is None:
+            return situation
+        away = self.transcript.tokens - self.transcript.tokens_from(self._standing.upto)
+        for number, choice in self._decided.items():
+            item = self.transcript.items[number]
+            away -= item.tokens - choice.tokens if item.index < self._standing.upto else 0
+        return situation._replace(overhead=situation.overhead - away + estimate(self._standing.text))
+
+    def _compact(self, situation: Situation) -> None:
+        """Record a summary of the oldest steps when the window is nearly full."""
+        sent = sent_tokens(self.transcript, self._decided) + situation.overhead
+        if Thresholds().level(sent, situation.profile.window) not in ("compact", "hard"):
+            return
+        keeping = self._desk.keeping
+        try:
+            drafts = summarised(
+                keeping,
+                self.transcript,
+                self._decided,
+                situation.profile.window,
+                lambda length: self._prefixes.of(self.transcript, length),
+                _drawn(keeping),
+                self._desk.room(),
+            )
+            self._record(drafts, once=False)
+        except StoreError:
+            return
+        self._fresh_decisions += len(drafts) // 2
+        self._stand()
 
     def texts(self) -> dict[int, list[tuple[Path, str]]]:
         """The edits by message: where, and what stands there now."""
@@ -117,12 +194,14 @@ class Viewer:
             results=len(self.transcript.items),
             edited=sum(map(self._is_edit, self._decided)),
             tokens_whole=self.transcript.tokens + situation.overhead,
-            tokens_sent=sent_tokens(self.transcript, self._decided) + situation.overhead,
+            tokens_sent=sent_tokens(self.transcript, self._decided) + self._with_summary(situation).overhead,
             window=situation.profile.window,
             new_results=self._new,
             new_decisions=self._fresh_decisions,
             unstored=self._unstored,
+            repaired=self.repaired,
             skipped=len(self._skipped),
+            compacted=0 if self._standing is None else self._standing.upto - len(self._standing.kept),
         )
 
     def _is_edit(self, number: int) -> bool:
@@ -154,6 +233,15 @@ class Viewer:
             decoded = decode_message(message)
             self._add(self._met(decoded) if decoded.returned else (), decoded)
             self._messages.append(message)
+        self._check_pairs(messages)
+
+    def _check_pairs(self, messages: Sequence[Any]) -> None:
+        """Look for broken pairs, in what is new only if what was there is known to be whole."""
+        start = 0 if self._broken else self.transcript.last_calls_before(self._checked)
+        dialect = dialect_of(messages[start:]) or "openai_chat"
+        self._broken = is_broken(messages[start:], dialect) and is_broken(messages, dialect_of(messages) or dialect)
+        self._checked = len(messages)
+        self.repaired = 0
 
     def _met(self, message: Message) -> list[_Met]:
         """The results in a message; what somebody else cut of a result that we have is not one."""
@@ -308,6 +396,8 @@ class Viewer:
         self.transcript.cut_back(length)
         left = len(self.transcript.items)
         del self._messages[length:], self._known[left:], self._came[left:]
+        self._prefixes.cut_back(length)
+        self._checked = min(self._checked, length)
         for number in [number for number in self._decided if number >= left]:
             del self._decided[number]
         for number in [number for number in self._texts if number >= left]:

@@ -66,6 +66,20 @@ class Request:
         pieces.append(text[at:])
         return "".join(pieces).encode()
 
+    def joined(self, messages: Sequence[Any]) -> bytes:
+        """The request with this list of messages: those that are its own keep their bytes, others are written."""
+        if not self.starts:
+            return self._data
+        places = {id(message): index for index, message in enumerate(self.messages)}
+        write = _write_ascii if self._text.isascii() else _written
+        pieces = [
+            write(message) if at is None else self._text[self.starts[at] : self.stops[at]]
+            for message in messages
+            for at in (places.get(id(message)),)
+        ]
+        front, back = self._text[: self.starts[0]], self._text[self.stops[-1] :]
+        return (front + ",".join(pieces) + back).encode()
+
     def _places(self, index: int, changes: list[Change]) -> list[Place]:
         known = 0 <= index < len(self.starts)
         found = find_places(self._text, self.starts[index], changes) if known else []
@@ -151,9 +165,9 @@ def _space(text: str, at: int) -> int:
     return _spaces(text, at).end()
 
 
-def _written(text: str) -> str:
-    """A string for a request that is not all ASCII; half a surrogate pair has no UTF-8 and is escaped."""
-    written = _write(text)
+def _written(value: Any) -> str:
+    """A value for a request that is not all ASCII; half a surrogate pair has no UTF-8 and is escaped."""
+    written = _write(value)
     if written.isascii():
         return written
     return _LONE_SURROGATES.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
