@@ -61,8 +61,9 @@ def _cases() -> list[_Case]:
 
 
 def _text(chance: random.Random) -> str:
+    """Lines as a tool prints them, with something in quotes in each."""
     words = [f"{chance.getrandbits(24):x}" for _ in range(200)]
-    lines = [" ".join(chance.choices(words, k=10)) for _ in range(40)]
+    lines = [f'"{words[at]}": ' + " ".join(chance.choices(words, k=9)) for at in range(40)]
     return "\n".join(lines)[:_RESULT]
 
 

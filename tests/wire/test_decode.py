@@ -19,6 +19,12 @@ ALL = [*CHAT, *RESPONSES, *ANTHROPIC]
 THOUGHT = -(-len("Four letters make a token") // 4)
 
 
+@pytest.fixture(autouse=True)
+def _four_characters_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sizes that can be checked on paper."""
+    monkeypatch.setattr("holdfast.wire.parts.estimate", lambda text: -(-len(text) // 4))
+
+
 def test_chat() -> None:
     assert [decode_message(message) for message in CHAT] == [
         Message("system", "Be brief."),
@@ -138,10 +144,12 @@ def test_what_the_provider_ran_itself_is_sized_and_left_alone(block: dict[str, A
     ("item", "tokens"),
     [
         ({"type": "mcp_call", "name": "t", "arguments": "{}", "output": "x" * 400}, range(100, 110)),
+        ({"type": "mcp_call", "output": f"data:image/png;base64,{PNG}"}, range(1)),
         ({"type": "code_interpreter_call", "code": "y" * 40, "id": "ci"}, range(10, 11)),
         ({"type": "compaction", "encrypted_content": PNG}, range(1)),
         ({"type": "item_reference", "id": "msg"}, range(1)),
         ({"type": "image_generation_call", "id": "ig", "result": PNG}, range(MEDIA_TOKENS, MEDIA_TOKENS + 1)),
+        ({"type": "additional_tools", "role": "developer", "tools": [{"name": "abcd"}]}, range(4, 5)),
         ({"type": "of_next_year", "text": "abcd"}, range(1, 2)),
     ],
 )

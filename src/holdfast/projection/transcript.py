@@ -164,10 +164,15 @@ class Transcript:
         """What the user wrote, in order."""
         return [message.said for message in self.messages if message.role == "user" and message.said]
 
+    def _goes_on(self, message: Message) -> bool:
+        """Whether a message only adds a call to those just made, as parallel calls do where each is a message."""
+        before = self.messages[-1] if self.messages else None
+        return before is not None and before.role == "assistant" and bool(before.calls) and bool(message.calls)
+
     def _add(self, message: Message) -> None:
         self._marks.append((len(self.items), self.steps, self.turns, self.tokens))
         changes: list[tuple[str, Call | None]] = []
-        if message.role == "assistant":
+        if message.role == "assistant" and not self._goes_on(message):
             self.turns += 1
             self.steps += bool(message.calls)
         for call in message.calls:

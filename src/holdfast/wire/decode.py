@@ -28,7 +28,7 @@ def decode_message(message: object, pinned: bool = False) -> Message:
     fields = fields_of(message)
     if fields.get("role") == "tool" or "tool_calls" in fields:
         decoded = _chat(fields)
-    elif "role" in fields and not isinstance(fields.get("content"), str):
+    elif "role" in fields and isinstance(fields.get("content"), (list, tuple)):
         decoded = _any_blocks(fields)
     elif "type" in fields:
         decoded = _item(fields)

@@ -25,18 +25,13 @@ _closing = re.compile(r"[ \t\n\r]*[{\[]?[ \t\n\r]*[}\]]").match
 
 
 def find_places(text: str, at: int, changes: Sequence[Change]) -> list[Place]:
-    """The places of the changes in the value at `at`; none where no string is or a name on the way is there twice."""
+    """The places in the value at `at`, in order; none where no string is or a name on the way is there twice."""
     found: list[Place] = []
     try:
         _walk(text, at, _tree(changes), found)
     except RecursionError:
         return []
-    found.sort(key=_start)
     return found
-
-
-def _start(place: Place) -> int:
-    return place[0]
 
 
 def _tree(changes: Sequence[Change]) -> _Tree:
@@ -102,18 +97,9 @@ def _end(text: str, at: int) -> int:
 
 
 def _skip(text: str, at: int) -> int:
-    """Where the value at `at` ends. Finding a quote beats reading a string: most texts have few in them."""
-    if text[at] != '"':
-        return _scan(text, at)[1]
-    stop = text.find('"', at + 1)
-    while text[stop - 1] == "\\" and _is_escaped(text, stop):
-        stop = text.find('"', stop + 1)
-    return stop + 1
-
-
-def _is_escaped(text: str, at: int) -> bool:
-    """Whether an odd number of backslashes is before `at`."""
-    first = at
-    while text[first - 1] == "\\":
-        first -= 1
-    return (at - first) % 2 == 1
+    """Where the value at `at` ends; a string without a quote in it need not be read for that."""
+    if text[at] == '"':
+        stop = text.find('"', at + 1)
+        if text[stop - 1] != "\\":
+            return stop + 1
+    return _scan(text, at)[1]
