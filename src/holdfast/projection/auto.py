@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from holdfast.projection.arrival import artifact_of, capped, question_in
 from holdfast.projection.failures import is_error_text
 from holdfast.projection.kinds import Kind
-from holdfast.projection.policy import Choice, Decided, Situation, replaced, sent_tokens
+from holdfast.projection.policy import Choice, Decided, Situation, open_items, replaced, sent_tokens
 from holdfast.projection.presets import CAREFUL, AutoSettings
 from holdfast.projection.profiles import payback
 from holdfast.projection.references import Said, leaves
@@ -22,8 +22,6 @@ from holdfast.truncation.configuration import SMALLEST_INLINE_LIMIT, Limits, Tru
 from holdfast.truncation.cut import Source, TextSource
 
 AGED = "aged"
-HELD = frozenset(("undo", "pin"))
-"""Rules of people: what they chose no policy changes."""
 _STRUCTURED = frozenset(("element", "rows"))
 
 
@@ -114,42 +112,44 @@ class Auto:
     def _batch(
         self, transcript: Transcript, decided: Decided, keep: Mapping[str, int], hard: bool = False
     ) -> list[Choice]:
-        """Every result that may age, aged."""
-        held = self._held(transcript, decided, keep, hard)
-        choices: list[Choice] = []
-        for item in transcript.items:
-            if item.number in held or any(number in held for number in dependants(transcript, item, decided)):
-                continue
-            choice = aged(item)
-            shown = _shown_tokens(item, decided.get(item.number))
-            small = shown < self.settings.min_tokens and not _is_repeat(decided.get(item.number))
-            if not small and choice.tokens < shown:
-                choices.append(choice)
-        return choices
-
-    def _held(self, transcript: Transcript, decided: Decided, keep: Mapping[str, int], hard: bool) -> set[int]:
-        """The results that must not age."""
-        held = {number for number, choice in decided.items() if choice.rule in HELD or choice.rule == AGED}
-        held.update(item.number for item in transcript.items if item.pinned or item.name is None)
-        left: dict[Kind, int] = {}
-        for item in reversed(transcript.items):
-            seen = left.get(item.kind, 0)
-            if seen < keep.get(item.kind, 0) or (hard and item.step == transcript.steps):
-                held.add(item.number)
-            left[item.kind] = seen + 1
+        """Every result that may age, aged; nothing if that is certain to free too little."""
+        items = self._old_enough(transcript, decided, keep, hard)
         if not hard:
-            held.update(self._in_use(transcript, held))
-        return held
+            most = sum(_shown_tokens(item, decided.get(item.number)) for item in items)
+            if most < self.settings.clear_at_least:
+                return []
+            in_use = self._in_use(transcript, items)
+            items = [item for item in items if item.number not in in_use]
+        free = {item.number for item in items}
+        return [
+            choice
+            for item in items
+            if all(number in free for number in dependants(transcript, item, decided))
+            for choice in (aged(item),)
+            if choice.tokens < _shown_tokens(item, decided.get(item.number))
+        ]
 
-    def _in_use(self, transcript: Transcript, held: set[int]) -> set[int]:
+    def _old_enough(self, transcript: Transcript, decided: Decided, keep: Mapping[str, int], hard: bool) -> list[Item]:
+        """The results that are large enough, named, not pinned, and not among the newest of their kind."""
+        found: list[Item] = []
+        seen: dict[Kind, int] = {}
+        for item in reversed(open_items(transcript, decided)):
+            newer = seen.get(item.kind, 0)
+            seen[item.kind] = newer + 1
+            choice = decided.get(item.number)
+            small = _shown_tokens(item, choice) < self.settings.min_tokens and not _is_repeat(choice)
+            young = newer < keep.get(item.kind, 0) or (hard and item.step == transcript.steps)
+            if not (small or young or item.pinned or item.name is None):
+                found.append(item)
+        return found[::-1]
+
+    def _in_use(self, transcript: Transcript, items: Sequence[Item]) -> set[int]:
         """Results that recent calls were made from, that the user quotes, or whose error is still open."""
         task, *later = transcript.said_by_user() or [""]
         calls = transcript.arguments_since(transcript.steps - self.settings.recent_steps)
         recent = Said((*(leaf for arguments in calls for leaf in leaves(arguments)), *later))
         found: set[int] = set()
-        for item in transcript.items:
-            if item.number in held or item.tokens < self.settings.min_tokens:
-                continue
+        for item in items:
             known = task + (item.call.arguments if item.call else "")
             if self._is_open_error(transcript, item) or recent.shared_with(item.text, known) is not None:
                 found.add(item.number)

@@ -30,6 +30,43 @@ class Choice(NamedTuple):
 Decided = Mapping[int, Choice]
 """The choice that holds for each result, by its number; a result without one is shown whole."""
 
+FINAL = frozenset(("aged", "undo", "pin"))
+"""Rules after which no policy of ours chooses again."""
+
+
+class Decisions(dict[int, Choice]):
+    """The choices that hold, with what they save and who is left to choose about; kept up as they change."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.saved = 0
+        """Tokens that are not sent."""
+        self.open: dict[int, None] = {}
+        """The results about which a choice may still be made, in order."""
+
+    def hold(self, item: Item, choice: Choice) -> None:
+        """Let a choice hold."""
+        self.drop(item)
+        self[item.number] = choice
+        self.saved += item.tokens - choice.tokens
+        if choice.rule in FINAL:
+            self.open.pop(item.number, None)
+
+    def drop(self, item: Item) -> None:
+        """Forget the choice about a result."""
+        before = self.pop(item.number, None)
+        if before is not None:
+            self.saved -= item.tokens - before.tokens
+
+
+def open_items(transcript: Transcript, decided: Decided) -> list[Item]:
+    """The results about which a choice may still be made, in order."""
+    if isinstance(decided, Decisions):
+        return [transcript.items[number] for number in sorted(decided.open)]
+    return [
+        item for item in transcript.items if (choice := decided.get(item.number)) is None or choice.rule not in FINAL
+    ]
+
 
 class Situation(NamedTuple):
     """What else a policy may look at."""
@@ -70,6 +107,8 @@ def shown(item: Item, choice: Choice | None) -> str:
 
 def sent_tokens(transcript: Transcript, decided: Decided) -> int:
     """Tokens of the whole transcript as it is sent."""
+    if isinstance(decided, Decisions):
+        return transcript.tokens - decided.saved
     return transcript.tokens - sum(
         transcript.items[number].tokens - choice.tokens for number, choice in decided.items()
     )

@@ -9,7 +9,7 @@ from holdfast.canonical.entry import Decision, Result
 from holdfast.canonical.guard import truncation_mark
 from holdfast.canonical.utf8 import encode
 from holdfast.errors import Damaged
-from holdfast.store.protocol import Body, Row, Store, body_of, entry_of
+from holdfast.store.protocol import Body, Row, Store, entry_of
 from holdfast.truncation.cut import Cut, decode_cut
 
 
@@ -50,12 +50,13 @@ class Ledger:
 
     def learn(self, row: Row) -> None:
         """Add one entry."""
-        header = entry_of(row).header
-        if isinstance(header, Result):
-            self.add(Known(header, body_of(row)))
+        entry = entry_of(row)
+        body = Body(entry.facts, row.inline, row.blob)
+        if isinstance(entry.header, Result):
+            self.add(Known(entry.header, body))
         else:
-            with self._store.open(body_of(row)) as reader:
-                self.decide(header, decode_cut(reader.read()))
+            with self._store.open(body) as reader:
+                self.decide(entry.header, decode_cut(reader.read()))
 
     def add(self, known: Known) -> None:
         """Add a result."""
@@ -85,15 +86,15 @@ class Ledger:
             return known
         return next((each for each in self._by_trace.values() if each.result.artifact_id == any_id), None)
 
-    def match(self, call_id: str, text: str) -> Known | None:
-        """The result that a message with this text stands for: its original, or a view of it that we gave out."""
+    def match(self, call_id: str, text: str) -> tuple[Known, bool] | None:
+        """The result that a message with this text stands for, and whether it is all of it or a view of ours."""
         candidates = self._by_call.get(call_id)
         if not candidates:
             return None
         digest = digest_of_text(text)
         for known in reversed(candidates):
             if known.digest == digest or digest.hex() in known.views:
-                return known
+                return known, known.digest == digest
         return None
 
     def is_foreign(self, call_id: str, text: str) -> bool:

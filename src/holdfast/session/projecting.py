@@ -10,7 +10,6 @@ from holdfast.canonical.entry import Decision
 from holdfast.canonical.utf8 import encode
 from holdfast.errors import NotFound, UsageError
 from holdfast.projection.account import Account, Projection
-from holdfast.projection.auto import HELD
 from holdfast.projection.policies import policy_named
 from holdfast.projection.policy import Policy, Situation
 from holdfast.projection.profiles import profile_for
@@ -76,14 +75,11 @@ class Projecting:
             ledger.catch_up()
             for index, message in enumerate(messages):
                 for returned in decode_message(message).returned:
-                    known = ledger.match(returned.call_id, returned.text)
-                    row = store.find(name, known.result.trace_id) if known is not None else None
-                    if row is None:
-                        continue
-                    with store.open(body_of(row)) as reader:
-                        text = reader.text()
-                    if text != returned.text:
-                        edits.setdefault(index, []).append((returned.path, text))
+                    match = ledger.match(returned.call_id, returned.text)
+                    row = store.find(name, match[0].result.trace_id) if match is not None and not match[1] else None
+                    if row is not None:
+                        with store.open(body_of(row)) as reader:
+                            edits.setdefault(index, []).append((returned.path, reader.text()))
         return apply(messages, edits).messages
 
     def undo(self, any_id: str) -> int:
@@ -97,7 +93,7 @@ class Projecting:
                 raise NotFound(f"Session `{keeping.info.name}` has no result `{any_id[:80]}` to show again.")
             with keeping.store.open(body_of(row)) as reader:
                 text = reader.text()
-            if known.decision is not None and known.decision[0].rule not in HELD:
+            if known.decision is not None and known.decision[0].rule not in ("undo", "pin"):
                 cut = encode_cut(whole(len(text)))
                 decision = Decision(
                     at=keeping.now(),

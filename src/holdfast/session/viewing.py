@@ -15,13 +15,13 @@ from holdfast.canonical.utf8 import encode
 from holdfast.errors import StoreError
 from holdfast.metrics import MARKER
 from holdfast.projection.account import Account, Edit
-from holdfast.projection.policy import Choice, Policy, Situation, sent_tokens, shown
+from holdfast.projection.policy import Choice, Decisions, Policy, Situation, sent_tokens, shown
 from holdfast.projection.thresholds import Thresholds
 from holdfast.projection.tokens import estimate
 from holdfast.projection.transcript import Item, Message, Name, Path, Returned, Transcript
 from holdfast.session.compacting import TOOL, Prefixes, Standing, standing_of, summarised
 from holdfast.session.keeping import Keeping, append
-from holdfast.session.ledger import Known, Ledger, digest_of_text
+from holdfast.session.ledger import Known, Ledger
 from holdfast.store.feed import Feed
 from holdfast.store.protocol import Body, Draft, body_of
 from holdfast.truncation.cut import encode_cut
@@ -62,12 +62,15 @@ class Viewer:
         self._messages: list[Any] = []
         self.transcript = Transcript()
         self._known: list[Known | None] = []
+        self._unknown: dict[int, None] = {}
+        """Results that are not on record yet, by number, in order."""
         self._came: list[str] = []
-        self._decided: dict[int, Choice] = {}
+        self._decided = Decisions()
         self._numbers: dict[str, list[int]] = {}
         self._texts: dict[int, str] = {}
         """What is sent in place of a result, by its number, where that is not what came."""
-        self._made: dict[int, Any] = {}
+        self._out: list[Any] = []
+        """The messages as they are sent, edits made."""
         self._skipped: set[int] = set()
         self._read_decisions = 0
         self._prefixes = Prefixes()
@@ -89,10 +92,10 @@ class Viewer:
         """Bring the branch up to these messages and let the policy choose; `sent` gives what to send."""
         self._new = self._fresh_decisions = self._unstored = 0
         self._desk.ledger.catch_up()
-        self._follow(messages)
         self._refresh()
-        if None in self._known:
-            self._keep([item for item in self.transcript.items if self._known[item.number] is None], policy)
+        self._follow(messages)
+        if self._unknown:
+            self._keep([self.transcript.items[number] for number in self._unknown], policy)
         self._stand()
         choices = policy.age(self.transcript, self._decided, self._with_summary(situation))
         if choices:
@@ -102,12 +105,9 @@ class Viewer:
 
     def sent(self, messages: Sequence[Any]) -> list[Any]:
         """The messages to send: those that came, the edited ones replaced."""
-        out = list(messages)
         if self._mode != "on":
-            return out
-        for index, message in self._made.items():
-            out[index] = message
-        return self.arranged(out) if self.is_rearranged else out
+            return list(messages)
+        return self.arranged(self._out.copy()) if self.is_rearranged else self._out.copy()
 
     @property
     def is_rearranged(self) -> bool:
@@ -230,9 +230,10 @@ class Viewer:
         if shared < len(self._messages):
             self._forget(shared)
         for message in messages[shared:]:
+            self._messages.append(message)
+            self._out.append(message)
             decoded = decode_message(message)
             self._add(self._met(decoded) if decoded.returned else (), decoded)
-            self._messages.append(message)
         self._check_pairs(messages)
 
     def _check_pairs(self, messages: Sequence[Any]) -> None:
@@ -248,17 +249,17 @@ class Viewer:
         ledger = self._desk.ledger
         met: list[_Met] = []
         for came in message.returned:
-            known = ledger.match(came.call_id, came.text)
-            if known is not None:
-                met.append(_Met(came._replace(text=self._original(known, came.text)), came.text, known))
+            match = ledger.match(came.call_id, came.text)
+            if match is not None:
+                known, whole = match
+                original = came if whole else came._replace(text=self._original(known, came.text))
+                met.append(_Met(original, came.text, known))
             elif not ledger.is_foreign(came.call_id, came.text):
                 met.append(_Met(came, came.text, None))
         return met
 
     def _original(self, known: Known, came: str) -> str:
-        """The text that a result has on record, where what came is a view of it."""
-        if known.body.facts.chars == len(came) and known.digest == digest_of_text(came):
-            return came
+        """The text that a result has on record; what came is a view of it."""
         row = self._desk.keeping.store.find(self._desk.keeping.info.name, known.result.trace_id)
         if row is None:
             return came
@@ -278,13 +279,17 @@ class Viewer:
         for each, item in zip(met, self.transcript.items[len(self._known) :], strict=True):
             self._known.append(each.known)
             self._came.append(each.came)
+            self._decided.open[item.number] = None
             if each.known is not None:
                 self._recognise(item, each.known)
+            else:
+                self._unknown[item.number] = None
 
     def _recognise(self, item: Item, known: Known) -> None:
         """Let a result go by its name on record and be shown as decided."""
         item.name = Name(known.result.trace_id, known.result.artifact_id)
         self._known[item.number] = known
+        self._unknown.pop(item.number, None)
         self._numbers.setdefault(item.name.trace_id, []).append(item.number)
         self._apply(item, known)
 
@@ -297,7 +302,7 @@ class Viewer:
 
     def _show(self, item: Item, choice: Choice) -> None:
         text = shown(item, choice)
-        self._decided[item.number] = choice._replace(tokens=estimate(text))
+        self._decided.hold(item, choice._replace(tokens=estimate(text)))
         if text == self._came[item.number]:
             self._texts.pop(item.number, None)
         else:
@@ -311,13 +316,10 @@ class Viewer:
             for item in self.transcript.items_in(index)
             if item.number in self._texts
         ]
-        self._made.pop(index, None)
-        if changes and index < len(self._messages):
-            applied = apply((self._messages[index],), {0: changes})
-            if applied.skipped:
-                self._skipped.add(index)
-            else:
-                self._made[index] = applied.messages[0]
+        applied = apply((self._messages[index],), {0: changes})
+        self._out[index] = applied.messages[0]
+        if applied.skipped:
+            self._skipped.add(index)
 
     def _refresh(self) -> None:
         """Take over decisions that were recorded since, by whomever."""
@@ -348,9 +350,9 @@ class Viewer:
             return
         self._new = len(fresh)
         for item in fresh:
-            known = self._desk.ledger.match(item.returned.call_id, self._came[item.number])
-            if known is not None:
-                self._recognise(item, known)
+            match = self._desk.ledger.match(item.returned.call_id, self._came[item.number])
+            if match is not None:
+                self._recognise(item, match[0])
         if self._mode != "on":
             for choice in choices.values():
                 self._show(self.transcript.items[choice.number], choice)
@@ -393,17 +395,17 @@ class Viewer:
         self._desk.ledger.catch_up()
 
     def _forget(self, length: int) -> None:
+        left = sum(len(message.returned) for message in self.transcript.messages[:length])
+        for item in self.transcript.items[left:]:
+            self._decided.drop(item)
+            self._decided.open.pop(item.number, None)
+            self._unknown.pop(item.number, None)
         self.transcript.cut_back(length)
-        left = len(self.transcript.items)
-        del self._messages[length:], self._known[left:], self._came[left:]
+        del self._messages[length:], self._out[length:], self._known[left:], self._came[left:]
         self._prefixes.cut_back(length)
         self._checked = min(self._checked, length)
-        for number in [number for number in self._decided if number >= left]:
-            del self._decided[number]
         for number in [number for number in self._texts if number >= left]:
             del self._texts[number]
-        for index in [index for index in self._made if index >= length]:
-            del self._made[index]
         self._skipped = {index for index in self._skipped if index < length}
         self._numbers = {}
         for item in self.transcript.items:

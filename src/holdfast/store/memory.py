@@ -101,8 +101,9 @@ class MemoryStore:
 
     def rows(self, session: str, *, after: int = 0, kind: str | None = None, light: bool = False) -> Iterator[Row]:
         """The entries of a session in order, as stored; in memory no row is heavy."""
-        rows = tuple(self._rows.get(session, ()))
-        return (row for row in rows if row.seq > after and kind in (None, row.kind))
+        rows = self._rows.get(session, [])
+        first = max(0, after + 1 - rows[0].seq) if rows else 0
+        return (row for row in tuple(rows[first:]) if kind in (None, row.kind))
 
     def find(self, session: str, any_id: str) -> Row | None:
         """The result with this trace id or artifact id in this session."""
