@@ -13,6 +13,7 @@ from dataclasses import asdict
 from bench.ingest import ingest
 from bench.install import install
 from bench.keep import keep
+from bench.project import project
 from bench.ranges import ranges
 from bench.row import Row, markdown_table, text_table
 from bench.setup import Setup, say
@@ -29,6 +30,7 @@ BENCHMARKS: dict[str, Callable[[Setup], list[Row]]] = {
     "writers": writers,
     "truncate": truncate,
     "wire": wire,
+    "project": project,
     "start": start,
     "install": install,
 }

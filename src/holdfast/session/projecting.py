@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias, cast
 
 from holdfast import config
@@ -12,7 +13,7 @@ from holdfast.errors import NotFound, UsageError
 from holdfast.projection.account import Account, Projection
 from holdfast.projection.policies import policy_named
 from holdfast.projection.policy import Policy, Situation
-from holdfast.projection.profiles import profile_for
+from holdfast.projection.profiles import Profile, profile_for
 from holdfast.projection.tokens import estimate
 from holdfast.session.keeping import append
 from holdfast.session.viewing import Desk, Viewer
@@ -24,6 +25,7 @@ from holdfast.wire.edits import apply
 
 Mode: TypeAlias = Literal["off", "shadow", "on"]
 MODES: tuple[Mode, ...] = ("off", "shadow", "on")
+_UNEXPLAINED = Account(policy="", mode="")
 _BRANCHES = 8
 """Branches of a conversation that are remembered; another one is read anew."""
 
@@ -35,6 +37,8 @@ class Projecting:
         self._desk, self._settings = desk, settings
         self._lock = threading.RLock()
         self._viewers: list[tuple[str, Viewer]] = []
+        self._named: tuple[tuple[str, str | None], Policy] | None = None
+        self._profile = lru_cache(maxsize=64)(self._profile_for)
 
     def project(
         self,
@@ -53,18 +57,18 @@ class Projecting:
             raise UsageError(f"`mode` is {how!r}; give one of {', '.join(MODES)}.")
         raw = bytes(given) if _is_bytes(given) else None
         request = splice.read(raw) if raw is not None else None
-        messages: Any = given if request is None else request.messages
         if how == "off" or (raw is not None and request is None):
             return Projection(messages=given, edits=(), account=Account(policy=chosen.name, mode=how))
+        messages: list[Any] = _as_list(given) if request is None else request.messages
         situation = self._situation(model or _model_of(request), request)
         with self._lock:
-            viewer = self._viewer(messages, f"{how} {chosen.name}")
-            viewer.view(messages, chosen, situation)
+            viewer, shared = self._viewer(messages, f"{how} {chosen.name}")
+            viewer.view(messages, shared, chosen, situation)
             out: Any = viewer.sent(messages)
             if request is not None:
                 out = _spliced(request, viewer) if how == "on" else given
             edits = viewer.edits() if explained else ()
-            account = viewer.account(chosen, situation) if explained else Account(policy=chosen.name, mode=how)
+            account = viewer.account(chosen, situation) if explained else _UNEXPLAINED
         return Projection(messages=out, edits=edits, account=account)
 
     def hydrate(self, messages: Sequence[Any]) -> list[Any]:
@@ -110,25 +114,32 @@ class Projecting:
     def _policy(self, policy: str | Policy | None, question: str | None) -> Policy:
         if policy is not None and not isinstance(policy, str):
             return policy
-        name = policy or self._settings.policy
-        return policy_named(name, auto=self._settings.auto, truncation=self._settings.truncation, question=question)
+        wanted = (policy or self._settings.policy, question)
+        if self._named is None or self._named[0] != wanted:
+            settings = self._settings
+            named = policy_named(wanted[0], auto=settings.auto, truncation=settings.truncation, question=question)
+            self._named = wanted, named
+        return self._named[1]
 
     def _situation(self, model: str | None, request: splice.Request | None) -> Situation:
         overhead = 0
         if request is not None:
             beside = (request.fields.get(key) for key in ("system", "instructions", "tools"))
             overhead = sum(estimate(str(value)) for value in beside if value)
-        return Situation(profile_for(model, self._settings.models), overhead)
+        return Situation(self._profile(model), overhead)
 
-    def _viewer(self, messages: Sequence[Any], kind: str) -> Viewer:
-        """The branch that these messages go on with; a new one where they go on with none."""
+    def _profile_for(self, model: str | None) -> Profile:
+        return profile_for(model, self._settings.models)
+
+    def _viewer(self, messages: list[Any], kind: str) -> tuple[Viewer, int]:
+        """The branch that these messages go on with, and how many it has; a new one where they go on with none."""
         alike = [(viewer.shared(messages), viewer) for name, viewer in self._viewers if name == kind]
         shared, best = max(alike, key=lambda pair: pair[0], default=(0, None))
         if best is None or (shared == 0 and messages):
-            best = Viewer(self._desk, kind.partition(" ")[0])
+            best, shared = Viewer(self._desk, kind.partition(" ")[0]), 0
         self._viewers = [(name, viewer) for name, viewer in self._viewers if viewer is not best][-_BRANCHES + 1 :]
         self._viewers.append((kind, best))
-        return best
+        return best, shared
 
 
 def _spliced(request: splice.Request, viewer: Viewer) -> bytes:
@@ -136,6 +147,10 @@ def _spliced(request: splice.Request, viewer: Viewer) -> bytes:
     data = request.splice(viewer.texts())
     again = splice.read(data) if viewer.is_rearranged else None
     return data if again is None else again.joined(viewer.arranged(again.messages))
+
+
+def _as_list(given: Any) -> list[Any]:
+    return cast("list[Any]", given) if isinstance(given, list) else list(given)
 
 
 def _is_bytes(given: Any) -> bool:

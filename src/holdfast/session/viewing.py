@@ -30,6 +30,7 @@ from holdfast.wire.decode import decode_message, dialect_of
 from holdfast.wire.edits import apply
 from holdfast.wire.repair import is_broken, repair
 
+_THRESHOLDS = Thresholds()
 _WINDOW = 16_384
 """Bytes at either end of a result in which a mark of truncation is looked for."""
 
@@ -80,20 +81,22 @@ class Viewer:
         self.repaired = 0
         self._new = self._fresh_decisions = self._unstored = 0
 
-    def shared(self, messages: Sequence[Any]) -> int:
+    def shared(self, messages: list[Any]) -> int:
         """How many messages at the front are the ones this branch has."""
         known = self._messages
         length = min(len(known), len(messages))
-        if list(messages[:length]) == known[:length]:
+        if len(messages) >= len(known) and messages[:length] == known:
+            return length
+        if messages[:length] == known[:length]:
             return length
         return next(at for at in range(length) if messages[at] is not known[at] and messages[at] != known[at])
 
-    def view(self, messages: Sequence[Any], policy: Policy, situation: Situation) -> None:
-        """Bring the branch up to these messages and let the policy choose; `sent` gives what to send."""
+    def view(self, messages: list[Any], shared: int, policy: Policy, situation: Situation) -> None:
+        """Bring the branch up to these messages, of which it has `shared`, and let the policy choose."""
         self._new = self._fresh_decisions = self._unstored = 0
         self._desk.ledger.catch_up()
         self._refresh()
-        self._follow(messages)
+        self._follow(messages, shared)
         if self._unknown:
             self._keep([self.transcript.items[number] for number in self._unknown], policy)
         self._stand()
@@ -154,7 +157,7 @@ class Viewer:
     def _compact(self, situation: Situation) -> None:
         """Record a summary of the oldest steps when the window is nearly full."""
         sent = sent_tokens(self.transcript, self._decided) + situation.overhead
-        if Thresholds().level(sent, situation.profile.window) not in ("compact", "hard"):
+        if _THRESHOLDS.level(sent, situation.profile.window) not in ("compact", "hard"):
             return
         keeping = self._desk.keeping
         try:
@@ -224,9 +227,8 @@ class Viewer:
             tokens_after=choice.tokens,
         )
 
-    def _follow(self, messages: Sequence[Any]) -> None:
+    def _follow(self, messages: list[Any], shared: int) -> None:
         """Forget what is no longer said, add what is new."""
-        shared = self.shared(messages)
         if shared < len(self._messages):
             self._forget(shared)
         for message in messages[shared:]:
