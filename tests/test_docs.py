@@ -22,6 +22,12 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.M | re.S)
 RUNNABLE = {"python", "console", "sh", "yaml", "text"}
 
 
+@pytest.fixture(autouse=True)
+def _as_users_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Examples run under the default policy."""
+    monkeypatch.delenv("HOLDFAST_POLICY", raising=False)
+
+
 def blocks(page: Path, *kinds: str) -> list[str]:
     return [code for kind, code in BLOCK.findall(page.read_text(encoding="utf-8")) if kind in kinds]
 

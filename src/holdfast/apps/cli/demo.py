@@ -16,6 +16,7 @@ from holdfast.session import Session
 from holdfast.session.shown import Shown
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.verify import verify
+from holdfast.truncation.configuration import TruncationConfiguration
 from holdfast.truncation.notice import size_text
 
 _KILL_AFTER = 0.4
@@ -31,7 +32,7 @@ def demo(args: argparse.Namespace) -> int:
     began = time.monotonic()
     folder = tempfile.mkdtemp(prefix="holdfast-demo-")
     try:
-        with Session("demo", agent="demo", store=folder) as session:
+        with Session("demo", agent="demo", store=folder, policy=TruncationConfiguration()) as session:
             kept = _keep(session)
             _view(kept["execute_command"])
             same = _recall(session, kept["execute_command"])
