@@ -2,13 +2,14 @@
 
 import argparse
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 
 import holdfast
 from holdfast import config, errors
 from holdfast.apps.cli.main import COMMANDS
+from holdfast.projection.presets import AutoSettings
 from holdfast.truncation.configuration import ToolOverride, TruncationConfiguration
 from holdfast.truncation.strategy import STRATEGIES
 
@@ -59,6 +60,15 @@ def _settings() -> str:
         "suggestion.\n",
         "```yaml",
         "retrieval_limit: 32000",
+        "policy: auto",
+        "mode: on",
+        "auto:",
+        "  start: 80000",
+        "  keep:",
+        "    read: 20",
+        "models:",
+        "  my-model:",
+        "    window: 64000",
         "tools:",
         "  truncation:",
         "    inline_limit: 8000",
@@ -73,12 +83,18 @@ def _settings() -> str:
         "| key | default | environment | means |",
         "|---|---|---|---|",
     ]
-    for kind, prefix in ((config.Settings, ""), (TruncationConfiguration, "tools.truncation.")):
+    for kind, prefix in (
+        (config.Settings, ""),
+        (AutoSettings, "auto."),
+        (TruncationConfiguration, "tools.truncation."),
+    ):
         for name, sentence in _field_sentences(kind).items():
-            if name in ("home", "sources", "truncation", "overrides"):
+            if name in ("home", "sources", "truncation", "overrides", "auto"):
                 continue
             default = getattr(kind, name)
-            lines.append(f"| `{prefix}{name}` | `{default}` | `HOLDFAST_{name.upper()}` | {sentence} |")
+            default = dict(default) if isinstance(default, Mapping) else default
+            variable = "" if prefix == "auto." or name == "models" else f"`HOLDFAST_{name.upper()}`"
+            lines.append(f"| `{prefix}{name}` | `{default}` | {variable} | {sentence} |")
     own = ", ".join(f"`{name}`" for name in ToolOverride.fields)
     lines += [
         "| `tools.truncation.overrides.<tool>` | | | "
