@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from holdfast.projection.policy import Choice, Decided, Situation
+from holdfast.projection.policy import ANYWHERE, Choice, Decided, Situation
 from holdfast.projection.tokens import estimate
 from holdfast.projection.transcript import Item, Transcript
 from holdfast.truncation.configuration import Limits, TruncationConfiguration
@@ -59,7 +59,9 @@ class Truncation:
         self._strategies = strategies
         self._question = question
 
-    def arrive(self, transcript: Transcript, new: Sequence[Item], decided: Decided) -> list[Choice]:
+    def arrive(
+        self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
+    ) -> list[Choice]:
         """Cut what is over its limit."""
         choices: list[Choice] = []
         for item in new:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from holdfast.projection.arrival import artifact_of, capped, question_in
 from holdfast.projection.failures import is_error_text
 from holdfast.projection.kinds import Kind
-from holdfast.projection.policy import Choice, Decided, Situation, open_items, replaced, sent_tokens
+from holdfast.projection.policy import ANYWHERE, Choice, Decided, Situation, open_items, replaced, sent_tokens
 from holdfast.projection.presets import CAREFUL, AutoSettings
 from holdfast.projection.profiles import payback
 from holdfast.projection.references import Said, leaves
@@ -22,6 +22,8 @@ from holdfast.truncation.configuration import SMALLEST_INLINE_LIMIT, Limits, Tru
 from holdfast.truncation.cut import Source, TextSource
 
 AGED = "aged"
+_LEAST_STEP = 8_000
+"""Characters that a step may take however full the window is; ageing and compaction make room for it."""
 _STRUCTURED = frozenset(("element", "rows"))
 
 
@@ -35,7 +37,9 @@ class Auto:
         self._question = question
         self._limits = TruncationConfiguration().for_tool
 
-    def arrive(self, transcript: Transcript, new: Sequence[Item], decided: Decided) -> list[Choice]:
+    def arrive(
+        self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
+    ) -> list[Choice]:
         """Repeats become pointers; what is over its kind's cap is cut; a step that is too large is cut further."""
         chosen: dict[int, Choice] = dict(decided)
         fresh: dict[int, Choice] = {}
@@ -43,7 +47,9 @@ class Auto:
             choice = self._arriving(transcript, item, chosen)
             if choice is not None:
                 chosen[item.number] = fresh[item.number] = choice
-        for choice in self._within_step(transcript, new, fresh):
+        left = situation.profile.window - situation.overhead - sent_tokens(transcript, decided)
+        left += sum(item.tokens for item in new)
+        for choice in self._within_step(transcript, new, fresh, left):
             fresh[choice.number] = choice
         return list(fresh.values())
 
@@ -62,11 +68,13 @@ class Auto:
         limits = limits.replace(options=limits.options.replace(question=asked))
         return capped(item, capped_at(limits, cap, len(item.text)), rule)
 
-    def _within_step(self, transcript: Transcript, new: Sequence[Item], fresh: Mapping[int, Choice]) -> list[Choice]:
+    def _within_step(
+        self, transcript: Transcript, new: Sequence[Item], fresh: Mapping[int, Choice], left: int
+    ) -> list[Choice]:
         """Choices that bring the newest step under its cap, shared in the order of its calls."""
         step = [item for item in new if item.step == transcript.steps and not item.pinned]
         sizes = [_shown_chars(item, fresh.get(item.number)) for item in step]
-        room = self.settings.step_cap
+        room = min(self.settings.step_cap, max(_LEAST_STEP, left // 2 * 3))
         if sum(sizes) <= room:
             return []
         choices: list[Choice] = []

@@ -12,7 +12,7 @@ from itertools import islice
 
 from holdfast.canonical.value import Value
 from holdfast.errors import UsageError
-from holdfast.projection.policy import Choice, Decided, Policy, Situation, replaced, sent_tokens
+from holdfast.projection.policy import ANYWHERE, Choice, Decided, Policy, Situation, replaced, sent_tokens
 from holdfast.projection.tokens import estimate
 from holdfast.projection.transcript import Item, Transcript
 from holdfast.truncation.cut import TextSource, render
@@ -25,7 +25,9 @@ class Everything(Value):
 
     name: str = "everything"
 
-    def arrive(self, transcript: Transcript, new: Sequence[Item], decided: Decided) -> list[Choice]:
+    def arrive(
+        self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
+    ) -> list[Choice]:
         """Nothing is cut on arrival."""
         return []
 
@@ -45,7 +47,9 @@ class Capped(Everything):
     """Characters that a result may have, notice included."""
     strategy: str = "head_tail"
 
-    def arrive(self, transcript: Transcript, new: Sequence[Item], decided: Decided) -> list[Choice]:
+    def arrive(
+        self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
+    ) -> list[Choice]:
         """Every new result over the limit is cut to it."""
         return [self._cut(item) for item in new if len(item.text) > self.limit and _is_open(item, decided)]
 

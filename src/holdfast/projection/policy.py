@@ -9,7 +9,7 @@ A choice carries the cut itself. Once made it holds: `plan` gives only choices a
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from holdfast.projection.profiles import Profile
+from holdfast.projection.profiles import DEFAULT, Profile
 from holdfast.projection.transcript import Item, Transcript
 from holdfast.truncation.cut import Cut, Segment, TextSource, render
 
@@ -78,6 +78,10 @@ class Situation(NamedTuple):
     """Whether the provider's cache has surely expired."""
 
 
+ANYWHERE = Situation(DEFAULT)
+"""A model of which nothing is known."""
+
+
 class Policy(Protocol):
     """A way of showing a conversation."""
 
@@ -86,7 +90,9 @@ class Policy(Protocol):
         """What users call it."""
         ...
 
-    def arrive(self, transcript: Transcript, new: Sequence[Item], decided: Decided) -> list[Choice]:
+    def arrive(
+        self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
+    ) -> list[Choice]:
         """Choices about results that have never been sent."""
         ...
 

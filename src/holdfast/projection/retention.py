@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from holdfast.canonical.value import Value
 from holdfast.errors import ConfigError
 from holdfast.projection.context_window import ContextMessage, ContextWindow, ToolResultMessage
-from holdfast.projection.policy import Choice, Decided, Situation
+from holdfast.projection.policy import ANYWHERE, Choice, Decided, Situation
 from holdfast.projection.tokens import estimate
 from holdfast.projection.transcript import Item, Transcript
 from holdfast.truncation.cut import Cut, Segment, TextSource
@@ -69,7 +69,9 @@ class Retention(Value):
         if self.line_chars < 1:
             raise ConfigError(f"`retention.line_chars` is {self.line_chars}; give a whole number of at least 1.")
 
-    def arrive(self, transcript: Transcript, new: Sequence[Item], decided: Decided) -> list[Choice]:
+    def arrive(
+        self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
+    ) -> list[Choice]:
         """Nothing: what is new is shown whole."""
         return []
 

@@ -17,7 +17,7 @@ from holdfast.canonical.value import Value
 from holdfast.errors import ConfigError
 from holdfast.projection.chat import ChatMessage, calls_tools, decoded, transcript_of, with_text
 from holdfast.projection.failures import is_error_text
-from holdfast.projection.policy import Choice, Decided, Situation, replaced, shown
+from holdfast.projection.policy import ANYWHERE, Choice, Decided, Situation, replaced, shown
 from holdfast.projection.profiles import DEFAULT
 from holdfast.projection.references import Said, leaves
 from holdfast.projection.tokens import estimate
@@ -149,7 +149,9 @@ class Rolling(Value):
 
     name = "rolling"
 
-    def arrive(self, transcript: Transcript, new: Sequence[Item], decided: Decided) -> list[Choice]:
+    def arrive(
+        self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
+    ) -> list[Choice]:
         """A choice for each new result that is too long."""
         found = (self._capped(item) for item in new if item.number not in decided)
         return [choice for choice in found if choice is not None]

@@ -98,7 +98,7 @@ class Viewer:
         self._refresh()
         self._follow(messages, shared)
         if self._unknown:
-            self._keep([self.transcript.items[number] for number in self._unknown], policy)
+            self._keep([self.transcript.items[number] for number in self._unknown], policy, situation)
         self._stand()
         choices = policy.age(self.transcript, self._decided, self._with_summary(situation))
         if choices:
@@ -333,12 +333,12 @@ class Viewer:
                     self._apply(self.transcript.items[number], known)
         self._read_decisions = len(decided)
 
-    def _keep(self, fresh: list[Item], policy: Policy) -> None:
+    def _keep(self, fresh: list[Item], policy: Policy, situation: Situation) -> None:
         """Put results on record, cut as the policy says; what cannot be stored is sent whole."""
         keeping = self._desk.keeping
         for item in fresh:
             item.name = _drawn(keeping)
-        choices = {choice.number: choice for choice in policy.arrive(self.transcript, fresh, self._decided)}
+        choices = {choice.number: choice for choice in policy.arrive(self.transcript, fresh, self._decided, situation)}
         bodies: list[Body] = []
         try:
             drafts = [draft for item in fresh for draft in self._drafts(item, choices.get(item.number), bodies)]
