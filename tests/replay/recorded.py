@@ -1,0 +1,69 @@
+"""Small recorded runs, written by hand."""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from holdfast.projection.policy import Choice, Decided, Situation, replaced
+from holdfast.projection.transcript import Item, Transcript
+from holdfast.replay.frequency import Frequency
+from holdfast.replay.measured import Measured
+from holdfast.replay.run import Run, run_of
+
+
+def run(*turns: dict[str, Any], id: str = "one", source: str = "made/up", **meta: object) -> Run:
+    """A run of chat messages; results answer the calls before them in order."""
+    return run_of({"source": source, "id": id, "messages": list(turns), "meta": meta})
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def says(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text}
+
+
+def calls(call_id: str = "c", says: str | None = None, **arguments: object) -> dict[str, Any]:
+    function = {"name": "tool", "arguments": json.dumps(arguments)}
+    return {"role": "assistant", "content": says, "tool_calls": [{"id": call_id, "function": function}]}
+
+
+def result(text: str, call_id: str = "c") -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call_id, "content": text}
+
+
+def measured(run: Run, frequency: Frequency | None = None) -> Measured:
+    """Counted by one token a character, so that sums can be checked by eye."""
+    return Measured(run, frequency, len)
+
+
+class Made:
+    """A policy of two functions: the words for a result on arrival and with age; None leaves it as it is."""
+
+    name = "made"
+
+    def __init__(
+        self,
+        arriving: Callable[[Item], str | None] = lambda item: None,
+        ageing: Callable[[Transcript, Item], str | None] = lambda transcript, item: None,
+    ) -> None:
+        self._arriving, self._ageing = arriving, ageing
+
+    def arrive(self, transcript: Transcript, new: Sequence[Item], decided: Decided) -> list[Choice]:
+        return self._choices((item, self._arriving(item)) for item in new)
+
+    def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+        return self._choices((item, self._ageing(transcript, item)) for item in transcript.items)
+
+    def _choices(self, found: Any) -> list[Choice]:
+        return [Choice(item.number, "made", replaced(item, words), len(words)) for item, words in found if words]
+
+
+KEEP_ALL = Made()
+DROP_ALL = Made(arriving=lambda item: "-")
+
+
+def once_read(words: str) -> Made:
+    """Shows a result whole in the first request that has it, then as `words`."""
+    return Made(ageing=lambda transcript, item: words if item.turn < transcript.turns else None)

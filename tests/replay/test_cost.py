@@ -1,0 +1,109 @@
+"""Cost: sums that can be done by hand."""
+
+import pytest
+
+from holdfast.projection.profiles import Profile
+from holdfast.replay.cache import Breakpoints, RequestEnds, Sent, Usage
+from holdfast.replay.cost import Loss, Price, Request, buying_back, cached, price_of, sending
+from holdfast.replay.fetch import around
+from holdfast.replay.summary import interval, ratio
+
+NONE = Usage(0, 0, 0)
+PLAIN = Profile("made", minimum=100, lifetime=300)
+
+
+def sent(*sizes: int, first: int, frontier: int = 0, now: float = 0.0) -> Sent:
+    return Sent(sizes, range(1, len(sizes) + 1), first, frontier, now)
+
+
+def test_a_cached_prefix_is_read_and_the_rest_is_written() -> None:
+    assert cached(Request(3_000, 2_000, 0, NONE), Price(0.1, 1.25)) == 200 + 1_250
+    assert cached(Request(3_000, 2_000, 1_500, NONE), Price(0.1, 1.25), "tail") == 150 + 1_875
+
+
+def test_a_hit_is_whole_blocks_and_not_under_the_minimum() -> None:
+    assert cached(Request(3_000, 2_000, 0, NONE), Price(0.1, 1.0, minimum=1_024, block=128)) == 192 + 1_080.0
+    assert cached(Request(3_000, 1_023, 0, NONE), Price(0.1, 1.25)) == 3_750
+
+
+def test_a_run_costs_what_its_requests_cost() -> None:
+    requests = [Request(2_000, 0, 0, NONE), Request(3_000, 2_000, 0, NONE)]
+    assert sending(requests, Price(0.1, 1.25)) == 2_500 + 200 + 1_250
+
+
+def test_prices_come_from_the_profile() -> None:
+    assert price_of(Profile("made", read=0.02, write=1.0, minimum=64)) == Price(0.02, 1.0, 64)
+
+
+def test_buying_back_is_a_round_trip_and_what_is_fetched_stays() -> None:
+    requests = [Request(1_000, 0, 0, NONE)] * 11
+    price = Price(0.1, 1.25, out=5)
+    loss = Loss(step=0, source=0, got=100, whole=400)
+    assert buying_back(requests, [loss], price) == pytest.approx(100 + 100 * (1.25 + 0.1 * 10) + 200)
+    assert buying_back(requests, [loss], price, rerun=True) == pytest.approx(100 + 400 * 2.25 + 200)
+
+
+def test_an_oracle_fetches_three_lines_on_either_side() -> None:
+    text = "\n".join(f"line {number}" for number in range(20))
+    assert around(text, ["line 8"]) == "\n".join(f"line {number}" for number in range(5, 12)) + "\n"
+    assert around(text, ["line 8", "line 9"]).count("line 8") == 1
+    assert around("only line", ["only"]) == "only line"
+
+
+def test_request_ends_hit_the_last_end_before_which_nothing_changed() -> None:
+    ends = RequestEnds()
+    assert ends.hit(sent(10, first=0)) == 0
+    assert ends.hit(sent(10, 20, 30, first=1)) == 10
+    assert ends.hit(sent(10, 20, 30, 40, first=3)) == 60
+    assert ends.hit(sent(10, 20, 5, 40, 50, first=2)) == 10, "ends after the change are gone"
+    assert ends.hit(sent(10, 20, 5, 40, 50, 60, first=5)) == 125
+
+
+def test_explicit_breakpoints_read_what_an_earlier_one_wrote() -> None:
+    cache = Breakpoints(PLAIN)
+    assert cache.usage(sent(200, first=0)) == Usage(0, 200, 0)
+    assert cache.usage(sent(200, 50, 50, first=1)) == Usage(200, 100, 0)
+    assert cache.usage(sent(200, 50, 20, 30, first=2)) == Usage(200, 100, 0)
+
+
+def test_a_breakpoint_at_the_frontier_is_found_when_what_follows_changes() -> None:
+    allowed, plain = Breakpoints(PLAIN), Breakpoints(PLAIN.replace(breakpoints=2))
+    for cache in (allowed, plain):
+        cache.usage(sent(200, 50, 50, 50, 50, first=0, frontier=3))
+    changed = sent(200, 50, 50, 5, 50, 10, first=3, frontier=4)
+    assert allowed.usage(changed) == Usage(300, 65, 0)
+    assert plain.usage(changed) == Usage(200, 165, 0)
+
+
+def test_an_entry_more_than_twenty_blocks_back_is_not_found() -> None:
+    sizes = [200] * 22
+    for blocks, read in ((range(1, 23), 200), (range(1, 45, 2), 0)):
+        cache = Breakpoints(PLAIN.replace(breakpoints=1))
+        cache.usage(Sent(sizes[:1], blocks, 0, 0))
+        far = 21 if read else 22
+        assert cache.usage(Sent(sizes[:far], blocks, 1, 0)).read == read
+
+
+def test_what_is_under_the_minimum_is_not_cached() -> None:
+    cache = Breakpoints(PLAIN)
+    assert cache.usage(sent(50, first=0)) == Usage(0, 0, 50)
+    assert cache.usage(sent(50, 60, first=1)) == Usage(0, 110, 0)
+
+
+def test_a_cache_is_cold_after_its_lifetime() -> None:
+    cache = Breakpoints(PLAIN)
+    cache.usage(sent(200, first=0))
+    assert cache.usage(sent(200, 10, first=1, now=300)).read == 200
+    assert cache.usage(sent(200, 10, 10, first=2, now=601)).read == 0
+
+
+def test_no_breakpoints_no_explicit_cache() -> None:
+    assert Breakpoints(PLAIN.replace(breakpoints=0)).usage(sent(500, first=0)) == Usage(0, 0, 500)
+
+
+def test_ratios_weigh_runs_by_what_they_cost_and_intervals_are_the_same_each_time() -> None:
+    pairs = [(1.0, 1.0), (1.0, 9.0)]
+    assert ratio(pairs) == 0.2
+    assert ratio([]) == 1.0
+    assert interval(pairs) == interval(pairs)
+    assert (interval(pairs).low, interval(pairs).high) == (1 / 9, 1.0)

@@ -1,0 +1,124 @@
+"""Replay: what is visible under a policy, and what the requests are."""
+
+from holdfast.replay.oracles import ORACLES, oracle_named
+from holdfast.replay.replay import Kept, Outcome, replay
+from holdfast.replay.run import Run
+from holdfast.replay.summary import Pair, summarise
+from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, measured, once_read, result, run, says, user
+
+ORDER = "the order W-2380 is open, and its owner is u_77"
+RUN = run(
+    user("Cancel my order."),
+    calls("a", q="orders"),
+    result(ORDER, "a"),
+    calls("b", q="rules"),
+    result("rule R-94: refunds take 5 days", "b"),
+    calls("d", id="W-2380"),
+    result("cancelled", "d"),
+    says("Cancelled by rule R-94."),
+)
+
+
+def under(policy: Made, run: Run = RUN) -> Outcome:
+    return replay(measured(run), policy)
+
+
+def test_keeping_all_shows_all_at_the_full_price() -> None:
+    full = under(KEEP_ALL)
+    row = summarise([Pair(full, full)])
+    assert (row.bare, row.in_context.value, row.steps_ok, row.tokens, row.all_in) == (1, 1, 1, 1, 1)
+    assert set(row.cost.values()) == {1.0}
+    assert (row.tail, row.explicit, row.rerun, row.rewrites) == (1, 1, 1, 0)
+
+
+def test_dropping_all_shows_nothing_and_buys_all_back() -> None:
+    full, none = under(KEEP_ALL), under(DROP_ALL)
+    row = summarise([Pair(none, full)])
+    assert (row.bare, row.in_context.value, row.steps_ok, row.evidence) == (0, 0, 0, 2)
+    assert row.tokens < 1
+    assert row.all_in > row.cost[".10"]
+    assert [(loss.step, loss.source) for loss in none.losses] == [(2, 0), (3, 1)]
+
+
+def test_a_request_is_the_messages_before_a_step() -> None:
+    sizes = measured(RUN).sizes
+    assert [request.total for request in under(KEEP_ALL).requests] == [sum(sizes[:at]) for at in (1, 3, 5, 7)]
+
+
+def test_an_edit_on_arrival_rewrites_nothing_and_a_later_one_does() -> None:
+    assert under(DROP_ALL).rewrites == 0
+    aged = under(once_read("gone"))
+    assert aged.rewrites == 2
+    sizes = measured(RUN).sizes
+    first, second = sizes[0], sizes[0] + sizes[1]
+    assert [request.prefix for request in aged.requests] == [0, first, second, second + len("gone") + 4 + sizes[3]]
+    assert [request.tail for request in aged.requests] == [0, first, first, first]
+
+
+def test_a_result_is_visible_while_any_source_is_shown() -> None:
+    twice = run(calls("a"), result("W-2380", "a"), calls("b"), result("W-2380 too", "b"), calls("c", id="W-2380"))
+    assert under(once_read("gone"), twice).visible == 1
+    assert under(DROP_ALL, twice).visible == 0
+
+
+def test_a_digest_that_lists_strings_scores_no_recall_in_context() -> None:
+    digest = under(Made(arriving=lambda item: "left out; mentions W-2380, u_77, R-94"))
+    assert (digest.visible, digest.in_context) == (2, 0)
+    assert digest.losses == ()
+    assert len(digest.losses_in_context) == 2
+
+
+def test_a_quotation_with_its_surroundings_counts_in_context() -> None:
+    quoted = under(Made(arriving=lambda item: f"…{item.text[:40]}…"))
+    assert quoted.in_context == 2
+
+
+def test_one_missing_string_fails_its_step() -> None:
+    both = run(calls("a"), result(ORDER, "a"), calls("b", id="W-2380", owner="u_77"))
+    half = under(Made(arriving=lambda item: "the order W-2380 is open"), both)
+    assert (half.evidence, half.visible, half.steps, half.steps_ok) == (2, 1, 1, 0)
+
+
+def test_old_evidence_is_reported_apart() -> None:
+    idle = [turn for number in range(6) for turn in (calls(f"i{number}"), result("ok", f"i{number}"))]
+    late = run(calls("a"), result(ORDER, "a"), *idle, calls("z", id="W-2380"))
+    assert under(once_read("gone"), late).kinds == {"args": Kept(0, 1), "old": Kept(0, 1)}
+
+
+def test_choosing_the_same_again_changes_nothing() -> None:
+    again = under(Made(ageing=lambda transcript, item: "same" if item.number == 0 else None))
+    assert again.rewrites == 0
+
+
+def test_results_have_the_same_names_in_every_replay() -> None:
+    seen: list[str] = []
+    under(Made(arriving=lambda item: seen.append(item.name.artifact_id if item.name else "")))
+    assert seen == [f"art_0_{number:022d}" for number in range(3)]
+
+
+def test_no_oracle_loses_anything_in_context() -> None:
+    whole = measured(RUN)
+    for name in ORACLES:
+        outcome = replay(whole, oracle_named(name, whole.evidence, whole.steps))
+        assert (outcome.policy, outcome.in_context) == (name, outcome.evidence)
+
+
+def test_an_oracle_clears_what_is_never_used_again_as_soon_as_it_was_read() -> None:
+    whole = measured(RUN)
+    outcome = replay(whole, oracle_named("oracle_until_last_use", whole.evidence, whole.steps))
+    saved = [full.total - one.total for full, one in zip(under(KEEP_ALL).requests, outcome.requests, strict=True)]
+    assert saved == [0, 0, 0, len(ORDER) - len("[cleared]")]
+
+
+def test_an_oracle_that_counts_the_cost_does_not_rewrite_at_the_very_end() -> None:
+    whole = measured(RUN)
+    outcome = replay(whole, oracle_named("oracle_until_it_pays", whole.evidence, whole.steps))
+    assert outcome.rewrites == 0
+
+
+def test_an_oracle_by_lines_keeps_the_line_that_is_used() -> None:
+    listing = "first line of many\nthe id is W-2380 here\nlast line of many"
+    whole = measured(run(calls("a"), result(listing, "a"), calls("b", id="W-2380")))
+    outcome = replay(whole, oracle_named("oracle_lines_on_arrival", whole.evidence, whole.steps))
+    kept = whole.sizes[0] + len("the id is W-2380 here\n") + 4
+    assert outcome.requests[1].total == kept

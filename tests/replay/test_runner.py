@@ -1,0 +1,55 @@
+"""The command: files in, a table out."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from holdfast.errors import UsageError
+from holdfast.replay.__main__ import main
+from holdfast.replay.reader import files, read_runs, sample
+from tests.replay.recorded import calls, result, run
+
+
+def record(number: int, chars: int = 400) -> dict[str, object]:
+    messages = [calls("a"), result(f"W-{number:04} " + "x " * (chars // 2), "a"), calls("b", id=f"W-{number:04}")]
+    return {"source": "made/up", "id": str(number), "messages": messages}
+
+
+def test_packed_and_plain_files_are_read_and_folders_are_searched(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(json.dumps(record(1)))
+    with gzip.open(tmp_path / "b.jsonl.gz", "wt") as packed:
+        packed.write(json.dumps(record(2)))
+    assert [one.id for path in files([tmp_path]) for one in read_runs(path)] == ["1", "2"]
+
+
+def test_a_broken_line_and_an_empty_folder_are_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no runs"):
+        files([tmp_path])
+    (tmp_path / "a.jsonl").write_text("{oh\n")
+    with pytest.raises(UsageError, match="line 1"):
+        list(read_runs(tmp_path / "a.jsonl"))
+
+
+def test_a_sample_is_the_same_whatever_the_order_and_sets_outsized_runs_apart() -> None:
+    runs = [run(result("x" * 40), id=str(number)) for number in range(30)]
+    outsized = run(result("x" * 120_001), id="outsized")
+    drawn = sample([*runs, outsized])
+    assert len(drawn) == 12
+    assert drawn == sample([outsized, *reversed(runs)])
+
+
+def test_the_table_has_a_row_a_policy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.jsonl").write_text("\n".join(json.dumps(record(number)) for number in range(4)))
+    names = ["oracle_results_on_arrival", "oracle_until_last_use"]
+    main([str(tmp_path), "--policy", *names, "--least", "0", "--jobs", "1", "--by-source"])
+    printed = capsys.readouterr().out
+    assert printed.startswith("4 runs, 8 steps,")
+    assert [printed.count(f"| {name} |") for name in ("everything", *names)] == [2, 2, 2]
+
+
+def test_too_few_tokens_are_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.jsonl").write_text(json.dumps(record(1)))
+    main([str(tmp_path), "--policy", "oracle_until_last_use", "--jobs", "1"])
+    assert "--least" in capsys.readouterr().out
