@@ -122,3 +122,18 @@ def test_an_oracle_by_lines_keeps_the_line_that_is_used() -> None:
     outcome = replay(whole, oracle_named("oracle_lines_on_arrival", whole.evidence, whole.steps))
     kept = whole.sizes[0] + len("the id is W-2380 here\n") + 4
     assert outcome.requests[1].total == kept
+
+
+def test_runs_that_only_use_what_they_have_just_read_are_flagged_as_recorded_under_masking() -> None:
+    def read(number: int) -> list[dict[str, object]]:
+        return [calls(f"c{number}", id=f"W-{number:04}"), result(f"next is W-{number + 1:04}", f"c{number}")]
+
+    just_read = run(*(turn for number in range(40) for turn in read(number)))
+    remembers = run(
+        calls("a"),
+        result(" ".join(f"W-{number:04}" for number in range(40)), "a"),
+        *(turn for number in range(40) for turn in (calls(f"c{number}", id=f"W-{number:04}"), result("ok"))),
+    )
+    for one, flagged in ((just_read, True), (remembers, False)):
+        outcome = under(KEEP_ALL, one)
+        assert summarise([Pair(outcome, outcome)] * 5).recorded_under_masking is flagged

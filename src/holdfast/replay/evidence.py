@@ -17,6 +17,8 @@ from holdfast.replay.run import Run
 Kind: TypeAlias = Literal["args", "line", "answer"]
 RECENT = 5
 """Steps after which evidence counts as old."""
+LATE = 15
+"""Steps of a run after which there is much that is old."""
 _MASKED_SHARE, _MASKED_LEAST = 0.95, 50
 
 
@@ -106,7 +108,7 @@ def _of_kind(kind: Kind, texts: Iterable[str]) -> list[tuple[str, Kind]]:
 
 
 def recorded_under_masking(recent: int, total: int) -> bool:
-    """Whether nearly all evidence is recent, as where the agent itself could not see older results.
+    """Whether nearly all evidence of late steps is recent, as where the agent itself could not see older results.
 
     Such runs make masking look free; nothing must be tuned on them.
 

@@ -1,6 +1,7 @@
 """A run with everything about it that no policy changes: its tokens and its evidence."""
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from itertools import accumulate
 from typing import TypeAlias
 
@@ -21,13 +22,18 @@ class Measured:
 
     def __init__(self, run: Run, frequency: Frequency | None = None, counter: Counter = estimate) -> None:
         self.run = run
+        self._frequency = frequency
         self.counter = counter
         self.result_tokens = [counter(one.text) for message in run.messages for one in message.returned]
         """Of each result, by number."""
         self.sizes = _sizes(run.messages, self.result_tokens, counter)
         """Of each message, whole."""
         self.blocks = list(accumulate(_blocks(message) for message in run.messages))
-        self.evidence: list[Evidence] = evidence(run, frequency)
+
+    @cached_property
+    def evidence(self) -> list[Evidence]:
+        """What its steps used that only results had told them."""
+        return evidence(self.run, self._frequency)
 
     @property
     def steps(self) -> int:

@@ -20,7 +20,7 @@ from holdfast.projection.transcript import Item, Name, Transcript
 from holdfast.replay.atoms import in_context, occurs
 from holdfast.replay.cache import Breakpoints, RequestEnds, Sent
 from holdfast.replay.cost import Loss, Request
-from holdfast.replay.evidence import RECENT, Evidence
+from holdfast.replay.evidence import LATE, RECENT, Evidence
 from holdfast.replay.fetch import around
 from holdfast.replay.measured import Measured
 
@@ -56,6 +56,10 @@ class Outcome(Value):
     """Evidence that was not shown in context."""
     kinds: Mapping[str, Kept] = MappingProxyType({})
     """Evidence by kind, and `old`: more than five steps after a result last showed it."""
+    late: int = 0
+    """Evidence of late steps."""
+    late_recent: int = 0
+    """The same, as far as a result had just shown it."""
 
     @property
     def peak(self) -> int:
@@ -167,6 +171,7 @@ class _Replay:
 
     def outcome(self) -> Outcome:
         run, tally = self._measured.run, self._tally
+        late = [one for one in self._measured.evidence if one.step >= LATE]
         return Outcome(
             self._policy.name,
             run.source,
@@ -182,6 +187,8 @@ class _Replay:
             self._rewrites,
             tuple(tally.missed),
             _kinds(self._measured.evidence, tally.missed),
+            len(late),
+            sum(one.age <= RECENT for one in late),
         )
 
 

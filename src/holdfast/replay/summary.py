@@ -15,6 +15,8 @@ from holdfast.replay.replay import Outcome
 
 RESAMPLES = 1_000
 _SEED = 5
+_MASKED_RUNS = 5
+"""Runs with late steps that it takes to tell how they were recorded."""
 
 
 class Interval(NamedTuple):
@@ -127,9 +129,8 @@ def _kinds(outcomes: Sequence[Outcome]) -> dict[str, float]:
 
 
 def _recorded_under_masking(outcomes: Sequence[Outcome]) -> bool:
-    total = sum(outcome.evidence for outcome in outcomes)
-    old = sum(outcome.kinds["old"].total for outcome in outcomes if "old" in outcome.kinds)
-    return recorded_under_masking(total - old, total)
+    late, recent = (sum(one.late for one in outcomes), sum(one.late_recent for one in outcomes))
+    return sum(one.late > 0 for one in outcomes) >= _MASKED_RUNS and recorded_under_masking(recent, late)
 
 
 def _share_in_context(outcome: Outcome) -> tuple[float, float]:
