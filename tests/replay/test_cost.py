@@ -107,3 +107,11 @@ def test_ratios_weigh_runs_by_what_they_cost_and_intervals_are_the_same_each_tim
     assert ratio([]) == 1.0
     assert interval(pairs) == interval(pairs)
     assert (interval(pairs).low, interval(pairs).high) == (1 / 9, 1.0)
+
+
+def test_a_client_that_rewrites_sets_a_breakpoint_before_the_change_and_finds_what_was_written_near_it() -> None:
+    cache = Breakpoints(PLAIN)
+    sizes = [100] * 60
+    cache.usage(sent(*sizes[:40], first=0, frontier=5))
+    cache.usage(sent(*sizes[:50], first=40, frontier=5))
+    assert cache.usage(sent(*sizes, first=8, frontier=30)) == Usage(500, 5_500, 0)

@@ -9,7 +9,9 @@ import pytest
 from holdfast.errors import UsageError
 from holdfast.replay.__main__ import main
 from holdfast.replay.reader import files, read_runs, sample
-from tests.replay.recorded import calls, result, run
+from holdfast.replay.run import run_of
+from holdfast.replay.runner import maker_of, replay_all, work_on
+from tests.replay.recorded import DROP_ALL, calls, result, run
 
 
 def record(number: int, chars: int = 400) -> dict[str, object]:
@@ -53,3 +55,19 @@ def test_too_few_tokens_are_said_so(tmp_path: Path, capsys: pytest.CaptureFixtur
     (tmp_path / "a.jsonl").write_text(json.dumps(record(1)))
     main([str(tmp_path), "--policy", "oracle_until_last_use", "--jobs", "1"])
     assert "--least" in capsys.readouterr().out
+
+
+def test_processes_give_what_one_process_gives_in_the_same_order() -> None:
+    work = work_on((run_of(record(number, 400 + number)) for number in range(5)), counter=len)
+    makers = [maker_of("oracle_until_last_use"), lambda measured: DROP_ALL]
+    assert list(replay_all(work, makers, jobs=2)) == list(replay_all(work, makers, jobs=1))
+
+
+def test_runs_of_another_size_are_left_out() -> None:
+    work = work_on((run_of(record(number, size)) for number, size in enumerate((100, 1_000))), least=500, counter=len)
+    assert [pairs and pairs[0].full.id for pairs in replay_all(work, [], jobs=1)] == ["1"]
+
+
+def test_trouble_is_said_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="no runs"):
+        main([str(tmp_path), "--policy", "oracle_until_last_use"])

@@ -56,8 +56,9 @@ class Usage(NamedTuple):
 class Breakpoints:
     """An explicit cache: entries at breakpoints alone, found from a breakpoint up to twenty blocks back, for a while.
 
-    The client sets breakpoints after the first message, at the last changed result, where the request before ended and
-    at the end, as far as the provider allows that many; the last ones go first.
+    The client sets breakpoints at the end, where the request before ended, after the first message, and after the
+    newest result that is not shown as it came, or before the first one that changes now; in this order, as far as the
+    provider allows that many.
     """
 
     def __init__(self, profile: Profile) -> None:
@@ -85,7 +86,7 @@ class Breakpoints:
 
     def _points(self, sent: Sent) -> list[int]:
         end = len(sent.sizes)
-        wished = [end, self._last, 1, sent.frontier]
+        wished = [end, self._last, 1, sent.first if sent.first < self._last else sent.frontier]
         allowed = [point for point in dict.fromkeys(wished) if 0 < point <= end]
         return sorted(allowed[: self._profile.breakpoints])
 
