@@ -70,6 +70,11 @@ def test_a_quoted_line_is_evidence_of_its_own_kind() -> None:
     assert list(lines("short\n" + "long " * 100)) == []
 
 
+def test_a_string_that_is_an_atom_and_a_line_counts_once() -> None:
+    path = "src/pkg/long_module_name.go"
+    assert found(run(calls(q="x"), result(f"see {path}"), calls(path=path))) == [path]
+
+
 def test_arguments_are_read_without_their_escapes_and_keys() -> None:
     one = run(calls(q="x"), result("n_items and key_9 here"), calls(key_9="first\nn_items"))
     assert found(one) == ["n_items"]

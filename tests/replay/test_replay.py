@@ -1,5 +1,7 @@
 """Replay: what is visible under a policy, and what the requests are."""
 
+from holdfast.projection.policy import Choice, Decided, Situation
+from holdfast.projection.transcript import Transcript
 from holdfast.replay.oracles import ORACLES, oracle_named
 from holdfast.replay.replay import Kept, Outcome, replay
 from holdfast.replay.run import Run
@@ -66,6 +68,8 @@ def test_a_digest_that_lists_strings_scores_no_recall_in_context() -> None:
     assert (digest.visible, digest.in_context) == (2, 0)
     assert digest.losses == ()
     assert len(digest.losses_in_context) == 2
+    row = summarise([Pair(digest, under(KEEP_ALL))])
+    assert row.all_in == row.cost[".10"] < row.all_in_context.value, "what is only listed must be bought back too"
 
 
 def test_a_quotation_with_its_surroundings_counts_in_context() -> None:
@@ -110,6 +114,19 @@ def test_an_oracle_clears_what_is_never_used_again_as_soon_as_it_was_read() -> N
     assert saved == [0, 0, 0, len(ORDER) - len("[cleared]")]
 
 
+def test_an_oracle_lets_every_result_be_read_once_unless_it_clears_on_arrival() -> None:
+    useless = "a long line that nobody needs"
+    whole = measured(run(calls("a"), result(useless, "a"), calls("b"), result("ok", "b"), says("Done.")))
+    full = [sum(whole.sizes[:at]) for at in (0, 2, 4)]
+    saved = len(useless) - len("[cleared]")
+    for name, totals in (
+        ("oracle_until_last_use", [full[0], full[1], full[2] - saved]),
+        ("oracle_results_on_arrival", [full[0], full[1] - saved, full[2] - saved]),
+    ):
+        outcome = replay(whole, oracle_named(name, whole.evidence, whole.steps))
+        assert [request.total for request in outcome.requests] == totals
+
+
 def test_an_oracle_that_counts_the_cost_does_not_rewrite_at_the_very_end() -> None:
     whole = measured(RUN)
     outcome = replay(whole, oracle_named("oracle_until_it_pays", whole.evidence, whole.steps))
@@ -137,3 +154,16 @@ def test_runs_that_only_use_what_they_have_just_read_are_flagged_as_recorded_und
     for one, flagged in ((just_read, True), (remembers, False)):
         outcome = under(KEEP_ALL, one)
         assert summarise([Pair(outcome, outcome)] * 5).recorded_under_masking is flagged
+
+
+def test_a_policy_is_told_when_the_cache_has_gone_cold_where_the_run_has_times() -> None:
+    told: list[bool] = []
+
+    class Asks(Made):
+        def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+            told.append(situation.cold)
+            return []
+
+    times = (0.0, 1.0, 2.0, 3.0, 4.0, 900.0, 901.0, 902.0)
+    under(Asks(), RUN.replace(times=times))
+    assert told == [False, False, True, False]
