@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from holdfast.projection.policy import Choice, Decided, Policy, Situation, replaced
+from holdfast.projection.policy import ANYWHERE, Choice, Decided, Policy, Situation, replaced
 from holdfast.projection.profiles import Profile
 from holdfast.projection.transcript import Item, Transcript
 from holdfast.replay.atoms import places
@@ -38,7 +38,9 @@ class Oracle:
         for one in evidence:
             self._uses.setdefault(one.sources[-1], []).append(one)
 
-    def arrive(self, transcript: Transcript, new: Sequence[Item], decided: Decided) -> list[Choice]:
+    def arrive(
+        self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
+    ) -> list[Choice]:
         """What will never be used goes, where results are cut on arrival."""
         return self._choices(new, transcript.turns) if self._on_arrival else []
 

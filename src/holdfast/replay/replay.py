@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from holdfast.canonical.value import Value
-from holdfast.projection.policy import Choice, Decided, Policy, Situation, shown
+from holdfast.projection.policy import ANYWHERE, Choice, Decided, Policy, Situation, shown
 from holdfast.projection.profiles import DEFAULT, Profile
 from holdfast.projection.transcript import Item, Name, Transcript
 from holdfast.replay.atoms import in_context, occurs
@@ -82,7 +82,9 @@ class _Everything:
 
     name = "everything"
 
-    def arrive(self, transcript: Transcript, new: Sequence[Item], decided: Decided) -> list[Choice]:
+    def arrive(
+        self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
+    ) -> list[Choice]:
         return []
 
     def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
