@@ -6,7 +6,7 @@ Must not know: how decisions are recorded; cost is judged by the provider's prof
 
 from collections.abc import Mapping, Sequence
 
-from holdfast.projection.arrival import artifact_of, capped, question_in
+from holdfast.projection.arrival import capped, question_in
 from holdfast.projection.failures import is_error_text
 from holdfast.projection.kinds import Kind
 from holdfast.projection.policy import ANYWHERE, Choice, Decided, Situation, open_items, replaced, sent_tokens
@@ -17,9 +17,11 @@ from holdfast.projection.repeats import RULE as REPEAT
 from holdfast.projection.repeats import dependants, repeat_choice
 from holdfast.projection.tokens import estimate
 from holdfast.projection.transcript import Item, Transcript
+from holdfast.truncation import notice
 from holdfast.truncation.choice import choose
 from holdfast.truncation.configuration import SMALLEST_INLINE_LIMIT, Limits, TruncationConfiguration
 from holdfast.truncation.cut import Source, TextSource
+from holdfast.truncation.present import summarise
 
 AGED = "aged"
 _LEAST_STEP = 8_000
@@ -126,7 +128,7 @@ class Auto:
             most = sum(_shown_tokens(item, decided.get(item.number)) for item in items)
             if most < self.settings.clear_at_least:
                 return []
-            in_use = self._in_use(transcript, items)
+            in_use = self._in_use(transcript, decided, items)
             items = [item for item in items if item.number not in in_use]
         free = {item.number for item in items}
         return [
@@ -151,16 +153,21 @@ class Auto:
                 found.append(item)
         return found[::-1]
 
-    def _in_use(self, transcript: Transcript, items: Sequence[Item]) -> set[int]:
-        """Results that recent calls were made from, that the user quotes, or whose error is still open."""
+    def _in_use(self, transcript: Transcript, decided: Decided, items: Sequence[Item]) -> set[int]:
+        """Results whose error is still open, and the newest one of each thing that recent calls or the user took up."""
         task, *later = transcript.said_by_user() or [""]
         calls = transcript.arguments_since(transcript.steps - self.settings.recent_steps)
-        recent = Said((*(leaf for arguments in calls for leaf in leaves(arguments)), *later))
+        recent = Said((*(leaf for arguments in calls for leaf in leaves(arguments)), *later[-1:]))
+        old = {item.number for item in items}
         found: set[int] = set()
-        for item in items:
+        taken_up: set[str] = set()
+        for item in reversed(open_items(transcript, decided)):
             known = task + (item.call.arguments if item.call else "")
-            if self._is_open_error(transcript, item) or recent.shared_with(item.text, known) is not None:
+            shared = recent.shared_with(item.text, known)
+            if item.number in old and (self._is_open_error(transcript, item) or shared not in (None, *taken_up)):
                 found.add(item.number)
+            if shared is not None:
+                taken_up.add(shared)
         return found
 
     def _is_open_error(self, transcript: Transcript, item: Item) -> bool:
@@ -187,8 +194,10 @@ def capped_at(limits: Limits, cap: int, chars: int) -> Limits:
 
 def aged(item: Item) -> Choice:
     """The choice to show only where a result can be had."""
-    artifact = artifact_of(item)
-    words = f'{artifact.reference}\nget_artifact(id="{artifact.artifact_id}")'
+    assert item.name is not None, "a result is named before it ages"
+    tool = item.call.tool if item.call else "result"
+    size = len(item.text.encode("utf-8", "surrogatepass"))
+    words = notice.aged(item.name.artifact_id, summarise(tool, None), size)
     return Choice(item.number, AGED, replaced(item, words), estimate(words))
 
 
