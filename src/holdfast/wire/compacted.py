@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from holdfast.errors import UsageError
 from holdfast.projection.steps import Ties, whole_steps
 from holdfast.wire.dialect import dialect_named
+from holdfast.wire.fields import fields_of
 from holdfast.wire.pairs import Wire, blocks_of, contents, ties_in
 
 _TAG = "holdfast-summary"
@@ -29,8 +30,9 @@ def compacted(
     if not 0 <= upto <= len(messages):
         raise UsageError(f"There are {len(messages)} messages; `upto` is {upto}. Take it from `Compaction.boundary`.")
     name = dialect_named(dialect)
-    ties = [ties_in(name)(message) for message in messages]
-    stays = _staying(messages, ties, upto, kept)
+    fields = [fields_of(message) for message in messages]
+    ties = [ties_in(name)(each) for each in fields]
+    stays = _staying(fields, ties, upto, kept)
     if len(stays) == len(messages):
         return list(messages)
     opening = _opening(ties, stays)
@@ -86,9 +88,10 @@ def _alternating(messages: Sequence[Wire], places: Sequence[int | None], summed:
         message = summed if place is None else messages[place]
         meets_anew = joined and (place is None or before is None or place != before + 1)
         before = place
-        if meets_anew and joined[-1].get("role") == message.get("role"):
-            if message.get("role") == "user":
-                joined[-1] = {**joined[-1], "content": [*contents(joined[-1]), *contents(message)]}
+        last, fields = fields_of(joined[-1]) if joined else {}, fields_of(message)
+        if meets_anew and last.get("role") == fields.get("role"):
+            if fields.get("role") == "user":
+                joined[-1] = {**last, "content": [*contents(last), *contents(fields)]}
                 continue
             joined.append({"role": "user", "content": [{"type": "text", "text": _BETWEEN}]})
         joined.append(message)

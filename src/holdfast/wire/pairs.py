@@ -4,17 +4,18 @@ Owns: finding the ids. Must not know: what is done about them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from holdfast.errors import UsageError
 from holdfast.projection.steps import Ties
 from holdfast.projection.transcript import Role
 from holdfast.wire.dialect import dialect_named
+from holdfast.wire.fields import fields_of, parts_of
 
 Wire: TypeAlias = Mapping[str, Any]
 """A message, an input item or a block as it is sent."""
 
-_ROLES: dict[object, Role] = {
+_ROLES: dict[str, Role] = {
     "system": "system",
     "developer": "system",
     "user": "user",
@@ -26,12 +27,14 @@ OUTPUTS = {"function_call": "function_call_output", "custom_tool_call": "custom_
 ANSWERS = frozenset(OUTPUTS.values())
 
 
+def _role(message: Wire) -> Role:
+    role = message.get("role")
+    return _ROLES.get(role, "other") if isinstance(role, str) else "other"
+
+
 def blocks_of(message: Wire) -> list[Wire]:
     """The content blocks of a message; none where it is plain text."""
-    content = message.get("content")
-    if not isinstance(content, list):
-        return []
-    return [cast("Wire", block) for block in cast("list[object]", content) if isinstance(block, Mapping)]
+    return [fields_of(block) for block in parts_of(message.get("content"))]
 
 
 def contents(message: Wire) -> list[Any]:
@@ -44,11 +47,11 @@ def contents(message: Wire) -> list[Any]:
 
 def ties_in_chat(message: Wire) -> Ties:
     """The ties of an OpenAI Chat message."""
-    role = _ROLES.get(message.get("role"), "other")
+    role = _role(message)
     if role == "tool":
         return Ties(role, (), (str(message.get("tool_call_id")),))
-    calls = cast("list[Wire]", message.get("tool_calls") or ())
-    return Ties(role, tuple(str(call.get("id")) for call in calls)) if role == "assistant" else Ties(role)
+    calls = parts_of(message.get("tool_calls"))
+    return Ties(role, tuple(str(fields_of(call).get("id")) for call in calls)) if role == "assistant" else Ties(role)
 
 
 def ties_in_anthropic(message: Wire) -> Ties:
@@ -56,7 +59,7 @@ def ties_in_anthropic(message: Wire) -> Ties:
     blocks = blocks_of(message)
     calls = tuple(str(block.get("id")) for block in blocks if block.get("type") == "tool_use")
     results = tuple(str(block.get("tool_use_id")) for block in blocks if block.get("type") == "tool_result")
-    return Ties(_ROLES.get(message.get("role"), "other"), calls, results)
+    return Ties(_role(message), calls, results)
 
 
 def ties_in_responses(item: Wire) -> Ties:
@@ -66,7 +69,7 @@ def ties_in_responses(item: Wire) -> Ties:
         return Ties("tool", (), (str(call_id or item.get("id")),))
     if isinstance(call_id, str):
         return Ties("assistant", (call_id,))
-    return Ties(_ROLES.get(item.get("role"), "other"))
+    return Ties(_role(item))
 
 
 _TIES: dict[str, Callable[[Wire], Ties]] = {

@@ -32,7 +32,10 @@ def repair(messages: Sequence[Wire], dialect: str) -> tuple[Sequence[Wire], Repa
     name = _conversing(dialect)
     if not is_broken(messages, name):
         return messages, Repairs()
-    return _MENDERS[name](messages)
+    try:
+        return _MENDERS[name](messages)
+    except (AttributeError, KeyError, TypeError):
+        return messages, Repairs()
 
 
 def _conversing(dialect: str) -> Dialect:
@@ -78,6 +81,11 @@ def _broken_anthropic(messages: Sequence[Wire]) -> bool:
 
 
 def _broken_responses(items: Sequence[Wire]) -> bool:
+    """A reference to an item may stand for the missing half, so nothing is broken where there is one."""
+    return _unpaired(items) and not any(item.get("type") == "item_reference" for item in items)
+
+
+def _unpaired(items: Sequence[Wire]) -> bool:
     waiting: dict[Any, bool] = {}
     for item in items:
         kind = item.get("type")
