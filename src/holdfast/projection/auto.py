@@ -43,22 +43,31 @@ class Auto:
         self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
     ) -> list[Choice]:
         """Repeats become pointers; what is over its kind's cap is cut; a step that is too large is cut further."""
+        left = situation.profile.window - situation.overhead - sent_tokens(transcript, decided)
+        left += sum(item.tokens for item in new)
+        fresh = self._one_by_one(transcript, new, decided, repeats=True)
+        further = self._within_step(transcript, new, fresh, left)
+        cut = (transcript.items[choice.number] for choice in further)
+        if any(_is_repeat(fresh.get(number)) for item in cut for number in transcript.same_text(item)):
+            fresh = self._one_by_one(transcript, new, decided, repeats=False)
+            further = self._within_step(transcript, new, fresh, left)
+        return list((fresh | {choice.number: choice for choice in further}).values())
+
+    def _one_by_one(
+        self, transcript: Transcript, new: Sequence[Item], decided: Decided, repeats: bool
+    ) -> dict[int, Choice]:
         chosen: dict[int, Choice] = dict(decided)
         fresh: dict[int, Choice] = {}
         for item in new:
-            choice = self._arriving(transcript, item, chosen)
+            choice = self._arriving(transcript, item, chosen, repeats)
             if choice is not None:
                 chosen[item.number] = fresh[item.number] = choice
-        left = situation.profile.window - situation.overhead - sent_tokens(transcript, decided)
-        left += sum(item.tokens for item in new)
-        for choice in self._within_step(transcript, new, fresh, left):
-            fresh[choice.number] = choice
-        return list(fresh.values())
+        return fresh
 
-    def _arriving(self, transcript: Transcript, item: Item, decided: Decided) -> Choice | None:
+    def _arriving(self, transcript: Transcript, item: Item, decided: Decided, repeats: bool) -> Choice | None:
         if item.pinned:
             return None
-        repeat = repeat_choice(transcript, item, decided, self.settings.min_tokens)
+        repeat = repeat_choice(transcript, item, decided, self.settings.min_tokens) if repeats else None
         if repeat is not None:
             return repeat
         limits = self._limits(item.call.tool if item.call else "")
@@ -123,7 +132,7 @@ class Auto:
         self, transcript: Transcript, decided: Decided, keep: Mapping[str, int], hard: bool = False
     ) -> list[Choice]:
         """Every result that may age, aged; nothing if that is certain to free too little."""
-        items = self._old_enough(transcript, decided, keep, hard)
+        items = self._old_enough(transcript, decided, keep)
         if not hard:
             most = sum(_shown_tokens(item, decided.get(item.number)) for item in items)
             if most < self.settings.clear_at_least:
@@ -139,8 +148,8 @@ class Auto:
             if choice.tokens < _shown_tokens(item, decided.get(item.number))
         ]
 
-    def _old_enough(self, transcript: Transcript, decided: Decided, keep: Mapping[str, int], hard: bool) -> list[Item]:
-        """The results that are large enough, named, not pinned, and not among the newest of their kind."""
+    def _old_enough(self, transcript: Transcript, decided: Decided, keep: Mapping[str, int]) -> list[Item]:
+        """The results that are large enough, named, not pinned, sent before, and not among the newest of their kind."""
         found: list[Item] = []
         seen: dict[Kind, int] = {}
         for item in reversed(open_items(transcript, decided)):
@@ -148,7 +157,7 @@ class Auto:
             seen[item.kind] = newer + 1
             choice = decided.get(item.number)
             small = _shown_tokens(item, choice) < self.settings.min_tokens and not _is_repeat(choice)
-            young = newer < keep.get(item.kind, 0) or (hard and item.step == transcript.steps)
+            young = newer < keep.get(item.kind, 0) or item.step == transcript.steps
             if not (small or young or item.pinned or item.name is None):
                 found.append(item)
         return found[::-1]

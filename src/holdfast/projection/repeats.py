@@ -23,8 +23,9 @@ def pointer_words(item: Item, base: Item) -> str:
 def earlier_same(transcript: Transcript, item: Item, decided: Decided) -> Item | None:
     """The newest earlier result with the same text that is shown whole."""
     for number in reversed(transcript.same_text(item)):
-        if number < item.number and number not in decided:
-            return transcript.items[number]
+        base = transcript.items[number]
+        if number < item.number and number not in decided and not base.gone:
+            return base
     return None
 
 

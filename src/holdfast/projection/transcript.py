@@ -52,7 +52,20 @@ class Message(NamedTuple):
 class Item:
     """One result in a transcript."""
 
-    __slots__ = ("call", "index", "is_error", "kind", "name", "number", "pinned", "returned", "step", "tokens", "turn")
+    __slots__ = (
+        "call",
+        "gone",
+        "index",
+        "is_error",
+        "kind",
+        "name",
+        "number",
+        "pinned",
+        "returned",
+        "step",
+        "tokens",
+        "turn",
+    )
 
     def __init__(self, number: int, index: int, returned: Returned, call: Call | None, step: int, turn: int) -> None:
         self.number = number
@@ -66,6 +79,8 @@ class Item:
         self.tokens = estimate(returned.text)
         self.is_error = returned.is_error
         self.pinned = False
+        self.gone = False
+        """Whether a summary stands for its message."""
         self.name: Name | None = None
         """What it goes by in notices, once it has a name."""
 
@@ -150,6 +165,11 @@ class Transcript:
     def tokens_from(self, index: int) -> int:
         """Tokens of the message `index` and all after it, as they came."""
         return self.tokens - self._marks[index][3]
+
+    def tokens_of(self, index: int) -> int:
+        """Tokens of the message `index` as it came."""
+        after = self._marks[index + 1][3] if index + 1 < len(self._marks) else self.tokens
+        return after - self._marks[index][3]
 
     def arguments_since(self, step: int) -> list[str]:
         """The arguments of the calls made after `step`."""

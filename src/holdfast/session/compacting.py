@@ -12,8 +12,9 @@ from typing import Any, NamedTuple, cast
 from holdfast.canonical.body import measure
 from holdfast.canonical.entry import Decision, Result
 from holdfast.canonical.utf8 import encode
-from holdfast.projection.compaction import Compaction
+from holdfast.projection.compaction import MAX_TOKENS, Compaction
 from holdfast.projection.policy import Decided
+from holdfast.projection.summary import MIN_TOKENS
 from holdfast.projection.transcript import Item, Message, Name, Transcript
 from holdfast.session.keeping import Keeping
 from holdfast.session.ledger import Known, digest_of_text
@@ -25,6 +26,8 @@ TOOL = "holdfast_summary"
 RULE = "compaction"
 _KEPT_SHARE = 0.5
 """Of the window, for the newest steps that stay as they are."""
+_SUMMARY_PART = 8
+"""A summary takes one part of so many of a small window."""
 
 
 class Standing(NamedTuple):
@@ -38,7 +41,7 @@ class Standing(NamedTuple):
 
 def standing_of(known: Known) -> Standing | None:
     """The summary that a result on record is; None for any other."""
-    if known.result.tool != TOOL or known.decision is None:
+    if known.result.tool != TOOL or known.decision is None or known.decision[0].rule != RULE:
         return None
     try:
         about = cast("dict[str, Any]", json.loads(known.result.arguments or ""))
@@ -77,11 +80,13 @@ def summarised(
     prefix_of: Callable[[int], str],
     own: Name,
     room: int,
+    beyond: int = 0,
 ) -> list[Draft]:
-    """The entries that record a summary of the oldest steps; none where nothing can be made smaller."""
-    compaction = Compaction()
+    """The entries that record a summary of the oldest steps, more than the first `beyond` messages; none where nothing
+    can be made smaller."""
+    compaction = Compaction(max_tokens=max(MIN_TOKENS, min(MAX_TOKENS, window // _SUMMARY_PART)))
     upto = compaction.boundary(transcript, decided, int(_KEPT_SHARE * window))
-    if upto == 0 or any(item.name is None for item in transcript.items if item.index < upto):
+    if upto <= beyond or any(item.name is None for item in transcript.items if item.index < upto):
         return []
     summary = compaction.summarise(transcript, upto, _name_of, decided, own)
     if not summary.saves:

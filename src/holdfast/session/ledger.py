@@ -7,8 +7,8 @@ Must not know: messages, policies.
 from holdfast.canonical.body import measure
 from holdfast.canonical.entry import Decision, Result
 from holdfast.canonical.guard import truncation_mark
-from holdfast.canonical.utf8 import encode
-from holdfast.errors import Damaged
+from holdfast.canonical.utf8 import encode, showable
+from holdfast.errors import Damaged, StoreError
 from holdfast.store.protocol import Body, Row, Store, entry_of
 from holdfast.truncation.cut import Cut, decode_cut
 
@@ -32,7 +32,13 @@ class Ledger:
 
     def __init__(self, store: Store, session: str) -> None:
         self._store, self._session = store, session
-        self._seen = 0
+        self.generation = 0
+        """How often the session was found purged; what was known of it before no longer holds."""
+        self._forget()
+
+    def _forget(self) -> None:
+        self._seen, self._head = 0, b""
+        self._by_view: dict[str, Known] = {}
         self._by_call: dict[str, list[Known]] = {}
         self._by_trace: dict[str, Known] = {}
         self._by_tool: dict[str, list[Known]] = {}
@@ -41,12 +47,19 @@ class Ledger:
 
     def catch_up(self) -> None:
         """Learn what was written since; what is damaged is left out, and so is kept again when it comes."""
-        for row in self._store.rows(self._session, after=self._seen, light=True):
-            self._seen = row.seq
+        rows = self._store.rows(self._session, after=max(0, self._seen - 1), light=True)
+        if self._seen:
+            last = next(rows, None)
+            if last is None or (last.seq, last.chain) != (self._seen, self._head):
+                self.generation += 1
+                self._forget()
+                rows = self._store.rows(self._session, light=True)
+        for row in rows:
             try:
                 self.learn(row)
             except Damaged:
-                continue
+                pass
+            self._seen, self._head = row.seq, row.chain
 
     def learn(self, row: Row) -> None:
         """Add one entry."""
@@ -73,6 +86,9 @@ class Ledger:
         if known is not None:
             known.decision = (decision, cut)
             known.views.add(decision.shown_digest)
+            notices = cut.above + cut.below
+            if known.result.artifact_id in notices or known.result.trace_id in notices:
+                self._by_view[decision.shown_digest] = known
             self.decided.append(decision.trace_id)
 
     def of_tool(self, tool: str) -> list[Known]:
@@ -88,14 +104,25 @@ class Ledger:
 
     def match(self, call_id: str, text: str) -> tuple[Known, bool] | None:
         """The result that a message with this text stands for, and whether it is all of it or a view of ours."""
-        candidates = self._by_call.get(call_id)
-        if not candidates:
+        candidates = self._by_call.get(call_id, ())
+        if not candidates and not self._by_view:
             return None
         digest = digest_of_text(text)
         for known in reversed(candidates):
-            if known.digest == digest or digest.hex() in known.views:
+            if known.digest == digest or digest.hex() in known.views or self._is_shown(known, text):
                 return known, known.digest == digest
-        return None
+        known = self._by_view.get(digest.hex())
+        return None if known is None else (known, False)
+
+    def _is_shown(self, known: Known, text: str) -> bool:
+        """Whether a text is a result whose half surrogate pairs were made showable."""
+        if known.body.facts.encoding != "surrogates" or len(text) != known.body.facts.chars:
+            return False
+        try:
+            with self._store.open(known.body) as reader:
+                return showable(reader.text()) == text
+        except StoreError:
+            return False
 
     def is_foreign(self, call_id: str, text: str) -> bool:
         """Whether somebody else cut a result that we have: its text is shorter and bears a known mark."""

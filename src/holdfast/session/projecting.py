@@ -1,7 +1,7 @@
 """`view`, `projection`, `hydrate`, `undo`: the calls of a session that look at whole conversations."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, cast
 
@@ -9,14 +9,15 @@ from holdfast import config
 from holdfast.canonical.body import measure
 from holdfast.canonical.entry import Decision
 from holdfast.canonical.utf8 import encode
-from holdfast.errors import NotFound, UsageError
+from holdfast.errors import NotFound, StoreError, UsageError
 from holdfast.projection.account import Account, Projection
 from holdfast.projection.policies import policy_named
 from holdfast.projection.policy import Policy, Situation
 from holdfast.projection.profiles import Profile, profile_for
 from holdfast.projection.tokens import estimate
 from holdfast.session.keeping import append
-from holdfast.session.viewing import Desk, Viewer
+from holdfast.session.recording import Desk
+from holdfast.session.viewing import Viewer
 from holdfast.store.protocol import Body, Draft, body_of
 from holdfast.truncation.cut import encode_cut, whole
 from holdfast.wire import splice
@@ -37,6 +38,7 @@ class Projecting:
         self._desk, self._settings = desk, settings
         self._lock = threading.RLock()
         self._viewers: list[tuple[str, Viewer]] = []
+        self._generation = desk.ledger.generation
         self._named: tuple[tuple[str, str | None], Policy] | None = None
         self._profile = lru_cache(maxsize=64)(self._profile_for)
 
@@ -62,8 +64,7 @@ class Projecting:
         messages: list[Any] = _as_list(given) if request is None else request.messages
         situation = self._situation(model or _model_of(request), request)
         with self._lock:
-            viewer, shared = self._viewer(messages, f"{how} {chosen.name}")
-            viewer.view(messages, shared, chosen, situation)
+            viewer = self._brought_up(messages, f"{how} {chosen.name}", chosen, situation, _continues(request))
             out: Any = viewer.sent(messages)
             if request is not None:
                 out = _spliced(request, viewer) if how == "on" else given
@@ -71,8 +72,30 @@ class Projecting:
             account = viewer.account(chosen, situation) if explained else _UNEXPLAINED
         return Projection(messages=out, edits=edits, account=account)
 
-    def hydrate(self, messages: Sequence[Any]) -> list[Any]:
+    def _brought_up(
+        self, messages: list[Any], kind: str, policy: Policy, situation: Situation, continues: bool, tries: int = 2
+    ) -> Viewer:
+        """The branch of these messages, brought up to them; begun anew where the session was purged meanwhile."""
+        ledger, is_known = self._desk.ledger, True
+        try:
+            ledger.catch_up()
+        except StoreError:
+            is_known = False
+        if ledger.generation != self._generation:
+            self._viewers, self._generation = [], ledger.generation
+        viewer, shared = self._viewer(messages, kind)
+        try:
+            viewer.view(messages, shared, policy, situation, is_known=is_known, continues=continues)
+        except BaseException:
+            self._viewers = [pair for pair in self._viewers if pair[1] is not viewer]
+            raise
+        if ledger.generation == self._generation or not tries:
+            return viewer
+        return self._brought_up(messages, kind, policy, situation, continues, tries - 1)
+
+    def hydrate(self, messages: Iterable[Any]) -> list[Any]:
         """The messages with every view of ours replaced by the result it stands for."""
+        messages = list(messages)
         ledger, store, name = self._desk.ledger, self._desk.keeping.store, self._desk.keeping.info.name
         edits: dict[int, list[tuple[Any, str]]] = {}
         with self._lock:
@@ -115,11 +138,13 @@ class Projecting:
         if policy is not None and not isinstance(policy, str):
             return policy
         wanted = (policy or self._settings.policy, question)
-        if self._named is None or self._named[0] != wanted:
+        known = self._named
+        if known is None or known[0] != wanted:
             settings = self._settings
             named = policy_named(wanted[0], auto=settings.auto, truncation=settings.truncation, question=question)
             self._named = wanted, named
-        return self._named[1]
+            return named
+        return known[1]
 
     def _situation(self, model: str | None, request: splice.Request | None) -> Situation:
         overhead = 0
@@ -150,11 +175,21 @@ def _spliced(request: splice.Request, viewer: Viewer) -> bytes:
 
 
 def _as_list(given: Any) -> list[Any]:
-    return cast("list[Any]", given) if isinstance(given, list) else list(given)
+    if isinstance(given, list):
+        return cast("list[Any]", given)
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        kind = type(cast("object", given)).__name__
+        raise UsageError(f"Give a list of messages or the bytes of a request; this is `{kind}`.")
+    return list(cast("Iterable[Any]", given))
 
 
 def _is_bytes(given: Any) -> bool:
     return isinstance(given, bytes | bytearray | memoryview)
+
+
+def _continues(request: splice.Request | None) -> bool:
+    """Whether a request goes on with one that the provider has, and so holds half of its pairs."""
+    return request is not None and any(request.fields.get(key) for key in ("previous_response_id", "conversation"))
 
 
 def _model_of(request: splice.Request | None) -> str | None:

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -246,7 +246,7 @@ class Session(AsyncTwins):
         """The same with the list of edits and the account: tokens, rules, how to undo each."""
         return self._project(messages, model, policy, question, mode, explained=True)
 
-    def hydrate(self, messages: Sequence[Any]) -> list[Any]:
+    def hydrate(self, messages: Iterable[Any]) -> list[Any]:
         """The messages with every view of ours replaced by the result it stands for."""
         return self._projecting.hydrate(messages)
 
@@ -336,7 +336,7 @@ class Session(AsyncTwins):
         """Imported when a conversation is first looked at: most short commands never do."""
         from holdfast.session.ledger import Ledger
         from holdfast.session.projecting import Projecting
-        from holdfast.session.viewing import Desk
+        from holdfast.session.recording import Desk
 
         desk = Desk(self._keeping, Ledger(self.store, self.id), self._observe, self._room)
         return Projecting(desk, self.settings)

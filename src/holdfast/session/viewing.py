@@ -4,46 +4,30 @@ Owns: the order that makes the promises: on record before hidden, decided before
 Must not know: how a provider spells a message (`wire`), why a policy chooses (`projection`).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from holdfast.canonical import ids
-from holdfast.canonical.body import measure
-from holdfast.canonical.entry import Decision, Entry, Result
-from holdfast.canonical.guard import truncation_mark
-from holdfast.canonical.utf8 import encode
-from holdfast.errors import StoreError
-from holdfast.metrics import MARKER
+from holdfast.errors import Damaged, NotFound, StoreError
 from holdfast.projection.account import Account, Edit
 from holdfast.projection.policy import Choice, Decisions, Policy, Situation, sent_tokens, shown
 from holdfast.projection.thresholds import Thresholds
 from holdfast.projection.tokens import estimate
 from holdfast.projection.transcript import Item, Message, Name, Path, Returned, Transcript
 from holdfast.session.compacting import TOOL, Prefixes, Standing, standing_of, summarised
-from holdfast.session.keeping import Keeping, append
-from holdfast.session.ledger import Known, Ledger
-from holdfast.store.feed import Feed
-from holdfast.store.protocol import Body, Draft, body_of
-from holdfast.truncation.cut import encode_cut
+from holdfast.session.ledger import Known
+from holdfast.session.recording import Desk, append_results, decision_draft, drawn, record, stored
+from holdfast.store.protocol import body_of
+from holdfast.wire.alike import alike, copied
 from holdfast.wire.compacted import compacted
 from holdfast.wire.decode import decode_message, dialect_of
 from holdfast.wire.edits import apply
 from holdfast.wire.repair import is_broken, repair
 
 _THRESHOLDS = Thresholds()
-_WINDOW = 16_384
-"""Bytes at either end of a result in which a mark of truncation is looked for."""
-
-
-class Desk(NamedTuple):
-    """What viewing needs of its session."""
-
-    keeping: Keeping
-    ledger: Ledger
-    observe: Callable[[list[Entry]], None]
-    """Told of every entry that was added."""
-    room: Callable[[], int]
-    """Bytes that may still be stored."""
+_RECALL = frozenset(("get_artifact", "get_task_trace", "search_artifacts"))
+"""Our tools; what they answer is bounded and never becomes an artifact of an artifact."""
+_TAIL = 16
+"""Newest messages of which a copy is held, since clients change these in place: cache markers move, results come."""
 
 
 class _Met(NamedTuple):
@@ -61,6 +45,8 @@ class Viewer:
         self._desk = desk
         self._mode = mode
         self._messages: list[Any] = []
+        self._copies: list[Any] = []
+        """Of the newest messages, as they were."""
         self.transcript = Transcript()
         self._known: list[Known | None] = []
         self._unknown: dict[int, None] = {}
@@ -76,6 +62,11 @@ class Viewer:
         self._read_decisions = 0
         self._prefixes = Prefixes()
         self._standing: Standing | None = None
+        self._marked = 0
+        """Messages up to here were given way to a summary."""
+        self._blind = False
+        """Whether results were met while the record could not be read."""
+        self._continues = False
         self._checked = 0
         self._broken = False
         self.repaired = 0
@@ -83,24 +74,45 @@ class Viewer:
 
     def shared(self, messages: list[Any]) -> int:
         """How many messages at the front are the ones this branch has."""
-        known = self._messages
-        length = min(len(known), len(messages))
-        if len(messages) >= len(known) and messages[:length] == known:
-            return length
-        if messages[:length] == known[:length]:
-            return length
-        return next(at for at in range(length) if messages[at] is not known[at] and messages[at] != known[at])
+        try:
+            length = alike(messages, self._messages)
+            first = len(self._messages) - len(self._copies)
+            return length if length <= first else first + alike(messages[first:length], self._copies)
+        except Exception:  # whatever a foreign object raises when it is compared, it is not known again
+            return 0
 
-    def view(self, messages: list[Any], shared: int, policy: Policy, situation: Situation) -> None:
-        """Bring the branch up to these messages, of which it has `shared`, and let the policy choose."""
+    def view(
+        self,
+        messages: list[Any],
+        shared: int,
+        policy: Policy,
+        situation: Situation,
+        *,
+        is_known: bool = True,
+        continues: bool = False,
+    ) -> None:
+        """Bring the branch up to these messages, of which it has `shared`, and let the policy choose.
+
+        While the record is not known to its end nothing is kept or decided: what came may be on it already.
+        """
         self._new = self._fresh_decisions = self._unstored = 0
-        self._desk.ledger.catch_up()
+        self._continues = continues
+        if self._blind:
+            shared, self._blind = 0, False
+        self._blind = not is_known and shared < len(messages)
         self._refresh()
         self._follow(messages, shared)
-        if self._unknown:
-            self._keep([self.transcript.items[number] for number in self._unknown], policy, situation)
         self._stand()
-        choices = policy.age(self.transcript, self._decided, self._with_summary(situation))
+        if self._unknown and is_known:
+            self._keep([self.transcript.items[number] for number in self._unknown], policy, situation)
+        self._unstored = len(self._unknown)
+        if not is_known:
+            return
+        choices = [
+            choice
+            for choice in policy.age(self.transcript, self._decided, self._with_summary(situation))
+            if not self._is_new_recall(choice.number)
+        ]
         if choices:
             self._decide(choices)
         if self._mode == "on" and policy.name != "everything":
@@ -117,14 +129,15 @@ class Viewer:
         """Whether messages are left out, put in or merged, beside the edits inside them."""
         return self._mode == "on" and (self._broken or self._standing is not None)
 
-    def arranged(self, messages: list[Any]) -> list[Any]:
+    def arranged(self, messages: Sequence[Any]) -> list[Any]:
         """The messages with a summary in place of the oldest, and with broken pairs mended."""
         dialect = dialect_of(messages) or "openai_chat"
         if self._standing is not None:
             messages = compacted(messages, self._standing.upto, self._standing.text, dialect, self._standing.kept)
-        mended, repairs = repair(messages, dialect)
-        self.repaired = sum(repairs)
-        return list(mended)
+        if not self._continues:
+            messages, repairs = repair(messages, dialect)
+            self.repaired = sum(repairs)
+        return list(messages)
 
     def _stand(self) -> None:
         """Find the summary on record that stands for most of these messages."""
@@ -134,24 +147,28 @@ class Viewer:
             if standing is None or standing.upto > len(self.transcript.messages):
                 continue
             if standing.prefix == self._prefixes.of(self.transcript, standing.upto):
-                self._take_over(standing)
-                return
-
-    def _take_over(self, standing: Standing) -> None:
-        self._standing = standing
-        for item in self.transcript.items:
-            if item.index >= standing.upto:
+                self._standing = standing
                 break
-            item.pinned = True  # nothing of it is sent, so nothing is gained by ageing it
+        self._mark(self._standing.upto if self._standing is not None else 0)
+
+    def _mark(self, upto: int) -> None:
+        """Mark the results of which nothing is sent, so that they neither age nor are pointed to."""
+        for item in self.transcript.items:
+            if item.index >= max(upto, self._marked):
+                break
+            item.gone = item.index < upto
+            item.pinned = item.gone or self.transcript.messages[item.index].pinned
+        self._marked = upto
 
     def _with_summary(self, situation: Situation) -> Situation:
         """The situation with what a summary saves."""
         if self._standing is None:
             return situation
-        away = self.transcript.tokens - self.transcript.tokens_from(self._standing.upto)
+        upto, kept = self._standing.upto, self._standing.kept
+        away = sum(self.transcript.tokens_of(index) for index in range(upto) if index not in kept)
         for number, choice in self._decided.items():
             item = self.transcript.items[number]
-            away -= item.tokens - choice.tokens if item.index < self._standing.upto else 0
+            away -= item.tokens - choice.tokens if item.index < upto and item.index not in kept else 0
         return situation._replace(overhead=situation.overhead - away + estimate(self._standing.text))
 
     def _compact(self, situation: Situation) -> None:
@@ -167,11 +184,12 @@ class Viewer:
                 self._decided,
                 situation.profile.window,
                 lambda length: self._prefixes.of(self.transcript, length),
-                _drawn(keeping),
+                drawn(keeping),
                 self._desk.room(),
+                self._standing.upto if self._standing is not None else 0,
             )
-            self._record(drafts, once=False)
-        except StoreError:
+            record(self._desk, drafts)
+        except (StoreError, NotFound):
             return
         self._fresh_decisions += len(drafts) // 2
         self._stand()
@@ -236,15 +254,20 @@ class Viewer:
             self._out.append(message)
             decoded = decode_message(message)
             self._add(self._met(decoded) if decoded.returned else (), decoded)
+        fresh = messages[max(shared, len(messages) - _TAIL) :]
+        self._copies = [*self._copies, *(copied(message) for message in fresh)][-_TAIL:]
         self._check_pairs(messages)
 
     def _check_pairs(self, messages: Sequence[Any]) -> None:
         """Look for broken pairs, in what is new only if what was there is known to be whole."""
+        self.repaired = 0
+        if self._continues:
+            self._broken, self._checked = False, 0
+            return
         start = 0 if self._broken else self.transcript.last_calls_before(self._checked)
         dialect = dialect_of(messages[start:]) or "openai_chat"
         self._broken = is_broken(messages[start:], dialect) and is_broken(messages, dialect_of(messages) or dialect)
         self._checked = len(messages)
-        self.repaired = 0
 
     def _met(self, message: Message) -> list[_Met]:
         """The results in a message; what somebody else cut of a result that we have is not one."""
@@ -254,19 +277,27 @@ class Viewer:
             match = ledger.match(came.call_id, came.text)
             if match is not None:
                 known, whole = match
-                original = came if whole else came._replace(text=self._original(known, came.text))
-                met.append(_Met(original, came.text, known))
+                text = came.text if whole else self._original(known)
+                if text is not None:
+                    met.append(_Met(came._replace(text=text), came.text, known))
             elif not ledger.is_foreign(came.call_id, came.text):
                 met.append(_Met(came, came.text, None))
         return met
 
-    def _original(self, known: Known, came: str) -> str:
-        """The text that a result has on record; what came is a view of it."""
-        row = self._desk.keeping.store.find(self._desk.keeping.info.name, known.result.trace_id)
-        if row is None:
-            return came
-        with self._desk.keeping.store.open(body_of(row)) as reader:
-            return reader.text()
+    def _original(self, known: Known) -> str | None:
+        """The text that a result has on record, of which a view came; None where it cannot be read."""
+        store = self._desk.keeping.store
+        try:
+            row = store.find(self._desk.keeping.info.name, known.result.trace_id)
+            if row is None:
+                return None
+            with store.open(body_of(row)) as reader:
+                return reader.text()
+        except Damaged:
+            return None
+        except StoreError:
+            self._blind = True
+            return None
 
     def _add(self, met: Sequence[_Met], message: Message) -> None:
         if len(met) != len(message.returned):
@@ -335,41 +366,46 @@ class Viewer:
 
     def _keep(self, fresh: list[Item], policy: Policy, situation: Situation) -> None:
         """Put results on record, cut as the policy says; what cannot be stored is sent whole."""
-        keeping = self._desk.keeping
         for item in fresh:
-            item.name = _drawn(keeping)
-        choices = {choice.number: choice for choice in policy.arrive(self.transcript, fresh, self._decided, situation)}
-        bodies: list[Body] = []
+            item.name = drawn(self._desk.keeping)
+        choices = {
+            choice.number: choice
+            for choice in policy.arrive(self.transcript, fresh, self._decided, situation)
+            if not self._is_recall(choice.number)
+        }
+        recorded = choices if self._mode == "on" else {}
+        added = stored(self._desk, fresh, recorded)
         try:
-            drafts = [draft for item in fresh for draft in self._drafts(item, choices.get(item.number), bodies)]
-            self._record(drafts, once=True)
-        except StoreError:
-            for body in bodies:
-                keeping.store.discard(body)
-            for item in fresh:
-                item.name = None
-            self._unstored = len(fresh)
-            return
-        self._new = len(fresh)
-        for item in fresh:
-            match = self._desk.ledger.match(item.returned.call_id, self._came[item.number])
-            if match is not None:
-                self._recognise(item, match[0])
+            self._desk.ledger.catch_up()
+            self._refresh()
+            self._recognise_all(fresh)
+            damaged = [item for item in added if item.number in self._unknown]
+            if damaged:
+                append_results(self._desk, damaged, recorded, once=False)
+                self._desk.ledger.catch_up()
+                self._recognise_all(damaged)
+        except (StoreError, NotFound):
+            self._blind = True
+        for number in self._unknown:
+            self.transcript.items[number].name = None
+        self._new = len(fresh) - len(self._unknown)
         if self._mode != "on":
             for choice in choices.values():
                 self._show(self.transcript.items[choice.number], choice)
-        self._read_decisions = len(self._desk.ledger.decided)
 
-    def _drafts(self, item: Item, choice: Choice | None, bodies: list[Body]) -> Iterable[Draft]:
-        """The result, and with it how it is shown from the beginning."""
-        keeping = self._desk.keeping
-        result = _result(keeping, item)
-        taken = keeping.store.take(Feed(item.text), self._desk.room())
-        taken.reader.close()
-        bodies.append(taken.body)
-        yield Draft(result, taken.body)
-        if choice is not None and self._mode == "on":
-            yield _decision(item, choice, result.at, keeping.version)
+    def _recognise_all(self, items: list[Item]) -> None:
+        for item in items:
+            match = self._desk.ledger.match(item.returned.call_id, self._came[item.number])
+            if match is not None:
+                self._recognise(item, match[0])
+
+    def _is_recall(self, number: int) -> bool:
+        call = self.transcript.items[number].call
+        return call is not None and call.tool.rpartition("__")[2] in _RECALL
+
+    def _is_new_recall(self, number: int) -> bool:
+        """Whether a result was asked of us in the newest step, so that it was not used yet."""
+        return self.transcript.items[number].step == self.transcript.steps and self._is_recall(number)
 
     def _decide(self, choices: list[Choice]) -> None:
         """Record a batch, then show it; in the shadow only look at it."""
@@ -381,20 +417,17 @@ class Viewer:
             return
         keeping = self._desk.keeping
         at = keeping.now()
-        stored = [choice for choice in choices if self._known[choice.number] is not None]
+        drafts = [
+            decision_draft(items[choice.number], choice, at, keeping.version)
+            for choice in choices
+            if self._known[choice.number] is not None
+        ]
         try:
-            self._record(
-                [_decision(items[choice.number], choice, at, keeping.version) for choice in stored], once=False
-            )
-        except StoreError:
+            record(self._desk, drafts)
+        except (StoreError, NotFound):
             return
-        self._fresh_decisions = len(stored)
+        self._fresh_decisions = len(drafts)
         self._refresh()
-
-    def _record(self, drafts: list[Draft], once: bool) -> None:
-        entries = append(self._desk.keeping, drafts, once=once) if drafts else []
-        self._desk.observe(entries)
-        self._desk.ledger.catch_up()
 
     def _forget(self, length: int) -> None:
         left = sum(len(message.returned) for message in self.transcript.messages[:length])
@@ -403,6 +436,8 @@ class Viewer:
             self._decided.open.pop(item.number, None)
             self._unknown.pop(item.number, None)
         self.transcript.cut_back(length)
+        first = len(self._messages) - len(self._copies)
+        del self._copies[max(0, length - first) :]
         del self._messages[length:], self._out[length:], self._known[left:], self._came[left:]
         self._prefixes.cut_back(length)
         self._checked = min(self._checked, length)
@@ -413,39 +448,3 @@ class Viewer:
         for item in self.transcript.items:
             if item.name is not None:
                 self._numbers.setdefault(item.name.trace_id, []).append(item.number)
-
-
-def _drawn(keeping: Keeping) -> Name:
-    at, trace_id = keeping.now(), ids.trace_id(keeping.random(ids.RANDOM_BYTES))
-    return Name(trace_id, ids.artifact_id(at // 1000, trace_id))
-
-
-def _result(keeping: Keeping, item: Item) -> Result:
-    assert item.name is not None
-    data = encode(item.text)[0]
-    return Result(
-        at=keeping.now(),
-        trace_id=item.name.trace_id,
-        artifact_id=item.name.artifact_id,
-        tool=item.call.tool if item.call else "tool",
-        arguments=item.call.arguments if item.call else None,
-        call_id=item.returned.call_id,
-        is_error=item.is_error,
-        turn=item.turn,
-        flags=(MARKER,) if truncation_mark(data[:_WINDOW], data[-_WINDOW:]) else (),
-    )
-
-
-def _decision(item: Item, choice: Choice, at: int, version: str) -> Draft:
-    assert item.name is not None
-    text, cut = shown(item, choice), encode_cut(choice.cut)
-    decision = Decision(
-        at=at,
-        trace_id=item.name.trace_id,
-        rule=choice.rule,
-        strategy=choice.strategy,
-        version=version,
-        shown_digest=measure(encode(text)[0]).digest.hex(),
-        shown_chars=len(text),
-    )
-    return Draft(decision, Body(measure(cut), inline=cut))

@@ -1,0 +1,130 @@
+"""Results of a conversation and decisions about them on their way into the record.
+
+Owns: what an entry says of a result, and what becomes of bodies whose entry could not be written.
+Must not know: messages, when a policy chooses.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from holdfast.canonical import ids
+from holdfast.canonical.body import measure
+from holdfast.canonical.entry import Decision, Entry, Result
+from holdfast.canonical.guard import truncation_mark
+from holdfast.canonical.utf8 import encode
+from holdfast.errors import NotFound, QuotaExceeded, StoreError
+from holdfast.metrics import MARKER
+from holdfast.projection.policy import Choice, shown
+from holdfast.projection.transcript import Item, Name
+from holdfast.session.keeping import Keeping, append
+from holdfast.session.ledger import Ledger
+from holdfast.store.feed import Feed
+from holdfast.store.protocol import Body, Draft
+from holdfast.truncation.cut import encode_cut
+
+_WINDOW = 16_384
+"""Bytes at either end of a result in which a mark of truncation is looked for."""
+
+
+class Desk(NamedTuple):
+    """What viewing needs of its session."""
+
+    keeping: Keeping
+    ledger: Ledger
+    observe: Callable[[list[Entry]], None]
+    """Told of every entry that was added."""
+    room: Callable[[], int]
+    """Bytes that may still be stored."""
+
+
+def drawn(keeping: Keeping) -> Name:
+    """A new name."""
+    at, trace_id = keeping.now(), ids.trace_id(keeping.random(ids.RANDOM_BYTES))
+    return Name(trace_id, ids.artifact_id(at // 1000, trace_id))
+
+
+def record(desk: Desk, drafts: list[Draft]) -> None:
+    """Append entries, and learn them."""
+    desk.observe(append(desk.keeping, drafts, once=False) if drafts else [])
+    desk.ledger.catch_up()
+
+
+def stored(desk: Desk, items: list[Item], choices: Mapping[int, Choice]) -> list[Item]:
+    """Append results, together or else those that fit; gives those that were."""
+    try:
+        append_results(desk, items, choices)
+    except QuotaExceeded:
+        return [] if len(items) == 1 else [item for each in items for item in stored(desk, [each], choices)]
+    except (StoreError, NotFound):
+        return []
+    return items
+
+
+def append_results(desk: Desk, items: list[Item], choices: Mapping[int, Choice], once: bool = True) -> None:
+    """Append results with how they are shown from the beginning; bodies that surely are not on record are given back.
+
+    After any other failure a body stays: its entry may be found again after a crash.
+    """
+    bodies: dict[str, Body] = {}
+    try:
+        drafts = [draft for item in items for draft in _drafts(desk, item, choices.get(item.number), bodies)]
+    except StoreError:
+        _discard(desk, bodies.values())
+        raise
+    try:
+        entries = append(desk.keeping, drafts, once=once)
+    except (QuotaExceeded, NotFound):
+        _discard(desk, bodies.values())
+        raise
+    added = [entry for entry in entries if entry.header.trace_id in bodies]
+    names = {entry.header.trace_id for entry in added}
+    _discard(desk, (body for trace_id, body in bodies.items() if trace_id not in names))
+    desk.observe(added)
+
+
+def decision_draft(item: Item, choice: Choice, at: int, version: str) -> Draft:
+    """The entry that records a choice."""
+    assert item.name is not None
+    text, cut = shown(item, choice), encode_cut(choice.cut)
+    decision = Decision(
+        at=at,
+        trace_id=item.name.trace_id,
+        rule=choice.rule,
+        strategy=choice.strategy,
+        version=version,
+        shown_digest=measure(encode(text)[0]).digest.hex(),
+        shown_chars=len(text),
+    )
+    return Draft(decision, Body(measure(cut), inline=cut))
+
+
+def _discard(desk: Desk, bodies: Iterable[Body]) -> None:
+    for body in bodies:
+        desk.keeping.store.discard(body)
+
+
+def _drafts(desk: Desk, item: Item, choice: Choice | None, bodies: dict[str, Body]) -> Iterator[Draft]:
+    keeping = desk.keeping
+    result = _result(keeping, item)
+    taken = keeping.store.take(Feed(item.text), desk.room())
+    taken.reader.close()
+    bodies[result.trace_id] = taken.body
+    yield Draft(result, taken.body)
+    if choice is not None:
+        yield decision_draft(item, choice, result.at, keeping.version)
+
+
+def _result(keeping: Keeping, item: Item) -> Result:
+    assert item.name is not None
+    data = encode(item.text)[0]
+    return Result(
+        at=keeping.now(),
+        trace_id=item.name.trace_id,
+        artifact_id=item.name.artifact_id,
+        tool=item.call.tool if item.call else "tool",
+        arguments=item.call.arguments if item.call else None,
+        call_id=item.returned.call_id,
+        is_error=item.is_error,
+        turn=item.turn,
+        flags=(MARKER,) if truncation_mark(data[:_WINDOW], data[-_WINDOW:]) else (),
+    )
