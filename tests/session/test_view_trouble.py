@@ -170,6 +170,28 @@ def test_an_odd_message_is_passed_on_wherever_it_stands(dialect: str, odd: Any) 
     Session("s", store=MemoryStore(), settings=small(5_000)).view(data, policy="truncation")
 
 
+@DIALECTS
+def test_broken_pairs_of_an_sdks_objects_are_mended_too(dialect: str) -> None:
+    messages = [talk.asked(dialect, "go"), *talk.called(dialect, [("c1", "bash", {})]), talk.asked(dialect, "well?")]
+    if dialect == "anthropic":
+        messages[1]["content"] = [Thing(**block) for block in messages[1]["content"]]
+    else:
+        messages[1] = Thing(**messages[1])  # type: ignore[call-overload]
+    projection = Session("s", store=MemoryStore()).projection(messages)
+    assert projection.account.repaired == 1
+    assert projection.messages[1] is messages[1]
+    assert "No result on record" in str(projection.messages[2:])
+
+
+def test_two_parts_of_a_result_that_say_the_same_are_one_on_record() -> None:
+    store = MemoryStore()
+    parts = [{"type": "text", "text": LONG}, {"type": "text", "text": LONG}]
+    messages = [talk.asked("openai_chat", "go"), *step("openai_chat", "c1", parts)]  # type: ignore[arg-type]
+    out = Session("s", store=store).view(messages)
+    assert results(store) == ["c1"]
+    assert Session("s", store=store).view(messages) == out
+
+
 def test_a_generator_is_hydrated() -> None:
     session = Session("s", store=MemoryStore())
     messages = [talk.asked("openai_chat", "go")]
@@ -247,7 +269,7 @@ def test_a_damaged_result_is_kept_again() -> None:
     store = MemoryStore()
     messages = [talk.asked("openai_chat", "go"), *step("openai_chat", "c1", LONG)]
     Session("s", store=store).view(messages)
-    rows = store._rows["s"]
+    rows = store._rows["s"]  # pyright: ignore[reportPrivateUsage]
     rows[0] = rows[0].replace(header=rows[0].header.replace(b"bash", b"dash"))
     session = Session("s", store=store)
     out = session.view(messages)
@@ -285,7 +307,8 @@ def test_a_decision_of_another_process_just_before_a_result_is_kept_is_taken_ove
     session, other = Session("s", store=store), Session("s", store=store)
     messages = [talk.asked("openai_chat", "go"), *step("openai_chat", "c1", LONG)]
     (edit,) = session.projection(messages).edits
-    append, undone = store.append, []
+    append = store.append
+    undone: list[Any] = []
 
     def after_undo(*given: Any, **options: Any) -> Any:
         if not undone:

@@ -49,6 +49,11 @@ def record(desk: Desk, drafts: list[Draft]) -> None:
     desk.ledger.catch_up()
 
 
+def once_each(items: list[Item]) -> list[Item]:
+    """The items without those that say the same of the same call as one before them."""
+    return list({(item.returned.call_id, item.text): item for item in reversed(items)}.values())[::-1]
+
+
 def stored(desk: Desk, items: list[Item], choices: Mapping[int, Choice]) -> list[Item]:
     """Append results, together or else those that fit; gives those that were."""
     try:

@@ -15,7 +15,7 @@ from holdfast.projection.tokens import estimate
 from holdfast.projection.transcript import Item, Message, Name, Path, Returned, Transcript
 from holdfast.session.compacting import TOOL, Prefixes, Standing, standing_of, summarised
 from holdfast.session.ledger import Known
-from holdfast.session.recording import Desk, append_results, decision_draft, drawn, record, stored
+from holdfast.session.recording import Desk, append_results, decision_draft, drawn, once_each, record, stored
 from holdfast.store.protocol import body_of
 from holdfast.wire.alike import alike, copied
 from holdfast.wire.compacted import compacted
@@ -374,7 +374,7 @@ class Viewer:
             if not self._is_recall(choice.number)
         }
         recorded = choices if self._mode == "on" else {}
-        added = stored(self._desk, fresh, recorded)
+        added = stored(self._desk, once_each(fresh), recorded)
         try:
             self._desk.ledger.catch_up()
             self._refresh()

@@ -14,6 +14,7 @@ from typing import Any
 
 from holdfast.errors import UsageError
 from holdfast.wire.dialect import Dialect, dialect_named
+from holdfast.wire.fields import fields_of, parts_of
 from holdfast.wire.mending import Repairs, mend_anthropic, mend_chat, mend_responses
 from holdfast.wire.pairs import ANSWERS, OUTPUTS, Wire, pending_items
 
@@ -21,10 +22,12 @@ from holdfast.wire.pairs import ANSWERS, OUTPUTS, Wire, pending_items
 def is_broken(messages: Sequence[Wire], dialect: str) -> bool:
     """Whether some call has no result, some result no call, or some call two results."""
     find = _FINDERS[_conversing(dialect)]
-    try:
-        return find(messages)
-    except (AttributeError, KeyError, TypeError):
-        return False
+    for spelled in (_as_they_are, _as_dicts):
+        try:
+            return find(spelled(messages))
+        except (AttributeError, KeyError, TypeError):
+            continue
+    return False
 
 
 def repair(messages: Sequence[Wire], dialect: str) -> tuple[Sequence[Wire], Repairs]:
@@ -32,10 +35,32 @@ def repair(messages: Sequence[Wire], dialect: str) -> tuple[Sequence[Wire], Repa
     name = _conversing(dialect)
     if not is_broken(messages, name):
         return messages, Repairs()
+    dicts = _as_dicts(messages)
+    own = {id(plain): message for plain, message in zip(dicts, messages, strict=True)}
     try:
-        return _MENDERS[name](messages)
+        mended, repairs = _MENDERS[name](dicts)
     except (AttributeError, KeyError, TypeError):
         return messages, Repairs()
+    return [own.get(id(message), message) for message in mended], repairs
+
+
+def _as_they_are(messages: Sequence[Wire]) -> Sequence[Wire]:
+    return messages
+
+
+def _as_dicts(messages: Sequence[Wire]) -> list[Wire]:
+    """The messages with objects of an SDK, and those inside them, read as dicts; the same ones where there are none."""
+    return [_as_dict(message) for message in messages]
+
+
+def _as_dict(message: Wire) -> Wire:
+    fields = fields_of(message)
+    read: dict[str, list[Any]] = {}
+    for key in ("content", "tool_calls"):
+        parts = parts_of(fields.get(key))
+        if any(part.__class__ is not dict for part in parts):
+            read[key] = [fields_of(part) or part for part in parts]
+    return {**fields, **read} if read else fields
 
 
 def _conversing(dialect: str) -> Dialect:
