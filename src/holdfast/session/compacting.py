@@ -7,12 +7,13 @@ before anything is left out for it, and one call brings the account back.
 import hashlib
 import json
 from collections.abc import Callable
+from inspect import iscoroutinefunction
 from typing import Any, NamedTuple, cast
 
 from holdfast.canonical.body import measure
 from holdfast.canonical.entry import Decision, Result
 from holdfast.canonical.utf8 import encode
-from holdfast.projection.compaction import MAX_TOKENS, Compaction
+from holdfast.projection.compaction import MAX_TOKENS, Compaction, Summariser, Summary
 from holdfast.projection.policy import Decided
 from holdfast.projection.summary import MIN_TOKENS
 from holdfast.projection.transcript import Item, Message, Name, Transcript
@@ -81,14 +82,15 @@ def summarised(
     own: Name,
     room: int,
     beyond: int = 0,
+    summariser: Summariser | None = None,
 ) -> list[Draft]:
     """The entries that record a summary of the oldest steps, more than the first `beyond` messages; none where nothing
     can be made smaller."""
-    compaction = Compaction(max_tokens=max(MIN_TOKENS, min(MAX_TOKENS, window // _SUMMARY_PART)))
+    compaction = Compaction(summariser, max_tokens=max(MIN_TOKENS, min(MAX_TOKENS, window // _SUMMARY_PART)))
     upto = compaction.boundary(transcript, decided, int(_KEPT_SHARE * window))
     if upto <= beyond or any(item.name is None for item in transcript.items if item.index < upto):
         return []
-    summary = compaction.summarise(transcript, upto, _name_of, decided, own)
+    summary = _summary(compaction, transcript, upto, decided, own)
     if not summary.saves:
         return []
     about = {"prefix": prefix_of(upto), "messages": upto, "kept": list(summary.kept)}
@@ -107,6 +109,20 @@ def summarised(
         shown_chars=len(summary.text),
     )
     return [Draft(result, taken.body), Draft(decision, Body(measure(cut), inline=cut))]
+
+
+def _summary(compaction: Compaction, transcript: Transcript, upto: int, decided: Decided, own: Name) -> Summary:
+    """The summary; an asynchronous summariser runs in a loop of its own, as `aview` gives it a thread."""
+    if not iscoroutinefunction(compaction.summariser):
+        return compaction.summarise(transcript, upto, _name_of, decided, own)
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(compaction.summarise_async(transcript, upto, _name_of, decided, own))
+    plain = Compaction(max_tokens=compaction.max_tokens)  # this thread's loop is busy with the caller
+    return plain.summarise(transcript, upto, _name_of, decided, own)
 
 
 def _name_of(item: Item) -> Name:

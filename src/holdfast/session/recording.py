@@ -14,6 +14,7 @@ from holdfast.canonical.guard import truncation_mark
 from holdfast.canonical.utf8 import encode
 from holdfast.errors import NotFound, QuotaExceeded, StoreError
 from holdfast.metrics import MARKER
+from holdfast.projection.compaction import Summariser
 from holdfast.projection.policy import Choice, shown
 from holdfast.projection.transcript import Item, Name
 from holdfast.session.keeping import Keeping, append
@@ -22,6 +23,8 @@ from holdfast.store.feed import Feed
 from holdfast.store.protocol import Body, Draft
 from holdfast.truncation.cut import encode_cut
 
+LEGACY = "legacy_truncated"
+"""The flag of a result that was cut by somebody before it came to us in a conversation."""
 _WINDOW = 16_384
 """Bytes at either end of a result in which a mark of truncation is looked for."""
 
@@ -35,6 +38,8 @@ class Desk(NamedTuple):
     """Told of every entry that was added."""
     room: Callable[[], int]
     """Bytes that may still be stored."""
+    summariser: Summariser | None = None
+    """Writes summaries; without one they are written from the record alone."""
 
 
 def drawn(keeping: Keeping) -> Name:
@@ -131,5 +136,5 @@ def _result(keeping: Keeping, item: Item) -> Result:
         call_id=item.returned.call_id,
         is_error=item.is_error,
         turn=item.turn,
-        flags=(MARKER,) if truncation_mark(data[:_WINDOW], data[-_WINDOW:]) else (),
+        flags=(MARKER, LEGACY) if truncation_mark(data[:_WINDOW], data[-_WINDOW:]) else (),
     )

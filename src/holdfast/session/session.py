@@ -35,6 +35,7 @@ from holdfast.wire.tools import ToolSpec, define
 
 if TYPE_CHECKING:
     from holdfast.projection.account import Projection
+    from holdfast.projection.compaction import Summariser
     from holdfast.projection.policy import Policy
     from holdfast.session.projecting import Mode, Projecting
 
@@ -72,6 +73,7 @@ class Session(AsyncTwins):
         strategies: Mapping[str, ITruncationStrategy] = STRATEGIES,
         settings: config.Settings | None = None,
         workspace: str | None = None,
+        summariser: "Summariser | None" = None,
         clock: Callable[[], float] = time.time,
         random: Callable[[int], bytes] = os.urandom,
     ) -> None:
@@ -90,6 +92,7 @@ class Session(AsyncTwins):
             else store
         )
         self._clock = clock
+        self._summariser = summariser
         self._wanted = SessionInfo(
             name=self.id,
             agent=agent,
@@ -338,7 +341,7 @@ class Session(AsyncTwins):
         from holdfast.session.projecting import Projecting
         from holdfast.session.recording import Desk
 
-        desk = Desk(self._keeping, Ledger(self.store, self.id), self._observe, self._room)
+        desk = Desk(self._keeping, Ledger(self.store, self.id), self._observe, self._room, self._summariser)
         return Projecting(desk, self.settings)
 
     def _project(

@@ -187,6 +187,7 @@ class Viewer:
                 drawn(keeping),
                 self._desk.room(),
                 self._standing.upto if self._standing is not None else 0,
+                self._desk.summariser,
             )
             record(self._desk, drafts)
         except (StoreError, NotFound):
