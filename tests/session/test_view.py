@@ -229,6 +229,27 @@ def test_what_could_not_be_stored_is_sent_whole_and_counted_until_it_can(monkeyp
     assert len(stored.messages[2]["content"]) <= LIMIT
 
 
+def test_shadow_says_nothing_of_what_could_not_be_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, messages = MemoryStore(), conversation("openai_chat", LONG)
+
+    def fails(*_: Any, **__: Any) -> Any:
+        raise NotStored("the disk is full")
+
+    monkeypatch.setattr(store, "append", fails)
+    shadow = session(store).projection(messages, mode="shadow")
+    assert (shadow.messages, shadow.edits, shadow.account.unstored) == (messages, (), 1)
+
+
+def test_a_request_in_which_a_name_stands_twice_is_not_said_to_be_edited() -> None:
+    data = request("openai_chat", conversation("openai_chat", LONG))
+    data = data.replace(b'"tool_call_id": "c0"', b'"content": "other", "tool_call_id": "c0"')
+    one = session()
+    for _ in range(2):
+        projection = one.projection(data)
+        assert projection.messages == data
+        assert (projection.edits, projection.account.skipped, projection.account.tokens_saved) == ((), 1, 0)
+
+
 @DIALECTS
 def test_broken_pairs_are_mended_in_what_is_sent_and_counted(dialect: str) -> None:
     messages = conversation(dialect, "one")
@@ -309,3 +330,13 @@ def test_nothing_is_compacted_that_is_not_on_record(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(store, "append", fails)
     assert session(store, window=4_000).view(messages) == messages
+
+
+@DIALECTS
+def test_going_back_to_where_a_summary_ends_is_a_conversation_too(dialect: str) -> None:
+    one, messages = session(window=4_000), long_work(dialect)
+    one.view(messages)
+    for length in range(len(messages), 0, -1):
+        out = one.view(messages[:length])
+        assert not is_broken(out, dialect) or is_broken(messages[:length], dialect)
+        assert out[0]["role"] == "user"

@@ -3,7 +3,8 @@
 from typing import Any
 
 from holdfast.canonical.value import Value
-from holdfast.projection.transcript import Path
+from holdfast.projection.policy import Choice
+from holdfast.projection.transcript import Item, Path
 
 
 class Edit(Value):
@@ -25,6 +26,23 @@ class Edit(Value):
     def undo(self) -> str:
         """The command that shows it whole again."""
         return f"holdfast undo {self.artifact_id}"
+
+
+def edit_of(item: Item, choice: Choice) -> Edit:
+    """What a choice changes of a result on record."""
+    assert item.name is not None, "what is not on record is not edited"
+    return Edit(
+        index=item.index,
+        path=item.returned.path,
+        trace_id=item.name.trace_id,
+        artifact_id=item.name.artifact_id,
+        tool=item.call.tool if item.call else "tool",
+        step=item.step,
+        rule=choice.rule,
+        strategy=choice.strategy,
+        tokens_before=item.tokens,
+        tokens_after=choice.tokens,
+    )
 
 
 class Account(Value):

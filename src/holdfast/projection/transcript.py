@@ -164,7 +164,7 @@ class Transcript:
 
     def tokens_from(self, index: int) -> int:
         """Tokens of the message `index` and all after it, as they came."""
-        return self.tokens - self._marks[index][3]
+        return self.tokens - self._marks[index][3] if index < len(self._marks) else 0
 
     def tokens_of(self, index: int) -> int:
         """Tokens of the message `index` as it came."""

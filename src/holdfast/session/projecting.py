@@ -170,6 +170,10 @@ class Projecting:
 def _spliced(request: splice.Request, viewer: Viewer) -> bytes:
     """The request's bytes, edited in place; messages that are left out or put in change the list, not the others."""
     data = request.splice(viewer.texts())
+    if request.skipped:  # a message is edited in all its places or in none
+        for index in {index for index, _ in request.skipped}:
+            viewer.skip(index)
+        data = request.splice(viewer.texts())
     again = splice.read(data) if viewer.is_rearranged else None
     return data if again is None else again.joined(viewer.arranged(again.messages))
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from holdfast.errors import Damaged, NotFound, StoreError
-from holdfast.projection.account import Account, Edit
+from holdfast.projection.account import Account, Edit, edit_of
 from holdfast.projection.policy import Choice, Decisions, Policy, Situation, sent_tokens, shown
 from holdfast.projection.thresholds import Thresholds
 from holdfast.projection.tokens import estimate
@@ -165,7 +165,8 @@ class Viewer:
         if self._standing is None:
             return situation
         upto, kept = self._standing.upto, self._standing.kept
-        away = sum(self.transcript.tokens_of(index) for index in range(upto) if index not in kept)
+        away = self.transcript.tokens - self.transcript.tokens_from(upto)
+        away -= sum(map(self.transcript.tokens_of, kept))
         for number, choice in self._decided.items():
             item = self.transcript.items[number]
             away -= item.tokens - choice.tokens if item.index < upto and item.index not in kept else 0
@@ -206,7 +207,11 @@ class Viewer:
 
     def edits(self) -> tuple[Edit, ...]:
         """Every result that is not shown as it came."""
-        return tuple(self._edit(number) for number in sorted(self._decided) if self._is_edit(number))
+        return tuple(
+            edit_of(self.transcript.items[number], self._decided[number])
+            for number in sorted(self._decided)
+            if self._is_edit(number)
+        )
 
     def account(self, policy: Policy, situation: Situation) -> Account:
         """The figures of what is sent."""
@@ -229,22 +234,6 @@ class Viewer:
     def _is_edit(self, number: int) -> bool:
         choice = self._decided[number]
         return choice.rule != "undo" and self.transcript.items[number].index not in self._skipped
-
-    def _edit(self, number: int) -> Edit:
-        item, choice = self.transcript.items[number], self._decided[number]
-        assert item.name is not None
-        return Edit(
-            index=item.index,
-            path=item.returned.path,
-            trace_id=item.name.trace_id,
-            artifact_id=item.name.artifact_id,
-            tool=item.call.tool if item.call else "tool",
-            step=item.step,
-            rule=choice.rule,
-            strategy=choice.strategy,
-            tokens_before=item.tokens,
-            tokens_after=choice.tokens,
-        )
 
     def _follow(self, messages: list[Any], shared: int) -> None:
         """Forget what is no longer said, add what is new."""
@@ -342,6 +331,8 @@ class Viewer:
         else:
             self._texts[item.number] = text
         self._make(item.index)
+        if item.index in self._skipped:
+            self.skip(item.index)
 
     def _make(self, index: int) -> None:
         """The edited message at `index`, made anew."""
@@ -354,6 +345,13 @@ class Viewer:
         self._out[index] = applied.messages[0]
         if applied.skipped:
             self._skipped.add(index)
+
+    def skip(self, index: int) -> None:
+        """Count a message as sent the way it came, since it could not be edited."""
+        self._skipped.add(index)
+        for item in self.transcript.items_in(index):
+            if item.number in self._decided:
+                self._decided.hold(item, self._decided[item.number]._replace(tokens=item.tokens))
 
     def _refresh(self) -> None:
         """Take over decisions that were recorded since, by whomever."""
@@ -391,8 +389,9 @@ class Viewer:
             self.transcript.items[number].name = None
         self._new = len(fresh) - len(self._unknown)
         if self._mode != "on":
-            for choice in choices.values():
-                self._show(self.transcript.items[choice.number], choice)
+            for item in fresh:
+                if item.name is not None and item.number in choices:
+                    self._show(item, choices[item.number])
 
     def _recognise_all(self, items: list[Item]) -> None:
         for item in items:
