@@ -192,6 +192,17 @@ def test_two_parts_of_a_result_that_say_the_same_are_one_on_record() -> None:
     assert Session("s", store=store).view(messages) == out
 
 
+@DIALECTS
+def test_a_call_of_several_that_gets_no_result_is_noticed_however_the_conversation_grew(dialect: str) -> None:
+    session = Session("s", store=MemoryStore())
+    messages = [talk.asked(dialect, "go"), *talk.called(dialect, [("c1", "bash", {}), ("c2", "bash", {})])]
+    session.view(messages)
+    messages += [*talk.returned(dialect, [("c2", "two")]), talk.asked(dialect, "well?")]
+    grown = session.projection(messages)
+    assert grown.account.repaired == 1
+    assert grown.messages == Session("s", store=MemoryStore()).view(messages)
+
+
 def test_a_generator_is_hydrated() -> None:
     session = Session("s", store=MemoryStore())
     messages = [talk.asked("openai_chat", "go")]

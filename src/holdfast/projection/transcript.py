@@ -140,9 +140,11 @@ class Transcript:
         del self.messages[length:], self.items[items:], self._marks[length:], self._undo[length:]
 
     def last_calls_before(self, length: int) -> int:
-        """The last of the first `length` messages that makes calls; 0 where none does."""
+        """Where the last run of the model's messages with calls begins in the first `length`; 0 where there is none."""
+        found = False
         for index in range(min(length, len(self.messages)) - 1, 0, -1):
-            if self.messages[index].calls:
+            found = found or bool(self.messages[index].calls)
+            if found and self.messages[index - 1].role not in ("assistant", "other"):
                 return index
         return 0
 
