@@ -11,6 +11,7 @@ from holdfast.errors import NotStored
 from holdfast.projection.auto import Auto
 from holdfast.projection.presets import AutoSettings
 from holdfast.store.protocol import result_of
+from holdfast.wire.repair import is_broken
 from tests.promises import conversations as talk
 
 LONG = "".join(f"line {number} of a long output\n" for number in range(2_000))
@@ -201,6 +202,15 @@ def test_a_call_of_several_that_gets_no_result_is_noticed_however_the_conversati
     grown = session.projection(messages)
     assert grown.account.repaired == 1
     assert grown.messages == Session("s", store=MemoryStore()).view(messages)
+
+
+@DIALECTS
+def test_what_is_said_of_a_stray_result_does_not_come_between_calls_and_results_to_come(dialect: str) -> None:
+    messages = [talk.asked(dialect, "go"), *step(dialect, "c1", "one"), *talk.returned(dialect, [("who", "stray")])]
+    messages += talk.called(dialect, [("c2", "bash", {}), ("c3", "bash", {})])
+    projection = Session("s", store=MemoryStore()).projection(messages)
+    assert projection.account.repaired == 1
+    assert not is_broken(projection.messages, dialect)
 
 
 def test_a_generator_is_hydrated() -> None:

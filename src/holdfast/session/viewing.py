@@ -77,7 +77,7 @@ class Viewer:
         try:
             length = alike(messages, self._messages)
             first = len(self._messages) - len(self._copies)
-            return length if length <= first else first + alike(messages[first:length], self._copies)
+            return max(0, length - _TAIL) if length <= first else first + alike(messages[first:length], self._copies)
         except Exception:  # whatever a foreign object raises when it is compared, it is not known again
             return 0
 

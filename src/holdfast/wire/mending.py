@@ -178,7 +178,8 @@ def mend_responses(items: Sequence[Wire]) -> tuple[list[Wire], Repairs]:
             else:
                 notes += group.note(call_id, item.get("output"))
             continue
-        if kind not in OUTPUTS or any(result["call_id"] == call_id for result in missing):
+        is_new_run = place > 0 and items[place - 1].get("type") in ANSWERS
+        if kind not in OUTPUTS or is_new_run or any(result["call_id"] == call_id for result in missing):
             _finish_responses(mended, missing, notes)
         mended.append(item)
         if place in unanswered:
