@@ -9,6 +9,7 @@ import pytest
 from holdfast import MemoryStore, Session
 from holdfast.config import Settings
 from holdfast.errors import NotFound, NotStored, UsageError
+from holdfast.projection.presets import CAREFUL
 from holdfast.store.protocol import result_of
 from holdfast.wire.repair import is_broken
 from tests.promises import conversations as talk
@@ -201,6 +202,29 @@ def test_undo_shows_a_result_whole_from_then_on_everywhere(dialect: str) -> None
         assert each.view(messages) == each.view(cut) == messages
         assert each.projection(messages).account.edited == 0
     assert len(list(store.rows("s", kind="decision"))) == 2
+
+
+def test_a_pinned_result_stays_whole_when_everything_else_ages() -> None:
+    store, messages = MemoryStore(), conversation("anthropic", *(f"{n} {LONG[:6_000]}" for n in range(8)), tool="fetch")
+    tight = Settings(home="unused", policy="auto", auto=CAREFUL.replace(start=4_000, clear_at_least=1_000, horizon=999))
+    first = Session("s", store=store, settings=tight)
+    first.view(messages[:3])
+    (pinned,) = store.find_call("s", "c0")
+    assert first.pin(pinned.trace_id) > 1_000
+    sent = talk.result_texts("anthropic", first.view(messages))
+    came = talk.result_texts("anthropic", messages)
+    assert sent[0] == came[0]
+    assert sent[1] != came[1]
+    assert all(edit.trace_id != pinned.trace_id for edit in first.projection(messages).edits)
+
+
+def test_a_result_that_somebody_cut_before_is_kept_whole_and_marked() -> None:
+    store = MemoryStore()
+    cut = "the beginning\n... [150 lines / 12,340 chars omitted] ...\nthe end\n"
+    Session("s", store=store).view(conversation("openai_chat", cut))
+    (row,) = store.find_call("s", "c0")
+    assert result_of(row).flags == ("truncation_marker", "legacy_truncated")
+    assert Session("s", store=store).recall(row.trace_id) == cut
 
 
 def test_undo_of_what_is_not_on_record_says_so() -> None:

@@ -19,6 +19,7 @@ class _Sync(Protocol):
     projection: Callable[..., Any]
     hydrate: Callable[[Any], list[Any]]
     undo: Callable[[str], int]
+    pin: Callable[[str], int]
     recall: Callable[..., str]
     recall_bytes: Callable[[str], bytes]
     stream: Callable[[str], Iterator[bytes]]
@@ -62,6 +63,10 @@ class AsyncTwins:
     async def aundo(self, any_id: str) -> int:
         """`undo`."""
         return await _hop(cast("_Sync", self).undo, any_id)
+
+    async def apin(self, any_id: str) -> int:
+        """`pin`."""
+        return await _hop(cast("_Sync", self).pin, any_id)
 
     async def arecall(self, any_id: str, **kwargs: Any) -> str:
         """`recall`."""

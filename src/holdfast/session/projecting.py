@@ -109,8 +109,8 @@ class Projecting:
                             edits.setdefault(index, []).append((returned.path, reader.text()))
         return apply(messages, edits).messages
 
-    def undo(self, any_id: str) -> int:
-        """Show a result whole again from now on; gives the tokens it takes."""
+    def undo(self, any_id: str, rule: Literal["undo", "pin"] = "undo") -> int:
+        """Show a result whole from now on, whatever policies say; gives the tokens it takes."""
         keeping, ledger = self._desk.keeping, self._desk.ledger
         with self._lock:
             ledger.catch_up()
@@ -120,12 +120,13 @@ class Projecting:
                 raise NotFound(f"Session `{keeping.info.name}` has no result `{any_id[:80]}` to show again.")
             with keeping.store.open(body_of(row)) as reader:
                 text = reader.text()
-            if known.decision is not None and known.decision[0].rule not in ("undo", "pin"):
+            before = None if known.decision is None else known.decision[0].rule
+            if before not in ("undo", "pin") and (before is not None or rule == "pin"):
                 cut = encode_cut(whole(len(text)))
                 decision = Decision(
                     at=keeping.now(),
                     trace_id=known.result.trace_id,
-                    rule="undo",
+                    rule=rule,
                     strategy="none",
                     version=keeping.version,
                     shown_digest=measure(encode(text)[0]).digest.hex(),

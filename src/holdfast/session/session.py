@@ -258,6 +258,11 @@ class Session(AsyncTwins):
         self._opened()
         return self._projecting.undo(id)
 
+    def pin(self, id: str) -> int:
+        """Keep a result whole in every view from now on, whatever the policy; gives the tokens it takes, about."""
+        self._opened()
+        return self._projecting.undo(id, "pin")
+
     def tools(self, dialect: str) -> list[dict[str, Any]]:
         """The recall tools for a model, in this dialect; the same bytes every time."""
         return [define(_TOOL, dialect_named(dialect))]

@@ -233,7 +233,7 @@ class Viewer:
 
     def _is_edit(self, number: int) -> bool:
         choice = self._decided[number]
-        return choice.rule != "undo" and self.transcript.items[number].index not in self._skipped
+        return choice.rule not in ("undo", "pin") and self.transcript.items[number].index not in self._skipped
 
     def _follow(self, messages: list[Any], shared: int) -> None:
         """Forget what is no longer said, add what is new."""
