@@ -108,7 +108,12 @@ def replaced(item: Item, words: str) -> Cut:
 
 def shown(item: Item, choice: Choice | None) -> str:
     """The text of a result under a choice."""
-    return item.text if choice is None else render(choice.cut, TextSource(item.text))
+    if choice is None:
+        return item.text
+    pieces = choice.cut.pieces
+    if len(pieces) == 1 and isinstance(pieces[0], Segment) and pieces[0].part == "gap":
+        return choice.cut.above + choice.cut.below
+    return render(choice.cut, TextSource(item.text))
 
 
 def sent_tokens(transcript: Transcript, decided: Decided) -> int:

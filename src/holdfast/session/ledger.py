@@ -4,7 +4,9 @@ Owns: recognising a result that comes back, whole or as one of our views.
 Must not know: messages, policies.
 """
 
-from holdfast.canonical.body import measure
+import hashlib
+
+from holdfast.canonical.body import BLOCK, digest_of, measure
 from holdfast.canonical.entry import Decision, Result
 from holdfast.canonical.guard import truncation_mark
 from holdfast.canonical.utf8 import encode, showable
@@ -136,4 +138,6 @@ class Ledger:
 def digest_of_text(text: str) -> bytes:
     """The digest under which a text is on record."""
     data, encoding = encode(text)
-    return measure(data, encoding).digest
+    if len(data) > BLOCK:
+        return measure(data, encoding).digest
+    return digest_of([hashlib.sha256(data).digest()] if data else [])

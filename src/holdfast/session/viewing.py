@@ -175,7 +175,7 @@ class Viewer:
     def _compact(self, situation: Situation) -> None:
         """Record a summary of the oldest steps when the window is nearly full."""
         sent = sent_tokens(self.transcript, self._decided) + situation.overhead
-        if _THRESHOLDS.level(sent, situation.profile.window) not in ("compact", "hard"):
+        if sent < _THRESHOLDS.compact * situation.profile.window:
             return
         keeping = self._desk.keeping
         try:
