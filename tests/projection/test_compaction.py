@@ -184,7 +184,7 @@ def test_the_oldest_steps_are_folded_first_and_the_line_says_how_to_list_them() 
     assert "call_299 ·" in summary.text
     assert "call_0 ·" not in summary.text
     folded = next(line for line in summary.text.splitlines() if "are folded" in line)
-    for way in ('get_artifact(id="art_own")', "search_artifacts", "get_task_trace("):
+    for way in ('get_artifact(id="art_own")', 'get_artifact(id="trace_'):
         assert way in folded
     for item in transcript.items:
         assert f"{item.returned.call_id} · {name_of(item).trace_id} · " in summary.body

@@ -2,6 +2,8 @@
 
 import copy
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -225,6 +227,28 @@ def test_a_result_that_somebody_cut_before_is_kept_whole_and_marked() -> None:
     (row,) = store.find_call("s", "c0")
     assert result_of(row).flags == ("truncation_marker", "legacy_truncated")
     assert Session("s", store=store).recall(row.trace_id) == cut
+
+
+def test_the_call_that_a_retention_notice_prints_is_answered() -> None:
+    ours = Session("s", store=MemoryStore())
+    sent = ours.view(conversation("openai_chat", LONG[:5_000], "two", "three"), policy="retention")
+    printed = re.search(r'get_task_trace\(traceId="(\w+)"\)', talk.result_texts("openai_chat", sent)[0][1])
+    assert printed is not None
+    call = {"id": "c9", "function": {"name": "get_task_trace", "arguments": json.dumps({"traceId": printed[1]})}}
+    answer = ours.answer(call)
+    assert answer is not None
+    assert answer["content"] == LONG[:5_000]
+
+
+def test_half_a_surrogate_pair_made_showable_is_known_again_from_the_disk(tmp_path: Path) -> None:
+    broken = "ab\ud800cd\n" * 20
+    first = Session("s", store=str(tmp_path))
+    first.keep("bash", None, broken, call_id="c0")
+    first.close()
+    later = Session("s", store=str(tmp_path))
+    later.view(conversation("openai_chat", broken.replace("\ud800", "\ufffd")))
+    assert len(list(later.store.rows("s", kind="result"))) == 1
+    later.close()
 
 
 def test_undo_of_what_is_not_on_record_says_so() -> None:

@@ -213,7 +213,7 @@ class _Prepared(Value):
             lines.append(line)
         if lines:
             older = len(missing) - len(lines)
-            more = f"\n- {older:,} older results: `search_artifacts` finds them by words" if older else ""
+            more = f"\n- {older:,} older results, in the full account" if older else ""
             yield "Results that the summary above does not name:\n" + "\n".join(reversed(lines)) + more
         paths = [path for path in self.written.paths if not _contains(said, path)]
         if paths:

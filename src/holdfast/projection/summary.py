@@ -193,11 +193,8 @@ def _folded(deeds: Sequence[Deed], own: Name | None) -> str:
     pointers = [pointer for deed in deeds for pointer in deed.pointers]
     calls = sum(deed.call is not None for deed in deeds)
     listed = f'The list: get_artifact(id="{own.artifact_id}"). ' if own is not None else ""
-    one = f'get_task_trace(trace_id="{pointers[0].name.trace_id}")' if pointers else "get_task_trace"
-    return (
-        f"- Steps up to {deeds[-1].step:,} ({calls:,} calls, {len(pointers):,} results) are folded. {listed}"
-        f"`search_artifacts` finds their results by words; the first: {one}"
-    )
+    first = f'The first: get_artifact(id="{pointers[0].name.trace_id}")' if pointers else ""
+    return f"- Steps up to {deeds[-1].step:,} ({calls:,} calls, {len(pointers):,} results) are folded. {listed}{first}"
 
 
 def _full(deed: Deed) -> str:

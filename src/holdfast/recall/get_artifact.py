@@ -11,6 +11,8 @@ from holdfast.store.reader import BodyReader
 from holdfast.truncation import notice
 
 NAME = "get_artifact"
+ANSWERED = (NAME, "get_task_trace")
+"""Names that a printed call may have; both read a result back, by either of its ids."""
 DESCRIPTION = (
     "Read back a stored tool result by the id in its [Artifact: ...] line: all of it if short, else a page and "
     "the next call."

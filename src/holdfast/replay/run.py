@@ -1,19 +1,19 @@
 """A recorded run as a value.
 
-Owns: the messages of one run in order, where it comes from, and the decoding of plain chat messages.
-Must not know: files and formats of clients; importers give the same messages.
+Owns: the messages of one run in order, and where it comes from.
+Must not know: files and formats of clients; importers give the same messages, `wire` decodes them.
 """
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias
 
 from holdfast.canonical.value import Value
 from holdfast.errors import UsageError
-from holdfast.projection.transcript import Call, Message, Returned, Role
+from holdfast.projection.transcript import Message
+from holdfast.wire.decode import decode_message
 
 Length: TypeAlias = Literal["short", "mid", "long"]
-_ROLES: Mapping[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 _SHORT, _MID = 30_000, 50_000
 """Tokens, by four characters each, below which a run is short, or of middle length."""
 
@@ -63,28 +63,7 @@ def texts(message: Message) -> Iterable[str]:
 def run_of(record: Mapping[str, Any]) -> Run:
     """The run in one record of the form `{"source", "id", "messages", "meta"}`."""
     try:
-        messages = tuple(chat_message(message) for message in record["messages"])
+        messages = tuple(decode_message(message) for message in record["messages"])
         return Run(str(record["source"]), str(record["id"]), messages, record.get("meta") or {})
     except (KeyError, TypeError, AttributeError) as error:
         raise UsageError(f"A record is no run ({error!r}). It needs `source`, `id` and chat `messages`.") from error
-
-
-def chat_message(message: Mapping[str, Any]) -> Message:
-    """One chat-completions message, decoded."""
-    content = _text(message.get("content"))
-    if message["role"] == "tool":
-        return Message("tool", returned=(Returned(str(message.get("tool_call_id", "")), ("content",), content),))
-    return Message(_ROLES.get(message["role"], "other"), content, tuple(map(_call, message.get("tool_calls") or ())))
-
-
-def _call(call: Mapping[str, Any]) -> Call:
-    function = call["function"]
-    return Call(str(call.get("id", "")), str(function["name"]), str(function.get("arguments") or ""))
-
-
-def _text(content: object) -> str:
-    """The text of a content: a string, or the text parts of a list."""
-    if not isinstance(content, list):
-        return content if isinstance(content, str) else ""
-    parts = (part.get("text") for part in cast("list[dict[str, object]]", content))
-    return "\n".join(part for part in parts if isinstance(part, str))

@@ -11,7 +11,7 @@ from holdfast.canonical.entry import Decision, Result
 from holdfast.canonical.guard import truncation_mark
 from holdfast.canonical.utf8 import encode, showable
 from holdfast.errors import Damaged, StoreError
-from holdfast.store.protocol import Body, Row, Store, entry_of
+from holdfast.store.protocol import Body, Row, Store, body_of, entry_of
 from holdfast.truncation.cut import Cut, decode_cut
 
 
@@ -121,7 +121,10 @@ class Ledger:
         if known.body.facts.encoding != "surrogates" or len(text) != known.body.facts.chars:
             return False
         try:
-            with self._store.open(known.body) as reader:
+            row = self._store.find(self._session, known.result.trace_id)
+            if row is None:
+                return False
+            with self._store.open(body_of(row)) as reader:
                 return showable(reader.text()) == text
         except StoreError:
             return False

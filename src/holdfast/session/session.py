@@ -270,7 +270,7 @@ class Session(AsyncTwins):
     def answer(self, call: object) -> dict[str, Any] | None:
         """The result block for a model's call of one of our tools; None if the call is not ours."""
         parsed = parse_call(call)
-        if parsed.name != get_artifact.NAME:
+        if parsed.name not in get_artifact.ANSWERED:
             return None
         try:
             answer = self.call_tool(parsed.name, parsed.parsed())
@@ -280,7 +280,7 @@ class Session(AsyncTwins):
 
     def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> Answer:
         """What one of our tools answers. Never raises for what a model wrote."""
-        if name != get_artifact.NAME:
+        if name not in get_artifact.ANSWERED:
             raise UsageError(f"`{name}` is not a tool of ours. Ours: `{get_artifact.NAME}`.")
         asked = get_artifact.asked_id(arguments or {})
         try:
