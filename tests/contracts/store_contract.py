@@ -246,6 +246,16 @@ class StoreContract:
         assert store.find_call("mine", "call_1") == []
         assert store.decision("mine", header.trace_id) is None
 
+    def test_of_several_results_those_on_record_are_not_added_again_nor_decided_about(self, store: Store) -> None:
+        opened(store)
+        old = draft(store, b"old", call_id="c1")
+        store.append("s", [old])
+        again, new = draft(store, b"old", call_id="c1"), draft(store, b"new", call_id="c2")
+        late = [again, decision(again.header.trace_id), new, decision(new.header.trace_id)]
+        entries = store.append("s", late, once=True)
+        assert [entry.header.trace_id for entry in entries] == [old.header.trace_id, *[new.header.trace_id] * 2]
+        assert [row.kind for row in store.rows("s")] == ["result", "result", "decision"]
+
     def test_an_artifact_id_with_letters_of_its_own_is_found_too(self, store: Store) -> None:
         opened(store)
         wanted = draft(store, b"from an archive", artifact_id="art_1700000000_" + "Z" * 22)
