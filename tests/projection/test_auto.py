@@ -6,7 +6,10 @@ from holdfast.projection.presets import CAREFUL, AutoSettings
 from holdfast.projection.profiles import DEFAULT
 from holdfast.projection.transcript import Call, Message, Name, Returned, Transcript
 
-SMALL = CAREFUL.replace(start=1_000, clear_at_least=100, min_tokens=20, horizon=10_000, keep={"shell": 1, "read": 2})
+AT_ONCE = dict.fromkeys(("shell", "search", "read", "report", "other"), 1)
+SMALL = CAREFUL.replace(
+    start=1_000, clear_at_least=100, min_tokens=20, patience=0.001, old_after=AT_ONCE, keep={"shell": 1, "read": 2}
+)
 HERE = Situation(DEFAULT)
 
 
@@ -43,7 +46,7 @@ def test_the_newest_of_a_kind_stay() -> None:
 def test_a_batch_that_frees_too_little_or_never_pays_is_not_made() -> None:
     made = transcript(*map(words, range(5)))
     assert aged(made, SMALL.replace(clear_at_least=made.tokens)) == []
-    assert aged(made, SMALL.replace(horizon=1)) == []
+    assert aged(made, SMALL.replace(patience=1_000)) == []
 
 
 def test_small_pinned_and_unnamed_results_stay() -> None:
@@ -94,3 +97,61 @@ def test_the_window_forces_what_the_budget_would_not() -> None:
     made = transcript(*map(words, range(6)))
     tight = Situation(DEFAULT.replace(window=made.tokens))
     assert Auto(SMALL.replace(clear_at_least=10**9)).age(made, {}, tight)
+
+
+def test_what_was_carried_long_enough_pays_for_the_rewrite_and_not_before() -> None:
+    ages = SMALL.replace(old_after={"shell": 2}, patience=1.0)
+    carried = [bool(aged(transcript(words(0, 300), *map(words, range(1, many))), ages)) for many in range(2, 20)]
+    assert carried[0] is False
+    assert carried[-1] is True
+    assert carried == sorted(carried)
+
+
+def test_the_dearer_a_rewrite_is_the_later_it_comes() -> None:
+    ages = SMALL.replace(old_after={"shell": 2}, patience=1.0)
+
+    def first(read: float) -> int:
+        there = Situation(DEFAULT.replace(read=read))
+        many = range(2, 60)
+        runs = ((one, transcript(words(0, 300), *map(words, range(1, one)))) for one in many)
+        return next(one for one, made in runs if Auto(ages).age(made, {}, there))
+
+    assert first(0.1) < first(0.05) < first(0.02)
+
+
+def test_results_from_before_the_users_last_words_grow_old_sooner() -> None:
+    ages = SMALL.replace(old_after={"shell": 8}, new_task=4.0, along=0.9, keep={})
+    made = transcript(*map(words, range(4)))
+    assert aged(made, ages) == []
+    made.extend([Message("user", "Now something else.")])
+    made.extend([Message("assistant", calls=(Call("next", "bash", '{"command": "other"}'),))])
+    made.extend([Message("tool", returned=(Returned("next", ("content",), words(9)),))])
+    assert aged(made, ages) == [0, 1, 2, 3]
+
+
+def test_words_beside_a_result_are_not_the_users() -> None:
+    made = transcript(*map(words, range(4)))
+    made.extend([Message("user", "A reminder.", returned=(Returned("c3", ("content",), "done"),))])
+    assert made.asked_after(made.items[0]) is None
+
+
+def test_with_a_cold_cache_everything_that_is_getting_old_ages() -> None:
+    slow = SMALL.replace(patience=1_000)
+    made = transcript(*map(words, range(5)))
+    assert [choice.number for choice in Auto(slow).age(made, {}, HERE._replace(cold=True))] == [0, 1, 2, 3]
+
+
+def test_when_it_must_the_oldest_for_their_kind_age_first_and_only_as_many_as_needed() -> None:
+    made = transcript(*map(words, range(9)))
+    slow = SMALL.replace(patience=1_000, old_after={"shell": 1_000}, most=made.tokens - 10)
+    gone = aged(made, slow)
+    assert gone == list(range(len(gone)))
+    assert 0 < len(gone) < 8
+
+
+def test_forgotten_messages_are_no_longer_asked_about() -> None:
+    made = transcript(words(0))
+    made.extend([Message("user", "And now?")])
+    assert made.asked_after(made.items[0]) == 1
+    made.cut_back(3)
+    assert made.asked_after(made.items[0]) is None

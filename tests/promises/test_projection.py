@@ -31,7 +31,8 @@ SMALL = AutoSettings(
     keep={"shell": 1, "search": 1, "other": 1, "read": 2, "report": 2},
     clear_at_least=200,
     min_tokens=20,
-    horizon=1_000,
+    patience=0.01,
+    old_after={"shell": 1, "search": 2, "other": 1, "read": 3, "report": 4},
 )
 """`auto` so small that a few steps reach every stage."""
 TOOLS = ("read_file", "bash", "grep", "Task", "query")

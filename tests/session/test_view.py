@@ -208,7 +208,7 @@ def test_undo_shows_a_result_whole_from_then_on_everywhere(dialect: str) -> None
 
 def test_a_pinned_result_stays_whole_when_everything_else_ages() -> None:
     store, messages = MemoryStore(), conversation("anthropic", *(f"{n} {LONG[:6_000]}" for n in range(8)), tool="fetch")
-    tight = Settings(home="unused", policy="auto", auto=CAREFUL.replace(start=4_000, clear_at_least=1_000, horizon=999))
+    tight = Settings(home="unused", policy="auto", auto=CAREFUL.replace(start=4_000, patience=0.001))
     first = Session("s", store=store, settings=tight)
     first.view(messages[:3])
     (pinned,) = store.find_call("s", "c0")

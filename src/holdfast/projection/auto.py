@@ -4,9 +4,11 @@ Owns: which results age and when. Why these numbers: `docs/concepts/auto.md`.
 Must not know: how decisions are recorded; cost is judged by the provider's profile alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 
 from holdfast.projection.arrival import capped, question_in
+from holdfast.projection.carrying import Age, Carried, paying
 from holdfast.projection.failures import is_error_text
 from holdfast.projection.kinds import Kind
 from holdfast.projection.policy import ANYWHERE, Choice, Decided, Situation, open_items, replaced, sent_tokens
@@ -21,11 +23,14 @@ from holdfast.truncation import notice
 from holdfast.truncation.choice import choose
 from holdfast.truncation.configuration import SMALLEST_INLINE_LIMIT, Limits, TruncationConfiguration
 from holdfast.truncation.cut import Source, TextSource
-from holdfast.truncation.present import summarise
 
 AGED = "aged"
 _LEAST_STEP = 8_000
 """Characters that a step may take however full the window is; ageing and compaction make room for it."""
+_POINTER = 32
+"""Tokens of what is shown in place of a result."""
+_DOWN_TO = 2 / 3
+"""Share of the limit down to which results age when they must."""
 _STRUCTURED = frozenset(("element", "rows"))
 
 
@@ -43,7 +48,9 @@ class Auto:
         self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
     ) -> list[Choice]:
         """Repeats become pointers; what is over its kind's cap is cut; a step that is too large is cut further."""
-        left = situation.profile.window - situation.overhead - sent_tokens(transcript, decided)
+        left = (
+            int(self._limit(situation) / self.settings.ceiling) - situation.overhead - sent_tokens(transcript, decided)
+        )
         left += sum(item.tokens for item in new)
         fresh = self._one_by_one(transcript, new, decided, repeats=True)
         further = self._within_step(transcript, new, fresh, left)
@@ -101,44 +108,63 @@ class Auto:
         return choices
 
     def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
-        """One batch, when the budget is reached and it pays; at any price when the window forces it."""
-        window = situation.profile.window
+        """One batch, when carrying it has cost what leaving it out costs; at any price when the window forces it."""
         sent = sent_tokens(transcript, decided) + situation.overhead
-        budget = min(self.settings.start, int(self.settings.start_share * window))
-        if sent < budget:
+        if sent < self.settings.start:
             return []
-        forced = sent > self.settings.ceiling * window
-        choices = self._batch(transcript, decided, keep=self.settings.keep)
-        freed = _freed(transcript, decided, choices)
-        if forced and sent - freed > self.settings.ceiling * window:
-            return self._batch(transcript, decided, keep={}, hard=True)
-        if not forced and (
-            freed < self.settings.clear_at_least or not self._pays(transcript, choices, sent, situation)
-        ):
-            return []
-        return choices
+        limit = self._limit(situation)
+        if sent > limit:
+            return self._forced(transcript, decided, sent - limit * _DOWN_TO, sent - limit)
+        batch = self._paying(transcript, decided, situation)
+        choices = self._choices(transcript, decided, batch) if batch else []
+        return choices if _freed(transcript, decided, choices) >= self.settings.clear_at_least else []
 
-    def _pays(self, transcript: Transcript, choices: list[Choice], sent: int, situation: Situation) -> bool:
-        """Whether rewriting what follows the first change is earned back by what is left out."""
+    def _limit(self, situation: Situation) -> int:
+        """Tokens above which results age at any price."""
+        return min(self.settings.most, int(self.settings.ceiling * situation.profile.window))
+
+    def _paying(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Item]:
+        """The batch that pays, if one does; with a cold cache everything that has begun to be old."""
+        aged = [(item, self._age(transcript, item)) for item in self._may_age(transcript, decided)]
+        oldish = [(item, age) for item, age in aged if age.share >= self.settings.along]
         if situation.cold:
-            return True
-        first = min(choice.number for choice in choices)
-        after = transcript.tokens_from(transcript.items[first].index)
-        freed = max(1, sum(transcript.items[choice.number].tokens - choice.tokens for choice in choices))
-        horizon = max(self.settings.horizon, transcript.steps)
-        return payback(situation.profile, min(after, sent), freed) <= horizon
+            return [item for item, _ in oldish]
+        price = self.settings.patience * payback(situation.profile, 1, 1)
+        batch = paying(_carried(transcript, decided, oldish), price)
+        if batch:
+            in_use = self._in_use(transcript, decided, [transcript.items[number] for number in batch])
+            oldish = [(item, age) for item, age in oldish if item.number not in in_use]
+            batch = paying(_carried(transcript, decided, oldish), price)
+        return [transcript.items[number] for number in reversed(batch)]
 
-    def _batch(
-        self, transcript: Transcript, decided: Decided, keep: Mapping[str, int], hard: bool = False
-    ) -> list[Choice]:
-        """Every result that may age, aged; nothing if that is certain to free too little."""
-        items = self._old_enough(transcript, decided, keep)
-        if not hard:
-            most = sum(_shown_tokens(item, decided.get(item.number)) for item in items)
-            if most < self.settings.clear_at_least:
-                return []
-            in_use = self._in_use(transcript, decided, items)
-            items = [item for item in items if item.number not in in_use]
+    def _age(self, transcript: Transcript, item: Item) -> Age:
+        """How old a result is for its kind."""
+        after = self.settings.old_after.get(item.kind, inf)
+        turns = transcript.turns - item.turn + 1
+        asked = transcript.asked_after(item)
+        if asked is None:
+            return Age(turns / after, turns - after + 1)
+        sooner = after / self.settings.new_task
+        since = min(turns - sooner, transcript.turns - asked)
+        return Age(turns / sooner, max(turns - after, since) + 1)
+
+    def _forced(self, transcript: Transcript, decided: Decided, wanted: float, needed: float) -> list[Choice]:
+        """The oldest for their kind until enough is free; all but the newest step where even that is not enough."""
+        ages = {item.number: self._age(transcript, item).share for item in self._may_age(transcript, decided)}
+        free = 0
+        taken: list[int] = []
+        for number in sorted(ages, key=lambda number: -ages[number]):
+            if free >= wanted and ages[number] < self.settings.along:
+                break
+            free += _shown_tokens(transcript.items[number], decided.get(number)) - _POINTER
+            taken.append(number)
+        choices = self._choices(transcript, decided, [transcript.items[number] for number in sorted(taken)])
+        if _freed(transcript, decided, choices) >= needed:
+            return choices
+        return self._choices(transcript, decided, self._may_age(transcript, decided, hard=True))
+
+    def _choices(self, transcript: Transcript, decided: Decided, items: Sequence[Item]) -> list[Choice]:
+        """The choices that leave these results out, but for those that others point to."""
         free = {item.number for item in items}
         return [
             choice
@@ -148,10 +174,11 @@ class Auto:
             if choice.tokens < _shown_tokens(item, decided.get(item.number))
         ]
 
-    def _old_enough(self, transcript: Transcript, decided: Decided, keep: Mapping[str, int]) -> list[Item]:
+    def _may_age(self, transcript: Transcript, decided: Decided, hard: bool = False) -> list[Item]:
         """The results that are large enough, named, not pinned, sent before, and not among the newest of their kind."""
         found: list[Item] = []
         seen: dict[Kind, int] = {}
+        keep: Mapping[str, int] = {} if hard else self.settings.keep
         for item in reversed(open_items(transcript, decided)):
             newer = seen.get(item.kind, 0)
             seen[item.kind] = newer + 1
@@ -204,10 +231,22 @@ def capped_at(limits: Limits, cap: int, chars: int) -> Limits:
 def aged(item: Item) -> Choice:
     """The choice to show only where a result can be had."""
     assert item.name is not None, "a result is named before it ages"
-    tool = item.call.tool if item.call else "result"
-    size = len(item.text.encode("utf-8", "surrogatepass"))
-    words = notice.aged(item.name.artifact_id, summarise(tool, None), size)
+    words = notice.aged(item.name.artifact_id, len(item.text.encode("utf-8", "surrogatepass")))
     return Choice(item.number, AGED, replaced(item, words), estimate(words))
+
+
+def _carried(transcript: Transcript, decided: Decided, aged: Sequence[tuple[Item, Age]]) -> Iterator[Carried]:
+    """These results, newest first, with what is sent from each on."""
+    saved = 0
+    later = reversed(transcript.items)
+    for item, age in reversed(aged):
+        for other in later:
+            choice = decided.get(other.number)
+            saved += 0 if choice is None else other.tokens - choice.tokens
+            if other is item:
+                break
+        frees = max(0, _shown_tokens(item, decided.get(item.number)) - _POINTER)
+        yield Carried(item.number, frees, age.overdue, transcript.tokens_from(item.index) - saved)
 
 
 def _is_repeat(choice: Choice | None) -> bool:

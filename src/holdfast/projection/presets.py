@@ -13,39 +13,46 @@ class AutoSettings(Value):
 
     arrival_cap: Mapping[str, int] = MappingProxyType({"shell": 8_000, "search": 8_000, "other": 8_000})
     """Most characters of a result on arrival, by kind; `read` and `report` are shown whole unless named here."""
-    structured_cap: int = 16_000
+    structured_cap: int = 24_000
     """The same for data that is cut by its structure."""
     outsized: int = 120_000
     """Most characters of any result on arrival."""
     step_cap: int = 200_000
     """Most characters of all results of one step; never more than half of what is left of the window."""
-    start: int = 100_000
+    old_after: Mapping[str, int] = MappingProxyType({"shell": 18, "search": 32, "other": 5, "read": 45, "report": 90})
+    """Turns after which a result of each kind is old."""
+    new_task: float = 2.0
+    """How much faster results age that are older than the user's last words."""
+    along: float = 0.25
+    """A batch takes along what has gone this share of the way to being old."""
+    patience: float = 2.0
+    """A batch is made when carrying what it leaves out has cost so many times what it costs to send the rest anew."""
+    start: int = 50_000
     """Tokens below which nothing ages."""
-    start_share: float = 0.6
-    """The same as a share of the window; the smaller of both holds."""
-    keep: Mapping[str, int] = MappingProxyType({"shell": 3, "search": 3, "other": 3, "read": 10, "report": 10})
-    """Newest results of each kind that never age, unless the window forces it."""
-    clear_at_least: int = 20_000
-    """Tokens that a batch must free."""
-    min_tokens: int = 200
-    """Results smaller than this never age."""
-    recent_steps: int = 3
-    """A result that feeds a call of the last steps does not age."""
-    horizon: int = 30
-    """Further steps that are expected at least, when a batch must pay for itself."""
+    most: int = 118_000
+    """Tokens above which results age whatever it costs, oldest first, down to two thirds of it."""
     ceiling: float = 0.9
-    """Share of the window above which results age whatever it costs."""
+    """The same as a share of the window; the smaller of both holds."""
+    keep: Mapping[str, int] = MappingProxyType({"shell": 1, "search": 1, "other": 1, "read": 1, "report": 1})
+    """Newest results of each kind that never age, unless the window forces it."""
+    clear_at_least: int = 1_000
+    """Tokens that a batch must free."""
+    min_tokens: int = 100
+    """Results smaller than this never age."""
+    recent_steps: int = 1
+    """A result that feeds a call of the last steps does not age."""
 
     def _check(self) -> None:
         """Refuse settings that cannot hold."""
-        for name in ("structured_cap", "outsized", "step_cap", "start", "clear_at_least", "min_tokens"):
+        for name in ("structured_cap", "outsized", "step_cap", "start", "most", "clear_at_least", "min_tokens"):
             _at_least_one(name, getattr(self, name))
-        for group in ("arrival_cap", "keep"):
+        for group in ("arrival_cap", "keep", "old_after"):
             for kind, value in getattr(self, group).items():
                 _at_least_one(f"{group}.{kind}", value)
-        for name in ("start_share", "ceiling"):
-            if not 0 < getattr(self, name) <= 1:
-                raise ConfigError(f"`auto.{name}` is {getattr(self, name)!r}; give a number above 0 and up to 1.")
+        for name, least, most in (("ceiling", 0, 1), ("along", 0, 1), ("patience", 0, 1_000), ("new_task", 0, 1_000)):
+            if not least < getattr(self, name) <= most:
+                found = getattr(self, name)
+                raise ConfigError(f"`auto.{name}` is {found!r}; give a number above {least} and up to {most}.")
 
 
 def _at_least_one(name: str, value: Any) -> None:
@@ -55,6 +62,11 @@ def _at_least_one(name: str, value: Any) -> None:
 
 CAREFUL = AutoSettings()
 LEAN = AutoSettings(
-    arrival_cap=MappingProxyType({"shell": 4_000, "search": 4_000, "other": 4_000}), start=60_000, start_share=0.4
+    old_after=MappingProxyType({"shell": 12, "search": 24, "other": 4, "read": 40, "report": 80}),
+    new_task=3.0,
+    along=0.1,
+    patience=1.1,
+    start=20_000,
+    recent_steps=0,
 )
 PRESETS: Mapping[str, AutoSettings] = MappingProxyType({"careful": CAREFUL, "lean": LEAN})

@@ -6,7 +6,9 @@ Must not know: how a provider spells a message (`wire` decodes), where results a
 Built up message by message and cut back at a fork, so that one more step costs one more step.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
+from operator import itemgetter
 from typing import Literal, NamedTuple, TypeAlias
 
 from holdfast.projection.kinds import Kind, kind_of
@@ -113,6 +115,8 @@ class Transcript:
         self.calls: dict[str, Call] = {}
         self._same: dict[int, list[int]] = {}
         self._marks: list[tuple[int, int, int, int]] = []
+        self._asked: list[tuple[int, int]] = []
+        """Where the user spoke, and not only beside results: the message, and how many turns there had been."""
         self._undo: list[list[tuple[str, Call | None]]] = []
 
     def extend(self, messages: Iterable[Message]) -> None:
@@ -137,6 +141,8 @@ class Transcript:
             alike.pop()
             if not alike:
                 del self._same[hash(item.text)]
+        while self._asked and self._asked[-1][0] >= length:
+            self._asked.pop()
         del self.messages[length:], self.items[items:], self._marks[length:], self._undo[length:]
 
     def last_calls_before(self, length: int) -> int:
@@ -186,6 +192,11 @@ class Transcript:
         """What the user wrote, in order."""
         return [message.said for message in self.messages if message.role == "user" and message.said]
 
+    def asked_after(self, item: Item) -> int | None:
+        """The turn after which the user first spoke since a result came; None where the user has not."""
+        at = bisect_right(self._asked, item.index, key=itemgetter(0))
+        return self._asked[at][1] if at < len(self._asked) else None
+
     def _goes_on(self, message: Message) -> bool:
         """Whether a message only adds a call to those just made, as parallel calls do where each is a message."""
         before = self.messages[-1] if self.messages else None
@@ -210,6 +221,8 @@ class Transcript:
             self.tokens += item.tokens
         if message.said:
             self.tokens += estimate(message.said)
+            if message.role == "user" and not message.returned:
+                self._asked.append((len(self.messages), self.turns))
         self.tokens += message.other
         self.messages.append(message)
         self._undo.append(changes)

@@ -77,13 +77,13 @@ def reference(artifact_id: str, summary: str, size: int) -> str:
     return f"[Artifact: {artifact_id}] {summary} ({size_text(size)})"
 
 
-def aged(artifact_id: str, summary: str, size: int) -> str:
+def aged(artifact_id: str, size: int) -> str:
     """In place of a whole result; its call is still there to be read, so that this can be short.
 
-    >>> aged("art_1_x", "bash", 2048)
-    '[Artifact: art_1_x] bash (2.0 KB), get_artifact reads it back'
+    >>> aged("art_1_x", 2048)
+    '[Artifact: art_1_x] (2.0 KB): get_artifact'
     """
-    return f"{reference(artifact_id, summary, size)}, get_artifact reads it back"
+    return f"[Artifact: {artifact_id}] ({size_text(size)}): get_artifact"
 
 
 def how_to_fetch(artifact_id: str, gap: Segment, source: Source, in_part: bool = False) -> str:

@@ -1,0 +1,178 @@
+"""`python -m bench.tuning PATH… [--jobs 2]`: replay the written grid of `auto` on recorded runs, losers included.
+
+Each row changes one thing against `careful`; two groups change how `auto` works. Prints Markdown, by source and in all.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from holdfast.projection.arrival import artifact_of, question_in
+from holdfast.projection.auto import Auto, capped_at
+from holdfast.projection.peers import peer_named
+from holdfast.projection.policy import Choice, Decided, Policy
+from holdfast.projection.presets import CAREFUL, LEAN, AutoSettings
+from holdfast.projection.tokens import estimate
+from holdfast.projection.transcript import Item, Transcript
+from holdfast.replay.measured import Measured
+from holdfast.replay.runner import Maker, replay_all, work_on
+from holdfast.replay.summary import Pair, Row, by_source, summarise
+from holdfast.truncation.configuration import TruncationConfiguration
+from holdfast.truncation.cut import TextSource
+from holdfast.truncation.present import present
+
+_KINDS = ("shell", "search", "other", "read", "report")
+_CAPPED = ("shell", "search", "other")
+
+
+def _caps(chars: int, **more: int) -> dict[str, int]:
+    return {**dict.fromkeys(_CAPPED, chars), **more}
+
+
+def _ages(scale: float, **more: int) -> dict[str, int]:
+    return {**{kind: max(1, round(after * scale)) for kind, after in CAREFUL.old_after.items()}, **more}
+
+
+GRID: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "Cap on arrival of shells, searches and others": {
+        **{f"{n:,}": {"arrival_cap": _caps(n)} for n in (2_000, 4_000, 6_000, 12_000, 16_000, 32_000)},
+        "none": {"arrival_cap": {}},
+        "8,000 and reads 16,000": {"arrival_cap": _caps(8_000, read=16_000)},
+        "8,000 and reads 32,000": {"arrival_cap": _caps(8_000, read=32_000)},
+        "8,000 and reports 8,000": {"arrival_cap": _caps(8_000, report=8_000)},
+    },
+    "Cap on arrival of structured data": {f"{n:,}": {"structured_cap": n} for n in (8_000, 16_000, 32_000, 48_000)},
+    "Turns until a result is old": {
+        **{f"all x {scale}": {"old_after": _ages(scale)} for scale in (0.25, 0.5, 0.75, 1.5, 2.0, 4.0)},
+        "all kinds 45": {"old_after": dict.fromkeys(_KINDS, 45)},
+        "all kinds 20": {"old_after": dict.fromkeys(_KINDS, 20)},
+        "shell 9": {"old_after": _ages(1, shell=9)},
+        "shell 36": {"old_after": _ages(1, shell=36)},
+        "search 16": {"old_after": _ages(1, search=16)},
+        "search 64": {"old_after": _ages(1, search=64)},
+        "read 30": {"old_after": _ages(1, read=30)},
+        "read 90": {"old_after": _ages(1, read=90)},
+    },
+    "Ageing faster after new words of the user": {str(n): {"new_task": n} for n in (1.0, 1.5, 3.0, 5.0)},
+    "Taken along in a batch": {str(n): {"along": n} for n in (0.05, 0.1, 0.5, 1.0)},
+    "Patience": {str(n): {"patience": n} for n in (0.5, 1.0, 1.5, 3.0, 5.0)},
+    "Smallest result that ages, tokens": {str(n): {"min_tokens": n} for n in (50, 200, 500, 1_000)},
+    "Newest of each kind that stay": {str(n): {"keep": dict.fromkeys(_KINDS, n)} for n in (3, 5, 10)},
+    "Recent steps whose sources stay": {str(n): {"recent_steps": n} for n in (0, 3, 10)},
+    "Nothing ages below, tokens": {f"{n:,}": {"start": n} for n in (1, 30_000, 70_000, 100_000)},
+    "Least that a batch frees, tokens": {f"{n:,}": {"clear_at_least": n} for n in (5_000, 20_000, 40_000)},
+    "Everything may age above, tokens": {f"{n:,}": {"most": n} for n in (80_000, 100_000, 150_000)},
+}
+"""What was tried: a group a setting, a row a value."""
+
+
+class Named(Auto):
+    """`auto` under another name."""
+
+    def __init__(self, name: str, settings: AutoSettings) -> None:
+        super().__init__(settings)
+        self.name = name
+
+
+class Leaving(Named):
+    """Leaves a cut of an aged result behind, chosen by the task, or by what the agent said and did when it read it."""
+
+    def __init__(self, name: str, settings: AutoSettings, kinds: Sequence[str], chars: int, by: str) -> None:
+        super().__init__(name, settings)
+        self._kinds, self._chars, self._by = kinds, chars, by
+
+    def _choices(self, transcript: Transcript, decided: Decided, items: Sequence[Item]) -> list[Choice]:
+        choices = super()._choices(transcript, decided, items)
+        return [self._left(transcript, transcript.items[choice.number], choice) for choice in choices]
+
+    def _left(self, transcript: Transcript, item: Item, choice: Choice) -> Choice:
+        if item.kind not in self._kinds or len(item.text) < 2 * self._chars:
+            return choice
+        limits = TruncationConfiguration().for_tool(item.call.tool if item.call else "")
+        asked = question_in(transcript, item) if self._by == "task" else _reaction(transcript, item)
+        limits = capped_at(limits, self._chars, len(item.text))
+        limits = limits.replace(options=limits.options.replace(question=asked))
+        shown = present(TextSource(item.text), artifact_of(item), limits)
+        if shown.cut is None:
+            return choice
+        return Choice(item.number, "aged", shown.cut, estimate(shown.content), shown.metadata.strategy_used)
+
+
+def _reaction(transcript: Transcript, item: Item) -> str:
+    """What the agent said and did right after a result."""
+    after = transcript.messages[item.index + 1 : item.index + 4]
+    said = [message.said for message in after if message.role == "assistant"]
+    return " ".join((*said, *(call.arguments for message in after for call in message.calls)))[:2_000]
+
+
+def _rows() -> Iterator[tuple[str, str, Maker]]:
+    yield "In use", "careful", _maker("careful", CAREFUL)
+    yield "In use", "lean", _maker("lean", LEAN)
+    for name in ("everything", "clear_tool_uses", "clear_tool_uses_70k", "langchain", "opencode"):
+        yield "Others", name, _peer(name)
+    for group, values in GRID.items():
+        for value, changes in values.items():
+            yield group, value, _maker(value, CAREFUL.replace(**changes))
+    for kinds, many in (("shell", ("shell", "search")), ("reads", ("read",)), ("all", _KINDS)):
+        for by in ("task", "reaction"):
+            for chars in (1_000, 3_000):
+                name = f"{chars:,} characters of {kinds} by the {by}"
+                yield "Left behind, by units", name, _leaving(name, many, chars, by)
+
+
+def _maker(name: str, settings: AutoSettings) -> Maker:
+    return lambda _: Named(name, settings)
+
+
+def _peer(name: str) -> Maker:
+    def make(_: Measured) -> Policy:
+        return peer_named(name)
+
+    return make
+
+
+def _leaving(name: str, kinds: Sequence[str], chars: int, by: str) -> Maker:
+    return lambda _: Leaving(name, CAREFUL, kinds, chars, by)
+
+
+def main() -> None:
+    """Replay the grid and print it."""
+    parser = argparse.ArgumentParser(prog="python -m bench.tuning", description=__doc__)
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--least", type=int, default=50_000, help="tokens that a run must have")
+    parser.add_argument("--all", action="store_true", help="all runs, not the sample")
+    args = parser.parse_args()
+    rows = list(_rows())
+    work = work_on(_read(args.paths), least=args.least, sampled=not args.all)
+    found: list[list[Pair]] = []
+    for pairs in replay_all(work, [maker for _, _, maker in rows], args.jobs):
+        found += [pairs] if pairs else []
+        print(f"{len(found)} runs", file=sys.stderr)
+    _print(rows, [list(pairs) for pairs in zip(*found, strict=True)])
+
+
+def _print(rows: Sequence[tuple[str, str, Maker]], by_row: Sequence[list[Pair]]) -> None:
+    sources = sorted({pair.outcome.source for pair in by_row[0]})
+    print(f"{len(by_row[0])} runs. Evidence kept in context @ all-in cost; `dearest` is the dearest run.\n")
+    print(f"| what | value | all | {' | '.join(sources)} | $ .05 | $ .02 | $ tail | dearest | over 128k |")
+    print(f"|{'---|' * (8 + len(sources))}")
+    before = ""
+    for (group, value, _), pairs in zip(rows, by_row, strict=True):
+        row, split = summarise(pairs), by_source(pairs)
+        cells = [_point(row), *(_point(split[source]) for source in sources)]
+        price = (f"{row.by_price['.05']:.3f}", f"{row.by_price['.02']:.3f}", f"{row.tail:.3f}")
+        over = sum(pair.outcome.peak > 128_000 for pair in pairs)
+        cells += [*price, f"{row.dearest:.3f}", str(over)]
+        print(f"| {'' if group == before else group} | {value} | {' | '.join(cells)} |", flush=True)
+        before = group
+
+
+def _point(row: Row) -> str:
+    return f"{row.in_context.value:.3f} @ {row.all_in_context.value:.3f}"
+
+
+if __name__ == "__main__":
+    main()
