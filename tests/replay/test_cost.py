@@ -6,7 +6,7 @@ from holdfast.projection.profiles import Profile
 from holdfast.replay.cache import Breakpoints, RequestEnds, Sent, Usage
 from holdfast.replay.cost import Loss, Price, Request, buying_back, cached, price_of, sending
 from holdfast.replay.fetch import around
-from holdfast.replay.summary import interval, ratio
+from holdfast.replay.resampling import interval, ratio
 
 NONE = Usage(0, 0, 0)
 PLAIN = Profile("made", minimum=100, lifetime=300)

@@ -31,7 +31,12 @@ def atoms(text: str) -> dict[str, None]:
 
 def is_atom(text: str) -> bool:
     """Whether a string has the size and the shape of an atom; plain words never do."""
-    return len(text) in _ATOM_CHARS and _RARE.search(text) is not None
+    return len(text) in _ATOM_CHARS and is_rare(text)
+
+
+def is_rare(text: str) -> bool:
+    """Whether a string has a rare shape: a digit, an inner capital or one of `_ / . - @ #`."""
+    return _RARE.search(text) is not None
 
 
 def parts(atom: str) -> list[str]:

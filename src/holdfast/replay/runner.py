@@ -15,8 +15,9 @@ from holdfast.projection.tokens import estimate
 from holdfast.replay.frequency import Frequency
 from holdfast.replay.measured import Counter, Measured
 from holdfast.replay.oracles import ORACLES, oracle_named
+from holdfast.replay.outcome import Outcome
 from holdfast.replay.reader import sample
-from holdfast.replay.replay import Outcome, replay, sent_whole
+from holdfast.replay.replay import WINDOW, replay, sent_whole
 from holdfast.replay.run import Run
 from holdfast.replay.summary import Pair
 
@@ -36,6 +37,9 @@ class Work(NamedTuple):
     most: int = 1 << 62
     """Tokens that a run may have."""
     profile: Profile = DEFAULT
+    """What policies are told of the model."""
+    window: int = WINDOW
+    """At which clients compact."""
 
 
 _shared: list[tuple[Work, Sequence[Maker]]] = []
@@ -76,8 +80,8 @@ def _replay_one(number: int) -> list[Pair] | None:
     measured = Measured(run, work.frequencies[run.source], work.counter)
     if not work.least <= measured.tokens <= work.most:
         return None
-    full = sent_whole(measured, work.profile)
-    outcomes: list[Outcome] = [replay(measured, maker(measured), work.profile) for maker in makers]
+    full = sent_whole(measured, work.profile, work.window)
+    outcomes: list[Outcome] = [replay(measured, maker(measured), work.profile, work.window) for maker in makers]
     return [Pair(outcome, full) for outcome in (full, *outcomes)]
 
 

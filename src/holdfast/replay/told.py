@@ -1,0 +1,93 @@
+"""What a run's results and speakers told, found by words.
+
+Owns: the texts of one run in order, by which words they are found, and how many there were before each step.
+Must not know: what counts as evidence; policies.
+
+A string is looked for only in texts that have its rarest word.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from holdfast.projection.transcript import Message
+from holdfast.replay.atoms import argument_text, occurs, words
+from holdfast.replay.run import Run
+
+
+class Texts:
+    """Texts in order, found by their words."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._by_word: dict[str, list[int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __getitem__(self, number: int) -> str:
+        return self._texts[number]
+
+    def add(self, text: str) -> None:
+        """One more text."""
+        number = len(self._texts)
+        self._texts.append(text)
+        for word in words(text):
+            self._by_word.setdefault(word, []).append(number)
+
+    def with_word(self, word: str, stop: int) -> list[int]:
+        """The numbers below `stop` of the texts that have a word, in order."""
+        postings = self._by_word.get(word, [])
+        return postings[: bisect_left(postings, stop)]
+
+    def having(self, needle: str, stop: int, start: int = 0) -> Iterator[int]:
+        """The numbers from `start` up to `stop` of the texts in which `needle` occurs, in order."""
+        postings: Sequence[int] = min((self._by_word.get(word, ()) for word in words(needle)), key=len, default=())
+        for at in range(bisect_left(postings, start), len(postings)):
+            number = postings[at]
+            if number >= stop:
+                return
+            if occurs(needle, self._texts[number]):
+                yield number
+
+
+class Step(NamedTuple):
+    """An assistant message, and how much was told before it."""
+
+    message: Message
+    at: int
+    """The number of the message in the run."""
+    arguments: str
+    """The values in its calls."""
+    results: int
+    """Results before it."""
+    said: int
+    """Texts of speakers before it."""
+
+
+class Told:
+    """The texts of one run by who told them."""
+
+    def __init__(self, run: Run) -> None:
+        self.results, self.said = Texts(), Texts()
+        self.result_at: list[int] = []
+        """The message in which each result lies."""
+        self.result_step: list[int] = []
+        """How many steps there were before each result."""
+        self.said_at: list[int] = []
+        """The message in which each text of a speaker lies."""
+        self.steps: list[Step] = []
+        for index, message in enumerate(run.messages):
+            self._take(index, message)
+
+    def _take(self, index: int, message: Message) -> None:
+        arguments = "\n".join(argument_text(call.arguments) for call in message.calls)
+        if message.role == "assistant":
+            self.steps.append(Step(message, index, arguments, len(self.results), len(self.said)))
+        for returned in message.returned:
+            self.results.add(returned.text)
+            self.result_at.append(index)
+            self.result_step.append(len(self.steps))
+        if message.said or arguments:
+            self.said.add(f"{message.said}\n{arguments}")
+            self.said_at.append(index)
