@@ -2,15 +2,18 @@
 
 import gzip
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from holdfast.errors import UsageError
 from holdfast.replay.__main__ import main
-from holdfast.replay.reader import files, read_runs, sample
-from holdfast.replay.run import run_of
-from holdfast.replay.runner import maker_of, replay_all, work_on
+from holdfast.replay.draw import sample
+from holdfast.replay.reader import files, read_runs
+from holdfast.replay.runner import Work, frequencies, maker_of, replay_all
+from holdfast.replay.summary import Pair
+from holdfast.replay.survey import Seen, Where, seen, survey
 from tests.replay.recorded import DROP_ALL, calls, result, run
 
 
@@ -35,8 +38,9 @@ def test_a_broken_line_and_an_empty_folder_are_named(tmp_path: Path) -> None:
 
 
 def test_a_sample_is_the_same_whatever_the_order_and_sets_outsized_runs_apart() -> None:
-    runs = [run(result("x" * 40), id=str(number)) for number in range(30)]
-    outsized = run(result("x" * 120_001), id="outsized")
+    where = Where(Path("made.jsonl"), 0)
+    runs = [seen(run(result("x" * 40), id=str(number)), where) for number in range(30)]
+    outsized = seen(run(result("x" * 120_001), id="outsized"), where)
     drawn = sample([*runs, outsized])
     assert len(drawn) == 12
     assert drawn == sample([outsized, *reversed(runs)])
@@ -57,15 +61,28 @@ def test_too_few_tokens_are_said_so(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "--least" in capsys.readouterr().out
 
 
-def test_processes_give_what_one_process_gives_in_the_same_order() -> None:
-    work = work_on((run_of(record(number, 400 + number)) for number in range(5)), counter=len)
+def written(folder: Path, *sizes: int) -> list[Seen]:
+    """Runs of about so many characters, in one file."""
+    path = folder / "runs.jsonl"
+    path.write_text("\n".join(json.dumps(record(number, size)) for number, size in enumerate(sizes)))
+    return [found for found in survey(path) if isinstance(found, Seen)]
+
+
+def by_id(found: Iterable[list[Pair] | None]) -> list[list[Pair]]:
+    return sorted((pairs for pairs in found if pairs), key=lambda pairs: pairs[0].full.id)
+
+
+def test_processes_give_what_one_process_gives(tmp_path: Path) -> None:
+    runs = written(tmp_path, *range(400, 405))
+    work = Work(runs, frequencies(runs, jobs=2), counter=len)
     makers = [maker_of("oracle_until_last_use"), lambda measured: DROP_ALL]
-    assert list(replay_all(work, makers, jobs=2)) == list(replay_all(work, makers, jobs=1))
+    assert by_id(replay_all(work, makers, jobs=2)) == by_id(replay_all(work, makers, jobs=1))
 
 
-def test_runs_of_another_size_are_left_out() -> None:
-    work = work_on((run_of(record(number, size)) for number, size in enumerate((100, 1_000))), least=500, counter=len)
-    assert [pairs and pairs[0].full.id for pairs in replay_all(work, [], jobs=1)] == ["1"]
+def test_runs_of_another_size_are_left_out(tmp_path: Path) -> None:
+    runs = written(tmp_path, 100, 1_000)
+    work = Work(runs, frequencies(runs, jobs=1), least=500, counter=len)
+    assert [pairs[0].full.id for pairs in by_id(replay_all(work, [], jobs=1))] == ["1"]
 
 
 def test_trouble_is_said_in_one_line(tmp_path: Path) -> None:

@@ -8,9 +8,12 @@ from pathlib import Path
 
 from holdfast.errors import UsageError
 from holdfast.projection.tokens import estimate
-from holdfast.replay.reader import files, read_runs
-from holdfast.replay.runner import Work, exact_counter, maker_of, replay_all, work_on
+from holdfast.replay.draw import sample
+from holdfast.replay.processes import spread
+from holdfast.replay.reader import files
+from holdfast.replay.runner import Work, exact_counter, frequencies, maker_of, replay_all
 from holdfast.replay.summary import Pair, by_source, summarise
+from holdfast.replay.survey import Seen, survey
 from holdfast.replay.table import table
 
 
@@ -30,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         if sys.stderr.isatty():
             _say(f"\r{len(found)} replayed", end="")
     _say(f"\r{len(found)} runs replayed under {len(makers)} policies, {time.monotonic() - started:.1f} s")
-    _print(found, args.by_source)
+    _print(sorted(found, key=lambda pairs: (pairs[0].full.source, pairs[0].full.id)), args.by_source)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -47,9 +50,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _work(args: argparse.Namespace) -> Work:
-    runs = (run for path in files(args.paths) for run in read_runs(path))
+    runs = [found for found in spread(survey, files(args.paths), args.jobs) if isinstance(found, Seen)]
+    drawn = [run for run in (runs if args.all else sample(runs)) if run.chars >= args.least]
+    known = frequencies(runs, args.jobs)
     counter = exact_counter() if args.exact else estimate
-    return work_on(runs, sampled=not args.all, least=args.least, most=args.most, counter=counter)
+    return Work(drawn, known, counter, args.least, args.most)
 
 
 def _print(found: Sequence[Sequence[Pair]], by_sources: bool) -> None:

@@ -1,0 +1,89 @@
+"""Work spread over forked processes, its results as they come.
+
+Owns: the processes, the order in which they take work, and what happens when one dies.
+Must not know: what the work is.
+
+Forked, so that what was read once is shared and any function may be given. A pool would hold back the results of an
+item until all of it is done; a log of a gigabyte must say something sooner.
+"""
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from typing import Any, TypeAlias, TypeVar, cast
+
+from holdfast.errors import HoldfastError
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+Process: TypeAlias = Any
+_DONE = "done"
+
+
+def cores() -> int:
+    """Processors that we may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def spread(make: Callable[[Item], Iterable[Made]], items: Sequence[Item], jobs: int) -> Iterator[Made]:
+    """Everything that `make` gives for each item, in no order; items are begun in theirs."""
+    if jobs < 2 or len(items) < 2:
+        for item in items:
+            yield from make(item)
+        return
+    context = multiprocessing.get_context("fork")
+    turn = context.Value("q", 0)
+    ends: list[Connection] = []
+    processes: list[Process] = []
+    try:
+        for _ in range(min(jobs, len(items))):
+            mine, theirs = context.Pipe(duplex=False)
+            process = context.Process(target=_work, args=(make, items, turn, theirs), daemon=True)
+            process.start()
+            theirs.close()
+            ends.append(mine)
+            processes.append(process)
+        yield from _gathered(ends)
+    finally:
+        for process in processes:
+            process.kill()
+            process.join()
+
+
+def _gathered(ends: list[Connection]) -> Iterator[Any]:
+    open_ends = list(ends)
+    while open_ends:
+        for end in wait(open_ends):
+            end = cast("Connection", end)
+            try:
+                kind, value = end.recv()
+            except EOFError:
+                raise HoldfastError("A process was killed, most likely for want of memory. Try `--jobs 1`.") from None
+            if kind == _DONE:
+                open_ends.remove(end)
+            elif kind == "error":
+                raise value
+            else:
+                yield value
+
+
+def _work(make: Callable[[Any], Iterable[Any]], items: Sequence[Any], turn: Any, end: Connection) -> None:
+    """Take the next item until there is none. Ctrl-C is for the parent, which ends us."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        while (at := _next(turn)) < len(items):
+            for made in make(items[at]):
+                end.send(("made", made))
+        end.send((_DONE, None))
+    except BrokenPipeError:
+        pass
+    except Exception as error:
+        end.send(("error", error))
+
+
+def _next(turn: Any) -> int:
+    with turn.get_lock():
+        turn.value += 1
+        return turn.value - 1

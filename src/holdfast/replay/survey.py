@@ -1,0 +1,129 @@
+"""What logs hold before any policy is tried: tokens by tool, and where each run lies.
+
+Owns: the first pass over all files.
+Must not know: policies. Runs are not held; what is kept of each fits on a line.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from holdfast.projection.tokens import estimate
+from holdfast.replay.measured import Measured
+from holdfast.replay.reader import read_runs
+from holdfast.replay.run import Length, Run, length_of
+
+
+class Where(NamedTuple):
+    """Where a run is found again."""
+
+    path: Path
+    ordinal: int
+    """Its place among the runs of its file, from 0."""
+
+
+class Seen(NamedTuple):
+    """What is kept of a run after the first pass."""
+
+    where: Where
+    source: str
+    task: str
+    digest: str
+    chars: int
+    largest: int
+    """Characters of its largest result."""
+    length: Length
+    steps: int
+    tokens: int
+    tools: dict[str, tuple[int, int]]
+    """Results of each tool, and their tokens."""
+    model: str
+
+
+class Finished(NamedTuple):
+    """A file was read to its end."""
+
+    path: Path
+    bytes: int
+
+
+Found: TypeAlias = Seen | Finished
+
+
+def survey(path: Path) -> Iterator[Found]:
+    """All runs of a file, each looked at once."""
+    for ordinal, run in enumerate(read_runs(path)):
+        yield seen(run, Where(path, ordinal))
+    yield Finished(path, path.stat().st_size)
+
+
+def seen(run: Run, where: Where) -> Seen:
+    """What is kept of one run."""
+    measured = Measured(run, None, estimate)
+    chars = run.chars
+    return Seen(
+        where,
+        run.source,
+        run.task,
+        hashlib.sha256(f"{run.source}\n{run.id}".encode()).hexdigest()[:16],
+        chars,
+        run.largest,
+        length_of(chars),
+        measured.steps,
+        measured.tokens,
+        _tools(measured),
+        str(run.meta.get("model") or ""),
+    )
+
+
+def _tools(measured: Measured) -> dict[str, tuple[int, int]]:
+    """Results and their tokens by the tool that gave them."""
+    names: dict[str, str] = {}
+    found: dict[str, tuple[int, int]] = {}
+    sizes = iter(measured.result_tokens)
+    for message in measured.run.messages:
+        names.update((call.call_id, call.tool) for call in message.calls)
+        for returned in message.returned:
+            tool = names.get(returned.call_id, "?")
+            results, tokens = found.get(tool, (0, 0))
+            found[tool] = results + 1, tokens + next(sizes)
+    return found
+
+
+class Totals:
+    """Sums over all runs that were seen."""
+
+    def __init__(self) -> None:
+        self.runs = self.steps = self.tokens = self.result_tokens = self.chars = 0
+        self.files = self.bytes = 0
+        self.results: Counter[str] = Counter()
+        self.tools: Counter[str] = Counter()
+        """Tokens of results by tool."""
+        self.sources: Counter[str] = Counter()
+        self.models: Counter[str] = Counter()
+        """Tokens by model, where it is known."""
+
+    def add(self, found: Found) -> None:
+        """Count one run, or one file."""
+        if isinstance(found, Finished):
+            self.files += 1
+            self.bytes += found.bytes
+            return
+        self.runs += 1
+        self.steps += found.steps
+        self.tokens += found.tokens
+        self.chars += found.chars
+        self.sources[found.source] += 1
+        if found.model:
+            self.models[found.model] += found.tokens
+        for tool, (results, tokens) in found.tools.items():
+            self.results[tool] += results
+            self.tools[tool] += tokens
+            self.result_tokens += tokens
+
+    @property
+    def share(self) -> float:
+        """Of all tokens, those in tool results."""
+        return self.result_tokens / self.tokens if self.tokens else 0.0
