@@ -9,11 +9,12 @@ import pytest
 
 from holdfast.errors import UsageError
 from holdfast.replay.__main__ import main
+from holdfast.replay.contenders import contender
 from holdfast.replay.draw import sample
 from holdfast.replay.reader import files, read_runs
-from holdfast.replay.runner import Work, frequencies, maker_of, replay_all
+from holdfast.replay.runner import Work, frequencies, replay_all
 from holdfast.replay.summary import Pair
-from holdfast.replay.survey import Seen, Where, seen, survey
+from holdfast.replay.survey import Logged, Where, logged, survey
 from tests.replay.recorded import DROP_ALL, calls, result, run
 
 
@@ -39,8 +40,8 @@ def test_a_broken_line_and_an_empty_folder_are_named(tmp_path: Path) -> None:
 
 def test_a_sample_is_the_same_whatever_the_order_and_sets_outsized_runs_apart() -> None:
     where = Where(Path("made.jsonl"), 0)
-    runs = [seen(run(result("x" * 40), id=str(number)), where) for number in range(30)]
-    outsized = seen(run(result("x" * 120_001), id="outsized"), where)
+    runs = [logged(run(result("x" * 40), id=str(number)), where) for number in range(30)]
+    outsized = logged(run(result("x" * 120_001), id="outsized"), where)
     drawn = sample([*runs, outsized])
     assert len(drawn) == 12
     assert drawn == sample([outsized, *reversed(runs)])
@@ -61,11 +62,11 @@ def test_too_few_tokens_are_said_so(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "--least" in capsys.readouterr().out
 
 
-def written(folder: Path, *sizes: int) -> list[Seen]:
+def written(folder: Path, *sizes: int) -> list[Logged]:
     """Runs of about so many characters, in one file."""
     path = folder / "runs.jsonl"
     path.write_text("\n".join(json.dumps(record(number, size)) for number, size in enumerate(sizes)))
-    return [found for found in survey(path) if isinstance(found, Seen)]
+    return [found for found in survey(path) if isinstance(found, Logged)]
 
 
 def by_id(found: Iterable[list[Pair] | None]) -> list[list[Pair]]:
@@ -75,7 +76,7 @@ def by_id(found: Iterable[list[Pair] | None]) -> list[list[Pair]]:
 def test_processes_give_what_one_process_gives(tmp_path: Path) -> None:
     runs = written(tmp_path, *range(400, 405))
     work = Work(runs, frequencies(runs, jobs=2), counter=len)
-    makers = [maker_of("oracle_until_last_use"), lambda measured: DROP_ALL]
+    makers = [contender("oracle_until_last_use").make, lambda measured: DROP_ALL]
     assert by_id(replay_all(work, makers, jobs=2)) == by_id(replay_all(work, makers, jobs=1))
 
 

@@ -8,12 +8,13 @@ from pathlib import Path
 
 from holdfast.errors import UsageError
 from holdfast.projection.tokens import estimate
+from holdfast.replay.contenders import contender
 from holdfast.replay.draw import sample
 from holdfast.replay.processes import spread
 from holdfast.replay.reader import files
-from holdfast.replay.runner import Work, exact_counter, frequencies, maker_of, replay_all
+from holdfast.replay.runner import Work, exact_counter, frequencies, replay_all
 from holdfast.replay.summary import Pair, by_source, summarise
-from holdfast.replay.survey import Seen, survey
+from holdfast.replay.survey import Logged, survey
 from holdfast.replay.table import table
 
 
@@ -22,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     started = time.monotonic()
     try:
-        makers = [maker_of(name) for name in args.policy]
+        makers = [contender(name).make for name in args.policy]
         work = _work(args)
     except UsageError as error:
         sys.exit(f"error: {error}")
@@ -50,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _work(args: argparse.Namespace) -> Work:
-    runs = [found for found in spread(survey, files(args.paths), args.jobs) if isinstance(found, Seen)]
+    runs = [found for found in spread(survey, files(args.paths), args.jobs) if isinstance(found, Logged)]
     drawn = [run for run in (runs if args.all else sample(runs)) if run.chars >= args.least]
     known = frequencies(runs, args.jobs)
     counter = exact_counter() if args.exact else estimate

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from holdfast.replay.reader import read_runs
 from holdfast.replay.run import Run
-from holdfast.replay.survey import Seen
+from holdfast.replay.survey import Logged, Where
 
 REPLAYED = 60_000_000
 """Characters of the runs that are replayed under all policies: about a minute on two processors."""
@@ -24,23 +24,23 @@ LARGEST = 120_000
 """Characters of a result; a run with a larger one is set apart from a sample of fixed size."""
 
 
-def draw(runs: Iterable[Seen], budget: int = REPLAYED) -> list[Seen]:
+def draw(runs: Iterable[Logged], budget: int = REPLAYED) -> list[Logged]:
     """All runs, or where they are too many the same share of each source and length, first by their digests."""
     runs = list(runs)
     total = sum(run.chars for run in runs)
     if total <= budget:
         return runs
-    groups: dict[tuple[str, str], list[Seen]] = {}
+    groups: dict[tuple[str, str], list[Logged]] = {}
     for run in sorted(runs, key=_digest):
         groups.setdefault((run.source, run.length), []).append(run)
     share = budget / total
     return [run for group in groups.values() for run in group[: max(FEWEST, round(share * len(group)))]]
 
 
-def sample(runs: Iterable[Seen], most: Mapping[str, int] = MOST) -> list[Seen]:
+def sample(runs: Iterable[Logged], most: Mapping[str, int] = MOST) -> list[Logged]:
     """A fixed number of runs of each source and length, first by their digests: for figures that are compared."""
     taken: Counter[tuple[str, str]] = Counter()
-    drawn: list[Seen] = []
+    drawn: list[Logged] = []
     for run in sorted(runs, key=_digest):
         if run.largest <= LARGEST and taken[run.source, run.length] < most[run.length]:
             taken[run.source, run.length] += 1
@@ -48,9 +48,9 @@ def sample(runs: Iterable[Seen], most: Mapping[str, int] = MOST) -> list[Seen]:
     return drawn
 
 
-def tasks_of(runs: Iterable[Seen], budget: float) -> list[Seen]:
+def tasks_of(runs: Iterable[Logged], budget: float) -> list[Logged]:
     """The runs of one source by whose results common strings are known: as many as `budget` characters allow."""
-    drawn: list[Seen] = []
+    drawn: list[Logged] = []
     for run in sorted(runs, key=_digest):
         budget -= run.chars
         if budget < 0 and drawn:
@@ -59,7 +59,7 @@ def tasks_of(runs: Iterable[Seen], budget: float) -> list[Seen]:
     return drawn
 
 
-def _digest(run: Seen) -> str:
+def _digest(run: Logged) -> str:
     return run.digest
 
 
@@ -70,7 +70,7 @@ class Batch(NamedTuple):
     ordinals: tuple[int, ...]
 
 
-def batches(runs: Iterable[Seen], parts: int) -> list[Batch]:
+def batches(runs: Iterable[Logged], parts: int) -> list[Batch]:
     """The runs by file; those of a large file in several batches, so that there is work for about `parts`."""
     runs = sorted(runs, key=lambda run: run.where)
     most = sum(run.chars for run in runs) / max(1, parts)
@@ -94,7 +94,7 @@ def read_again(batch: Batch) -> Iterator[Run]:
             return
 
 
-def longest_first(found: Iterable[Batch], runs: Sequence[Seen]) -> list[Batch]:
+def longest_first(found: Iterable[Batch], runs: Sequence[Logged]) -> list[Batch]:
     """The batches with the most to do first, so that no process is left with one at the end."""
     chars = {run.where: run.chars for run in runs}
-    return sorted(found, key=lambda batch: -sum(chars[batch.path, at] for at in batch.ordinals))
+    return sorted(found, key=lambda batch: -sum(chars[Where(batch.path, at)] for at in batch.ordinals))

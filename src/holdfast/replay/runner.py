@@ -4,40 +4,33 @@ Owns: what is read once and shared (how common strings are). Runs are read again
 time, so memory does not grow with the logs.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, cast
 
 from holdfast.errors import UsageError
-from holdfast.projection.auto import Auto
-from holdfast.projection.policies import policy_named
-from holdfast.projection.policy import Policy
-from holdfast.projection.presets import LEAN
 from holdfast.projection.profiles import DEFAULT, Profile
 from holdfast.projection.tokens import estimate
+from holdfast.replay.contenders import Maker
 from holdfast.replay.draw import Batch, batches, longest_first, read_again, tasks_of
 from holdfast.replay.frequency import Frequency
 from holdfast.replay.measured import Counter, Measured
-from holdfast.replay.oracles import ORACLES, oracle_named
 from holdfast.replay.processes import spread
 from holdfast.replay.replay import Outcome, replay, sent_whole
 from holdfast.replay.run import Run
 from holdfast.replay.summary import Pair
-from holdfast.replay.survey import Seen
+from holdfast.replay.survey import Logged
 
-Maker: TypeAlias = Callable[[Measured], Policy]
-"""Makes a policy for one run; oracles look at its evidence."""
 KNOWN = 20_000_000
 """Characters of the runs by which common strings are known."""
 _BATCHES = 4
 """Batches for each process, at least: none waits long for the others at the end."""
-LEAN_NAME = "auto-lean"
 
 
 class Work(NamedTuple):
     """Runs to replay, and how they are measured."""
 
-    runs: Sequence[Seen]
+    runs: Sequence[Logged]
     frequencies: dict[str, Frequency]
     """By source."""
     counter: Counter = estimate
@@ -48,9 +41,9 @@ class Work(NamedTuple):
     profile: Profile = DEFAULT
 
 
-def frequencies(runs: Iterable[Seen], jobs: int, budget: float = inf) -> dict[str, Frequency]:
+def frequencies(runs: Iterable[Logged], jobs: int, budget: float = inf) -> dict[str, Frequency]:
     """How common strings are in each source, by all of its runs or a draw of them."""
-    groups: dict[str, list[Seen]] = {}
+    groups: dict[str, list[Logged]] = {}
     for run in runs:
         groups.setdefault(run.source, []).append(run)
     drawn = [run for group in groups.values() for run in tasks_of(group, budget / len(groups))]
@@ -82,16 +75,6 @@ def replay_one(run: Run, work: Work, makers: Sequence[Maker]) -> list[Pair] | No
     full = sent_whole(measured, work.profile)
     outcomes: list[Outcome] = [replay(measured, maker(measured), work.profile) for maker in makers]
     return [Pair(outcome, full) for outcome in (full, *outcomes)]
-
-
-def maker_of(name: str) -> Maker:
-    """Makes the policy of that name, an oracle or any other; an unknown name is refused at once."""
-    if name in ORACLES:
-        return lambda measured: oracle_named(name, measured.evidence, measured.steps)
-    if name == LEAN_NAME:
-        return lambda measured: Auto(LEAN)
-    policy_named(name)
-    return lambda measured: policy_named(name)
 
 
 def exact_counter() -> Counter:

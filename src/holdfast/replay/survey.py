@@ -24,8 +24,8 @@ class Where(NamedTuple):
     """Its place among the runs of its file, from 0."""
 
 
-class Seen(NamedTuple):
-    """What is kept of a run after the first pass."""
+class Logged(NamedTuple):
+    """A run in the logs: what is kept of it after the first pass."""
 
     where: Where
     source: str
@@ -49,21 +49,21 @@ class Finished(NamedTuple):
     bytes: int
 
 
-Found: TypeAlias = Seen | Finished
+Found: TypeAlias = Logged | Finished
 
 
 def survey(path: Path) -> Iterator[Found]:
     """All runs of a file, each looked at once."""
     for ordinal, run in enumerate(read_runs(path)):
-        yield seen(run, Where(path, ordinal))
+        yield logged(run, Where(path, ordinal))
     yield Finished(path, path.stat().st_size)
 
 
-def seen(run: Run, where: Where) -> Seen:
+def logged(run: Run, where: Where) -> Logged:
     """What is kept of one run."""
     measured = Measured(run, None, estimate)
     chars = run.chars
-    return Seen(
+    return Logged(
         where,
         run.source,
         run.task,
