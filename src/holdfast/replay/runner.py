@@ -15,8 +15,9 @@ from holdfast.replay.contenders import Maker
 from holdfast.replay.draw import Batch, batches, longest_first, read_again, tasks_of
 from holdfast.replay.frequency import Frequency
 from holdfast.replay.measured import Counter, Measured
+from holdfast.replay.outcome import Outcome
 from holdfast.replay.processes import spread
-from holdfast.replay.replay import Outcome, replay, sent_whole
+from holdfast.replay.replay import WINDOW, replay, sent_whole
 from holdfast.replay.run import Run
 from holdfast.replay.summary import Pair
 from holdfast.replay.survey import Logged
@@ -39,6 +40,9 @@ class Work(NamedTuple):
     most: int = 1 << 62
     """Tokens that a run may have."""
     profile: Profile = DEFAULT
+    """What policies are told of the model."""
+    window: int = WINDOW
+    """At which clients compact."""
 
 
 def frequencies(runs: Iterable[Logged], jobs: int, budget: float = inf) -> dict[str, Frequency]:
@@ -72,8 +76,8 @@ def replay_one(run: Run, work: Work, makers: Sequence[Maker]) -> list[Pair] | No
     measured = Measured(run, work.frequencies[run.source], work.counter)
     if not work.least <= measured.tokens <= work.most:
         return None
-    full = sent_whole(measured, work.profile)
-    outcomes: list[Outcome] = [replay(measured, maker(measured), work.profile) for maker in makers]
+    full = sent_whole(measured, work.profile, work.window)
+    outcomes: list[Outcome] = [replay(measured, maker(measured), work.profile, work.window) for maker in makers]
     return [Pair(outcome, full) for outcome in (full, *outcomes)]
 
 

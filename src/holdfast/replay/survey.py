@@ -8,7 +8,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from holdfast.projection.tokens import estimate
 from holdfast.replay.measured import Measured
@@ -98,6 +98,8 @@ class Totals:
     def __init__(self) -> None:
         self.runs = self.steps = self.tokens = self.result_tokens = self.chars = 0
         self.files = self.bytes = 0
+        self.unread: list[dict[str, Any]] = []
+        """What could not be read, and why."""
         self.results: Counter[str] = Counter()
         self.tools: Counter[str] = Counter()
         """Tokens of results by tool."""
