@@ -11,7 +11,7 @@ from holdfast.errors import UsageError
 from holdfast.replay.__main__ import main
 from holdfast.replay.contenders import contender
 from holdfast.replay.draw import sample
-from holdfast.replay.reader import files, read_runs
+from holdfast.replay.importers.read import files, read_runs
 from holdfast.replay.runner import Work, frequencies, replay_all
 from holdfast.replay.summary import Pair
 from holdfast.replay.survey import Logged, Where, logged, survey

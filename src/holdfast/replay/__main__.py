@@ -10,8 +10,8 @@ from holdfast.errors import UsageError
 from holdfast.projection.tokens import estimate
 from holdfast.replay.contenders import contender
 from holdfast.replay.draw import sample
+from holdfast.replay.importers.read import files
 from holdfast.replay.processes import spread
-from holdfast.replay.reader import files
 from holdfast.replay.runner import Work, exact_counter, frequencies, replay_all
 from holdfast.replay.summary import Pair, by_source, summarise
 from holdfast.replay.survey import Logged, survey

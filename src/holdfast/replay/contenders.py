@@ -44,14 +44,14 @@ def contender(name: str) -> Contender:
     if name in ORACLES:
         return Contender(name, _oracle(name), bound=True)
     if name == LEAN_NAME:
-        return Contender(name, _same(lambda: Auto(LEAN)), "policy: auto\npreset: lean\n")
+        return Contender(name, same(lambda: Auto(LEAN)), "policy: auto\npreset: lean\n")
     if name not in OWN and name not in PEERS:
         own, others = ", ".join((*OWN, LEAN_NAME)), ", ".join((*PEERS, BOUND))
         raise UsageError(f"There is no policy `{name}`, nor a settings file. Ours: {own}. Others': {others}.")
-    return Contender(name, _same(lambda: policy_named(name)), _settings(name))
+    return Contender(name, same(lambda: policy_named(name)), _settings(name))
 
 
-def _same(make: Callable[[], Policy]) -> Maker:
+def same(make: Callable[[], Policy]) -> Maker:
     """The same policy for any run."""
 
     def maker(measured: Measured) -> Policy:

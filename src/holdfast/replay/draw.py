@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from holdfast.replay.reader import read_runs
+from holdfast.replay.importers.read import read_runs
 from holdfast.replay.run import Run
 from holdfast.replay.survey import Logged, Where
 
@@ -87,7 +87,8 @@ def batches(runs: Iterable[Logged], parts: int) -> list[Batch]:
 def read_again(batch: Batch) -> Iterator[Run]:
     """The runs of a batch, one at a time."""
     wanted, last = set(batch.ordinals), batch.ordinals[-1]
-    for ordinal, run in enumerate(read_runs(batch.path)):
+    runs = (found for found in read_runs(batch.path) if isinstance(found, Run))
+    for ordinal, run in enumerate(runs):
         if ordinal in wanted:
             yield run
         if ordinal >= last:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from holdfast.projection.tokens import estimate
+from holdfast.replay.importers.lines import Unread
+from holdfast.replay.importers.read import read_runs
 from holdfast.replay.measured import Measured
-from holdfast.replay.reader import read_runs
 from holdfast.replay.run import Length, Run, length_of
 
 
@@ -49,14 +50,27 @@ class Finished(NamedTuple):
     bytes: int
 
 
-Found: TypeAlias = Logged | Finished
+Found: TypeAlias = Logged | Finished | Unread
 
 
 def survey(path: Path) -> Iterator[Found]:
     """All runs of a file, each looked at once."""
-    for ordinal, run in enumerate(read_runs(path)):
-        yield logged(run, Where(path, ordinal))
-    yield Finished(path, path.stat().st_size)
+    ordinal = 0
+    for found in read_runs(path):
+        if isinstance(found, Run):
+            yield logged(found, Where(path, ordinal))
+            ordinal += 1
+        else:
+            yield found
+    yield Finished(path, size_of(path))
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file; 0 where it is gone."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def logged(run: Run, where: Where) -> Logged:
@@ -108,11 +122,16 @@ class Totals:
         """Tokens by model, where it is known."""
 
     def add(self, found: Found) -> None:
-        """Count one run, or one file."""
+        """Count one run, or one file, or note what could not be read."""
         if isinstance(found, Finished):
             self.files += 1
             self.bytes += found.bytes
-            return
+        elif isinstance(found, Unread):
+            self.unread.append({"path": str(found.path), "why": found.why, "count": found.count})
+        else:
+            self._add(found)
+
+    def _add(self, found: Logged) -> None:
         self.runs += 1
         self.steps += found.steps
         self.tokens += found.tokens

@@ -2,12 +2,12 @@
 
 import argparse
 import os
+import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from holdfast import config
 from holdfast.apps.cli import replay_screen, screen
@@ -19,12 +19,13 @@ from holdfast.replay.contenders import SHOWN, Contender, contender, same
 from holdfast.replay.cost import price_of
 from holdfast.replay.draw import draw
 from holdfast.replay.gathered import Gathered
+from holdfast.replay.importers.places import known_places
+from holdfast.replay.importers.read import files
 from holdfast.replay.processes import cores, spread
-from holdfast.replay.reader import files
 from holdfast.replay.report import Basis, Report, report
 from holdfast.replay.runner import KNOWN, Work, frequencies, replay_all
-from holdfast.replay.sample_files import write_samples
-from holdfast.replay.survey import Finished, Logged, Totals, survey
+from holdfast.replay.samples.files import write_samples
+from holdfast.replay.survey import Logged, Totals, size_of, survey
 
 _EARLY = 2.0
 """Seconds after which something is said, however much is still unread."""
@@ -47,3 +48,146 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", metavar="FILE", help="settings file (default: the nearest holdfast.yaml)")
     parser.add_argument("--json", action="store_true", help="print JSON for programs")
     parser.set_defaults(act=replay)
+
+
+def replay(args: argparse.Namespace) -> int:
+    """Read logs, replay policies on them, and say what they come to."""
+    settings = config.load(args.config)
+    contenders = [contender("everything"), *map(_contender, dict.fromkeys(args.policy or SHOWN))]
+    window = prices.tokens(args.window) if args.window else None
+    profile = prices.named(args.provider, settings.models) if args.provider else None
+    with _logs(args) as paths:
+        if not paths:
+            return EXIT_NOTHING
+        return _Replay(args, contenders, settings).of(paths, profile, window)
+
+
+def _contender(name: str) -> Contender:
+    """A policy by name, or by a settings file that chooses one; a file alone counts, not the environment."""
+    if not os.path.isfile(name):
+        return contender(name)
+    found = config.load(name, environ={})
+    with open(name, encoding="utf-8") as file:
+        text = file.read()
+    policy = found.policy if found.mode != "off" else "everything"
+    make = same(lambda: policy_named(policy, auto=found.auto, truncation=found.truncation))
+    return Contender(os.path.basename(name), make, text)
+
+
+@contextmanager
+def _logs(args: argparse.Namespace) -> Generator[Sequence[Path]]:
+    """The logs that are meant: those named, made-up ones, or those that clients keep here."""
+    if args.sample:
+        with tempfile.TemporaryDirectory(prefix="holdfast-replay-") as folder:
+            write_samples(Path(folder))
+            yield files([Path(folder)])
+    elif args.paths:
+        missing = [path for path in args.paths if not path.exists()]
+        if missing:
+            raise UsageError(f"There is no `{missing[0]}`. Give a log, or a folder of logs.")
+        yield files(args.paths)
+    else:
+        yield _kept_here(ask=not args.json)
+
+
+def _kept_here(ask: bool) -> Sequence[Path]:
+    """The logs that clients keep on this machine, if that is what people want."""
+    found = known_places(Path.home(), os.environ)
+    if not found:
+        screen.warn(
+            "No logs of Claude Code, Codex, Gemini CLI, opencode or SWE-agent were found here.\n"
+            "Name some: `holdfast replay PATH`. Or look at made-up ones: `holdfast replay --sample`."
+        )
+    elif ask:
+        replay_screen.places(found)
+        if not _agreed():
+            return []
+    return [path for place in found for path in place.files]
+
+
+def _agreed() -> bool:
+    """Whether to go on; without a terminal nobody can say no."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return True
+    print("Replay these? Nothing leaves this machine. [Y/n] ", end="", flush=True)
+    return sys.stdin.readline().strip().lower() in ("", "y", "yes")
+
+
+class _Replay:
+    """One replay, with what is known at any time, so that it can be stopped."""
+
+    def __init__(self, args: argparse.Namespace, contenders: Sequence[Contender], settings: config.Settings) -> None:
+        self._args, self._settings = args, settings
+        self._jobs = args.jobs or cores()
+        self._totals, self._runs = Totals(), list[Logged]()
+        self._gathered = Gathered(contenders)
+
+    def of(self, paths: Sequence[Path], profile: Profile | None, window: int | None) -> int:
+        """Read, replay, print; Ctrl-C prints what is known."""
+        stopped = not self._read(paths)
+        if not self._args.json:
+            replay_screen.totals(self._totals)
+        name, recorded = prices.recorded(self._totals, self._settings.models)
+        profile = profile or recorded
+        profile = profile.replace(window=window or profile.window)
+        if not stopped and self._runs:
+            stopped = not self._replay(profile)
+        self._print(Basis(self._args.provider or name, price_of(profile), profile.window), stopped)
+        return EXIT_INTERRUPTED if stopped else 0 if self._runs else EXIT_NOTHING
+
+    def _read(self, paths: Sequence[Path]) -> bool:
+        """The first pass; whether it came to its end."""
+        sizes = {path: size_of(path) for path in paths}
+        largest_first = sorted(paths, key=lambda path: -sizes[path])
+        began, told = time.monotonic(), self._args.json
+        try:
+            with screen.Progress("reading MB", sum(sizes.values()) // _MEGABYTE) as progress:
+                for found in spread(survey, largest_first, self._jobs):
+                    self._totals.add(found)
+                    if isinstance(found, Logged):
+                        self._runs.append(found)
+                    progress.at(max(self._totals.bytes, self._totals.chars) // _MEGABYTE)
+                    if not told and time.monotonic() - began > _EARLY:
+                        told = True
+                        progress.clear()
+                        replay_screen.early(self._totals)
+        except KeyboardInterrupt:
+            return False
+        return True
+
+    def _replay(self, profile: Profile) -> bool:
+        """The second pass, over a draw of the runs; whether it came to its end."""
+        drawn = self._runs if self._args.all else draw(self._runs)
+        try:
+            with screen.Progress("replaying runs", len(drawn)) as progress:
+                work = Work(drawn, frequencies(self._runs, self._jobs, KNOWN), profile=profile, window=profile.window)
+                for pairs in replay_all(work, [one.make for one in self._gathered.contenders[1:]], self._jobs):
+                    self._gathered.add(pairs or [])
+                    progress.step()
+        except KeyboardInterrupt:
+            return False
+        return True
+
+    def _print(self, basis: Basis, stopped: bool) -> None:
+        made = report(self._totals, self._gathered, basis)
+        if stopped:
+            screen.warn("Stopped: this is what was known by then.")
+        if self._args.report:
+            _write_page(self._args.report, made)
+        if self._args.json:
+            screen.as_json(made.as_json())
+        elif made.policies:
+            replay_screen.policies(made)
+            replay_screen.hidden(made, self._args.missed)
+            replay_screen.settings(made)
+            screen.say("" if self._args.report else "\nWith charts: add `--report out.html`.")
+
+
+def _write_page(path: str, made: Report) -> None:
+    from holdfast.replay.page import page
+
+    try:
+        Path(path).write_text(page(made.as_json()), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"`{path}` cannot be written: {error.strerror}.") from error
+    screen.warn(f"The page is `{path}`.")

@@ -7,9 +7,10 @@ Must not know: how figures are made; it is given the report.
 import shutil
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 from holdfast.apps.cli import screen
+from holdfast.replay.importers.places import Place
 from holdfast.replay.report import Report
 from holdfast.replay.survey import Totals
 from holdfast.truncation.notice import size_text
@@ -46,10 +47,18 @@ def percent(share: float | None) -> str:
     return "–" if share is None else f"{share:.0%}".replace("%", " %")
 
 
+def places(found: Sequence[Place]) -> None:
+    """Where logs were found."""
+    rows = [(place.client, str(place.path), f"{len(place.files):,}", size_text(place.bytes)) for place in found]
+    screen.table(("client", "where", "logs", "size"), rows, right=(2, 3))
+
+
 def early(totals: Totals) -> None:
     """The first useful line, while most is still unread."""
     largest = ", ".join(f"{screen.line(tool, 30)} {count(size)}" for tool, size in totals.tools.most_common(3))
-    words = f"So far {count(totals.tokens)} tokens in {_runs(totals.runs)}, {percent(totals.share)} of them tool results"
+    words = (
+        f"So far {count(totals.tokens)} tokens in {_runs(totals.runs)}, {percent(totals.share)} of them tool results"
+    )
     wrapped(f"{words} ({largest}). Reading on …")
 
 
@@ -90,42 +99,41 @@ def policies(report: Report) -> None:
     price = f"cached {report.price['read']:g}, written {report.price['write']:g} of the input price"
     screen.say("")
     if report.totals["never_used"] is not None:
-        wrapped(f"{percent(report.totals['never_used'])} of what tools returned was never quoted or used again.")
+        share = percent(report.totals["never_used"])
+        wrapped(f"{share} of what tools returned came in results of which nothing was ever used again.")
     wrapped(f"Replayed {which} at the prices of {report.provider} ({price}), window {count(report.window)}:")
     screen.say("")
     _table(report.policies)
     screen.say("")
     name = max(len(row["name"]) for row in report.policies)
     for row in report.policies[1:]:
-        screen.say(f"  {screen.line(row['name'], 30):<{name}}  {screen.line(row['verdict'], max(40, width() - name - 4))}")
+        screen.say(
+            f"  {screen.line(row['name'], 30):<{name}}  {screen.line(row['verdict'], max(40, width() - name - 4))}"
+        )
     _masked(report)
 
 
-class _Column(NamedTuple):
-    name: str
-    cell: Callable[[Mapping[str, Any]], str]
-
-
-_COLUMNS = (
-    _Column("policy", lambda row: row["name"]),
-    _Column("cost (95 %)", lambda row: _interval(row, "cost")),
-    _Column("evidence kept", lambda row: _interval(row, "in_context")),
-    _Column("cost with fetching", lambda row: _interval(row, "all_in_context")),
-    _Column("overflow", lambda row: percent(row["overflow"])),
-    _Column("compacts first", lambda row: _compacts(row)),
-    _Column("dollars", lambda row: "–" if row["dollars"] is None else f"{row['dollars']:,.2f}"),
-)
+_Row: TypeAlias = Mapping[str, Any]
+_COLUMNS: dict[str, Callable[[_Row], str]] = {
+    "policy": lambda row: str(row["name"]),
+    "cost (95 %)": lambda row: _interval(row, "cost"),
+    "evidence kept": lambda row: _interval(row, "in_context"),
+    "cost with fetching": lambda row: _interval(row, "all_in_context"),
+    "overflow": lambda row: percent(row["overflow"]),
+    "compacts first": lambda row: _compacts(row),
+    "dollars": lambda row: "–" if row["dollars"] is None else f"{row['dollars']:,.2f}",
+}
 """The most telling first; what does not fit is left out from the end."""
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> None:
-    cells = [[screen.line(column.cell(row), 30) for column in _COLUMNS] for row in rows]
-    widths = [max(len(column.name), *(len(row[at]) for row in cells)) for at, column in enumerate(_COLUMNS)]
+def _table(rows: Sequence[_Row]) -> None:
+    names = list(_COLUMNS)
+    cells = [[screen.line(cell(row), 30) for cell in _COLUMNS.values()] for row in rows]
+    widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
     fitting = len(widths)
     while fitting > 2 and sum(widths[:fitting]) + 2 * (fitting - 1) > width():
         fitting -= 1
-    names = [column.name for column in _COLUMNS[:fitting]]
-    screen.table(names, [row[:fitting] for row in cells], right=range(1, fitting))
+    screen.table(names[:fitting], [row[:fitting] for row in cells], right=range(1, fitting))
 
 
 def _interval(row: Mapping[str, Any], name: str) -> str:
@@ -167,7 +175,7 @@ def _missed(found: Sequence[Mapping[str, Any]]) -> None:
     screen.say("")
     rows = [
         (
-            one["run"][:12],
+            screen.line(one["run"], 20),
             one["step"],
             one["shown_at"],
             one["tool"],

@@ -10,9 +10,21 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from holdfast.replay.samples import Client, Session, Turn, sessions
+from holdfast.replay.samples.coding import coding
+from holdfast.replay.samples.session import Client, Session, Turn
+from holdfast.replay.samples.support import support
 
 _DAY = "2026-11-02T"
+
+
+def sessions() -> list[Session]:
+    """The sessions, the longest first."""
+    return [
+        coding(1, "claude-code", 20),
+        coding(2, "codex", 16),
+        support(3, 34),
+        coding(4, "claude-code", 2),
+    ]
 
 
 def write_samples(folder: Path) -> list[Path]:

@@ -1,42 +1,9 @@
-"""Sessions of agents that never were, for a first look without logs of one's own, and for tests.
+"""Somebody mends the software of a harbour."""
 
-Owns: what happens in them. The same sessions every time; the files that clients would write: `sample_files`.
-
-They have what makes real sessions hard: names, lines and ids that are read once and used much later, files that are
-read again, commands that fail, long outputs of which one line matters.
-"""
-
-import json
 import random
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
-Client: TypeAlias = Literal["claude-code", "codex", "chat"]
-
-
-class Turn(NamedTuple):
-    """What somebody said, or one call with its result."""
-
-    role: Literal["user", "assistant"]
-    said: str = ""
-    tool: str = ""
-    arguments: Mapping[str, Any] = MappingProxyType({})
-    result: str = ""
-    is_error: bool = False
-
-
-class Session(NamedTuple):
-    """One made-up session."""
-
-    id: str
-    client: Client
-    turns: list[Turn]
-
-
-_PARTS = ("berth", "cargo", "crane", "customs", "ferry", "invoice", "manifest", "pilot", "quay", "tide", "tug", "yard")
-_VERBS = ("assign", "check", "close", "find", "load", "merge", "move", "open", "plan", "release", "reserve", "split")
-_NOUNS = ("slot", "window", "crew", "draft", "limit", "notice", "offer", "order", "record", "route", "rule", "total")
+from holdfast.replay.samples.session import NOUNS, PARTS, VERBS, Client, Session, Turn
 
 
 class _Project:
@@ -44,7 +11,7 @@ class _Project:
 
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance
-        self.paths = [f"harbour/{part}/{noun}s.py" for part in _PARTS for noun in _NOUNS[:6]]
+        self.paths = [f"harbour/{part}/{noun}s.py" for part in PARTS for noun in NOUNS[:6]]
         self._files: dict[str, list[str]] = {}
 
     def lines(self, path: str) -> list[str]:
@@ -57,7 +24,7 @@ class _Project:
         chance, part = self._chance, path.split("/")[1]
         lines = [f'"""What the harbour knows of {part}s."""', "", "from harbour.core import Fault, Store", ""]
         for _ in range(chance.randrange(18, 34)):
-            name = f"{chance.choice(_VERBS)}_{part}_{chance.choice(_NOUNS)}_{chance.randrange(10, 99)}"
+            name = f"{chance.choice(VERBS)}_{part}_{chance.choice(NOUNS)}_{chance.randrange(10, 99)}"
             limit, code = chance.randrange(10, 900), f"H{chance.randrange(1000, 9999)}"
             lines += [
                 f"def {name}(store: Store, {part}_id: str, hours: int = {chance.randrange(2, 96)}) -> int:",
@@ -79,6 +46,10 @@ class _Project:
         heads = [at for at, line in enumerate(self.lines(path)) if line.startswith("def ")]
         at = self._chance.choice(heads)
         return self.lines(path)[at].split("(")[0][4:], at + 1
+
+    def a_fault(self, path: str) -> str:
+        """One of the lines that raise."""
+        return self._chance.choice([line.strip() for line in self.lines(path) if "raise Fault" in line])
 
     def found(self, name: str, path: str, line: int) -> str:
         """A search that finds a name, its callers, and much else."""
@@ -107,7 +78,7 @@ class _Project:
         return "\n".join(lines)
 
     def _other_test(self) -> str:
-        part, noun, verb = (self._chance.choice(words) for words in (_PARTS, _NOUNS, _VERBS))
+        part, noun, verb = (self._chance.choice(words) for words in (PARTS, NOUNS, VERBS))
         return f"tests/{part}/test_{noun}s.py::test_{verb}"
 
 
@@ -158,8 +129,12 @@ def coding(seed: int, client: Client, bugs: int) -> Session:
         _called(words.run("git ls-files --stage | head -100"), listing, "I look at the tree first."),
     ]
     told: list[str] = []
+    read: list[str] = []
     for bug in range(bugs):
-        turns += _mend(project, words, chance, chance.choice(project.paths), told)
+        read.append(chance.choice(project.paths))
+        turns += _mend(project, words, chance, read[-1], told)
+        if bug > 5 and bug % 2:
+            turns.append(_from_memory(project, words, read[bug - chance.randrange(3, 6)]))
         if bug % 4 == 3:  # something read long ago is wanted again
             turns.append(_called(words.read(project.paths[bug]), project.numbered(project.paths[bug])))
             turns.append(_called(words.run("make lint"), f"make: *** [lint] Error 2 (E{seed}{bug:03d})", is_error=True))
@@ -186,64 +161,14 @@ def _mend(project: _Project, words: _Claude, chance: random.Random, path: str, t
     return turns
 
 
+def _from_memory(project: _Project, words: _Claude, path: str) -> Turn:
+    """A file that was read long ago is edited without another look."""
+    fault = project.a_fault(path)
+    said = f"The same mistake is in {path.split('/')[1]}, as I saw before."
+    return _called(
+        words.edit(path, fault, fault.replace("Fault(", "Refusal(")), f"The file {path} has been updated.", said
+    )
+
+
 def _called(call: Called, result: str, said: str = "", is_error: bool = False) -> Turn:
     return Turn("assistant", said, *call, result, is_error)
-
-
-def support(seed: int, cases: int) -> Session:
-    """An agent answers a ferry line's customers by way of an API."""
-    chance = random.Random(seed)
-    turns: list[Turn] = []
-    for case in range(cases):
-        booking, customer = f"FB-{chance.randrange(16**6):06X}", f"cust_{chance.randrange(16**8):08x}"
-        turns.append(Turn("user", f"Case {case + 1}: my crossing was cancelled and nobody paid me back."))
-        turns.append(
-            _api("search_bookings", {"status": "cancelled", "page": case}, _bookings(chance, booking, customer))
-        )
-        turns.append(_api("get_customer", {"customer_id": customer}, _customer(chance, customer, booking)))
-        payment = f"pay_{chance.randrange(16**10):010x}"
-        turns.append(_api("list_payments", {"booking_id": booking}, _payments(chance, payment, booking)))
-        if chance.random() < 0.3:
-            turns.append(_api("refund", {"payment_id": payment}, {"error": "timeout", "trace": customer[::-1]}, True))
-        turns.append(_api("refund", {"payment_id": payment, "booking_id": booking}, {"ok": True, "payment": payment}))
-        turns.append(Turn("assistant", f"Booking {booking} is refunded by payment {payment}."))
-    return Session(f"sample-chat-{seed}", "chat", turns)
-
-
-def _api(tool: str, arguments: dict[str, Any], answer: object, is_error: bool = False) -> Turn:
-    return Turn("assistant", "", tool, arguments, json.dumps(answer, indent=1), is_error)
-
-
-def _bookings(chance: random.Random, booking: str, customer: str) -> dict[str, Any]:
-    rows = [
-        {
-            "booking_id": f"FB-{chance.randrange(16**6):06X}",
-            "customer_id": f"cust_{chance.randrange(16**8):08x}",
-            "route": f"{chance.choice(_PARTS)}-{chance.choice(_PARTS)}",
-            "fare": chance.randrange(2_000, 30_000) / 100,
-        }
-        for _ in range(chance.randrange(40, 80))
-    ]
-    rows[chance.randrange(len(rows))].update(booking_id=booking, customer_id=customer)
-    return {"bookings": rows, "next_page": None}
-
-
-def _customer(chance: random.Random, customer: str, booking: str) -> dict[str, Any]:
-    past = [{"booking": f"FB-{chance.randrange(16**6):06X}", "paid": True} for _ in range(chance.randrange(10, 40))]
-    return {"customer_id": customer, "open": [booking], "past": past}
-
-
-def _payments(chance: random.Random, payment: str, booking: str) -> list[dict[str, Any]]:
-    rows = [{"payment": f"pay_{chance.randrange(16**10):010x}", "state": "void"} for _ in range(20)]
-    rows.insert(chance.randrange(20), {"payment": payment, "state": "captured", "booking": booking})
-    return rows
-
-
-def sessions() -> list[Session]:
-    """The sessions, the longest first."""
-    return [
-        coding(1, "claude-code", 20),
-        coding(2, "codex", 16),
-        support(3, 34),
-        coding(4, "claude-code", 2),
-    ]
