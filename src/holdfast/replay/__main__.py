@@ -4,9 +4,11 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from holdfast.errors import UsageError
+from holdfast.projection.profiles import DEFAULT
 from holdfast.projection.tokens import estimate
 from holdfast.replay.reader import files, read_runs
 from holdfast.replay.runner import Work, exact_counter, maker_of, replay_all, work_on
@@ -30,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         if sys.stderr.isatty():
             _say(f"\r{len(found)} replayed", end="")
     _say(f"\r{len(found)} runs replayed under {len(makers)} policies, {time.monotonic() - started:.1f} s")
-    _print(found, args.by_source)
+    _print(found, args.by_source, work.window)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -39,6 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--policy", nargs="+", default=["auto"], metavar="NAME", help="policies to replay")
     parser.add_argument("--least", type=int, default=50_000, help="tokens that a run must have (default: 50000)")
     parser.add_argument("--most", type=int, default=sys.maxsize, help="tokens that a run may have")
+    parser.add_argument("--window", type=int, help="the model's window (default: 200000, measured at 128000)")
     parser.add_argument("--all", action="store_true", help="all runs, not the sample")
     parser.add_argument("--exact", action="store_true", help="count tokens by a vocabulary (needs `splintr-rs`)")
     parser.add_argument("--by-source", action="store_true", help="a table for each source too")
@@ -49,10 +52,11 @@ def _parser() -> argparse.ArgumentParser:
 def _work(args: argparse.Namespace) -> Work:
     runs = (run for path in files(args.paths) for run in read_runs(path))
     counter = exact_counter() if args.exact else estimate
-    return work_on(runs, sampled=not args.all, least=args.least, most=args.most, counter=counter)
+    window = {"window": args.window, "profile": DEFAULT.replace(window=args.window)} if args.window else {}
+    return work_on(runs, sampled=not args.all, least=args.least, most=args.most, counter=counter, **window)
 
 
-def _print(found: Sequence[Sequence[Pair]], by_sources: bool) -> None:
+def _print(found: Sequence[Sequence[Pair]], by_sources: bool, window: int) -> None:
     if not found:
         print("No run has that many tokens. Give a smaller `--least`.")
         return
@@ -61,8 +65,9 @@ def _print(found: Sequence[Sequence[Pair]], by_sources: bool) -> None:
     tokens = sum(request.total for one in full for request in one.requests)
     print(f"{len(full)} runs, {steps} steps, {tokens / 1e6:.0f}M tokens, {evidence} pieces of evidence\n")
     by_policy = list(zip(*found, strict=True))
-    print(table(summarise(pairs) for pairs in by_policy))
-    sources = [by_source(pairs) for pairs in by_policy]
+    row = partial(summarise, window=window)
+    print(table(row(pairs) for pairs in by_policy))
+    sources = [by_source(pairs, row) for pairs in by_policy]
     for source, row in sources[0].items():
         if by_sources:
             print(f"\n{source}: {row.runs} runs\n\n{table(rows[source] for rows in sources)}")
