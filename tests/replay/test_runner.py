@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.errors import UsageError
 from holdfast.replay.__main__ import main
-from holdfast.replay.contenders import contender
+from holdfast.replay.contenders import Contender, contender, same
 from holdfast.replay.draw import sample
 from holdfast.replay.importers.read import files, read_runs
 from holdfast.replay.runner import Work, frequencies, replay_all
@@ -76,8 +76,8 @@ def by_id(found: Iterable[list[Pair] | None]) -> list[list[Pair]]:
 def test_processes_give_what_one_process_gives(tmp_path: Path) -> None:
     runs = written(tmp_path, *range(400, 405))
     work = Work(runs, frequencies(runs, jobs=2), counter=len)
-    makers = [contender("oracle_until_last_use").make, lambda measured: DROP_ALL]
-    assert by_id(replay_all(work, makers, jobs=2)) == by_id(replay_all(work, makers, jobs=1))
+    both = [contender("oracle_until_last_use"), Contender("drop", same(lambda: DROP_ALL))]
+    assert by_id(replay_all(work, both, jobs=2)) == by_id(replay_all(work, both, jobs=1))
 
 
 def test_runs_of_another_size_are_left_out(tmp_path: Path) -> None:

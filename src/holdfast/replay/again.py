@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from holdfast.projection.transcript import Call
-from holdfast.replay.run import Run
+from holdfast.replay.told import Told
 
 
 class Repeats(NamedTuple):
@@ -21,25 +21,18 @@ class Repeats(NamedTuple):
     """For each call of a step that repeats an earlier one, the results that the last such call had given."""
 
 
-def repeats(run: Run) -> Repeats:
-    """The calls of the same tool with the same arguments, whatever their order and spelling."""
-    step = count = number = 0
+def repeats(told: Told) -> Repeats:
+    """The calls of the same tool with the same arguments, whatever the order of these."""
+    gave: dict[tuple[str, str], dict[int, list[int]]] = {}
+    for number, (step, call) in enumerate(told.result_of):
+        gave.setdefault(_same(call), {}).setdefault(step, []).append(number)
     by_step: dict[int, list[tuple[int, ...]]] = {}
-    made: dict[str, tuple[str, str]] = {}
-    gave: dict[tuple[str, str], dict[str, list[int]]] = {}
-    for message in run.messages:
-        for call in message.calls:
-            count += 1
-            same = made[call.call_id] = _same(call)
-            if same in gave:
-                earlier = list(gave[same].values())[-1]
-                by_step.setdefault(step, []).append(tuple(earlier))
-        for returned in message.returned:
-            if returned.call_id in made:
-                gave.setdefault(made[returned.call_id], {}).setdefault(f"{step} {returned.call_id}", []).append(number)
-            number += 1
-        step += message.role == "assistant"
-    return Repeats(count, by_step)
+    for at, step in enumerate(told.steps):
+        for call in step.message.calls:
+            earlier = [numbers for made, numbers in gave.get(_same(call), {}).items() if made < at]
+            if earlier:
+                by_step.setdefault(at, []).append(tuple(earlier[-1]))
+    return Repeats(sum(len(step.message.calls) for step in told.steps), by_step)
 
 
 def hidden(found: Repeats, step: int, texts: Mapping[int, str]) -> int:

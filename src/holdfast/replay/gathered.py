@@ -9,14 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from holdfast.replay.contenders import Contender
+from holdfast.replay.course import MOST_RESULTS, MOST_RUNS, Course, History, courses, histories
 from holdfast.replay.missed import Missed
 from holdfast.replay.outcome import Outcome
 from holdfast.replay.summary import Pair
 
-RUNS = 40
-"""Runs of which every request is kept for people to see, longest first."""
-RESULTS = 100
-"""Results of which it is kept what became of them, largest first."""
 MISSED = 500
 """Strings that were hidden and used later, of which the details are kept."""
 
@@ -31,8 +28,10 @@ class Gathered:
         """Of whom it is kept what was hidden."""
         self.pairs: list[list[Pair]] = []
         """A list a run."""
-        self.runs: list[dict[str, Any]] = []
-        self.results: list[dict[str, Any]] = []
+        self.runs: list[Course] = []
+        """Longest first."""
+        self.results: list[History] = []
+        """Largest first."""
         self.missed: list[dict[str, Any]] = []
         self.evidence = self.hidden = self.brought_back = 0
         """What was used, what of it was hidden, and what of that one call brings back."""
@@ -48,8 +47,8 @@ class Gathered:
         for one in full.results:
             self.tokens[one.tool] += one.tokens
             self.unused[one.tool] += 0 if one.used else one.tokens
-        self.runs = _largest([*self.runs, self._series(outcomes)], RUNS)
-        self.results = _largest([*self.results, *self._histories(outcomes)], RESULTS)
+        self.runs = sorted([*self.runs, *courses([pairs])], key=_by_size)[:MOST_RUNS]
+        self.results = sorted([*self.results, *histories([pairs])], key=_by_size)[:MOST_RESULTS]
         if self.watched is not None:
             self._look_at(outcomes[self.watched])
         small = [_condensed(outcome) for outcome in outcomes]
@@ -71,32 +70,6 @@ class Gathered:
         """The runs by source and id: the same whichever process was first."""
         return sorted(self.pairs, key=lambda pairs: (pairs[0].full.source, pairs[0].full.id))
 
-    def _series(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-        full, names = outcomes[0], [one.name for one in self.contenders]
-        return {
-            "source": full.source,
-            "id": full.id,
-            "task": full.task,
-            "steps": len(full.requests),
-            "tokens": full.tokens,
-            "context": {name: [r.total for r in one.requests] for name, one in zip(names, outcomes, strict=True)},
-            "rewrites": {name: list(one.rewritten) for name, one in zip(names, outcomes, strict=True)},
-        }
-
-    def _histories(self, outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
-        """The largest results of a run, and what became of each."""
-        full = outcomes[0]
-        numbers = sorted(range(len(full.results)), key=lambda at: -full.results[at].tokens)[:RESULTS]
-        found: dict[int, dict[str, Any]] = {
-            at: {"run": full.id, **full.results[at]._asdict(), "became": {}} for at in numbers
-        }
-        for contender, outcome in zip(self.contenders, outcomes, strict=True):
-            for change in outcome.changes:
-                if change.number in found:
-                    step = {"step": change.step, "rule": change.rule, "tokens": change.tokens}
-                    found[change.number]["became"].setdefault(contender.name, []).append(step)
-        return list(found.values())
-
 
 def watched(contenders: Sequence[Contender]) -> int | None:
     """The policy that people ask about: `auto`, else the first that is neither a limit nor sends everything."""
@@ -104,8 +77,8 @@ def watched(contenders: Sequence[Contender]) -> int | None:
     return next((at for at in real if contenders[at].name == "auto"), next(iter(real), None))
 
 
-def _largest(found: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
-    return sorted(found, key=lambda one: (-one["tokens"], one.get("id") or one["run"]))[:most]
+def _by_size(one: Course | History) -> tuple[int, str, int]:
+    return (-one.tokens, one.id, 0) if isinstance(one, Course) else (-one.tokens, one.run, one.step)
 
 
 def _missed(run: str, one: Missed) -> dict[str, Any]:

@@ -52,12 +52,12 @@ class Measured:
     @cached_property
     def repeats(self) -> Repeats:
         """The calls that repeat an earlier one."""
-        return repeats(self.run)
+        return repeats(self.told)
 
     @cached_property
     def results(self) -> tuple[Seen, ...]:
         """Its results in figures."""
-        return seen(self.run, self.result_tokens, self.evidence)
+        return seen(self.told, self.result_tokens, self.evidence)
 
     @cached_property
     def evidence(self) -> list[Evidence]:

@@ -12,7 +12,8 @@ from holdfast.recall.ranges import Chars, Lines, range_of
 from holdfast.replay.atoms import CONTEXT, in_context, places
 from holdfast.replay.evidence import Evidence
 from holdfast.replay.fetch import lines_around
-from holdfast.replay.needs import UNKNOWN, Seen
+from holdfast.replay.needs import Seen
+from holdfast.replay.told import UNKNOWN
 
 _LONG = 4_000
 """Characters of lines beyond which a call asks for characters."""

@@ -9,13 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from holdfast.projection.transcript import Call
 from holdfast.replay.evidence import Evidence
-from holdfast.replay.run import Run
+from holdfast.replay.told import Told
 
 ARGUMENTS = 80
 """Characters of a call's arguments that are shown to people."""
-UNKNOWN = "?"
 
 
 class Seen(NamedTuple):
@@ -43,20 +41,13 @@ class Tool(NamedTuple):
     """Share of its tokens in results of which nothing was ever used."""
 
 
-def seen(run: Run, tokens: Sequence[int], found: Iterable[Evidence]) -> tuple[Seen, ...]:
+def seen(told: Told, tokens: Sequence[int], found: Iterable[Evidence]) -> tuple[Seen, ...]:
     """The results of a run, in order."""
     used = Counter(source for one in found for source in one.sources)
-    made: dict[str, tuple[int, Call]] = {}
-    results: list[Seen] = []
-    step = 0
-    for message in run.messages:
-        made.update((call.call_id, (step, call)) for call in message.calls)
-        for returned in message.returned:
-            at, call = made.get(returned.call_id, (step, None))
-            named = (call.tool, _short(call.arguments)) if call else (UNKNOWN, "")
-            results.append(Seen(*named, at, tokens[len(results)], used[len(results)]))
-        step += message.role == "assistant"
-    return tuple(results)
+    return tuple(
+        Seen(call.tool, _short(call.arguments), step, tokens[number], used[number])
+        for number, (step, call) in enumerate(told.result_of)
+    )
 
 
 def never_used(results: Iterable[Seen]) -> float:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from holdfast.canonical.value import Value
 from holdfast.replay.contenders import Contender
 from holdfast.replay.cost import Price
+from holdfast.replay.course import History
 from holdfast.replay.gathered import Gathered
 from holdfast.replay.resampling import Interval
 from holdfast.replay.summary import Row, by_source, summarise
@@ -99,8 +100,8 @@ def report(totals: Totals, gathered: Gathered, basis: Basis) -> Report:
         hidden=_hidden(gathered),
         missed=sorted(gathered.missed, key=lambda one: (one["brought_back"], one["run"], one["step"])),
         settings=best["settings"] if best else None,
-        runs=gathered.runs,
-        results=gathered.results,
+        runs=[one._asdict() for one in gathered.runs],
+        results=[_history(one) for one in gathered.results],
     )
 
 
@@ -152,6 +153,11 @@ def _tool(tool: str, totals: Totals, gathered: Gathered) -> dict[str, Any]:
         "share": tokens / (totals.result_tokens or 1),
         "never_used": gathered.unused[tool] / known if known else None,
     }
+
+
+def _history(one: History) -> dict[str, Any]:
+    became = {name: [change._asdict() for change in changes] for name, changes in one.became.items()}
+    return {**one._asdict(), "became": became}
 
 
 def _hidden(gathered: Gathered) -> dict[str, Any]:

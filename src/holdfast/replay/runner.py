@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 from holdfast.errors import UsageError
 from holdfast.projection.profiles import DEFAULT, Profile
 from holdfast.projection.tokens import estimate
-from holdfast.replay.contenders import Maker
+from holdfast.replay.contenders import Contender
 from holdfast.replay.draw import Batch, batches, longest_first, read_again, tasks_of
 from holdfast.replay.frequency import Frequency
 from holdfast.replay.measured import Counter, Measured
@@ -62,23 +62,27 @@ def _results(batch: Batch) -> Iterator[tuple[str, str, list[str]]]:
         yield run.source, run.task, [one.text for message in run.messages for one in message.returned]
 
 
-def replay_all(work: Work, makers: Sequence[Maker], jobs: int = 2) -> Iterator[list[Pair] | None]:
+def replay_all(work: Work, contenders: Sequence[Contender], jobs: int = 2) -> Iterator[list[Pair] | None]:
     """For each run, in no order, what each policy did beside the run as it came; None for a run of another size."""
 
     def one_batch(batch: Batch) -> Iterator[list[Pair] | None]:
-        return (replay_one(run, work, makers) for run in read_again(batch))
+        return (replay_one(run, work, contenders) for run in read_again(batch))
 
     yield from spread(one_batch, longest_first(batches(work.runs, _BATCHES * jobs), work.runs), jobs)
 
 
-def replay_one(run: Run, work: Work, makers: Sequence[Maker]) -> list[Pair] | None:
+def replay_one(run: Run, work: Work, contenders: Sequence[Contender]) -> list[Pair] | None:
     """One run under each policy, first as it came."""
     measured = Measured(run, work.frequencies[run.source], work.counter)
     if not work.least <= measured.tokens <= work.most:
         return None
     full = sent_whole(measured, work.profile, work.window)
-    outcomes: list[Outcome] = [replay(measured, maker(measured), work.profile, work.window) for maker in makers]
-    return [Pair(outcome, full) for outcome in (full, *outcomes)]
+    return [Pair(full, full), *(Pair(_outcome(measured, one, work), full) for one in contenders)]
+
+
+def _outcome(measured: Measured, contender: Contender, work: Work) -> Outcome:
+    """What a policy did, under the name that the contender has."""
+    return replay(measured, contender.make(measured), work.profile, work.window).replace(policy=contender.name)
 
 
 def exact_counter() -> Counter:

@@ -10,9 +10,13 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from holdfast.projection.transcript import Message
+from holdfast.projection.transcript import Call, Message
 from holdfast.replay.atoms import argument_text, occurs, words
 from holdfast.replay.run import Run
+
+UNKNOWN = "?"
+"""The tool of a result whose call is not in the run."""
+_NO_CALL = Call("", UNKNOWN, "")
 
 
 class Texts:
@@ -74,9 +78,12 @@ class Told:
         """The message in which each result lies."""
         self.result_step: list[int] = []
         """How many steps there were before each result."""
+        self.result_of: list[tuple[int, Call]] = []
+        """The step and the call that each result answers."""
         self.said_at: list[int] = []
         """The message in which each text of a speaker lies."""
         self.steps: list[Step] = []
+        self._calls: dict[str, tuple[int, Call]] = {}
         for index, message in enumerate(run.messages):
             self._take(index, message)
 
@@ -84,10 +91,12 @@ class Told:
         arguments = "\n".join(argument_text(call.arguments) for call in message.calls)
         if message.role == "assistant":
             self.steps.append(Step(message, index, arguments, len(self.results), len(self.said)))
+        self._calls.update((call.call_id, (len(self.steps) - 1, call)) for call in message.calls)
         for returned in message.returned:
             self.results.add(returned.text)
             self.result_at.append(index)
             self.result_step.append(len(self.steps))
+            self.result_of.append(self._calls.get(returned.call_id, (len(self.steps) - 1, _NO_CALL)))
         if message.said or arguments:
             self.said.add(f"{message.said}\n{arguments}")
             self.said_at.append(index)

@@ -161,7 +161,7 @@ class _Replay:
         try:
             with screen.Progress("replaying runs", len(drawn)) as progress:
                 work = Work(drawn, frequencies(self._runs, self._jobs, KNOWN), profile=profile, window=profile.window)
-                for pairs in replay_all(work, [one.make for one in self._gathered.contenders[1:]], self._jobs):
+                for pairs in replay_all(work, self._gathered.contenders[1:], self._jobs):
                     self._gathered.add(pairs or [])
                     progress.step()
         except KeyboardInterrupt:
