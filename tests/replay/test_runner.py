@@ -8,9 +8,10 @@ import pytest
 
 from holdfast.errors import UsageError
 from holdfast.replay.__main__ import main
-from holdfast.replay.reader import files, read_runs, sample
+from holdfast.replay.importers.read import files, read_runs
 from holdfast.replay.run import run_of
 from holdfast.replay.runner import maker_of, replay_all, work_on
+from holdfast.replay.sample import sample
 from tests.replay.recorded import DROP_ALL, calls, result, run
 
 

@@ -3,12 +3,14 @@
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from holdfast.errors import UsageError
 from holdfast.projection.tokens import estimate
-from holdfast.replay.reader import files, read_runs
+from holdfast.replay.importers.lines import Unread
+from holdfast.replay.importers.read import files, read_runs
+from holdfast.replay.run import Run
 from holdfast.replay.runner import Work, exact_counter, maker_of, replay_all, work_on
 from holdfast.replay.summary import Pair, by_source, summarise
 from holdfast.replay.table import table
@@ -47,9 +49,19 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _work(args: argparse.Namespace) -> Work:
-    runs = (run for path in files(args.paths) for run in read_runs(path))
     counter = exact_counter() if args.exact else estimate
-    return work_on(runs, sampled=not args.all, least=args.least, most=args.most, counter=counter)
+    return work_on(_runs(args.paths), sampled=not args.all, least=args.least, most=args.most, counter=counter)
+
+
+def _runs(paths: Sequence[Path]) -> Iterator[Run]:
+    """The runs of all files; what cannot be read is said at once."""
+    for found in (one for path in files(paths) for one in read_runs(path)):
+        if isinstance(found, Unread):
+            _say(
+                f"{found.path}: {found.count} × {found.why}{f' (line {found.first_line})' if found.first_line else ''}"
+            )
+        else:
+            yield found
 
 
 def _print(found: Sequence[Sequence[Pair]], by_sources: bool) -> None:

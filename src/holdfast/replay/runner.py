@@ -15,9 +15,9 @@ from holdfast.projection.tokens import estimate
 from holdfast.replay.frequency import Frequency
 from holdfast.replay.measured import Counter, Measured
 from holdfast.replay.oracles import ORACLES, oracle_named
-from holdfast.replay.reader import sample
 from holdfast.replay.replay import Outcome, replay, sent_whole
 from holdfast.replay.run import Run
+from holdfast.replay.sample import sample
 from holdfast.replay.summary import Pair
 
 Maker: TypeAlias = Callable[[Measured], Policy]
