@@ -11,7 +11,7 @@ from holdfast.errors import UsageError
 from holdfast.replay.__main__ import main
 from holdfast.replay.contenders import Contender, contender, same
 from holdfast.replay.draw import sample
-from holdfast.replay.importers.read import files, read_runs
+from holdfast.replay.importers.read import files
 from holdfast.replay.runner import Work, frequencies, replay_all
 from holdfast.replay.summary import Pair
 from holdfast.replay.survey import Logged, Where, logged, survey
@@ -27,15 +27,18 @@ def test_packed_and_plain_files_are_read_and_folders_are_searched(tmp_path: Path
     (tmp_path / "a.jsonl").write_text(json.dumps(record(1)))
     with gzip.open(tmp_path / "b.jsonl.gz", "wt") as packed:
         packed.write(json.dumps(record(2)))
-    assert [one.id for path in files([tmp_path]) for one in read_runs(path)] == ["1", "2"]
+    assert [one.where.path.name for path in files([tmp_path]) for one in survey(path) if isinstance(one, Logged)] == [
+        "a.jsonl",
+        "b.jsonl.gz",
+    ]
 
 
 def test_a_broken_line_and_an_empty_folder_are_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no runs"):
+    with pytest.raises(UsageError, match="no logs"):
         files([tmp_path])
-    (tmp_path / "a.jsonl").write_text("{oh\n")
-    with pytest.raises(UsageError, match="line 1"):
-        list(read_runs(tmp_path / "a.jsonl"))
+    (tmp_path / "a.jsonl").write_text(f"{json.dumps(record(1))}\n{{oh\n")
+    found = list(survey(tmp_path / "a.jsonl"))
+    assert [type(one).__name__ for one in found] == ["Logged", "Unread", "Finished"]
 
 
 def test_a_sample_is_the_same_whatever_the_order_and_sets_outsized_runs_apart() -> None:
@@ -87,5 +90,5 @@ def test_runs_of_another_size_are_left_out(tmp_path: Path) -> None:
 
 
 def test_trouble_is_said_in_one_line(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match="no runs"):
+    with pytest.raises(SystemExit, match="no logs"):
         main([str(tmp_path), "--policy", "oracle_until_last_use"])

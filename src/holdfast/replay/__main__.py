@@ -16,7 +16,7 @@ from holdfast.replay.importers.read import files
 from holdfast.replay.processes import spread
 from holdfast.replay.runner import Work, exact_counter, frequencies, replay_all
 from holdfast.replay.summary import Pair, by_source, summarise
-from holdfast.replay.survey import Logged, survey
+from holdfast.replay.survey import Logged, Totals, survey
 from holdfast.replay.table import table
 
 
@@ -55,7 +55,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _work(args: argparse.Namespace) -> Work:
-    runs = [found for found in spread(survey, files(args.paths), args.jobs) if isinstance(found, Logged)]
+    totals, runs = Totals(), list[Logged]()
+    for found in spread(survey, files(args.paths), args.jobs):
+        totals.add(found)
+        runs += [found] if isinstance(found, Logged) else []
+    for unread in totals.unread:
+        _say("{path}: {count} × {why}".format(**unread))
     drawn = [run for run in (runs if args.all else sample(runs)) if run.chars >= args.least]
     known = frequencies(runs, args.jobs)
     counter = exact_counter() if args.exact else estimate

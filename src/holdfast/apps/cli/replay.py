@@ -13,7 +13,7 @@ from holdfast import config
 from holdfast.apps.cli import replay_screen, screen
 from holdfast.errors import UsageError
 from holdfast.projection.policies import policy_named
-from holdfast.projection.profiles import Profile
+from holdfast.projection.profiles import Profile, input_price
 from holdfast.replay import prices
 from holdfast.replay.contenders import SHOWN, Contender, contender, same
 from holdfast.replay.cost import price_of
@@ -132,7 +132,8 @@ class _Replay:
         profile = profile.replace(window=window or profile.window)
         if not stopped and self._runs:
             stopped = not self._replay(profile)
-        self._print(Basis(self._args.provider or name, price_of(profile), profile.window), stopped)
+        name = self._args.provider or name
+        self._print(Basis(name, price_of(profile, input_price(name)), profile.window), stopped)
         return EXIT_INTERRUPTED if stopped else 0 if self._runs else EXIT_NOTHING
 
     def _read(self, paths: Sequence[Path]) -> bool:

@@ -1,0 +1,199 @@
+"""Claude Code: `projects/{folder}/{session}.jsonl`, sub-agents in files of their own or among the lines.
+
+Owns: the lines, their links, and which of them were sent. A line's `parentUuid` says what it follows: the run is the
+way back from the last line, so that what a user took back is left out; parallel calls hang off it and belong to it.
+Left out: thinking, what the program itself wrote in the model's name, bookkeeping.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import msgspec
+
+from holdfast.projection.transcript import Message
+from holdfast.replay.importers import persisted
+from holdfast.replay.importers.lines import Lines
+from holdfast.replay.importers.sequence import Timed, merged, run_from, seconds
+from holdfast.replay.run import Run
+from holdfast.wire.decode import decode_message
+from holdfast.wire.fields import fields_of, kind_of_part
+
+NAME = "claude-code"
+_BOOKKEEPING = frozenset(("summary", "file-history-snapshot", "queue-operation", "last-prompt", "mode", "ai-title"))
+_WHAT = "a line of Claude Code"
+_THINKING = frozenset(("thinking", "redacted_thinking"))
+
+
+class _Body(msgspec.Struct):
+    """What was sent or received; its usage is passed over."""
+
+    id: Any = None
+    model: Any = None
+    role: Any = None
+    content: Any = None
+
+
+class _Line(msgspec.Struct):
+    """What is needed of a line; scalars may be of any type, since nothing promises theirs."""
+
+    type: Any = None
+    subtype: Any = None
+    uuid: Any = None
+    parent: Any = msgspec.field(default="", name="parentUuid")
+    """None where it follows nothing; empty where nothing is said of it."""
+    before: Any = msgspec.field(default=None, name="logicalParentUuid")
+    session: Any = msgspec.field(default=None, name="sessionId")
+    streamed_session: Any = msgspec.field(default=None, name="session_id")
+    agent: Any = msgspec.field(default=None, name="agentId")
+    streamed_agent: Any = msgspec.field(default=None, name="parent_tool_use_id")
+    is_side: Any = msgspec.field(default=False, name="isSidechain")
+    is_summary: Any = msgspec.field(default=False, name="isCompactSummary")
+    timestamp: Any = None
+    cwd: Any = None
+    message: _Body | str | None = None
+    result: msgspec.Raw = msgspec.field(default=msgspec.Raw(b"null"), name="toolUseResult")
+
+
+class _Entry(NamedTuple):
+    """A line among the others of its thread."""
+
+    uuid: str
+    parent: str | None
+    message: Message | None
+    message_id: str | None
+    at: float | None
+
+
+_DECODER = msgspec.json.Decoder(_Line)
+
+
+def knows(value: object) -> bool:
+    """Whether it is such a line."""
+    fields = fields_of(value)
+    kind = kind_of_part(fields)
+    if kind in ("user", "assistant"):
+        return isinstance(fields.get("message"), dict)
+    return "parentUuid" in fields or kind in _BOOKKEEPING
+
+
+def runs(lines: Lines) -> Iterator[Run]:
+    """The session, then its sub-agents in the order of their first lines."""
+    threads: dict[str, _Thread] = {"": _Thread("", lines.path)}
+    seen: dict[str, str] = {}
+    for line in lines.decoded(_DECODER, _WHAT):
+        uuid = line.uuid if isinstance(line.uuid, str) else ""
+        if not isinstance(line.type, str):
+            lines.unreadable(f"not {_WHAT}")
+        elif uuid not in seen and (uuid or isinstance(line.message, _Body)):
+            name = _thread_of(line, seen, len(threads) - 1)
+            uuid = uuid or f"line {len(seen)}"
+            threads.setdefault(name, _Thread(name, lines.path)).add(line, uuid)
+            seen[uuid] = name
+    for thread in threads.values():
+        if run := thread.run(threads[""].session):
+            yield run
+
+
+def _thread_of(line: _Line, seen: Mapping[str, str], sides: int) -> str:
+    """Whose line it is: an agent's, or empty for the main one. Old logs name no agents: there one follows the links."""
+    if isinstance(agent := line.agent or line.streamed_agent, str):
+        return agent
+    if line.is_side is not True:
+        return ""
+    is_lost = isinstance(line.parent, str) and line.parent not in seen
+    begun = f"side-{max(sides, 1) if is_lost else sides + 1}"
+    return begun if is_lost or line.parent is None else seen[line.parent] or begun
+
+
+class _Thread:
+    """The lines of one agent."""
+
+    def __init__(self, name: str, path: Path) -> None:
+        self.name, self.session = name, ""
+        self._path = path
+        self._entries: dict[str, _Entry] = {}
+        self._last = ""
+        self._meta: dict[str, Any] = {}
+        self._outputs = persisted.Outputs(path)
+        self._compactions = 0
+
+    def add(self, line: _Line, uuid: str) -> None:
+        """Take the next line."""
+        if isinstance(session := line.session or line.streamed_session, str):
+            self.session = session
+        if isinstance(line.cwd, str):
+            self._meta.setdefault("project", line.cwd)
+        self._compactions += line.subtype == "compact_boundary"
+        message = self._message(line)
+        message_id = line.message.id if isinstance(line.message, _Body) and isinstance(line.message.id, str) else None
+        self._entries[uuid] = _Entry(uuid, self._parent(line), message, message_id, seconds(line.timestamp))
+        if message is not None or not self._last:
+            self._last = uuid
+
+    def _parent(self, line: _Line) -> str | None:
+        """What it follows; the line before it where the one that it names is lost."""
+        named = line.parent or line.before
+        if isinstance(named, str) and named in self._entries:
+            return named
+        begins = line.parent is None and not line.before and not line.is_summary
+        return None if begins else next(reversed(self._entries), None)
+
+    def _message(self, line: _Line) -> Message | None:
+        body = line.message
+        if not isinstance(body, _Body) or line.type not in ("user", "assistant") or body.model == "<synthetic>":
+            return None
+        if isinstance(body.model, str):
+            self._meta["model"] = body.model
+        role = body.role if isinstance(body.role, str) else line.type
+        message = decode_message({"role": role, "content": _without_thinking(body.content)})
+        return self._outputs.restored(message, line.result) if message.returned else message
+
+    def run(self, session: str) -> Run | None:
+        """What was said on the way to the last line."""
+        session = session or self.session
+        meta = {"format": NAME, "path": str(self._path), **self._meta, "compactions": self._compactions}
+        meta |= {"agent": self.name, "parent": session if self.name else "", **self._outputs.found()}
+        id = f"{session}/{self.name}" if self.name else session or self._path.stem
+        return run_from(NAME, id, _responses(self._sent()), meta)
+
+    def _sent(self) -> list[_Entry]:
+        """The way back from the last line, with the rest of each response on it and the results of its calls."""
+        way: set[str] = set()
+        at: str | None = self._last
+        while at and at not in way:
+            way.add(at)
+            at = self._entries[at].parent
+        responses = {self._entries[uuid].message_id for uuid in way} - {None}
+        entries = [one for one in self._entries.values() if one.message]
+        called = {
+            call.call_id
+            for one in entries
+            if one.uuid in way or one.message_id in responses
+            for call in cast("Message", one.message).calls
+        }
+        return [one for one in entries if one.uuid in way or one.message_id in responses or _answers(one, called)]
+
+
+def _answers(entry: _Entry, called: set[str]) -> bool:
+    return any(one.call_id in called for one in cast("Message", entry.message).returned)
+
+
+def _responses(entries: list[_Entry]) -> list[Timed]:
+    """The messages, with the lines of one response as one."""
+    found: dict[str, Timed] = {}
+    for entry in entries:
+        message = cast("Message", entry.message)
+        key = f"id {entry.message_id}" if entry.message_id and message.role == "assistant" else entry.uuid
+        before = found.get(key)
+        found[key] = Timed(merged(before.message, message), before.at) if before else Timed(message, entry.at)
+    return list(found.values())
+
+
+def _without_thinking(content: Any) -> Any:
+    if not isinstance(content, list):
+        return content
+    blocks = cast("list[Any]", content)
+    if all(kind_of_part(fields_of(block)) not in _THINKING for block in blocks):
+        return blocks
+    return [block for block in blocks if kind_of_part(fields_of(block)) not in _THINKING]
