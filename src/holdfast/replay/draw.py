@@ -14,7 +14,7 @@ from holdfast.replay.importers.read import read_runs
 from holdfast.replay.run import Run
 from holdfast.replay.survey import Logged, Where
 
-REPLAYED = 60_000_000
+REPLAYED = 40_000_000
 """Characters of the runs that are replayed under all policies: about a minute on two processors."""
 FEWEST = 3
 """Runs of each source and length that are drawn in any case."""
