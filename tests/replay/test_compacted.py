@@ -3,6 +3,7 @@
 from holdfast.replay.compacted import SUMMARY, threshold
 from holdfast.replay.outcome import Kept, Outcome
 from holdfast.replay.replay import replay
+from holdfast.replay.run import Run
 from holdfast.replay.summary import Compactions, Pair, summarise
 from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, measured, result, run, user
 
@@ -21,8 +22,8 @@ RUN = run(
 )
 
 
-def under(policy: Made, one: object = RUN, window: int = WINDOW) -> Outcome:
-    return replay(measured(one), policy, window=window)  # type: ignore[arg-type]
+def under(policy: Made, one: Run = RUN, window: int = WINDOW) -> Outcome:
+    return replay(measured(one), policy, window=window)
 
 
 def test_a_client_compacts_at_nine_tenths_of_the_window() -> None:
