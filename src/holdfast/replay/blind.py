@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from holdfast.replay.atoms import is_rare, occurs, words
 from holdfast.replay.cost import Asked
-from holdfast.replay.evidence import Evidence
+from holdfast.replay.evidence import Evidence, is_visible
 from holdfast.replay.measured import Measured
 from holdfast.replay.told import Step
 
@@ -31,15 +31,10 @@ def known_words(measured: Measured, number: int, missing: Sequence[Evidence], te
     step = measured.told.steps[number]
     own = "\n".join((*(call.tool for call in step.message.calls), step.message.said, step.arguments))
     for one in sorted(missing, key=lambda one: -len(one.text)):
-        if not _is_listed(one, texts):
+        if not is_visible(one, texts):
             own = own.replace(one.text, " ")
     before = measured.told.steps[number - 1].message.said if number else ""
     return {word for word in words(own) if _is_known(measured, step, word, texts)} | words(before)
-
-
-def _is_listed(one: Evidence, texts: Mapping[int, str]) -> bool:
-    """Whether a string is shown somewhere, if without what stood round it."""
-    return any(source not in texts or occurs(one.text, texts[source]) for source in one.sources)
 
 
 def _is_known(measured: Measured, step: Step, word: str, texts: Mapping[int, str]) -> bool:

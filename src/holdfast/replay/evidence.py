@@ -4,11 +4,11 @@ Owns: the extraction, once a run. Definitions: `docs/concepts/replay.md`.
 Must not know: policies.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 from holdfast.projection.transcript import Message
-from holdfast.replay.atoms import atoms, lines, parts
+from holdfast.replay.atoms import atoms, lines, occurs, parts
 from holdfast.replay.frequency import Frequency
 from holdfast.replay.run import Run
 from holdfast.replay.told import Step, Told
@@ -77,6 +77,11 @@ def joined(text: str, kind: Kind) -> list[tuple[str, Kind]]:
 
 def _of_kind(kind: Kind, texts: Iterable[str]) -> list[tuple[str, Kind]]:
     return [(text, kind) for text in texts]
+
+
+def is_visible(one: Evidence, texts: Mapping[int, str]) -> bool:
+    """Whether a result shows a string, in context or not; `texts` are those that are not shown as they came."""
+    return any(source not in texts or occurs(one.text, texts[source]) for source in reversed(one.sources))
 
 
 def recorded_under_masking(recent: int, total: int) -> bool:

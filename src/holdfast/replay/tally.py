@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 from holdfast.projection.policy import Decided
 from holdfast.projection.transcript import Item
 from holdfast.replay.again import hidden
-from holdfast.replay.atoms import occurs
 from holdfast.replay.blind import ask
 from holdfast.replay.cost import Asked, Loss
-from holdfast.replay.evidence import Evidence
+from holdfast.replay.evidence import Evidence, is_visible
 from holdfast.replay.fetch import around
 from holdfast.replay.measured import Measured
 from holdfast.replay.missed import Missed, missed
@@ -70,8 +69,3 @@ class Tally:
             )
             for source, needles in wanted.items()
         ]
-
-
-def is_visible(one: Evidence, texts: Mapping[int, str]) -> bool:
-    """Whether a string is shown somewhere, with or without what stood round it."""
-    return any(source not in texts or occurs(one.text, texts[source]) for source in reversed(one.sources))
