@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-SCRIPT: Sequence[Sequence[str]] = (("seq 1 9",), ("cat no-such-file", "echo second"))
+SCRIPT: Sequence[Sequence[str]] = (("seq 1 9",), ("cat no-such-file", "echo second"), ("seq 1 10500",))
 """The commands of each step; those of one step are called in parallel."""
+AGENT = "Agent"
+"""As a command: start a sub-agent, which follows the rest of the script (Claude Code)."""
 _SHELLS = {"Bash": "command", "exec_command": "cmd", "bash": "command", "run_shell_command": "command"}
 _USAGE = {"input_tokens": 10, "output_tokens": 5}
 
@@ -64,16 +66,23 @@ class _Handler(BaseHTTPRequestHandler):
 def _calls(body: Mapping[str, Any], script: Sequence[Sequence[str]]) -> list[tuple[str, str, dict[str, str]]]:
     """What to call next, by how many results the request holds: ids, tools and arguments; none where all is done."""
     text = json.dumps(body.get("messages") or body.get("input") or body.get("contents"))
-    shell = next((name for name in _SHELLS if f'"name": "{name}"' in json.dumps(body.get("tools") or [])), None)
+    tools = json.dumps(body.get("tools") or [])
+    shell = next((name for name in _SHELLS if f'"name": "{name}"' in tools), None)
     marks = ('"tool_result"', '"function_call_output"', '"role": "tool"', '"functionResponse"')
     done = max(text.count(mark) for mark in marks)
+    is_agent = "cc_is_subagent=true" in json.dumps(body.get("system"))
+    script = [commands for commands in script if commands[0] != AGENT or not is_agent]
     for number, commands in enumerate(script):
         if shell and done == sum(map(len, script[:number])):
-            extra = {"description": "look"} if shell in ("Bash", "bash") else {}
-            return [
-                (f"call_{number}_{at}", shell, {_SHELLS[shell]: command} | extra) for at, command in enumerate(commands)
-            ]
+            return [(f"call_{number}_{at}", *_call(shell, command)) for at, command in enumerate(commands)]
     return []
+
+
+def _call(shell: str, command: str) -> tuple[str, dict[str, str]]:
+    if command == AGENT:
+        return AGENT, {"description": "look", "prompt": "look deeper", "subagent_type": "general-purpose"}
+    extra = {"description": "look"} if shell in ("Bash", "bash") else {}
+    return shell, {_SHELLS[shell]: command} | extra
 
 
 def _event(kind: str, **fields: Any) -> str:
