@@ -1,5 +1,6 @@
 """A model on loopback that every client takes for its provider: it calls the shell as scripted, then is done."""
 
+import itertools
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ SCRIPT: Sequence[Sequence[str]] = (("seq 1 9",), ("cat no-such-file", "echo seco
 AGENT = "Agent"
 """As a command: start a sub-agent, which follows the rest of the script (Claude Code)."""
 _SHELLS = {"Bash": "command", "exec_command": "cmd", "bash": "command", "run_shell_command": "command"}
+_NUMBERS = itertools.count()
 _USAGE = {"input_tokens": 10, "output_tokens": 5}
 
 
@@ -90,7 +92,7 @@ def _event(kind: str, **fields: Any) -> str:
 
 
 def _messages(calls: Any) -> Iterator[str]:
-    message = {"id": f"msg_{calls[0][0] if calls else 'end'}", "type": "message", "role": "assistant", "content": []}
+    message = {"id": f"msg_{next(_NUMBERS)}", "type": "message", "role": "assistant", "content": []}
     yield _event("message_start", message={**message, "model": "m1", "stop_reason": None, "usage": _USAGE})
     blocks = [({"type": "text", "text": ""}, {"type": "text_delta", "text": "Looking." if calls else "All done."})]
     for call_id, tool, arguments in calls:
@@ -106,7 +108,7 @@ def _messages(calls: Any) -> Iterator[str]:
 
 
 def _responses(calls: Any) -> Iterator[str]:
-    end = calls[0][0] if calls else "end"
+    end = next(_NUMBERS)
     words = [{"type": "output_text", "text": "Looking." if calls else "All done.", "annotations": []}]
     items: list[dict[str, Any]] = [{"type": "message", "id": f"msg_{end}", "role": "assistant", "content": words}]
     for call_id, tool, arguments in calls:
