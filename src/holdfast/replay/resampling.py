@@ -5,6 +5,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 RESAMPLES = 1_000
+DRAWS, FEWEST = 250_000, 200
+"""Tasks that are drawn in all, and resamples that there are in any case: intervals must not take minutes."""
 _SEED = 5
 
 
@@ -34,6 +36,7 @@ def interval(
     All runs of a task are drawn together, since they are alike; without `tasks` each is its own.
     """
     together = by_task(pairs, range(len(pairs)) if tasks is None else tasks)
+    resamples = min(resamples, max(FEWEST, DRAWS // len(together)))
     chance = random.Random(_SEED)
     drawn = sorted(ratio(chance.choices(together, k=len(together))) for _ in range(resamples))
     return Interval(ratio(pairs), drawn[int(0.025 * resamples)], drawn[int(0.975 * resamples) - 1])

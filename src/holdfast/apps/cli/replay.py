@@ -57,6 +57,8 @@ def replay(args: argparse.Namespace) -> int:
     window = prices.tokens(args.window) if args.window else None
     profile = prices.named(args.provider, settings.models) if args.provider else None
     with _logs(args) as paths:
+        if paths is None:
+            return 0
         if not paths:
             return EXIT_NOTHING
         return _Replay(args, contenders, settings).of(paths, profile, window)
@@ -75,7 +77,7 @@ def _contender(name: str) -> Contender:
 
 
 @contextmanager
-def _logs(args: argparse.Namespace) -> Generator[Sequence[Path]]:
+def _logs(args: argparse.Namespace) -> Generator[Sequence[Path] | None]:
     """The logs that are meant: those named, made-up ones, or those that clients keep here."""
     if args.sample:
         with tempfile.TemporaryDirectory(prefix="holdfast-replay-") as folder:
@@ -90,8 +92,8 @@ def _logs(args: argparse.Namespace) -> Generator[Sequence[Path]]:
         yield _kept_here(ask=not args.json)
 
 
-def _kept_here(ask: bool) -> Sequence[Path]:
-    """The logs that clients keep on this machine, if that is what people want."""
+def _kept_here(ask: bool) -> Sequence[Path] | None:
+    """The logs that clients keep on this machine; None where people do not want them replayed."""
     found = known_places(Path.home(), os.environ)
     if not found:
         screen.warn(
@@ -101,7 +103,7 @@ def _kept_here(ask: bool) -> Sequence[Path]:
     elif ask:
         replay_screen.places(found)
         if not _agreed():
-            return []
+            return None
     return [path for place in found for path in place.files]
 
 
