@@ -4,10 +4,13 @@ BIN := .venv/bin
 UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
 export UV_LINK_MODE = copy
 
-.PHONY: docs run test check bench torture fix requirements clean
+.PHONY: docs run replay test check bench torture fix requirements clean
 
 run: .venv/run  ## see what it does, in under ten seconds
 	@$(BIN)/holdfast demo
+
+replay: .venv/run  ## what policies would have done to made-up sessions
+	@$(BIN)/holdfast replay --sample
 
 test: .venv/dev  ## the default test run
 	$(BIN)/python -m pytest -n 2 -m "not torture"

@@ -20,6 +20,7 @@ def record(number: int, steps: int = 3, chars: int = 400, source: str = "made/up
 
 
 def write(path: Path, records: Iterable[dict[str, Any]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
     return path
 

@@ -13,7 +13,7 @@ from holdfast.replay.verdict import recommended, verdict
 def row(cost: float, kept: float = 0.95, back: float | None = None, **more: Any) -> dict[str, Any]:
     around = {"value": cost, "low": cost - 0.05, "high": cost + 0.05}
     fetched = {"value": cost if back is None else back}
-    plain = {"name": "auto", "tokens": 0.7, "bound": False, "settings": "policy: auto\n"}
+    plain = {"name": "auto", "tokens": 0.7, "bound": False, "ours": True, "settings": "policy: auto\n"}
     return {**plain, "cost": around, "in_context": {"value": kept}, "all_in_context": fetched, **more}
 
 
@@ -44,7 +44,7 @@ def test_the_careful_setting_is_recommended_unless_a_leaner_one_is_clearly_cheap
 
 
 def test_nothing_is_recommended_where_nothing_is_saved_or_only_by_others() -> None:
-    assert recommended([row(1.0), row(0.4, settings="policy: langchain\n"), row(0.2, settings=None)]) is None
+    assert recommended([row(1.0), row(0.4, ours=False)]) is None
 
 
 def test_prices_are_those_of_the_model_that_recorded_most_else_of_the_client() -> None:

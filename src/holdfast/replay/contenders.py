@@ -35,6 +35,13 @@ class Contender(NamedTuple):
     """What to write in `holdfast.yaml` to have it."""
     bound: bool = False
     """Whether it knows the future."""
+    ours: bool = False
+    """Whether its settings may be recommended."""
+
+
+def names() -> tuple[str, ...]:
+    """Every name that `contender` knows."""
+    return (*OWN, LEAN_NAME, *PEERS, BOUND, *ORACLES)
 
 
 def contender(name: str) -> Contender:
@@ -44,11 +51,11 @@ def contender(name: str) -> Contender:
     if name in ORACLES:
         return Contender(name, _oracle(name), bound=True)
     if name == LEAN_NAME:
-        return Contender(name, same(lambda: Auto(LEAN)), "policy: auto\npreset: lean\n")
+        return Contender(name, same(lambda: Auto(LEAN)), "policy: auto\npreset: lean\n", ours=True)
     if name not in OWN and name not in PEERS:
         own, others = ", ".join((*OWN, LEAN_NAME)), ", ".join((*PEERS, BOUND))
         raise UsageError(f"There is no policy `{name}`, nor a settings file. Ours: {own}. Others': {others}.")
-    return Contender(name, same(lambda: policy_named(name)), _settings(name))
+    return Contender(name, same(lambda: policy_named(name)), _settings(name), ours=name == "auto")
 
 
 def same(make: Callable[[], Policy]) -> Maker:

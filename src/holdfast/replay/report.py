@@ -107,7 +107,8 @@ def report(totals: Totals, gathered: Gathered, basis: Basis) -> Report:
 
 def policy(who: Contender, row: Row) -> dict[str, Any]:
     """One row for programs."""
-    made: dict[str, Any] = {"name": who.name, "verdict": "", "settings": who.settings, "bound": who.bound}
+    made: dict[str, Any] = {"name": who.name, "verdict": "", **who._asdict()}
+    del made["make"]
     made.update({name: getattr(row, name) for name in _PLAIN})
     made.update({name: _interval(getattr(row, name)) for name in _INTERVALS})
     made["first_compaction"] = row.first_compaction._asdict()

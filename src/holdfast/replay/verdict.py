@@ -52,8 +52,7 @@ def _what_it_hides(row: Mapping[str, Any]) -> str:
 
 def recommended(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     """The row whose settings to copy: `auto`, or a cheaper setting of ours that hides little; None if none saves."""
-    ours = [row for row in rows if row["settings"] and "policy: auto" in row["settings"]]
-    saving = [row for row in ours if row["all_in_context"]["value"] < 1 - _ABOUT]
+    saving = [row for row in rows if row["ours"] and row["all_in_context"]["value"] < 1 - _ABOUT]
     best: Mapping[str, Any] | None = None
     for row in saving:
         if best is None or _is_better(row, best):

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from holdfast import config
 from holdfast.apps.cli import replay_screen, screen
+from holdfast.apps.cli.main import EXIT_INTERRUPTED
 from holdfast.errors import UsageError
 from holdfast.projection.policies import policy_named
 from holdfast.projection.profiles import Profile, input_price
 from holdfast.replay import prices
-from holdfast.replay.contenders import SHOWN, Contender, contender, same
+from holdfast.replay.contenders import SHOWN, Contender, contender, names, same
 from holdfast.replay.cost import price_of
 from holdfast.replay.draw import draw
 from holdfast.replay.gathered import Gathered
@@ -31,7 +32,6 @@ _EARLY = 2.0
 """Seconds after which something is said, however much is still unread."""
 _MEGABYTE = 1 << 20
 EXIT_NOTHING = 1
-EXIT_INTERRUPTED = 130
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -66,14 +66,14 @@ def replay(args: argparse.Namespace) -> int:
 
 def _contender(name: str) -> Contender:
     """A policy by name, or by a settings file that chooses one; a file alone counts, not the environment."""
-    if not os.path.isfile(name):
+    if name in names() or not os.path.isfile(name):
         return contender(name)
     found = config.load(name, environ={})
     with open(name, encoding="utf-8") as file:
         text = file.read()
     policy = found.policy if found.mode != "off" else "everything"
     make = same(lambda: policy_named(policy, auto=found.auto, truncation=found.truncation))
-    return Contender(os.path.basename(name), make, text)
+    return Contender(name, make, text, ours=True)
 
 
 @contextmanager
@@ -123,58 +123,64 @@ class _Replay:
         self._jobs = args.jobs or cores()
         self._totals, self._runs = Totals(), list[Logged]()
         self._gathered = Gathered(contenders)
+        self._told = False
+        """Whether totals were printed."""
 
     def of(self, paths: Sequence[Path], profile: Profile | None, window: int | None) -> int:
         """Read, replay, print; Ctrl-C prints what is known."""
-        stopped = not self._read(paths)
-        if not self._args.json:
-            replay_screen.totals(self._totals)
-        name, recorded = prices.recorded(self._totals, self._settings.models)
-        profile = profile or recorded
-        profile = profile.replace(window=window or profile.window)
-        if not stopped and self._runs:
-            stopped = not self._replay(profile)
-        name = self._args.provider or name
-        self._print(Basis(name, price_of(profile, input_price(name)), profile.window), stopped)
+        try:
+            self._read(paths)
+            basis, profile = self._basis(profile, window)
+            self._replay(profile)
+            stopped = False
+        except KeyboardInterrupt:
+            basis, _ = self._basis(profile, window)
+            stopped = True
+            screen.warn("Stopped. This is what was known by then:")
+        self._print(basis)
         return EXIT_INTERRUPTED if stopped else 0 if self._runs else EXIT_NOTHING
 
-    def _read(self, paths: Sequence[Path]) -> bool:
-        """The first pass; whether it came to its end."""
+    def _basis(self, profile: Profile | None, window: int | None) -> tuple[Basis, Profile]:
+        """Prices and window: those asked for, else of the model that recorded most."""
+        name, recorded = prices.recorded(self._totals, self._settings.models)
+        name, profile = self._args.provider or name, profile or recorded
+        profile = profile.replace(window=window or profile.window)
+        return Basis(name, price_of(profile, input_price(name)), profile.window), profile
+
+    def _read(self, paths: Sequence[Path]) -> None:
+        """The first pass."""
         sizes = {path: size_of(path) for path in paths}
         largest_first = sorted(paths, key=lambda path: -sizes[path])
         began, told = time.monotonic(), self._args.json
-        try:
-            with screen.Progress("reading MB", sum(sizes.values()) // _MEGABYTE) as progress:
-                for found in spread(survey, largest_first, self._jobs):
-                    self._totals.add(found)
-                    if isinstance(found, Logged):
-                        self._runs.append(found)
-                    progress.at(max(self._totals.bytes, self._totals.chars) // _MEGABYTE)
-                    if not told and time.monotonic() - began > _EARLY:
-                        told = True
-                        progress.clear()
-                        replay_screen.early(self._totals)
-        except KeyboardInterrupt:
-            return False
-        return True
+        with screen.Progress("reading MB", sum(sizes.values()) // _MEGABYTE) as progress:
+            for found in spread(survey, largest_first, self._jobs):
+                self._totals.add(found)
+                self._runs += [found] if isinstance(found, Logged) else []
+                progress.at(max(self._totals.bytes, self._totals.chars) // _MEGABYTE)
+                if not told and time.monotonic() - began > _EARLY:
+                    told = True
+                    progress.clear()
+                    replay_screen.early(self._totals)
+        self._say_totals()
 
-    def _replay(self, profile: Profile) -> bool:
-        """The second pass, over a draw of the runs; whether it came to its end."""
+    def _say_totals(self) -> None:
+        if not self._args.json and not self._told:
+            self._told = True
+            replay_screen.totals(self._totals)
+
+    def _replay(self, profile: Profile) -> None:
+        """The second pass, over a draw of the runs."""
         drawn = self._runs if self._args.all else draw(self._runs)
-        try:
-            with screen.Progress("replaying runs", len(drawn)) as progress:
-                work = Work(drawn, frequencies(self._runs, self._jobs, KNOWN), profile=profile, window=profile.window)
-                for pairs in replay_all(work, self._gathered.contenders[1:], self._jobs):
-                    self._gathered.add(pairs or [])
-                    progress.step()
-        except KeyboardInterrupt:
-            return False
-        return True
+        with screen.Progress("replaying runs", len(drawn)) as progress:
+            progress.at(0)
+            work = Work(drawn, frequencies(self._runs, self._jobs, KNOWN), profile=profile, window=profile.window)
+            for pairs in replay_all(work, self._gathered.contenders[1:], self._jobs):
+                self._gathered.add(pairs or [])
+                progress.step()
 
-    def _print(self, basis: Basis, stopped: bool) -> None:
+    def _print(self, basis: Basis) -> None:
+        self._say_totals()
         made = report(self._totals, self._gathered, basis)
-        if stopped:
-            screen.warn("Stopped: this is what was known by then.")
         if self._args.report:
             _write_page(self._args.report, made)
         if self._args.json:

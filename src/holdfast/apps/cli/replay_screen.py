@@ -22,6 +22,12 @@ _MISSED = 60
 """Characters of a hidden string that are shown."""
 
 
+_LEGEND = (
+    "cost: of input with prompt caching, against sending everything. evidence kept: of what later steps used, what they "
+    "would still have seen. fetching: one call for each result that something is missing from."
+)
+
+
 def width() -> int:
     """Columns of the terminal; a hundred where there is none."""
     return shutil.get_terminal_size((100, 24)).columns
