@@ -23,6 +23,10 @@ def test_the_same_share_of_each_source_is_drawn_whatever_the_order(tmp_path: Pat
     assert {run.digest for run in drawn} == {run.digest for run in draw(reversed(runs), budget)}
 
 
+def test_names_that_are_no_text_are_drawn_too(tmp_path: Path) -> None:
+    assert len(logged(write(tmp_path / "a.jsonl", [record(1, source="\ud800")]))) == 1
+
+
 def test_a_rare_source_is_drawn_in_any_case(tmp_path: Path) -> None:
     records = [record(number) for number in range(60)] + [record(number, source="rare") for number in range(4)]
     drawn = draw(logged(write(tmp_path / "a.jsonl", records)), 10_000)

@@ -29,6 +29,7 @@ def row(cost: float, kept: float = 0.95, back: float | None = None, **more: Any)
         (row(1.0), "saves nothing: what it leaves out is paid for"),
         (row(0.9, back=1.1), "costs more than that in fetching back"),
         (row(1.0, tokens=1.0), "saves nothing on runs this short"),
+        (row(1.0, tokens=1.0, peak=150_000), "saves nothing on these runs"),
         (row(0.3, 1.0, bound=True), "the limit"),
     ],
 )

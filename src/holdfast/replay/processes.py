@@ -10,7 +10,8 @@ item until all of it is done; a log of a gigabyte must say something sooner.
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -33,23 +34,44 @@ def spread(make: Callable[[Item], Iterable[Made]], items: Sequence[Item], jobs: 
         for item in items:
             yield from make(item)
         return
-    context = multiprocessing.get_context("fork")
-    turn = context.Value("q", 0)
     ends: list[Connection] = []
     processes: list[Process] = []
     try:
-        for _ in range(min(jobs, len(items))):
-            mine, theirs = context.Pipe(duplex=False)
-            process = context.Process(target=_work, args=(make, items, turn, theirs), daemon=True)
-            process.start()
-            theirs.close()
-            ends.append(mine)
-            processes.append(process)
+        with _undisturbed():
+            _start(make, items, min(jobs, len(items)), ends, processes)
         yield from _gathered(ends)
     finally:
         for process in processes:
             process.kill()
             process.join()
+
+
+def _start(
+    make: Callable[[Any], Iterable[Any]],
+    items: Sequence[Any],
+    count: int,
+    ends: list[Connection],
+    processes: list[Process],
+) -> None:
+    context = multiprocessing.get_context("fork")
+    turn = context.Value("q", 0)
+    for _ in range(count):
+        mine, theirs = context.Pipe(duplex=False)
+        process = context.Process(target=_work, args=(make, items, turn, theirs), daemon=True)
+        process.start()
+        theirs.close()
+        ends.append(mine)
+        processes.append(process)
+
+
+@contextmanager
+def _undisturbed() -> Generator[None]:
+    """Hold back Ctrl-C while processes start: in the middle of a fork it would be lost, or interrupt the child."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _gathered(ends: list[Connection]) -> Iterator[Any]:

@@ -81,7 +81,7 @@ def logged(run: Run, where: Where) -> Logged:
         where,
         run.source,
         run.task,
-        hashlib.sha256(f"{run.source}\n{run.id}".encode()).hexdigest()[:16],
+        hashlib.sha256(f"{run.source}\n{run.id}".encode("utf-8", "surrogatepass")).hexdigest()[:16],
         chars,
         run.largest,
         length_of(chars),

@@ -9,6 +9,8 @@ from typing import Any
 
 _ABOUT = 0.01
 """Costs this near to sending everything are the same."""
+_SHORT = 100_000
+"""Tokens of the largest request below which runs are short: hardly any policy clears anything there."""
 _MUCH = 0.8
 """Kept evidence below this share is worth a warning."""
 _BETTER = 0.95
@@ -26,7 +28,7 @@ def verdict(row: Mapping[str, Any]) -> str:
     if row.get("name") == "everything":
         return "what all others are measured against"
     if row["tokens"] > 1 - _ABOUT / 10:
-        return "saves nothing on runs this short"
+        return "saves nothing on runs this short" if row.get("peak", 0) < _SHORT else "saves nothing on these runs"
     if cost["value"] >= 1 + _ABOUT:
         more = f"costs {_percent(cost['value'] - 1)} more than sending everything"
         return more if cost["low"] > 1 else f"{more}, if anything"

@@ -37,9 +37,10 @@ def test_totals_come_first_with_the_share_of_results_by_tool(sampled: str) -> No
 
 
 def test_there_is_a_row_a_policy_and_one_in_plain_words(sampled: str) -> None:
-    table, _, words = sampled.partition("─\n")[2].partition("\n\n")
+    table, legend, words, *_ = sampled.partition("─\n")[2].split("\n\n")
     assert [line.split()[0] for line in table.splitlines()] == ["everything", *SHOWN]
-    assert [line.split()[0] for line in words.partition("\n\n")[0].splitlines()] == list(SHOWN)
+    assert legend.startswith("cost:")
+    assert [line.split()[0] for line in words.splitlines()] == list(SHOWN)
     assert "the limit, by somebody who knows" in sampled
 
 

@@ -23,8 +23,8 @@ _MISSED = 60
 
 
 _LEGEND = (
-    "cost: of input with prompt caching, against sending everything. evidence kept: of what later steps used, what they "
-    "would still have seen. fetching: one call for each result that something is missing from."
+    "cost: of input with prompt caching, against sending everything. evidence kept: of what later steps used, "
+    "what they would still have seen. fetching: one call for each result that something is missing from."
 )
 
 
@@ -111,12 +111,18 @@ def policies(report: Report) -> None:
     screen.say("")
     _table(report.policies)
     screen.say("")
-    name = max(len(row["name"]) for row in report.policies)
-    for row in report.policies[1:]:
-        screen.say(
-            f"  {screen.line(row['name'], 30):<{name}}  {screen.line(row['verdict'], max(40, width() - name - 4))}"
-        )
+    wrapped(_LEGEND)
+    screen.say("")
+    _verdicts(report.policies[1:])
     _masked(report)
+
+
+def _verdicts(rows: Sequence[Mapping[str, Any]]) -> None:
+    names = [screen.line(row["name"], 30) for row in rows]
+    column = max(map(len, names), default=0) + 4
+    for name, row in zip(names, rows, strict=True):
+        words = textwrap.wrap(screen.safe(row["verdict"]), max(20, width() - column))
+        screen.say(f"  {name:<{column - 2}}" + ("\n" + " " * column).join(words))
 
 
 _Row: TypeAlias = Mapping[str, Any]
@@ -166,10 +172,11 @@ def hidden(report: Report, listed: bool) -> None:
         return
     screen.say("")
     if not found["hidden"]:
-        wrapped(f"{name} would have hidden nothing of {found['evidence']:,} things that the agent used later.")
+        wrapped(f"{name} would have hidden nothing that the agent used later.")
         return
     back = "all" if found["brought_back"] == found["hidden"] else f"{found['brought_back']:,}"
-    words = f"{name} would have hidden {found['hidden']:,} of {found['evidence']:,} things that the agent used later; "
+    things = f"{found['hidden']:,} of {found['evidence']:,} things"
+    words = f"{name} would have hidden {things} that the agent used later; "
     wrapped(words + f"one call brings back {back} of them." + ("" if listed else " `--missed` lists them."))
     if listed:
         _missed(report.missed)
