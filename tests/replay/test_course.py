@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.replay.course import Became, courses, histories, totals
+from holdfast.replay.course import Became, courses, histories, misses, totals
 from holdfast.replay.missed import answer_to
 from holdfast.replay.needs import Tool, by_tool
 from holdfast.replay.outcome import Change
@@ -80,7 +80,8 @@ def test_tools_with_most_tokens_come_first() -> None:
 
 
 def test_what_was_missed_is_named_with_its_source_its_rule_and_the_call_that_brings_it_back() -> None:
-    (missed,) = pairs(once_read("gone"))[1].outcome.missed
+    ((run_id, missed),) = misses([pairs(once_read("gone"))], "made")
+    assert run_id == "one"
     assert (missed.step, missed.text, missed.kind, missed.tool, missed.shown_at) == (2, "W-2380", "args", "tool", 0)
     assert (missed.rule, missed.age, missed.brought_back) == ("made", 2, True)
     assert missed.call == f'get_artifact(id="art_0_{0:022d}", lines="1-1")'
