@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast.replay.course import Became, courses, histories, misses, totals
-from holdfast.replay.missed import answer_to
+from holdfast.replay.missed import answer_to, brings_back
 from holdfast.replay.needs import Tool, by_tool
 from holdfast.replay.outcome import Change
 from holdfast.replay.replay import replay
@@ -106,5 +106,11 @@ def test_the_call_asks_for_characters_where_lines_are_very_long() -> None:
 
 
 def test_a_call_that_asks_for_other_lines_brings_nothing_back() -> None:
-    assert "W-2380" not in answer_to('get_artifact(id="x", lines="1-2")', "a\nb\nW-2380")
-    assert answer_to('get_artifact(id="x", lines="3-3")', "a\nb\nW-2380") == "W-2380"
+    text = "a\nb\nthe id is W-2380"
+    asks = {
+        'lines="1-2"': False,
+        'lines="3-3"': True,
+        "start_char=4, length=16": True,
+        "start_char=6, length=14": False,
+    }
+    assert {words: brings_back(f'get_artifact(id="x", {words})', "W-2380", text) for words in asks} == asks
