@@ -70,6 +70,11 @@ def test_a_string_that_a_digest_lists_can_be_asked_for() -> None:
     assert [(ask.missing, ask.hits) for ask in (*listed, *hidden)] == [(1, 1), (1, 0)]
 
 
+def test_what_is_listed_and_what_is_gone_are_asked_for_together() -> None:
+    (asked,) = under(once_read("mentions W-2380"), shop(id="W-2380", part="P-0007")).asked
+    assert asked.missing == 2
+
+
 def test_the_words_round_a_string_bring_it_back() -> None:
     (asked,) = under(once_read("gone"), shop("Cancel the open order of customer Smith.", id="W-2380")).asked
     assert (asked.step, asked.missing, asked.hits, asked.again) == (2, 1, 1, ())

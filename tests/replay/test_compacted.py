@@ -5,6 +5,7 @@ from holdfast.replay.outcome import Kept, Outcome
 from holdfast.replay.replay import replay
 from holdfast.replay.run import Run
 from holdfast.replay.summary import Compactions, Pair, summarise
+from holdfast.replay.uses import Use
 from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, measured, result, run, user
 
 WINDOW = 10_000
@@ -58,6 +59,15 @@ def test_uses_count_although_somebody_has_said_the_string() -> None:
     full = under(KEEP_ALL)
     assert full.evidence == 2, "first uses nobody had said: the order and its owner"
     assert full.after_compaction.total == 4, "each use after the threshold"
+    found = measured(RUN).uses_from(threshold(WINDOW))
+    assert found == {
+        2: [
+            Use(2, "W-2380", (0,), asked=False, said=3),
+            Use(2, "u_77", (0,), asked=False, said=-1),
+            Use(2, "u_88", (0,), asked=True, said=-1),
+        ],
+        3: [Use(3, "u_77", (0, 2), asked=False, said=5)],
+    }
 
 
 def test_a_run_that_stays_small_has_no_uses_after_a_compaction() -> None:
@@ -77,7 +87,8 @@ def test_a_client_compacts_again_when_the_window_fills_again() -> None:
         result("y" * (8_950 - SUMMARY), "c"),
         calls("d", id="W-2380"),
     ]
-    assert under(KEEP_ALL, run(*turns)).after_compaction == Kept(0, 1)
+    again = under(KEEP_ALL, run(*turns))
+    assert (again.first_compaction, again.after_compaction) == (1, Kept(0, 1))
     turns[6] = result("y" * (8_000 - SUMMARY), "c")
     assert under(KEEP_ALL, run(*turns)).after_compaction == Kept(1, 1)
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from holdfast.replay.course import Became, courses, histories, totals
-from holdfast.replay.missed import answer_to
+from holdfast.replay.course import Became, courses, histories, misses, totals
+from holdfast.replay.missed import answer_to, brings_back
 from holdfast.replay.needs import Tool, by_tool
 from holdfast.replay.outcome import Change
 from holdfast.replay.replay import replay
@@ -80,7 +80,8 @@ def test_tools_with_most_tokens_come_first() -> None:
 
 
 def test_what_was_missed_is_named_with_its_source_its_rule_and_the_call_that_brings_it_back() -> None:
-    (missed,) = pairs(once_read("gone"))[1].outcome.missed
+    ((run_id, missed),) = misses([pairs(once_read("gone"))], "made")
+    assert run_id == "one"
     assert (missed.step, missed.text, missed.kind, missed.tool, missed.shown_at) == (2, "W-2380", "args", "tool", 0)
     assert (missed.rule, missed.age, missed.brought_back) == ("made", 2, True)
     assert missed.call == f'get_artifact(id="art_0_{0:022d}", lines="1-1")'
@@ -105,5 +106,11 @@ def test_the_call_asks_for_characters_where_lines_are_very_long() -> None:
 
 
 def test_a_call_that_asks_for_other_lines_brings_nothing_back() -> None:
-    assert "W-2380" not in answer_to('get_artifact(id="x", lines="1-2")', "a\nb\nW-2380")
-    assert answer_to('get_artifact(id="x", lines="3-3")', "a\nb\nW-2380") == "W-2380"
+    text = "a\nb\nthe id is W-2380"
+    asks = {
+        'lines="1-2"': False,
+        'lines="3-3"': True,
+        "start_char=4, length=16": True,
+        "start_char=6, length=14": False,
+    }
+    assert {words: brings_back(f'get_artifact(id="x", {words})', "W-2380", text) for words in asks} == asks

@@ -70,6 +70,7 @@ def test_a_digest_that_lists_strings_scores_no_recall_in_context() -> None:
     assert digest.losses == ()
     assert len(digest.losses_in_context) == 2
     row = summarise([Pair(digest, under(KEEP_ALL))])
+    assert (row.bare, row.in_context.value) == (1.0, 0.0)
     assert row.all_in == row.by_price[".10"] < row.all_in_context.value, "what is only listed must be bought back too"
 
 

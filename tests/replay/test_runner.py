@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import UsageError
+from holdfast.projection.peers import PEERS
+from holdfast.projection.policy import Choice, Decided, Situation
+from holdfast.projection.transcript import Transcript
 from holdfast.replay.__main__ import main
 from holdfast.replay.contenders import Contender, contender, same
 from holdfast.replay.draw import sample
@@ -15,7 +18,7 @@ from holdfast.replay.importers.read import files
 from holdfast.replay.runner import Work, frequencies, replay_all
 from holdfast.replay.summary import Pair
 from holdfast.replay.survey import Logged, Where, logged, survey
-from tests.replay.recorded import DROP_ALL, calls, result, run
+from tests.replay.recorded import DROP_ALL, Made, calls, result, run
 
 
 def record(number: int, chars: int = 400) -> dict[str, object]:
@@ -92,3 +95,28 @@ def test_runs_of_another_size_are_left_out(tmp_path: Path) -> None:
 def test_trouble_is_said_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="no logs"):
         main([str(tmp_path), "--policy", "oracle_until_last_use"])
+
+
+def test_a_window_is_what_runs_overflow_and_compact_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.jsonl").write_text("\n".join(json.dumps(record(number)) for number in range(4)))
+    asked = [str(tmp_path), "--policy", "oracle_until_last_use", "--least", "0", "--jobs", "1"]
+    for window, overflow, compacts in ((100, "100.0%", "1 (100%)"), (100_000, "0.0%", "-")):
+        main([*asked, "--window", str(window)])
+        rows = capsys.readouterr().out.splitlines()[-2:]
+        assert all(f"| {overflow} |" in row and f"| {compacts} |" in row for row in rows)
+
+
+def test_policies_are_told_of_the_window_they_are_measured_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told: set[int] = set()
+
+    class Asks(Made):
+        def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+            told.add(situation.profile.window)
+            return []
+
+    (tmp_path / "a.jsonl").write_text(json.dumps(record(1)))
+    monkeypatch.setitem(PEERS, "asks", Asks)
+    main([str(tmp_path), "--policy", "asks", "--least", "0", "--jobs", "1", "--window", "4321"])
+    assert told == {4321}

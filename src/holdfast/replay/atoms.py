@@ -97,7 +97,7 @@ def places(needle: str, text: str) -> Iterator[int]:
 
 def occurs(needle: str, text: str) -> bool:
     """Whether `needle` stands in `text`."""
-    return next(places(needle, text), -1) >= 0
+    return needle in text and next(places(needle, text), -1) >= 0
 
 
 def in_context(needle: str, text: str) -> dict[str, None]:

@@ -9,6 +9,7 @@ A run replayed under several policies is given as its pairs, the run as it came 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from holdfast.replay.missed import Missed
 from holdfast.replay.needs import Tool, by_tool, never_used
 from holdfast.replay.summary import Pair
 
@@ -75,6 +76,12 @@ def histories(replayed: Iterable[Sequence[Pair]], most: int = MOST_RESULTS) -> l
     places = ((one.tokens, pairs, number) for pairs in replayed for number, one in enumerate(pairs[0].full.results))
     largest = sorted(places, key=lambda place: -place[0])[:most]
     return [_history(pairs, number) for _, pairs, number in largest]
+
+
+def misses(replayed: Iterable[Sequence[Pair]], policy: str) -> list[tuple[str, Missed]]:
+    """What a policy did not show in context, each with the id of its run."""
+    outcomes = (pair.outcome for pairs in replayed for pair in pairs)
+    return [(one.id, missed) for one in outcomes if one.policy == policy for missed in one.missed]
 
 
 def totals(replayed: Iterable[Sequence[Pair]]) -> Totals:

@@ -53,7 +53,7 @@ def missed(one: Evidence, item: Item, result: Seen, decided: Decided) -> Missed:
         rule=choice.rule if choice else UNKNOWN,
         age=one.age,
         call=call,
-        brought_back=any(near in answer_to(call, item.text) for near in in_context(one.text, item.text)),
+        brought_back=brings_back(call, one.text, item.text),
     )
 
 
@@ -68,6 +68,12 @@ def call_for(item: Item, needle: str) -> str:
     first = text.count("\n", 0, start) + 1
     last = max(first, first + text.count("\n", start, stop) - (text[stop - 1 : stop] == "\n"))
     return f'get_artifact(id="{name}", lines="{first}-{last}")'
+
+
+def brings_back(call: str, needle: str, text: str) -> bool:
+    """Whether a printed call, answered from `text`, shows a string in context."""
+    answer = answer_to(call, text)
+    return any(near in answer for near in in_context(needle, text))
 
 
 def answer_to(call: str, text: str) -> str:

@@ -44,15 +44,17 @@ class Texts:
         postings = self._by_word.get(word, [])
         return postings[: bisect_left(postings, stop)]
 
-    def having(self, needle: str, stop: int, start: int = 0) -> Iterator[int]:
-        """The numbers from `start` up to `stop` of the texts in which `needle` occurs, in order."""
-        postings: Sequence[int] = min((self._by_word.get(word, ()) for word in words(needle)), key=len, default=())
-        for at in range(bisect_left(postings, start), len(postings)):
-            number = postings[at]
+    def having(self, needle: str, stop: int) -> Iterator[int]:
+        """The numbers below `stop` of the texts in which `needle` occurs, in order."""
+        for number in self.maybe(needle):
             if number >= stop:
                 return
             if occurs(needle, self._texts[number]):
                 yield number
+
+    def maybe(self, needle: str) -> Sequence[int]:
+        """The numbers of all texts in which `needle` may occur, in order: those that have its rarest word."""
+        return min((self._by_word.get(word, ()) for word in words(needle)), key=len, default=())
 
 
 class Step(NamedTuple):

@@ -7,6 +7,7 @@ Must not know: policies.
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from holdfast.replay.atoms import occurs
 from holdfast.replay.evidence import candidates, joined
 from holdfast.replay.frequency import Frequency
 from holdfast.replay.run import Run
@@ -32,24 +33,29 @@ def uses(run: Run, told: Told, frequency: Frequency, first: int) -> list[Use]:
     return [use for number in range(first, len(told.steps)) for use in found.of(number)]
 
 
-class _Known:
-    """In which texts strings occur, each text looked at once for each string."""
+class _Found:
+    """In which texts one string occurs, each looked at once."""
 
-    def __init__(self, texts: Texts) -> None:
-        self._texts = texts
-        self._known: dict[str, tuple[int, list[int]]] = {}
+    def __init__(self, text: str, texts: Texts) -> None:
+        self._text, self._texts = text, texts
+        self._maybe = texts.maybe(text)
+        self._looked = 0
+        self._found: list[int] = []
 
-    def before(self, text: str, stop: int) -> list[int]:
-        seen, found = self._known.get(text, (0, []))
-        found += self._texts.having(text, stop, seen)
-        self._known[text] = stop, found
-        return found
+    def before(self, stop: int) -> list[int]:
+        while self._looked < len(self._maybe) and (number := self._maybe[self._looked]) < stop:
+            self._looked += 1
+            if occurs(self._text, self._texts[number]):
+                self._found.append(number)
+        return self._found
 
 
 class _Uses:
     def __init__(self, run: Run, told: Told, frequency: Frequency) -> None:
         self._run, self._told, self._frequency = run, told, frequency
-        self._results, self._said = _Known(told.results), _Known(told.said)
+        self._results: dict[str, _Found] = {}
+        self._said: dict[str, _Found] = {}
+        self._common: dict[str, bool] = {}
 
     def of(self, number: int) -> Iterator[Use]:
         step = self._told.steps[number]
@@ -58,17 +64,26 @@ class _Uses:
         for text, kind in queue:
             if text in seen:
                 continue
-            sources = tuple(self._results.before(text, step.results))
+            if text not in self._results:
+                self._results[text] = _Found(text, self._told.results)
+            sources = tuple(self._results[text].before(step.results))
             if not sources:
                 queue += joined(text, kind)
                 continue
             seen.add(text)
-            if not self._frequency.is_common(text, self._run.task):
+            if not self._is_common(text):
                 yield self._use(number, text, sources, step)
+
+    def _is_common(self, text: str) -> bool:
+        if text not in self._common:
+            self._common[text] = self._frequency.is_common(text, self._run.task)
+        return self._common[text]
 
     def _use(self, number: int, text: str, sources: tuple[int, ...], step: Step) -> Use:
         messages = self._run.messages
-        at = [self._told.said_at[one] for one in self._said.before(text, step.said)]
+        if text not in self._said:
+            self._said[text] = _Found(text, self._told.said)
+        at = [self._told.said_at[one] for one in self._said[text].before(step.said)]
         asked = any(messages[index].role != "assistant" for index in at)
         agent = (index for index in reversed(at) if messages[index].role == "assistant")
         return Use(number, text, sources, asked, next(agent, -1))

@@ -28,7 +28,7 @@ from holdfast.replay.runner import KNOWN, Work, frequencies, replay_all
 from holdfast.replay.samples.files import write_samples
 from holdfast.replay.survey import Logged, Totals, size_of, survey
 
-_EARLY = 2.0
+_EARLY = 1.5
 """Seconds after which something is said, however much is still unread."""
 _MEGABYTE = 1 << 20
 EXIT_NOTHING = 1
