@@ -1,5 +1,6 @@
 """A model on loopback that every client takes for its provider: it calls the shell as scripted, then is done."""
 
+import itertools
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,9 +8,12 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-SCRIPT: Sequence[Sequence[str]] = (("seq 1 9",), ("cat no-such-file", "echo second"))
+SCRIPT: Sequence[Sequence[str]] = (("seq 1 9",), ("cat no-such-file", "echo second"), ("seq 1 10500",))
 """The commands of each step; those of one step are called in parallel."""
+AGENT = "Agent"
+"""As a command: start a sub-agent, which follows the rest of the script (Claude Code)."""
 _SHELLS = {"Bash": "command", "exec_command": "cmd", "bash": "command", "run_shell_command": "command"}
+_NUMBERS = itertools.count()
 _USAGE = {"input_tokens": 10, "output_tokens": 5}
 
 
@@ -64,16 +68,23 @@ class _Handler(BaseHTTPRequestHandler):
 def _calls(body: Mapping[str, Any], script: Sequence[Sequence[str]]) -> list[tuple[str, str, dict[str, str]]]:
     """What to call next, by how many results the request holds: ids, tools and arguments; none where all is done."""
     text = json.dumps(body.get("messages") or body.get("input") or body.get("contents"))
-    shell = next((name for name in _SHELLS if f'"name": "{name}"' in json.dumps(body.get("tools") or [])), None)
+    tools = json.dumps(body.get("tools") or [])
+    shell = next((name for name in _SHELLS if f'"name": "{name}"' in tools), None)
     marks = ('"tool_result"', '"function_call_output"', '"role": "tool"', '"functionResponse"')
     done = max(text.count(mark) for mark in marks)
+    is_agent = "cc_is_subagent=true" in json.dumps(body.get("system"))
+    script = [commands for commands in script if commands[0] != AGENT or not is_agent]
     for number, commands in enumerate(script):
         if shell and done == sum(map(len, script[:number])):
-            extra = {"description": "look"} if shell in ("Bash", "bash") else {}
-            return [
-                (f"call_{number}_{at}", shell, {_SHELLS[shell]: command} | extra) for at, command in enumerate(commands)
-            ]
+            return [(f"call_{number}_{at}", *_call(shell, command)) for at, command in enumerate(commands)]
     return []
+
+
+def _call(shell: str, command: str) -> tuple[str, dict[str, str]]:
+    if command == AGENT:
+        return AGENT, {"description": "look", "prompt": "look deeper", "subagent_type": "general-purpose"}
+    extra = {"description": "look"} if shell in ("Bash", "bash") else {}
+    return shell, {_SHELLS[shell]: command} | extra
 
 
 def _event(kind: str, **fields: Any) -> str:
@@ -81,7 +92,7 @@ def _event(kind: str, **fields: Any) -> str:
 
 
 def _messages(calls: Any) -> Iterator[str]:
-    message = {"id": f"msg_{calls[0][0] if calls else 'end'}", "type": "message", "role": "assistant", "content": []}
+    message = {"id": f"msg_{next(_NUMBERS)}", "type": "message", "role": "assistant", "content": []}
     yield _event("message_start", message={**message, "model": "m1", "stop_reason": None, "usage": _USAGE})
     blocks = [({"type": "text", "text": ""}, {"type": "text_delta", "text": "Looking." if calls else "All done."})]
     for call_id, tool, arguments in calls:
@@ -97,7 +108,7 @@ def _messages(calls: Any) -> Iterator[str]:
 
 
 def _responses(calls: Any) -> Iterator[str]:
-    end = calls[0][0] if calls else "end"
+    end = next(_NUMBERS)
     words = [{"type": "output_text", "text": "Looking." if calls else "All done.", "annotations": []}]
     items: list[dict[str, Any]] = [{"type": "message", "id": f"msg_{end}", "role": "assistant", "content": words}]
     for call_id, tool, arguments in calls:

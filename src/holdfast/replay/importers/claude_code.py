@@ -88,7 +88,9 @@ def runs(lines: Lines) -> Iterator[Run]:
         elif uuid not in seen and (uuid or isinstance(line.message, _Body)):
             name = _thread_of(line, seen, len(threads) - 1)
             uuid = uuid or f"line {len(seen)}"
-            threads.setdefault(name, _Thread(name, lines.path)).add(line, uuid)
+            if name not in threads:
+                threads[name] = _Thread(name, lines.path)
+            threads[name].add(line, uuid)
             seen[uuid] = name
     for thread in threads.values():
         if run := thread.run(threads[""].session):
@@ -115,7 +117,7 @@ class _Thread:
         self._entries: dict[str, _Entry] = {}
         self._last = ""
         self._meta: dict[str, Any] = {}
-        self._outputs = persisted.Outputs(path)
+        self._outputs = persisted.outputs_beside(path)
         self._compactions = 0
 
     def add(self, line: _Line, uuid: str) -> None:
@@ -147,7 +149,7 @@ class _Thread:
             self._meta["model"] = body.model
         role = body.role if isinstance(body.role, str) else line.type
         message = decode_message({"role": role, "content": _without_thinking(body.content)})
-        return self._outputs.restored(message, line.result) if message.returned else message
+        return persisted.restored(message, line.result, self._outputs) if message.returned else message
 
     def run(self, session: str) -> Run | None:
         """What was said on the way to the last line."""

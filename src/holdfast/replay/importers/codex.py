@@ -12,6 +12,7 @@ import msgspec
 
 from holdfast.projection.transcript import Message, Returned
 from holdfast.replay.importers.lines import Lines
+from holdfast.replay.importers.saved import Outputs
 from holdfast.replay.importers.sequence import Timed, first_prompt, joined, run_from, seconds
 from holdfast.replay.run import Run
 from holdfast.wire.decode import decode_message
@@ -69,8 +70,7 @@ class _Thread:
         self._said: list[Timed] = []
         self._meta: dict[str, Any] = {}
         self._printed: dict[str, str] = {}
-        self._restored: list[str] = []
-        self._lost: list[str] = []
+        self._outputs = Outputs()
         self._compactions = 0
         self.takers = {
             "session_meta": self._begin,
@@ -119,14 +119,13 @@ class _Thread:
         printed = self._printed.get(returned.call_id, "")
         head, mark, cut = returned.text.partition(_OUTPUT)
         is_longer = bool(mark) and len(printed) > len(cut)
-        is_whole = is_longer and len(printed) < _MOST_KEPT
-        (self._restored if is_whole else self._lost).append(returned.call_id)
+        self._outputs.note(returned.call_id, is_longer and len(printed) < _MOST_KEPT)
         return returned._replace(text=head + mark + printed) if is_longer else returned
 
     def run(self) -> Run | None:
         """The run of the thread."""
         meta = {"format": NAME, "path": str(self._path), **self._meta, "compactions": self._compactions}
-        meta |= {"restored_full_output": self._restored, "legacy_truncated": self._lost}
+        meta |= self._outputs.found()
         meta["task_id"] = first_prompt(one.message for one in self._said if not one.message.said.startswith(_OWN_WORDS))
         id = text_of(meta.pop("id", "")) or self._path.name.partition(".")[0]
         return run_from(NAME, id, joined(self._said), meta)

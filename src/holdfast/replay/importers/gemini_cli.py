@@ -4,12 +4,15 @@ Owns: its lines. A message that comes again with the same id replaces the earlie
 updates, and where it brings messages again, with outputs that were masked since, the first version stands.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
+from holdfast.projection.transcript import Message
 from holdfast.replay.importers.lines import Lines
+from holdfast.replay.importers.saved import Outputs
 from holdfast.replay.importers.sequence import TASK_CHARS, Timed, run_from, seconds
 from holdfast.replay.run import Run
 from holdfast.wire.decode import decode_message
@@ -18,6 +21,8 @@ from holdfast.wire.fields import fields_of, json_text, kind_of_part, parts_of, t
 NAME = "gemini-cli"
 _SPOKEN = frozenset(("user", "gemini"))
 _TYPES = frozenset((*_SPOKEN, "info", "error", "warning"))
+_TOO_LARGE = "Output too large."
+_NAMED = re.compile(r"For full output see: (.+)")
 _WHAT = "a line of Gemini CLI"
 _DECODER = msgspec.json.Decoder(dict[str, Any])
 
@@ -50,7 +55,9 @@ def runs(lines: Lines) -> Iterator[Run]:
     said = list(messages.values())
     meta["model"] = next((one["model"] for one in reversed(said) if isinstance(one.get("model"), str)), "")
     meta["task_id"] = next((prompt for one in said if (prompt := _prompt(one))), "")
-    if run := run_from(NAME, id, _said(said), meta):
+    outputs = Outputs(*(folder / "tool-outputs" / f"session-{id}" for folder in lines.path.parents[1:3]))
+    found = list(_said(said, outputs))
+    if run := run_from(NAME, id, found, meta | outputs.found()):
         yield run
 
 
@@ -61,7 +68,7 @@ def _rewind(messages: dict[str, dict[str, Any]], back: str) -> None:
         del messages[id]
 
 
-def _said(messages: Iterable[Mapping[str, Any]]) -> Iterator[Timed]:
+def _said(messages: Iterable[Mapping[str, Any]], outputs: Outputs) -> Iterator[Timed]:
     """The messages; a result is told by its call, and once more by the user, and counts once."""
     answered: set[str] = set()
     for message in messages:
@@ -74,8 +81,8 @@ def _said(messages: Iterable[Mapping[str, Any]]) -> Iterator[Timed]:
         yield Timed(decode_message({"role": "assistant" if kind == "gemini" else "user", "content": content}), at)
         for call in calls:
             told = [fields_of(part) for part in parts_of(call.get("result"))]
-            yield _results(told, answered, seconds(call.get("timestamp")))
-        yield _results(parts, answered, at)
+            yield Timed(_results(told, answered, outputs), seconds(call.get("timestamp")))
+        yield Timed(_results(parts, answered, outputs), at)
 
 
 def _words(content: object, parts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -89,17 +96,19 @@ def _call(call: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "tool_use", "id": call.get("id"), "name": call.get("name"), "input": call.get("args") or {}}
 
 
-def _results(parts: Iterable[Mapping[str, Any]], answered: set[str], at: float | None) -> Timed:
+def _results(parts: Iterable[Mapping[str, Any]], answered: set[str], outputs: Outputs) -> Message:
     blocks: list[dict[str, Any]] = []
     for part in parts:
         told = fields_of(part.get("functionResponse"))
         call_id, response = told.get("id"), fields_of(told.get("response"))
         if isinstance(call_id, str) and call_id not in answered:
             answered.add(call_id)
-            given = json_text(response.get("output", response.get("error", response)))
+            text = json_text(response.get("output", response.get("error", response)))
+            if text.startswith(_TOO_LARGE) and (named := _NAMED.search(text)):
+                text = outputs.whole(call_id, text, named[1])
             failed = "error" in response
-            blocks.append({"type": "tool_result", "tool_use_id": call_id, "content": given, "is_error": failed})
-    return Timed(decode_message({"role": "user", "content": blocks}), at)
+            blocks.append({"type": "tool_result", "tool_use_id": call_id, "content": text, "is_error": failed})
+    return decode_message({"role": "user", "content": blocks})
 
 
 def _prompt(message: Mapping[str, Any]) -> str:

@@ -53,7 +53,7 @@ class Lines:
         try:
             for piece in lines_of(self.path) if self._pieces is None else self._pieces:
                 self._number += 1
-                if not isinstance(piece, bytes) or piece.strip():
+                if not isinstance(piece, bytes) or not piece.isspace():
                     yield piece
         except TROUBLE as error:
             self._number += 1

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from holdfast.replay.importers.lines import Lines
-from holdfast.replay.importers.saved import saved_output
+from holdfast.replay.importers.saved import Outputs
 from holdfast.replay.importers.sequence import Timed, run_from, seconds
 from holdfast.replay.run import Run
 from holdfast.wire.decode import decode_message
@@ -45,8 +45,7 @@ class Session:
         self._said: list[Timed] = []
         self._model = ""
         self._compactions = 0
-        self._restored: list[str] = []
-        self._lost: list[str] = []
+        self._outputs = Outputs(path.parent / "tool-output")
 
     def add(self, info: Mapping[str, Any], parts: list[dict[str, Any]]) -> None:
         """Take the next message."""
@@ -70,22 +69,20 @@ class Session:
         text = text_of(state.get("error" if failed else "output"))
         more = fields_of(state.get("metadata"))
         if more.get("truncated") is True and not failed:
-            text = self._whole(text_of(part.get("callID")), text, more.get("outputPath"))
+            text = self._outputs.whole(text_of(part.get("callID")), text, more.get("outputPath"))
         media = [{"type": "image"} for _ in parts_of(state.get("attachments"))]
         content = [{"type": "text", "text": text}, *media]
         return {"type": "tool_result", "tool_use_id": part.get("callID"), "content": content, "is_error": failed}
-
-    def _whole(self, call_id: str, text: str, named: object) -> str:
-        saved = saved_output(named, [self._path.parent / "tool-output"])
-        (self._lost if saved is None else self._restored).append(call_id)
-        return text if saved is None else saved
 
     def run(self) -> Run | None:
         """The run of the session."""
         info = self._info
         meta = {"format": NAME, "path": str(self._path), "model": self._model, "compactions": self._compactions}
-        meta |= {"project": info.get("directory"), "parent": info.get("parentID") or info.get("parent_id")}
-        meta |= {"restored_full_output": self._restored, "legacy_truncated": self._lost}
+        meta |= {
+            "project": info.get("directory"),
+            "parent": info.get("parentID") or info.get("parent_id"),
+            **self._outputs.found(),
+        }
         return run_from(NAME, text_of(info.get("id")) or self._path.stem, self._said, meta)
 
 
