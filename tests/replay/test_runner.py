@@ -1,14 +1,11 @@
 """The command: files in, a table out."""
 
-import gzip
 import json
 from pathlib import Path
 
 import pytest
 
-from holdfast.errors import UsageError
 from holdfast.replay.__main__ import main
-from holdfast.replay.importers.read import files, read_runs
 from holdfast.replay.run import run_of
 from holdfast.replay.runner import maker_of, replay_all, work_on
 from holdfast.replay.sample import sample
@@ -20,19 +17,14 @@ def record(number: int, chars: int = 400) -> dict[str, object]:
     return {"source": "made/up", "id": str(number), "messages": messages}
 
 
-def test_packed_and_plain_files_are_read_and_folders_are_searched(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text(json.dumps(record(1)))
-    with gzip.open(tmp_path / "b.jsonl.gz", "wt") as packed:
-        packed.write(json.dumps(record(2)))
-    assert [one.id for path in files([tmp_path]) for one in read_runs(path)] == ["1", "2"]
-
-
-def test_a_broken_line_and_an_empty_folder_are_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no runs"):
-        files([tmp_path])
-    (tmp_path / "a.jsonl").write_text("{oh\n")
-    with pytest.raises(UsageError, match="line 1"):
-        list(read_runs(tmp_path / "a.jsonl"))
+def test_what_cannot_be_read_is_said_and_the_rest_is_replayed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.jsonl").write_text("{oh\n" + json.dumps(record(1)) + "\n{no\n")
+    main([str(tmp_path), "--policy", "oracle_until_last_use", "--least", "0", "--jobs", "1"])
+    printed = capsys.readouterr()
+    assert f"{tmp_path / 'a.jsonl'}: 2 × no JSON (line 1)" in printed.err
+    assert printed.out.startswith("1 runs, 2 steps,")
 
 
 def test_a_sample_is_the_same_whatever_the_order_and_sets_outsized_runs_apart() -> None:
@@ -70,5 +62,5 @@ def test_runs_of_another_size_are_left_out() -> None:
 
 
 def test_trouble_is_said_in_one_line(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match="no runs"):
+    with pytest.raises(SystemExit, match="no logs"):
         main([str(tmp_path), "--policy", "oracle_until_last_use"])

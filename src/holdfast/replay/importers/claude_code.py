@@ -5,7 +5,7 @@ way back from the last line, so that what a user took back is left out; parallel
 Left out: thinking, what the program itself wrote in the model's name, bookkeeping.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -168,17 +168,20 @@ class _Thread:
             at = self._entries[at].parent
         responses = {self._entries[uuid].message_id for uuid in way} - {None}
         entries = [one for one in self._entries.values() if one.message]
-        called = {
-            call.call_id
-            for one in entries
-            if one.uuid in way or one.message_id in responses
-            for call in cast("Message", one.message).calls
-        }
-        return [one for one in entries if one.uuid in way or one.message_id in responses or _answers(one, called)]
+        on_it = [one for one in entries if one.uuid in way or one.message_id in responses]
+        elsewhere = _called(entries) - _called(on_it)
+        kept = {one.uuid for one in on_it}
+        return [one for one in entries if one.uuid in kept or _answers(one, elsewhere)]
 
 
-def _answers(entry: _Entry, called: set[str]) -> bool:
-    return any(one.call_id in called for one in cast("Message", entry.message).returned)
+def _called(entries: Iterable[_Entry]) -> set[str]:
+    return {call.call_id for one in entries for call in cast("Message", one.message).calls}
+
+
+def _answers(entry: _Entry, elsewhere: set[str]) -> bool:
+    """Whether it has a result, and of no call that was taken back; a call may be in a line that is broken."""
+    returned = cast("Message", entry.message).returned
+    return bool(returned) and all(one.call_id not in elsewhere for one in returned)
 
 
 def _responses(entries: list[_Entry]) -> list[Timed]:

@@ -16,7 +16,7 @@ from holdfast.replay.importers.saved import Outputs
 from holdfast.replay.importers.sequence import Timed, first_prompt, joined, run_from, seconds
 from holdfast.replay.run import Run
 from holdfast.wire.decode import decode_message
-from holdfast.wire.fields import fields_of, text_of
+from holdfast.wire.fields import fields_of, kind_of_part, text_of
 
 NAME = "codex"
 _TYPES = frozenset(
@@ -45,7 +45,7 @@ _PAYLOAD = msgspec.json.Decoder(dict[str, Any])
 def knows(value: object) -> bool:
     """Whether it is such a line."""
     fields = fields_of(value)
-    return fields.get("type") in _TYPES and isinstance(fields.get("payload"), dict)
+    return kind_of_part(fields) in _TYPES and isinstance(fields.get("payload"), dict)
 
 
 def runs(lines: Lines) -> Iterator[Run]:
@@ -55,8 +55,7 @@ def runs(lines: Lines) -> Iterator[Run]:
         if not isinstance(line.type, str):
             lines.unreadable(f"not {_WHAT}")
         elif line.type in thread.takers and (line.type != "event_msg" or _PRINTED in bytes(line.payload)):
-            payload = lines.decode(line.payload, _PAYLOAD, _WHAT)
-            if payload is not None:
+            for payload in lines.decode(line.payload, _PAYLOAD, _WHAT):
                 thread.takers[line.type](payload, seconds(line.timestamp))
     if run := thread.run():
         yield run
@@ -92,7 +91,7 @@ class _Thread:
         self._meta["model"] = text_of(payload.get("model"))
 
     def _item(self, payload: dict[str, Any], at: float | None) -> None:
-        if payload.get("type") in _UNSAID:
+        if kind_of_part(payload) in _UNSAID:
             return
         message = decode_message(payload)
         if message.role == "other":

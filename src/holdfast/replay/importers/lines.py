@@ -62,19 +62,17 @@ class Lines:
     def decoded(self, decoder: msgspec.json.Decoder[T], what: str) -> Iterator[T]:
         """Every piece that is of the decoder's type; `what` names what the others are not."""
         for piece in self:
-            value = self.decode(piece, decoder, what)
-            if value is not None:
-                yield value
+            yield from self.decode(piece, decoder, what)
 
-    def decode(self, piece: Piece, decoder: msgspec.json.Decoder[T], what: str) -> T | None:
-        """A piece, or a part of one; None where it is not of the decoder's type, which is noted."""
+    def decode(self, piece: Piece, decoder: msgspec.json.Decoder[T], what: str) -> tuple[T, ...]:
+        """The value of a piece, or of a part of one; none where it is not of the decoder's type, which is noted."""
         try:
-            return decode(piece, decoder)
+            return (decode(piece, decoder),)
         except msgspec.ValidationError:
             self.unreadable(f"not {what}")
         except BAD:
             self.unreadable(NO_JSON)
-        return None
+        return ()
 
     def unreadable(self, why: str, count: int = 1) -> None:
         """Note that the piece at hand, or that many things in it, cannot be read."""
