@@ -8,8 +8,9 @@ from pathlib import Path
 
 from holdfast.errors import UsageError
 from holdfast.projection.tokens import estimate
+from holdfast.replay.importers.copies import read_all
 from holdfast.replay.importers.lines import Unread
-from holdfast.replay.importers.read import files, read_runs
+from holdfast.replay.importers.read import files
 from holdfast.replay.run import Run
 from holdfast.replay.runner import Work, exact_counter, maker_of, replay_all, work_on
 from holdfast.replay.summary import Pair, by_source, summarise
@@ -55,7 +56,7 @@ def _work(args: argparse.Namespace) -> Work:
 
 def _runs(paths: Sequence[Path]) -> Iterator[Run]:
     """The runs of all files; what cannot be read is said at once."""
-    for found in (one for path in files(paths) for one in read_runs(path)):
+    for found in read_all(files(paths)):
         if isinstance(found, Unread):
             _say(
                 f"{found.path}: {found.count} × {found.why}{f' (line {found.first_line})' if found.first_line else ''}"

@@ -62,11 +62,12 @@ def test_a_compaction_is_passed_and_its_summary_is_said_by_the_user(tmp_path: Pa
         META,
         item("function_call", call_id="c1", name="exec_command", arguments="{}"),
         item("function_call_output", call_id="c1", output="old"),
-        ("compacted", {"message": "what was done", "replacement_history": []}),
+        item("message", role="assistant", content=[{"type": "output_text", "text": "what was done"}]),
+        ("compacted", {"message": "A summary:\nwhat was done", "replacement_history": []}),
         item("message", role="assistant", content=[{"type": "output_text", "text": "on"}]),
     )
     run = the_run(written(tmp_path / "r.jsonl", lines))
-    assert [row[1] or row[3] for row in shape(run)] == [[], ["old"], "what was done", "on"]
+    assert [row[1] or row[3] for row in shape(run)] == [[], ["old"], "A summary:\nwhat was done", "on"]
     assert run.meta["compactions"] == 1
 
 

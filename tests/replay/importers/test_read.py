@@ -66,6 +66,12 @@ def test_a_packed_file_that_is_cut_off_gives_what_came_before(source: str, tmp_p
     assert "the packed file is cut off" in {one.why for one in unread}
 
 
+def test_what_editors_and_other_systems_add_to_lines_is_no_trouble(tmp_path: Path) -> None:
+    path = written(tmp_path / "log", LOGS["codex"])
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    assert told(the_run(path)) == USUAL
+
+
 def test_a_damaged_packed_file_is_named(tmp_path: Path) -> None:
     packed = bytearray(gzip.compress(b"x" * 10_000))
     packed[12:20] = b"\xff" * 8

@@ -25,7 +25,7 @@ _WHAT = "a line of Claude Code"
 _THINKING = frozenset(("thinking", "redacted_thinking"))
 
 
-class _Body(msgspec.Struct):
+class _Body(msgspec.Struct, gc=False):
     """What was sent or received; its usage is passed over."""
 
     id: Any = None
@@ -34,7 +34,7 @@ class _Body(msgspec.Struct):
     content: Any = None
 
 
-class _Line(msgspec.Struct):
+class _Line(msgspec.Struct, gc=False):
     """What is needed of a line; scalars may be of any type, since nothing promises theirs."""
 
     type: Any = None

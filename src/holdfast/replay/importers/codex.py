@@ -32,7 +32,7 @@ _OWN_WORDS = ("<environment_context>", "<user_instructions>", "# AGENTS.md", "<t
 _WHAT = "a line of Codex"
 
 
-class _Line(msgspec.Struct):
+class _Line(msgspec.Struct, gc=False):
     type: Any = None
     timestamp: Any = None
     payload: msgspec.Raw = msgspec.Raw(b"null")
@@ -98,6 +98,8 @@ class _Thread:
             message = message._replace(role="assistant")
         if any(_CUT in one.text for one in message.returned):
             message = message._replace(returned=tuple(map(self._whole, message.returned)))
+        for returned in message.returned:
+            self._printed.pop(returned.call_id, None)
         self._said.append(Timed(message, at))
 
     def _event(self, payload: dict[str, Any], at: float | None) -> None:
@@ -109,7 +111,11 @@ class _Thread:
     def _compacted(self, payload: dict[str, Any], at: float | None) -> None:
         """The run goes on, and the summary is part of it, as it was for the model."""
         self._compactions += 1
-        self._said.append(Timed(Message("user", text_of(payload.get("message"))), at))
+        summary = text_of(payload.get("message"))
+        last = self._said[-1].message if self._said else Message("other")
+        if last.role == "assistant" and last.said and summary.endswith(last.said):
+            del self._said[-1]  # the model was asked for the summary; that it wrote it is no part of the history
+        self._said.append(Timed(Message("user", summary), at))
 
     def _whole(self, returned: Returned) -> Returned:
         """The result with as much of the output as there is, where it was cut."""

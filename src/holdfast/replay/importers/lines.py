@@ -25,6 +25,8 @@ TROUBLE = (OSError, EOFError, zlib.error)
 """What opening and unpacking raise."""
 BAD = (ValueError, RecursionError)
 """What decoding raises for bytes that are no JSON, no UTF-8, or no value of the wanted type."""
+_MARK = b"\xef\xbb\xbf"
+"""What some editors begin a file with."""
 _PAIR = rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _LONE = re.compile(rb"\\\\|" + _PAIR + rb"|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})")
 
@@ -100,10 +102,7 @@ def decode(piece: Piece, decoder: msgspec.json.Decoder[T]) -> T:
 
 def _mended(line: bytes) -> bytes | None:
     """The line with what can be mended mended; None where there is nothing to mend."""
-    try:
-        whole = line.decode().encode()
-    except UnicodeDecodeError:
-        whole = line.decode("utf-8", "replace").encode()
+    whole = line.removeprefix(_MARK).decode("utf-8", "replace").encode()
     if b"\\ud" in whole or b"\\uD" in whole:
         whole = _LONE.sub(lambda found: b"\\ufffd" if found[1] else found[0], whole)
     return whole if whole != line else None
