@@ -32,6 +32,26 @@ def test_what_the_user_took_back_is_left_out(tmp_path: Path) -> None:
     assert [row[1] for row in shape(run)] == ["begin", "right way", "good"]
 
 
+def test_a_first_prompt_that_was_written_anew_begins_another_run(tmp_path: Path) -> None:
+    log = ClaudeCode()
+    log.user("first try")
+    log.assistant("m1", use("t1"))
+    log.result("t1", "of the first try")
+    log.user("second try", parentUuid=None)
+    log.assistant("m2", text("good"))
+    runs, _ = read(written(tmp_path / "S.jsonl", log.lines))
+    assert [(run.id, len(run.messages)) for run in runs] == [("S", 3), ("S/#2", 2)]
+
+
+def test_what_is_no_message_begins_nothing(tmp_path: Path) -> None:
+    log = ClaudeCode()
+    log.user("one")
+    log.add(type="system", subtype="informational", parentUuid=None)
+    log.assistant("m1", text("two"))
+    run = the_run(written(tmp_path / "S.jsonl", log.lines))
+    assert [row[1] for row in shape(run)] == ["one", "two"]
+
+
 def test_a_lost_line_does_not_cut_the_run_in_two(tmp_path: Path) -> None:
     lines = claude_code()
     broken = '{"type":"assistant","uuid":"u4","mess'
@@ -45,7 +65,7 @@ def test_sub_agents_among_the_lines_are_runs_of_their_own(tmp_path: Path) -> Non
     call = log.user("main")
     log.user("side one", isSidechain=True, parentUuid=None)
     log.assistant("m1", text("side one says"), isSidechain=True)
-    log.user("side two", isSidechain=True, parentUuid=None)
+    log.user("side two", isSidechain=True, parentUuid=call)
     log.assistant("m2", text("side two says"), isSidechain=True)
     log.assistant("m3", text("main says"), parentUuid=call)
     runs, _ = read(written(tmp_path / "S.jsonl", log.lines))
