@@ -6,6 +6,8 @@ from collections import Counter
 from pathlib import Path
 
 from holdfast.replay.draw import FEWEST, batches, draw, read_again, tasks_of
+from holdfast.replay.survey import summed, survey
+from tests.replay.importers.test_copies import session
 from tests.replay.logs import logged, record, write
 
 
@@ -21,6 +23,13 @@ def test_the_same_share_of_each_source_is_drawn_whatever_the_order(tmp_path: Pat
     drawn = draw(runs, budget)
     assert Counter(run.source for run in drawn) == {"one": 10, "two": 10}
     assert {run.digest for run in drawn} == {run.digest for run in draw(reversed(runs), budget)}
+
+
+def test_a_session_that_goes_on_in_another_file_is_counted_once(tmp_path: Path) -> None:
+    paths = [session(tmp_path, "first", "one"), session(tmp_path, "resumed", "one", "two")]
+    runs, totals = summed(found for path in paths for found in survey(path))
+    assert [run.where.path.stem for run in runs] == ["resumed"]
+    assert (totals.runs, totals.files) == (1, 2)
 
 
 def test_names_that_are_no_text_are_drawn_too(tmp_path: Path) -> None:

@@ -1,20 +1,17 @@
 """The command: files in, a table out."""
 
-import gzip
 import json
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from holdfast.errors import UsageError
 from holdfast.projection.peers import PEERS
 from holdfast.projection.policy import Choice, Decided, Situation
 from holdfast.projection.transcript import Transcript
 from holdfast.replay.__main__ import main
 from holdfast.replay.contenders import Contender, contender, same
 from holdfast.replay.draw import sample
-from holdfast.replay.importers.read import files
 from holdfast.replay.runner import Work, frequencies, replay_all
 from holdfast.replay.summary import Pair
 from holdfast.replay.survey import Logged, Where, logged, survey
@@ -26,22 +23,14 @@ def record(number: int, chars: int = 400) -> dict[str, object]:
     return {"source": "made/up", "id": str(number), "messages": messages}
 
 
-def test_packed_and_plain_files_are_read_and_folders_are_searched(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text(json.dumps(record(1)))
-    with gzip.open(tmp_path / "b.jsonl.gz", "wt") as packed:
-        packed.write(json.dumps(record(2)))
-    assert [one.where.path.name for path in files([tmp_path]) for one in survey(path) if isinstance(one, Logged)] == [
-        "a.jsonl",
-        "b.jsonl.gz",
-    ]
-
-
-def test_a_broken_line_and_an_empty_folder_are_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no logs"):
-        files([tmp_path])
-    (tmp_path / "a.jsonl").write_text(f"{json.dumps(record(1))}\n{{oh\n")
-    found = list(survey(tmp_path / "a.jsonl"))
-    assert [type(one).__name__ for one in found] == ["Logged", "Unread", "Finished"]
+def test_what_cannot_be_read_is_said_and_the_rest_is_replayed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.jsonl").write_text("{oh\n" + json.dumps(record(1)) + "\n{no\n")
+    main([str(tmp_path), "--policy", "oracle_until_last_use", "--least", "0", "--jobs", "1"])
+    printed = capsys.readouterr()
+    assert f"{tmp_path / 'a.jsonl'}: 2 × no JSON (line 1)" in printed.err
+    assert printed.out.startswith("1 runs, 2 steps,")
 
 
 def test_a_sample_is_the_same_whatever_the_order_and_sets_outsized_runs_apart() -> None:

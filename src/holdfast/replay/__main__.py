@@ -16,7 +16,7 @@ from holdfast.replay.importers.read import files
 from holdfast.replay.processes import spread
 from holdfast.replay.runner import Work, exact_counter, frequencies, replay_all
 from holdfast.replay.summary import Pair, by_source, summarise
-from holdfast.replay.survey import Logged, Totals, survey
+from holdfast.replay.survey import summed, survey
 from holdfast.replay.table import table
 
 
@@ -55,12 +55,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _work(args: argparse.Namespace) -> Work:
-    totals, runs = Totals(), list[Logged]()
-    for found in spread(survey, files(args.paths), args.jobs):
-        totals.add(found)
-        runs += [found] if isinstance(found, Logged) else []
+    everything = list(spread(survey, files(args.paths), args.jobs))
+    runs, totals = summed(everything)
     for unread in totals.unread:
-        _say("{path}: {count} × {why}".format(**unread))
+        line = f" (line {unread['first_line']})" if unread["first_line"] else ""
+        _say(f"{unread['path']}: {unread['count']} × {unread['why']}{line}")
     drawn = [run for run in (runs if args.all else sample(runs)) if run.chars >= args.least]
     known = frequencies(runs, args.jobs)
     counter = exact_counter() if args.exact else estimate

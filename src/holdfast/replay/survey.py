@@ -6,11 +6,12 @@ Must not know: policies. Runs are not held; what is kept of each fits on a line.
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from holdfast.projection.tokens import estimate
+from holdfast.replay.importers.copies import Marks, marks, originals
 from holdfast.replay.importers.lines import Unread
 from holdfast.replay.importers.read import read_runs
 from holdfast.replay.measured import Measured
@@ -41,6 +42,8 @@ class Logged(NamedTuple):
     tools: dict[str, tuple[int, int]]
     """Results of each tool, and their tokens."""
     model: str
+    marks: Marks
+    """By which copies are known."""
 
 
 class Finished(NamedTuple):
@@ -89,6 +92,7 @@ def logged(run: Run, where: Where) -> Logged:
         measured.tokens,
         _tools(measured),
         str(run.meta.get("model") or ""),
+        marks(run),
     )
 
 
@@ -127,7 +131,9 @@ class Totals:
             self.files += 1
             self.bytes += found.bytes
         elif isinstance(found, Unread):
-            self.unread.append({"path": str(found.path), "why": found.why, "count": found.count})
+            self.unread.append(
+                {"path": str(found.path), "why": found.why, "count": found.count, "first_line": found.first_line}
+            )
         else:
             self._add(found)
 
@@ -148,3 +154,19 @@ class Totals:
     def share(self) -> float:
         """Of all tokens, those in tool results."""
         return self.result_tokens / self.tokens if self.tokens else 0.0
+
+
+def without_copies(runs: Sequence[Logged]) -> list[Logged]:
+    """The runs that are not the beginning of another one, those of one file together."""
+    in_order = sorted(runs, key=lambda run: run.where)
+    return [in_order[number] for number in originals([run.marks for run in in_order])]
+
+
+def summed(found: Iterable[Found]) -> tuple[list[Logged], Totals]:
+    """The runs without copies, and the sums over them."""
+    found = list(found)
+    runs = without_copies([one for one in found if isinstance(one, Logged)])
+    totals = Totals()
+    for one in (*runs, *(one for one in found if not isinstance(one, Logged))):
+        totals.add(one)
+    return runs, totals

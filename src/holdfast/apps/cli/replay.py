@@ -26,7 +26,7 @@ from holdfast.replay.processes import cores, spread
 from holdfast.replay.report import Basis, Report, report
 from holdfast.replay.runner import KNOWN, Work, frequencies, replay_all
 from holdfast.replay.samples.files import write_samples
-from holdfast.replay.survey import Logged, Totals, size_of, survey
+from holdfast.replay.survey import Found, Logged, Totals, size_of, summed, survey
 
 _EARLY = 1.5
 """Seconds after which something is said, however much is still unread."""
@@ -122,6 +122,7 @@ class _Replay:
         self._args, self._settings = args, settings
         self._jobs = args.jobs or cores()
         self._totals, self._runs = Totals(), list[Logged]()
+        self._found: list[Found] = []
         self._gathered = Gathered(contenders)
         self._told = False
         """Whether totals were printed."""
@@ -154,13 +155,14 @@ class _Replay:
         began, told = time.monotonic(), self._args.json
         with screen.Progress("reading MB", sum(sizes.values()) // _MEGABYTE) as progress:
             for found in spread(survey, largest_first, self._jobs):
+                self._found.append(found)
                 self._totals.add(found)
-                self._runs += [found] if isinstance(found, Logged) else []
                 progress.at(max(self._totals.bytes, self._totals.chars) // _MEGABYTE)
                 if not told and time.monotonic() - began > _EARLY:
                     told = True
                     progress.clear()
                     replay_screen.early(self._totals)
+        self._runs, self._totals = summed(self._found)
         self._say_totals()
 
     def _say_totals(self) -> None:

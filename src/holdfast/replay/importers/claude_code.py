@@ -5,7 +5,7 @@ way back from the last line, so that what a user took back is left out; parallel
 Left out: thinking, what the program itself wrote in the model's name, bookkeeping.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -22,10 +22,12 @@ from holdfast.wire.fields import fields_of, kind_of_part
 NAME = "claude-code"
 _BOOKKEEPING = frozenset(("summary", "file-history-snapshot", "queue-operation", "last-prompt", "mode", "ai-title"))
 _WHAT = "a line of Claude Code"
-_THINKING = frozenset(("thinking", "redacted_thinking"))
+_UNNAMED = "side"
+"""Old logs do not name their sub-agents: only links tell them apart."""
+_THINKING = ("thinking", "redacted_thinking")
 
 
-class _Body(msgspec.Struct):
+class _Body(msgspec.Struct, gc=False):
     """What was sent or received; its usage is passed over."""
 
     id: Any = None
@@ -34,7 +36,7 @@ class _Body(msgspec.Struct):
     content: Any = None
 
 
-class _Line(msgspec.Struct):
+class _Line(msgspec.Struct, gc=False):
     """What is needed of a line; scalars may be of any type, since nothing promises theirs."""
 
     type: Any = None
@@ -78,41 +80,62 @@ def knows(value: object) -> bool:
 
 
 def runs(lines: Lines) -> Iterator[Run]:
-    """The session, then its sub-agents in the order of their first lines."""
-    threads: dict[str, _Thread] = {"": _Thread("", lines.path)}
-    seen: dict[str, str] = {}
+    """The session, and its sub-agents, in the order of their first lines."""
+    threads = _Threads(lines.path)
     for line in lines.decoded(_DECODER, _WHAT):
         uuid = line.uuid if isinstance(line.uuid, str) else ""
         if not isinstance(line.type, str):
             lines.unreadable(f"not {_WHAT}")
-        elif uuid not in seen and (uuid or isinstance(line.message, _Body)):
-            name = _thread_of(line, seen, len(threads) - 1)
-            uuid = uuid or f"line {len(seen)}"
-            if name not in threads:
-                threads[name] = _Thread(name, lines.path)
-            threads[name].add(line, uuid)
-            seen[uuid] = name
-    for thread in threads.values():
-        if run := thread.run(threads[""].session):
+        elif uuid not in threads.seen and (uuid or isinstance(line.message, _Body)):
+            threads.add(line, uuid or f"line {len(threads.seen)}")
+    for thread in threads.begun:
+        if run := thread.run():
             yield run
 
 
-def _thread_of(line: _Line, seen: Mapping[str, str], sides: int) -> str:
-    """Whose line it is: an agent's, or empty for the main one. Old logs name no agents: there one follows the links."""
-    if isinstance(agent := line.agent or line.streamed_agent, str):
-        return agent
-    if line.is_side is not True:
-        return ""
-    is_lost = isinstance(line.parent, str) and line.parent not in seen
-    begun = f"side-{max(sides, 1) if is_lost else sides + 1}"
-    return begun if is_lost or line.parent is None else seen[line.parent] or begun
+class _Threads:
+    """Whose line is whose."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.seen: dict[str, _Thread] = {}
+        self.begun: list[_Thread] = []
+        self._latest: dict[str, _Thread] = {}
+
+    def add(self, line: _Line, uuid: str) -> None:
+        """Put a line into its thread."""
+        agent = line.agent or line.streamed_agent
+        agent = agent if isinstance(agent, str) else _UNNAMED if line.is_side is True else ""
+        named = line.parent or line.before
+        followed = self.seen.get(named) if isinstance(named, str) else None
+        thread = followed if followed and followed.agent == agent else self._latest.get(agent)
+        is_off_main = agent == _UNNAMED and followed is not None and followed is not thread
+        if thread is None or (thread.has_messages and (_begins(line) or is_off_main)):
+            thread = self._begin(agent)
+        thread.add(line, uuid)
+        self.seen[uuid] = thread
+
+    def _begin(self, agent: str) -> "_Thread":
+        number = 1 + sum(thread.agent == agent for thread in self.begun)
+        thread = _Thread(agent, number, self._path)
+        self.begun.append(thread)
+        self._latest[agent] = thread
+        return thread
+
+
+def _begins(line: _Line) -> bool:
+    """Whether it says that it follows nothing, and is no compaction, which the run goes on past."""
+    return isinstance(line.message, _Body) and line.parent is None and not line.before and not line.is_summary
 
 
 class _Thread:
     """The lines of one agent."""
 
-    def __init__(self, name: str, path: Path) -> None:
-        self.name, self.session = name, ""
+    def __init__(self, agent: str, number: int, path: Path) -> None:
+        self.agent = agent
+        self.has_messages = False
+        self._number = number
+        self._session = ""
         self._path = path
         self._entries: dict[str, _Entry] = {}
         self._last = ""
@@ -123,23 +146,20 @@ class _Thread:
     def add(self, line: _Line, uuid: str) -> None:
         """Take the next line."""
         if isinstance(session := line.session or line.streamed_session, str):
-            self.session = session
+            self._session = session
         if isinstance(line.cwd, str):
             self._meta.setdefault("project", line.cwd)
         self._compactions += line.subtype == "compact_boundary"
         message = self._message(line)
         message_id = line.message.id if isinstance(line.message, _Body) and isinstance(line.message.id, str) else None
         self._entries[uuid] = _Entry(uuid, self._parent(line), message, message_id, seconds(line.timestamp))
-        if message is not None or not self._last:
-            self._last = uuid
+        if message is not None:
+            self._last, self.has_messages = uuid, True
 
     def _parent(self, line: _Line) -> str | None:
-        """What it follows; the line before it where the one that it names is lost."""
+        """What it follows; the line before it where the one that it names is lost, or where it names none."""
         named = line.parent or line.before
-        if isinstance(named, str) and named in self._entries:
-            return named
-        begins = line.parent is None and not line.before and not line.is_summary
-        return None if begins else next(reversed(self._entries), None)
+        return named if isinstance(named, str) and named in self._entries else next(reversed(self._entries), None)
 
     def _message(self, line: _Line) -> Message | None:
         body = line.message
@@ -151,13 +171,13 @@ class _Thread:
         message = decode_message({"role": role, "content": _without_thinking(body.content)})
         return persisted.restored(message, line.result, self._outputs) if message.returned else message
 
-    def run(self, session: str) -> Run | None:
+    def run(self) -> Run | None:
         """What was said on the way to the last line."""
-        session = session or self.session
+        session = self._session or self._path.name.partition(".")[0]
+        name = self.agent if self._number == 1 else f"{self.agent}#{self._number}"
         meta = {"format": NAME, "path": str(self._path), **self._meta, "compactions": self._compactions}
-        meta |= {"agent": self.name, "parent": session if self.name else "", **self._outputs.found()}
-        id = f"{session}/{self.name}" if self.name else session or self._path.stem
-        return run_from(NAME, id, _responses(self._sent()), meta)
+        meta |= {"agent": self.agent, "parent": session if self.agent else "", **self._outputs.found()}
+        return run_from(NAME, f"{session}/{name}" if name else session, _responses(self._sent()), meta)
 
     def _sent(self) -> list[_Entry]:
         """The way back from the last line, with the rest of each response on it and the results of its calls."""
@@ -168,17 +188,20 @@ class _Thread:
             at = self._entries[at].parent
         responses = {self._entries[uuid].message_id for uuid in way} - {None}
         entries = [one for one in self._entries.values() if one.message]
-        called = {
-            call.call_id
-            for one in entries
-            if one.uuid in way or one.message_id in responses
-            for call in cast("Message", one.message).calls
-        }
-        return [one for one in entries if one.uuid in way or one.message_id in responses or _answers(one, called)]
+        on_it = [one for one in entries if one.uuid in way or one.message_id in responses]
+        elsewhere = _called(entries) - _called(on_it)
+        kept = {one.uuid for one in on_it}
+        return [one for one in entries if one.uuid in kept or _answers(one, elsewhere)]
 
 
-def _answers(entry: _Entry, called: set[str]) -> bool:
-    return any(one.call_id in called for one in cast("Message", entry.message).returned)
+def _called(entries: Iterable[_Entry]) -> set[str]:
+    return {call.call_id for one in entries for call in cast("Message", one.message).calls}
+
+
+def _answers(entry: _Entry, elsewhere: set[str]) -> bool:
+    """Whether it has a result, and of no call that was taken back; a call may be in a line that is broken."""
+    returned = cast("Message", entry.message).returned
+    return bool(returned) and all(one.call_id not in elsewhere for one in returned)
 
 
 def _responses(entries: list[_Entry]) -> list[Timed]:
@@ -195,7 +218,4 @@ def _responses(entries: list[_Entry]) -> list[Timed]:
 def _without_thinking(content: Any) -> Any:
     if not isinstance(content, list):
         return content
-    blocks = cast("list[Any]", content)
-    if all(kind_of_part(fields_of(block)) not in _THINKING for block in blocks):
-        return blocks
-    return [block for block in blocks if kind_of_part(fields_of(block)) not in _THINKING]
+    return [block for block in cast("list[Any]", content) if fields_of(block).get("type") not in _THINKING]

@@ -16,7 +16,7 @@ from holdfast.replay.importers.saved import Outputs
 from holdfast.replay.importers.sequence import Timed, first_prompt, joined, run_from, seconds
 from holdfast.replay.run import Run
 from holdfast.wire.decode import decode_message
-from holdfast.wire.fields import fields_of, text_of
+from holdfast.wire.fields import fields_of, kind_of_part, text_of
 
 NAME = "codex"
 _TYPES = frozenset(
@@ -32,7 +32,7 @@ _OWN_WORDS = ("<environment_context>", "<user_instructions>", "# AGENTS.md", "<t
 _WHAT = "a line of Codex"
 
 
-class _Line(msgspec.Struct):
+class _Line(msgspec.Struct, gc=False):
     type: Any = None
     timestamp: Any = None
     payload: msgspec.Raw = msgspec.Raw(b"null")
@@ -45,7 +45,7 @@ _PAYLOAD = msgspec.json.Decoder(dict[str, Any])
 def knows(value: object) -> bool:
     """Whether it is such a line."""
     fields = fields_of(value)
-    return fields.get("type") in _TYPES and isinstance(fields.get("payload"), dict)
+    return kind_of_part(fields) in _TYPES and isinstance(fields.get("payload"), dict)
 
 
 def runs(lines: Lines) -> Iterator[Run]:
@@ -55,8 +55,7 @@ def runs(lines: Lines) -> Iterator[Run]:
         if not isinstance(line.type, str):
             lines.unreadable(f"not {_WHAT}")
         elif line.type in thread.takers and (line.type != "event_msg" or _PRINTED in bytes(line.payload)):
-            payload = lines.decode(line.payload, _PAYLOAD, _WHAT)
-            if payload is not None:
+            for payload in lines.decode(line.payload, _PAYLOAD, _WHAT):
                 thread.takers[line.type](payload, seconds(line.timestamp))
     if run := thread.run():
         yield run
@@ -92,13 +91,15 @@ class _Thread:
         self._meta["model"] = text_of(payload.get("model"))
 
     def _item(self, payload: dict[str, Any], at: float | None) -> None:
-        if payload.get("type") in _UNSAID:
+        if kind_of_part(payload) in _UNSAID:
             return
         message = decode_message(payload)
         if message.role == "other":
             message = message._replace(role="assistant")
         if any(_CUT in one.text for one in message.returned):
             message = message._replace(returned=tuple(map(self._whole, message.returned)))
+        for returned in message.returned:
+            self._printed.pop(returned.call_id, None)
         self._said.append(Timed(message, at))
 
     def _event(self, payload: dict[str, Any], at: float | None) -> None:
@@ -110,7 +111,11 @@ class _Thread:
     def _compacted(self, payload: dict[str, Any], at: float | None) -> None:
         """The run goes on, and the summary is part of it, as it was for the model."""
         self._compactions += 1
-        self._said.append(Timed(Message("user", text_of(payload.get("message"))), at))
+        summary = text_of(payload.get("message"))
+        last = self._said[-1].message if self._said else Message("other")
+        if last.role == "assistant" and last.said and summary.endswith(last.said):
+            del self._said[-1]  # the model was asked for the summary; that it wrote it is no part of the history
+        self._said.append(Timed(Message("user", summary), at))
 
     def _whole(self, returned: Returned) -> Returned:
         """The result with as much of the output as there is, where it was cut."""

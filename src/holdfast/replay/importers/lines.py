@@ -25,6 +25,8 @@ TROUBLE = (OSError, EOFError, zlib.error)
 """What opening and unpacking raise."""
 BAD = (ValueError, RecursionError)
 """What decoding raises for bytes that are no JSON, no UTF-8, or no value of the wanted type."""
+_MARK = b"\xef\xbb\xbf"
+"""What some editors begin a file with."""
 _PAIR = rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _LONE = re.compile(rb"\\\\|" + _PAIR + rb"|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})")
 
@@ -62,19 +64,17 @@ class Lines:
     def decoded(self, decoder: msgspec.json.Decoder[T], what: str) -> Iterator[T]:
         """Every piece that is of the decoder's type; `what` names what the others are not."""
         for piece in self:
-            value = self.decode(piece, decoder, what)
-            if value is not None:
-                yield value
+            yield from self.decode(piece, decoder, what)
 
-    def decode(self, piece: Piece, decoder: msgspec.json.Decoder[T], what: str) -> T | None:
-        """A piece, or a part of one; None where it is not of the decoder's type, which is noted."""
+    def decode(self, piece: Piece, decoder: msgspec.json.Decoder[T], what: str) -> tuple[T, ...]:
+        """The value of a piece, or of a part of one; none where it is not of the decoder's type, which is noted."""
         try:
-            return decode(piece, decoder)
+            return (decode(piece, decoder),)
         except msgspec.ValidationError:
             self.unreadable(f"not {what}")
         except BAD:
             self.unreadable(NO_JSON)
-        return None
+        return ()
 
     def unreadable(self, why: str, count: int = 1) -> None:
         """Note that the piece at hand, or that many things in it, cannot be read."""
@@ -102,10 +102,7 @@ def decode(piece: Piece, decoder: msgspec.json.Decoder[T]) -> T:
 
 def _mended(line: bytes) -> bytes | None:
     """The line with what can be mended mended; None where there is nothing to mend."""
-    try:
-        whole = line.decode().encode()
-    except UnicodeDecodeError:
-        whole = line.decode("utf-8", "replace").encode()
+    whole = line.removeprefix(_MARK).decode("utf-8", "replace").encode()
     if b"\\ud" in whole or b"\\uD" in whole:
         whole = _LONE.sub(lambda found: b"\\ufffd" if found[1] else found[0], whole)
     return whole if whole != line else None

@@ -30,8 +30,7 @@ def runs(lines: Lines) -> Iterator[Run]:
             for id, parent, directory in database.execute(_SESSIONS):
                 session = Session({"id": id, "parent_id": parent, "directory": directory}, lines.path)
                 for message, data in database.execute(_MESSAGES, (id,)):
-                    info = lines.decode(_bytes(data), _DECODER, "a message of opencode")
-                    if info is not None:
+                    for info in lines.decode(_bytes(data), _DECODER, "a message of opencode"):
                         session.add(info, list(_parts(database, message, lines)))
                 if run := session.run():
                     yield run
@@ -53,9 +52,7 @@ def _text(stored: bytes) -> str:
 
 def _parts(database: sqlite3.Connection, message: str, lines: Lines) -> Iterator[dict[str, Any]]:
     for (data,) in database.execute(_PARTS, (message,)):
-        part = lines.decode(_bytes(data), _DECODER, "a part of opencode")
-        if part is not None:
-            yield part
+        yield from lines.decode(_bytes(data), _DECODER, "a part of opencode")
 
 
 def _bytes(data: object) -> bytes:

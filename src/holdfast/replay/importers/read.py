@@ -14,14 +14,12 @@ import msgspec
 
 from holdfast.errors import UsageError
 from holdfast.replay.importers import (
-    anthropic,
     claude_code,
     codex,
     gemini_cli,
-    openai_chat,
-    openai_responses,
     opencode,
     opencode_database,
+    provider,
     record,
     swe_agent,
 )
@@ -30,17 +28,7 @@ from holdfast.replay.run import Run
 from holdfast.wire.fields import parts_of
 
 Importer: TypeAlias = Callable[[Lines], Iterator[Run]]
-_FORMATS: tuple[ModuleType, ...] = (
-    record,
-    gemini_cli,
-    claude_code,
-    codex,
-    swe_agent,
-    opencode,
-    anthropic,
-    openai_responses,
-    openai_chat,
-)
+_FORMATS: tuple[ModuleType, ...] = (record, gemini_cli, claude_code, codex, swe_agent, opencode, provider)
 """Asked in this order, since the last ones also know what others wrap."""
 _SUFFIXES = (".jsonl", ".ndjson", ".json", ".traj", ".db")
 _ASIDE = frozenset(("tool-results", "tool-outputs", "tool-output", "node_modules", ".git"))
