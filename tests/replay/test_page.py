@@ -4,6 +4,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Iterator
+from functools import cache
 from hashlib import sha256
 from html.parser import HTMLParser
 from importlib.resources import files
@@ -64,15 +65,20 @@ def read(report: dict[str, Any]) -> Read:
     return Read(page(report))
 
 
+@cache
+def made(name: str) -> Read:
+    return read(REPORTS[name]())
+
+
 @every_report
 def test_every_element_is_closed_and_every_id_is_used_once(name: str) -> None:
-    ids = list(read(REPORTS[name]()).having("id"))
+    ids = list(made(name).having("id"))
     assert len(ids) == len(set(ids))
 
 
 @every_report
 def test_what_is_pointed_at_is_there(name: str) -> None:
-    document = read(REPORTS[name]())
+    document = made(name)
     ids = set(document.having("id"))
     links = {href[1:] for href in document.having("href") if href.startswith("#")}
     named = {one for names in document.having("aria-labelledby") for one in names.split()}
@@ -81,7 +87,7 @@ def test_what_is_pointed_at_is_there(name: str) -> None:
 
 @every_report
 def test_the_page_has_landmarks_one_first_heading_and_named_columns(name: str) -> None:
-    document = read(REPORTS[name]())
+    document = made(name)
     tags = [tag for tag, _ in document.elements]
     assert [tags.count(one) for one in ("header", "main", "footer", "nav", "h1", "title")][:5] == [1, 1, 1, 1, 1]
     assert all("scope" in attributes for tag, attributes in document.elements if tag == "th")
@@ -89,7 +95,7 @@ def test_the_page_has_landmarks_one_first_heading_and_named_columns(name: str) -
 
 @every_report
 def test_nothing_is_asked_of_the_network(name: str) -> None:
-    document = read(REPORTS[name]())
+    document = made(name)
     assert list(document.having("src")) == []
     assert all(href.startswith(("#", "data:")) for href in document.having("href"))
     assert not re.search(r"@import|url\(", document.inside["style"][0])
@@ -97,7 +103,7 @@ def test_nothing_is_asked_of_the_network(name: str) -> None:
 
 @every_report
 def test_only_our_own_script_and_style_may_run(name: str) -> None:
-    document = read(REPORTS[name]())
+    document = made(name)
     policy = next(each["content"] for tag, each in document.elements if each.get("http-equiv")) or ""
     script, style = document.inside["script"][-1], document.inside["style"][0]
     assert f"script-src {hashed(script)};" in policy
@@ -112,24 +118,24 @@ def hashed(text: str) -> str:
 
 @every_report
 def test_no_element_has_a_style_or_a_handler_of_its_own(name: str) -> None:
-    attributes = {key for _, each in read(REPORTS[name]()).elements for key in each}
+    attributes = {key for _, each in made(name).elements for key in each}
     assert [key for key in attributes if key.startswith("on") or key == "style"] == []
 
 
 @every_report
 def test_the_data_in_the_page_are_the_report(name: str) -> None:
-    document = read(REPORTS[name]())
+    document = made(name)
     assert json.loads(document.inside["script"][0]) == REPORTS[name]()
 
 
 def test_hostile_text_makes_no_element() -> None:
-    tags = [tag for tag, _ in read(reports.hostile()).elements]
+    tags = [tag for tag, _ in made("hostile").elements]
     assert tags.count("script") == 2
     assert "img" not in tags
 
 
 def test_hostile_text_is_shown_as_it_is_written() -> None:
-    words = read(reports.hostile()).words
+    words = made("hostile").words
     assert "</script><script>window.hacked = 1</script>" in words
     assert "<img src=x onerror='window.hacked = 2'>" in words
     assert "$title ${script}" in words
@@ -144,14 +150,16 @@ def test_characters_that_hide_or_reorder_are_spelled_out() -> None:
 
 @given(st.text(min_size=1))
 def test_no_text_of_a_tool_changes_the_elements(text: str) -> None:
-    def elements(text: str) -> list[str]:
-        report = {**reports.full(), "policies": []}
-        report["results"] = report["results"][:1]
-        report["results"][0]["arguments"] = report["results"][0]["tool"] = text
-        report["runs"][0]["task"] = report["totals"]["tools"][0]["tool"] = text
-        return [tag for tag, _ in read(report).elements]
-
     assert elements(text) == elements("harmless")
+
+
+@cache
+def elements(text: str) -> list[str]:
+    report = {**reports.full(), "policies": []}
+    report["results"] = report["results"][:1]
+    report["results"][0]["arguments"] = report["results"][0]["tool"] = text
+    report["runs"][0]["task"] = report["totals"]["tools"][0]["tool"] = text
+    return [tag for tag, _ in read(report).elements]
 
 
 def test_data_have_nothing_that_html_or_a_script_would_act_on() -> None:
@@ -177,14 +185,14 @@ def test_a_report_with_nothing_in_it_is_a_page_too() -> None:
 
 
 def test_missing_figures_are_dashes_not_words_of_python() -> None:
-    words = read(reports.nulls()).words
+    words = made("nulls").words
     assert "None" not in words
     assert "nan" not in words.split()
     assert "–" in words
 
 
 def test_the_headline_says_what_auto_saves_and_keeps() -> None:
-    words = read(reports.full()).words
+    words = made("full").words
     assert "77% of the tokens were tool results, and 62% of those were never used again." in words
     assert "With auto the same runs would have cost 46% less, with 95% of what was needed later still in" in words
 
@@ -202,18 +210,18 @@ def test_the_headline_speaks_of_the_policy_that_was_watched() -> None:
 
 
 def test_every_policy_has_its_row_with_its_verdict() -> None:
-    document = read(reports.full())
+    document = made("full")
     rows = [each["id"] for tag, each in document.elements if tag == "tr" and "id" in each]
     assert rows == [f"policy-{number}" for number in range(10)]
     assert "cheap, but forgets four of ten" in document.words
 
 
 def test_a_policy_off_the_scale_is_at_the_edge_with_its_cost() -> None:
-    assert "rolling 230% →" in read(reports.full()).words
+    assert "rolling 230% →" in made("full").words
 
 
 def test_each_source_has_rows_of_its_own_that_wait_to_be_chosen() -> None:
-    bodies = [each for tag, each in read(reports.full()).elements if tag == "tbody" and "data-source" in each]
+    bodies = [each for tag, each in made("full").elements if tag == "tbody" and "data-source" in each]
     assert [(each["data-source"], "hidden" in each) for each in bodies] == [
         ("", False),
         ("claude-code", True),
@@ -232,17 +240,22 @@ def test_tools_beyond_the_largest_are_one_row() -> None:
 
 
 def test_what_became_of_a_result_is_told_step_by_step() -> None:
-    words = read(reports.full()).words
+    words = made("full").words
     assert "step 3: cut when it arrived, 2k tokens left" in words
     assert "step 41: replaced by a pointer in a batch, 31 tokens left" in words
     assert "whole to the end" in words
 
 
 def test_what_was_hidden_comes_with_the_call_that_brings_it_back() -> None:
-    words = read(reports.full()).words
+    words = made("full").words
     assert "146 of 3,108 pieces of evidence; one call each brings back 141 of them." in words
     assert 'One call brings it back get_artifact(id="art_1760000000_' in words
     assert "Not found by the call that its notice names" in words
+
+
+def test_settings_come_with_the_name_and_the_verdict_of_their_policy() -> None:
+    words = made("full").words
+    assert "auto: cheapest of those that keep more than nine in ten# holdfast.yaml policy: auto" in words
 
 
 def test_where_nothing_saves_the_page_says_so_instead_of_settings() -> None:
@@ -252,7 +265,7 @@ def test_where_nothing_saves_the_page_says_so_instead_of_settings() -> None:
 
 
 def test_what_was_not_read_is_listed_with_the_reason() -> None:
-    assert "~/.codex/sessions no tool was called, 3 times" in read(reports.full()).words
+    assert "~/.codex/sessions no tool was called, 3 times" in made("full").words
 
 
 STYLE = (files("holdfast.replay.page") / "page.css").read_text(encoding="utf-8")

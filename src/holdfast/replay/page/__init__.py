@@ -78,7 +78,13 @@ _CONTENTS: tuple[tuple[str, str, str, str, Callable[[Part], Markup | None]], ...
         "other beats in both. Thin lines are 95% intervals.",
         frontier,
     ),
-    ("policies", "Policies", "Policy by policy", "Sending everything is 100%. Column heads sort.", table),
+    (
+        "policies",
+        "Policies",
+        "Policy by policy",
+        "Sending everything is 100%. Below a share stands its 95% interval.",
+        table,
+    ),
     (
         "runs",
         "A run",
@@ -90,7 +96,7 @@ _CONTENTS: tuple[tuple[str, str, str, str, Callable[[Part], Markup | None]], ...
     ("biggest", "Results", "The biggest results", "What each policy would have made of them.", results),
     ("hidden", "Hidden", "Hidden, but needed", "", missed),
     ("settings", "Settings", "Settings to copy", "Put this in holdfast.yaml where the agent works.", settings),
-    ("unread", "Not read", "What was not read", "", unread),
+    ("read", "Read", "What was read, and what was not", "", unread),
     ("method", "Method", "How it was measured", "", method),
 )
 

@@ -1,5 +1,7 @@
 """Settings to copy, what was not read, and how it was measured."""
 
+from collections.abc import Sequence
+
 from holdfast.replay.page.figures import Part, count, number, part, parts, plural, words
 from holdfast.replay.page.headline import row_named
 from holdfast.replay.page.markup import Markup, joined, short, tag
@@ -31,8 +33,14 @@ def settings(report: Part) -> Markup | None:
     others = [row for row in rows if words(row, "settings") != chosen]
     if not rows and not chosen.strip():
         return None
-    first = _block(chosen) if chosen.strip() else tag("p", "On these runs no setting of ours saves anything.")
+    first = _chosen(chosen, rows) if chosen.strip() else tag("p", "On these runs no setting of ours saves anything.")
     return joined(first, [_other(row) for row in others])
+
+
+def _chosen(text: str, rows: Sequence[Part]) -> Markup:
+    """The settings that are worth most, with the name and the verdict of their policy."""
+    named = [f"{words(row, 'name')}: {words(row, 'verdict')}" for row in rows if words(row, "settings") == text][:1]
+    return joined([tag("p", short(name.removesuffix(": "), 200)) for name in named], _block(text))
 
 
 def _other(row: Part) -> Markup:

@@ -11,6 +11,7 @@ from holdfast.replay.page.points import Mode, Point
 
 _DEAREST = 1.25
 """Costs above this are drawn at the edge, lest one policy flatten all the others."""
+_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
 
 
 class Size(NamedTuple):
@@ -29,6 +30,8 @@ class Scale(NamedTuple):
     least_cost: float
     most_cost: float
     least_kept: float
+    cost_step: float
+    kept_step: float
 
     def x(self, cost: float) -> float:
         """From the left; what is too dear is at the edge."""
@@ -42,36 +45,43 @@ class Scale(NamedTuple):
 
 
 def scale_of(found: Sequence[Point], size: Size) -> Scale:
-    """Scales that hold all points."""
-    least = math.floor(min(point.cost.value for point in found) * 10 - 0.5) / 10
-    most = math.ceil(max(1.1, *(point.cost.value for point in found)) * 10 + 0.2) / 10
-    kept = math.floor(min(point.kept.value for point in found) * 10 - 0.3) / 10
+    """Scales that hold all points, as large as they can be."""
+    costs = [min(point.cost.value, _DEAREST) for point in found]
+    low, high = min(*costs, 0.98), max(*costs, 1.0)
+    by = _step(high - low, 10 if size.key == "wide" else 5)
+    least = max(0.0, math.floor(low / by - 0.5) * by)
+    most = min(_DEAREST, max(high + by / 4, 1 + (1 - least) / 5))
+    kept = min(0.98, *(point.kept.value for point in found))
+    rise = _step(1 - kept, 6)
     frame = Box(
         size.letters * 3.2, size.letters * 3.4, size.width - size.letters * 1.4, size.height - size.letters * 3.4
     )
-    return Scale(frame, max(0.0, min(least, 0.8)), min(most, _DEAREST), max(0.0, min(kept, 0.8)))
+    return Scale(frame, least, most, max(0.0, math.floor(kept / rise - 0.3) * rise), by, rise)
+
+
+def _step(span: float, most: int) -> float:
+    """How far apart the lines of the grid are, if there shall be so many at most."""
+    return next((step for step in _STEPS if span / step <= most), _STEPS[-1])
 
 
 def ground(scale: Scale, mode: Mode, size: Size) -> Markup:
     """Grid, axes and the region that costs more than sending everything."""
     frame, all_of_it = scale.frame, scale.x(1)
-    wide = size.key == "wide"
     return joined(
         tag("rect", x=all_of_it, y=frame.top, width=frame.right - all_of_it, height=_height(frame), class_="over"),
-        [_row_line(kept, scale) for kept in _ticks(scale.least_kept, 1.0, 0.1)],
-        [_column_tick(cost, scale, size) for cost in _ticks(scale.least_cost, scale.most_cost, 0.1 if wide else 0.2)],
+        [_row_line(kept, scale) for kept in _ticks(scale.least_kept, 1.0, scale.kept_step)],
+        [_column_tick(cost, scale, size) for cost in _ticks(scale.least_cost, scale.most_cost, scale.cost_step)],
         tag("line", x1=all_of_it, x2=all_of_it, y1=frame.top, y2=frame.bottom, class_="par"),
         _over_words(frame, size),
         tag("text", "Evidence kept in context ↑", x=0, y=size.letters, class_="axis"),
-        tag(
-            "text",
-            f"← {mode.name} cost" + (" against sending everything" if wide else ""),
-            x=frame.right,
-            y=size.height - 3,
-            text_anchor="end",
-            class_="axis",
-        ),
+        tag("text", _across(mode, size), x=frame.right, y=size.height - 3, text_anchor="end", class_="axis"),
     )
+
+
+def _across(mode: Mode, size: Size) -> str:
+    """What the cost is measured by, and which way is better."""
+    against = " against sending everything" if size.key == "wide" else ""
+    return f"← cheaper · {mode.name.lower()} cost{against}"
 
 
 def _over_words(frame: Box, size: Size) -> Markup:

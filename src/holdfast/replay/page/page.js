@@ -109,10 +109,9 @@
   // The chart of a run.
   const tokens = (n) => (n < 1e3 ? `${Math.round(n)}` : n < 999500 ? `${Math.round(n / 1e3)}k` : `${+(n / 1e6).toFixed(1)}M`);
   const shown = new Set(["everything", "auto"]);
-  const classOf = (name, names) => {
-    if (name === "everything" || name === "auto") return `l-${name}`;
-    return `l-${names.filter((each) => each !== "everything" && each !== "auto").indexOf(name) % 4}`;
-  };
+  const looks = new Map([["everything", "l-everything"], ["auto", "l-auto"]]);
+  for (const row of report.policies || []) if (row.bound) looks.set(row.name, "l-bound");
+  const classOf = (name, names) => looks.get(name) || `l-${names.filter((each) => !looks.has(each)).indexOf(name) % 5}`;
   const nice = (most) => {
     const raw = most / 4;
     const unit = 10 ** Math.floor(Math.log10(raw));
@@ -122,11 +121,12 @@
   const chart = (run) => {
     const names = Object.keys(run.context).filter((name) => Array.isArray(run.context[name]));
     const visible = names.filter((name) => shown.has(name));
+    const drawn = [...visible].sort((a, b) => (a === "auto") - (b === "auto"));  // what is drawn last is on top
     const width = Math.max(280, $("chart").clientWidth), height = width < 560 ? 260 : 340;
     const left = 44, right = width - 8, top = 12, bottom = height - 34;
     const steps = Math.max(2, ...names.map((name) => run.context[name].length));
     const limit = report.window || 0;
-    const most = 1.06 * Math.max(1, limit, ...visible.map((name) => run.context[name].reduce((a, b) => Math.max(a, b), 0)));
+    const most = 1.1 * Math.max(1, limit, ...visible.map((name) => run.context[name].reduce((a, b) => Math.max(a, b), 0)));
     const x = (at) => left + (at / (steps - 1)) * (right - left);
     const y = (size) => bottom - (size / most) * (bottom - top);
     const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", tabindex: "0", "aria-label":
@@ -149,7 +149,7 @@
       svg.append(draw("line", { class: "window", x1: left, x2: right, y1: y(limit), y2: y(limit) }));
       svg.append(draw("text", { class: "window-words", x: left + 8, y: y(limit) - 7 }, `window ${tokens(limit)}`));
     }
-    for (const name of visible) {
+    for (const name of drawn) {
       const sizes = run.context[name];
       const look = classOf(name, names);
       svg.append(draw("polyline", { class: `stroke ${look}`, points: sizes.map((size, at) => `${x(at).toFixed(1)},${y(size).toFixed(1)}`).join(" ") }));

@@ -95,7 +95,9 @@ def _ruled(rule: str) -> str:
 def _used(times: float | None) -> Markup | str:
     if times is None:
         return "uses not counted"
-    return f"used {plural(times, 'time')}" if times else tag("span", "never used again", class_="never")
+    if times == 1:
+        return "used once"
+    return f"used {count(times)} times" if times else tag("span", "never used again", class_="never")
 
 
 def _missed(one: Part, tasks: dict[str, str]) -> Markup:

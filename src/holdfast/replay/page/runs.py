@@ -19,7 +19,7 @@ def runs(report: Part) -> Markup | None:
             tag("figcaption", tag("output", "", id="readout", for_="run"), class_="readout"),
             class_="scripted",
         ),
-        tag("noscript", tag("p", "The chart of a run needs JavaScript; the rest of this page does not.")),
+        tag("p", "The chart of a run needs JavaScript; the rest of this page does not.", class_="unscripted"),
     )
 
 
