@@ -57,10 +57,10 @@ def _start(
     turn = context.Value("q", 0)
     for _ in range(count):
         mine, theirs = context.Pipe(duplex=False)
-        process = context.Process(target=_work, args=(make, items, turn, theirs), daemon=True)
+        ends.append(mine)
+        process = context.Process(target=_work, args=(make, items, turn, theirs, ends), daemon=True)
         process.start()
         theirs.close()
-        ends.append(mine)
         processes.append(process)
 
 
@@ -91,9 +91,13 @@ def _gathered(ends: list[Connection]) -> Iterator[Any]:
                 yield value
 
 
-def _work(make: Callable[[Any], Iterable[Any]], items: Sequence[Any], turn: Any, end: Connection) -> None:
-    """Take the next item until there is none. Ctrl-C is for the parent, which ends us."""
+def _work(
+    make: Callable[[Any], Iterable[Any]], items: Sequence[Any], turn: Any, end: Connection, others: Iterable[Connection]
+) -> None:
+    """Take the next item until there is none. Ctrl-C is for the parent, which ends us; if it dies, our pipe breaks."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for other in others:  # inherited: as long as one of us holds it open, no pipe breaks
+        other.close()
     try:
         while (at := _next(turn)) < len(items):
             for made in make(items[at]):

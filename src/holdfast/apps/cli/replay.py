@@ -66,8 +66,10 @@ def replay(args: argparse.Namespace) -> int:
 
 def _contender(name: str) -> Contender:
     """A policy by name, or by a settings file that chooses one; a file alone counts, not the environment."""
-    if name in names() or not os.path.isfile(name):
+    if name in names() or not os.path.exists(name):
         return contender(name)
+    if not name.endswith((".yaml", ".yml")):
+        raise UsageError(f"`{name}` is no settings file (`.yaml`). Give logs before `--policy`.")
     found = config.load(name, environ={})
     with open(name, encoding="utf-8") as file:
         text = file.read()
@@ -177,7 +179,8 @@ class _Replay:
             progress.at(0)
             work = Work(drawn, frequencies(self._runs, self._jobs, KNOWN), profile=profile, window=profile.window)
             for pairs in replay_all(work, self._gathered.contenders[1:], self._jobs):
-                self._gathered.add(pairs or [])
+                if pairs:
+                    self._gathered.add(pairs)
                 progress.step()
 
     def _print(self, basis: Basis) -> None:
