@@ -33,9 +33,9 @@ def width() -> int:
     return shutil.get_terminal_size((100, 24)).columns
 
 
-def wrapped(text: str, indent: str = "") -> None:
+def wrapped(text: str) -> None:
     """Print a paragraph of ours within the terminal's width."""
-    for line in textwrap.wrap(screen.safe(text), min(width(), 110), initial_indent=indent, subsequent_indent=indent):
+    for line in textwrap.wrap(screen.safe(text), min(width(), 110), break_on_hyphens=False):
         screen.say(line)
 
 
