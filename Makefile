@@ -4,10 +4,13 @@ BIN := .venv/bin
 UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
 export UV_LINK_MODE = copy
 
-.PHONY: docs run test check bench torture fix requirements clean
+.PHONY: docs run replay test check bench torture browser fix requirements clean
 
 run: .venv/run  ## see what it does, in under ten seconds
 	@$(BIN)/holdfast demo
+
+replay: .venv/run  ## what policies would have done to made-up sessions
+	@$(BIN)/holdfast replay --sample
 
 test: .venv/dev  ## the default test run
 	$(BIN)/python -m pytest -n 2 -m "not torture"
@@ -32,8 +35,11 @@ bench: .venv/dev  ## the figures of docs/reference/figures.md
 torture: .venv/dev  ## long fault injection: kills, power cuts, full disks
 	$(BIN)/python -m pytest -m torture --durations=10
 
+browser: .venv/browser  ## the page of a replay in headless Chromium
+	$(BIN)/python -m pytest -m browser
+
 requirements: .venv/uv  ## pin the newest versions, with hashes and without addresses
-	for name in uv run dev; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
+	for name in uv run dev browser; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
 	  --generate-hashes --no-header --no-annotate --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt; done
 
 .venv/uv: requirements/uv.txt
@@ -48,6 +54,13 @@ requirements: .venv/uv  ## pin the newest versions, with hashes and without addr
 
 .venv/dev: .venv/run requirements/dev.txt
 	$(UV) --require-hashes -r requirements/dev.txt
+	@touch $@
+
+.venv/browser: .venv/dev requirements/browser.txt
+	$(UV) --require-hashes -r requirements/browser.txt
+	command -v chromium chromium-browser google-chrome >/dev/null || \
+	  { apt-get update && apt-get install --yes --no-install-recommends chromium; } || \
+	  { echo "Install Chromium, then run \`make browser\` again."; exit 1; }
 	@touch $@
 
 clean:

@@ -5,7 +5,7 @@ from math import inf
 import pytest
 
 from holdfast.errors import ConfigError
-from holdfast.projection.profiles import DEFAULT, PROFILES, Profile, payback, profile_for
+from holdfast.projection.profiles import DEFAULT, PROFILES, Profile, input_price, payback, profile_for
 
 
 @pytest.mark.parametrize(
@@ -100,3 +100,19 @@ def test_payback_without_gain_never_comes_and_without_loss_at_once() -> None:
     assert payback(DEFAULT.replace(read=0.0), 10, 10) == inf
     assert payback(DEFAULT.replace(read=1.0, write=1.0), 10, 10) == 0
     assert payback(DEFAULT, 0, 10) == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "dollars"),
+    [
+        ("anthropic/claude-sonnet-4.5", 3.0),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", 3.0),
+        ("claude-opus-5.5", 4.0),
+        ("gpt-5-2025-08-07", 1.25),
+        ("gpt-5-mini", None),
+        ("claude", None),
+        (None, None),
+    ],
+)
+def test_an_input_price_is_known_by_a_models_whole_name_or_not_at_all(model: str | None, dollars: float | None) -> None:
+    assert input_price(model) == dollars

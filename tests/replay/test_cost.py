@@ -6,7 +6,10 @@ from holdfast.projection.profiles import Profile
 from holdfast.replay.cache import Breakpoints, RequestEnds, Sent, Usage
 from holdfast.replay.cost import Loss, Price, Request, buying_back, cached, price_of, sending
 from holdfast.replay.fetch import around
-from holdfast.replay.summary import interval, ratio
+from holdfast.replay.replay import replay
+from holdfast.replay.resampling import interval, ratio
+from holdfast.replay.summary import Pair, summarise
+from tests.replay.recorded import KEEP_ALL, calls, measured, result, run
 
 NONE = Usage(0, 0, 0)
 PLAIN = Profile("made", minimum=100, lifetime=300)
@@ -115,3 +118,26 @@ def test_a_client_that_rewrites_sets_a_breakpoint_before_the_change_and_finds_wh
     cache.usage(sent(*sizes[:40], first=0, frontier=5))
     cache.usage(sent(*sizes[:50], first=40, frontier=5))
     assert cache.usage(sent(*sizes, first=8, frontier=30)) == Usage(500, 5_500, 0)
+
+
+def test_runs_of_one_task_are_drawn_together() -> None:
+    pairs = [(1.0, 1.0)] * 9 + [(0.0, 1.0)]
+    by_task = interval(pairs, ["same"] * 9 + ["other"])
+    assert by_task == (0.9, 0.0, 1.0)
+    assert interval(pairs).low > 0.0, "as if all runs were different"
+
+
+def test_dollars_are_the_cost_at_the_input_price_where_it_is_known() -> None:
+    whole = measured(run(calls("a"), result("x" * 999_992, "a"), calls("b")))
+    pair = Pair(replay(whole, KEEP_ALL), replay(whole, KEEP_ALL))
+    sent = sum(whole.sizes[:2])
+    assert summarise([pair], Price(0.1, 1.25, input=3.0)).dollars == pytest.approx(1.25 * sent * 3 / 1e6)
+    assert summarise([pair], Price(0.1, 1.25)).dollars is None
+    assert price_of(Profile("made"), input=2.0).input == 2.0
+
+
+def test_a_run_overflows_when_a_request_is_over_the_window() -> None:
+    whole = measured(run(calls("a"), result("x" * 1_000, "a"), calls("b")))
+    pair = Pair(replay(whole, KEEP_ALL), replay(whole, KEEP_ALL))
+    assert summarise([pair], window=pair.full.peak).overflow == 0.0
+    assert summarise([pair], window=pair.full.peak - 1).overflow == 1.0

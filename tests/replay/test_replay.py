@@ -3,7 +3,8 @@
 from holdfast.projection.policy import Choice, Decided, Situation
 from holdfast.projection.transcript import Transcript
 from holdfast.replay.oracles import ORACLES, oracle_named
-from holdfast.replay.replay import Kept, Outcome, replay
+from holdfast.replay.outcome import Kept, Outcome
+from holdfast.replay.replay import replay
 from holdfast.replay.run import Run
 from holdfast.replay.summary import Pair, summarise
 from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, measured, once_read, result, run, says, user
@@ -29,7 +30,7 @@ def test_keeping_all_shows_all_at_the_full_price() -> None:
     full = under(KEEP_ALL)
     row = summarise([Pair(full, full)])
     assert (row.bare, row.in_context.value, row.steps_ok, row.tokens, row.all_in) == (1, 1, 1, 1, 1)
-    assert set(row.cost.values()) == {1.0}
+    assert set(row.by_price.values()) == {1.0}
     assert (row.tail, row.explicit, row.rerun, row.rewrites) == (1, 1, 1, 0)
 
 
@@ -38,7 +39,7 @@ def test_dropping_all_shows_nothing_and_buys_all_back() -> None:
     row = summarise([Pair(none, full)])
     assert (row.bare, row.in_context.value, row.steps_ok, row.evidence) == (0, 0, 0, 2)
     assert row.tokens < 1
-    assert row.all_in > row.cost[".10"]
+    assert row.all_in > row.by_price[".10"]
     assert [(loss.step, loss.source) for loss in none.losses] == [(2, 0), (3, 1)]
 
 
@@ -69,7 +70,8 @@ def test_a_digest_that_lists_strings_scores_no_recall_in_context() -> None:
     assert digest.losses == ()
     assert len(digest.losses_in_context) == 2
     row = summarise([Pair(digest, under(KEEP_ALL))])
-    assert row.all_in == row.cost[".10"] < row.all_in_context.value, "what is only listed must be bought back too"
+    assert (row.bare, row.in_context.value) == (1.0, 0.0)
+    assert row.all_in == row.by_price[".10"] < row.all_in_context.value, "what is only listed must be bought back too"
 
 
 def test_a_quotation_with_its_surroundings_counts_in_context() -> None:

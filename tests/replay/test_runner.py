@@ -1,17 +1,21 @@
 """The command: files in, a table out."""
 
-import gzip
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from holdfast.errors import UsageError
+from holdfast.projection.peers import PEERS
+from holdfast.projection.policy import Choice, Decided, Situation
+from holdfast.projection.transcript import Transcript
 from holdfast.replay.__main__ import main
-from holdfast.replay.reader import files, read_runs, sample
-from holdfast.replay.run import run_of
-from holdfast.replay.runner import maker_of, replay_all, work_on
-from tests.replay.recorded import DROP_ALL, calls, result, run
+from holdfast.replay.contenders import Contender, contender, same
+from holdfast.replay.draw import sample
+from holdfast.replay.runner import Work, frequencies, replay_all
+from holdfast.replay.summary import Pair
+from holdfast.replay.survey import Logged, Where, logged, survey
+from tests.replay.recorded import DROP_ALL, Made, calls, result, run
 
 
 def record(number: int, chars: int = 400) -> dict[str, object]:
@@ -19,24 +23,20 @@ def record(number: int, chars: int = 400) -> dict[str, object]:
     return {"source": "made/up", "id": str(number), "messages": messages}
 
 
-def test_packed_and_plain_files_are_read_and_folders_are_searched(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text(json.dumps(record(1)))
-    with gzip.open(tmp_path / "b.jsonl.gz", "wt") as packed:
-        packed.write(json.dumps(record(2)))
-    assert [one.id for path in files([tmp_path]) for one in read_runs(path)] == ["1", "2"]
-
-
-def test_a_broken_line_and_an_empty_folder_are_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no runs"):
-        files([tmp_path])
-    (tmp_path / "a.jsonl").write_text("{oh\n")
-    with pytest.raises(UsageError, match="line 1"):
-        list(read_runs(tmp_path / "a.jsonl"))
+def test_what_cannot_be_read_is_said_and_the_rest_is_replayed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.jsonl").write_text("{oh\n" + json.dumps(record(1)) + "\n{no\n")
+    main([str(tmp_path), "--policy", "oracle_until_last_use", "--least", "0", "--jobs", "1"])
+    printed = capsys.readouterr()
+    assert f"{tmp_path / 'a.jsonl'}: 2 × no JSON (line 1)" in printed.err
+    assert printed.out.startswith("1 runs, 2 steps,")
 
 
 def test_a_sample_is_the_same_whatever_the_order_and_sets_outsized_runs_apart() -> None:
-    runs = [run(result("x" * 40), id=str(number)) for number in range(30)]
-    outsized = run(result("x" * 120_001), id="outsized")
+    where = Where(Path("made.jsonl"), 0)
+    runs = [logged(run(result("x" * 40), id=str(number)), where) for number in range(30)]
+    outsized = logged(run(result("x" * 120_001), id="outsized"), where)
     drawn = sample([*runs, outsized])
     assert len(drawn) == 12
     assert drawn == sample([outsized, *reversed(runs)])
@@ -57,17 +57,55 @@ def test_too_few_tokens_are_said_so(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "--least" in capsys.readouterr().out
 
 
-def test_processes_give_what_one_process_gives_in_the_same_order() -> None:
-    work = work_on((run_of(record(number, 400 + number)) for number in range(5)), counter=len)
-    makers = [maker_of("oracle_until_last_use"), lambda measured: DROP_ALL]
-    assert list(replay_all(work, makers, jobs=2)) == list(replay_all(work, makers, jobs=1))
+def written(folder: Path, *sizes: int) -> list[Logged]:
+    """Runs of about so many characters, in one file."""
+    path = folder / "runs.jsonl"
+    path.write_text("\n".join(json.dumps(record(number, size)) for number, size in enumerate(sizes)))
+    return [found for found in survey(path) if isinstance(found, Logged)]
 
 
-def test_runs_of_another_size_are_left_out() -> None:
-    work = work_on((run_of(record(number, size)) for number, size in enumerate((100, 1_000))), least=500, counter=len)
-    assert [pairs and pairs[0].full.id for pairs in replay_all(work, [], jobs=1)] == ["1"]
+def by_id(found: Iterable[list[Pair] | None]) -> list[list[Pair]]:
+    return sorted((pairs for pairs in found if pairs), key=lambda pairs: pairs[0].full.id)
+
+
+def test_processes_give_what_one_process_gives(tmp_path: Path) -> None:
+    runs = written(tmp_path, *range(400, 405))
+    work = Work(runs, frequencies(runs, jobs=2), counter=len)
+    both = [contender("oracle_until_last_use"), Contender("drop", same(lambda: DROP_ALL))]
+    assert by_id(replay_all(work, both, jobs=2)) == by_id(replay_all(work, both, jobs=1))
+
+
+def test_runs_of_another_size_are_left_out(tmp_path: Path) -> None:
+    runs = written(tmp_path, 100, 1_000)
+    work = Work(runs, frequencies(runs, jobs=1), least=500, counter=len)
+    assert [pairs[0].full.id for pairs in by_id(replay_all(work, [], jobs=1))] == ["1"]
 
 
 def test_trouble_is_said_in_one_line(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match="no runs"):
+    with pytest.raises(SystemExit, match="no logs"):
         main([str(tmp_path), "--policy", "oracle_until_last_use"])
+
+
+def test_a_window_is_what_runs_overflow_and_compact_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.jsonl").write_text("\n".join(json.dumps(record(number)) for number in range(4)))
+    asked = [str(tmp_path), "--policy", "oracle_until_last_use", "--least", "0", "--jobs", "1"]
+    for window, overflow, compacts in ((100, "100.0%", "1 (100%)"), (100_000, "0.0%", "-")):
+        main([*asked, "--window", str(window)])
+        rows = capsys.readouterr().out.splitlines()[-2:]
+        assert all(f"| {overflow} |" in row and f"| {compacts} |" in row for row in rows)
+
+
+def test_policies_are_told_of_the_window_they_are_measured_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told: set[int] = set()
+
+    class Asks(Made):
+        def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+            told.add(situation.profile.window)
+            return []
+
+    (tmp_path / "a.jsonl").write_text(json.dumps(record(1)))
+    monkeypatch.setitem(PEERS, "asks", Asks)
+    main([str(tmp_path), "--policy", "asks", "--least", "0", "--jobs", "1", "--window", "4321"])
+    assert told == {4321}

@@ -79,6 +79,44 @@ _ROWS: dict[str, Profile] = {
 PROFILES: Mapping[str, Profile] = MappingProxyType({key: row.replace(name=key) for key, row in _ROWS.items()})
 """The rows by the beginnings of models' names."""
 
+_INPUT: Mapping[str, float] = MappingProxyType(
+    {
+        "claude-fable-5": 10.0,
+        "claude-fable-5-1": 10.0,
+        "claude-haiku-4-5": 1.0,
+        "claude-opus-4-5": 5.0,
+        "claude-opus-4-6": 5.0,
+        "claude-opus-4-7": 5.0,
+        "claude-opus-4-8": 5.0,
+        "claude-opus-5": 5.0,
+        "claude-opus-5-5": 4.0,
+        "claude-sonnet-4-5": 3.0,
+        "claude-sonnet-4-6": 3.0,
+        "claude-sonnet-5": 2.0,
+        "claude-sonnet-5-5": 2.0,
+        "deepseek-chat": 0.28,
+        "deepseek-reasoner": 0.28,
+        "deepseek-v4-flash": 0.3,
+        "deepseek-v4-pro": 1.32,
+        "gemini-2-5-flash": 0.3,
+        "gemini-2-5-pro": 1.25,
+        "glm-4-7": 0.6,
+        "gpt-4-1": 2.0,
+        "gpt-4o": 2.5,
+        "gpt-5": 1.25,
+        "gpt-5-1": 1.25,
+        "gpt-5-2": 1.75,
+        "gpt-5-4": 2.5,
+        "gpt-5-5": 5.0,
+        "gpt-5-6": 4.0,
+        "gpt-6-sol": 2.0,
+        "gpt-6-1-sol": 2.0,
+        "kimi-k2-5": 0.6,
+        "minimax-m2-1": 0.3,
+    }
+)
+"""Dollars for a million input tokens by a model's whole name, from the same table; a date may follow the name."""
+_DATED = re.compile(r"(?:[-@:](?:\d{6,}|\d{4}-\d\d-\d\d|latest|preview|v\d+)(?:[:]\d)?)*")
 _PLACES = re.compile(r"^(?:[a-z]+[.:])+")
 """Regions and vendors before a name: `us.anthropic.`, `ft:`."""
 _NUMBERS = ("window", "minimum", "lifetime", "breakpoints")
@@ -103,6 +141,17 @@ def profile_for(model: str | None, overrides: Mapping[str, Mapping[str, object]]
         if _begins(name, _plain(key)):
             profile = profile.replace(**overrides[key])
     return profile
+
+
+def input_price(model: str | None) -> float | None:
+    """Dollars for a million input tokens of a model; None where the table does not have it by its whole name.
+
+    >>> input_price("claude-sonnet-4-5-20250929"), input_price("claude-of-tomorrow")
+    (3.0, None)
+    """
+    name = _plain(model or "")
+    found = max((key for key in _INPUT if _begins(name, key)), key=len, default="")
+    return _INPUT[found] if found and _DATED.fullmatch(name[len(found) :]) else None
 
 
 def payback(profile: Profile, after: int, aged: int) -> float:

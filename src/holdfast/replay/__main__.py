@@ -4,13 +4,19 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from holdfast.errors import UsageError
+from holdfast.projection.profiles import DEFAULT
 from holdfast.projection.tokens import estimate
-from holdfast.replay.reader import files, read_runs
-from holdfast.replay.runner import Work, exact_counter, maker_of, replay_all, work_on
+from holdfast.replay.contenders import contender
+from holdfast.replay.draw import sample
+from holdfast.replay.importers.read import files
+from holdfast.replay.processes import spread
+from holdfast.replay.runner import Work, exact_counter, frequencies, replay_all
 from holdfast.replay.summary import Pair, by_source, summarise
+from holdfast.replay.survey import summed, survey
 from holdfast.replay.table import table
 
 
@@ -19,18 +25,19 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = _parser().parse_args(argv)
     started = time.monotonic()
     try:
-        makers = [maker_of(name) for name in args.policy]
+        contenders = [contender(name) for name in args.policy]
         work = _work(args)
     except UsageError as error:
         sys.exit(f"error: {error}")
     _say(f"{len(work.runs)} runs read, {time.monotonic() - started:.1f} s")
     found: list[list[Pair]] = []
-    for pairs in replay_all(work, makers, args.jobs):
+    for pairs in replay_all(work, contenders, args.jobs):
         found += [pairs] if pairs else []
         if sys.stderr.isatty():
             _say(f"\r{len(found)} replayed", end="")
-    _say(f"\r{len(found)} runs replayed under {len(makers)} policies, {time.monotonic() - started:.1f} s")
-    _print(found, args.by_source)
+    _say(f"\r{len(found)} runs replayed under {len(contenders)} policies, {time.monotonic() - started:.1f} s")
+    in_order = sorted(found, key=lambda pairs: (pairs[0].full.source, pairs[0].full.id))
+    _print(in_order, args.by_source, work.window)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -39,6 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--policy", nargs="+", default=["auto"], metavar="NAME", help="policies to replay")
     parser.add_argument("--least", type=int, default=50_000, help="tokens that a run must have (default: 50000)")
     parser.add_argument("--most", type=int, default=sys.maxsize, help="tokens that a run may have")
+    parser.add_argument("--window", type=int, help="the model's window (default: 200000, measured at 128000)")
     parser.add_argument("--all", action="store_true", help="all runs, not the sample")
     parser.add_argument("--exact", action="store_true", help="count tokens by a vocabulary (needs `splintr-rs`)")
     parser.add_argument("--by-source", action="store_true", help="a table for each source too")
@@ -47,12 +55,19 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _work(args: argparse.Namespace) -> Work:
-    runs = (run for path in files(args.paths) for run in read_runs(path))
+    everything = list(spread(survey, files(args.paths), args.jobs))
+    runs, totals = summed(everything)
+    for unread in totals.unread:
+        line = f" (line {unread['first_line']})" if unread["first_line"] else ""
+        _say(f"{unread['path']}: {unread['count']} × {unread['why']}{line}")
+    drawn = [run for run in (runs if args.all else sample(runs)) if run.chars >= args.least]
+    known = frequencies(runs, args.jobs)
     counter = exact_counter() if args.exact else estimate
-    return work_on(runs, sampled=not args.all, least=args.least, most=args.most, counter=counter)
+    work = Work(drawn, known, counter, args.least, args.most)
+    return work._replace(window=args.window, profile=DEFAULT.replace(window=args.window)) if args.window else work
 
 
-def _print(found: Sequence[Sequence[Pair]], by_sources: bool) -> None:
+def _print(found: Sequence[Sequence[Pair]], by_sources: bool, window: int) -> None:
     if not found:
         print("No run has that many tokens. Give a smaller `--least`.")
         return
@@ -61,8 +76,9 @@ def _print(found: Sequence[Sequence[Pair]], by_sources: bool) -> None:
     tokens = sum(request.total for one in full for request in one.requests)
     print(f"{len(full)} runs, {steps} steps, {tokens / 1e6:.0f}M tokens, {evidence} pieces of evidence\n")
     by_policy = list(zip(*found, strict=True))
-    print(table(summarise(pairs) for pairs in by_policy))
-    sources = [by_source(pairs) for pairs in by_policy]
+    row = partial(summarise, window=window)
+    print(table(row(pairs) for pairs in by_policy))
+    sources = [by_source(pairs, row) for pairs in by_policy]
     for source, row in sources[0].items():
         if by_sources:
             print(f"\n{source}: {row.runs} runs\n\n{table(rows[source] for rows in sources)}")

@@ -31,7 +31,12 @@ def atoms(text: str) -> dict[str, None]:
 
 def is_atom(text: str) -> bool:
     """Whether a string has the size and the shape of an atom; plain words never do."""
-    return len(text) in _ATOM_CHARS and _RARE.search(text) is not None
+    return len(text) in _ATOM_CHARS and is_rare(text)
+
+
+def is_rare(text: str) -> bool:
+    """Whether a string has a rare shape: a digit, an inner capital or one of `_ / . - @ #`."""
+    return _RARE.search(text) is not None
 
 
 def parts(atom: str) -> list[str]:
@@ -92,7 +97,7 @@ def places(needle: str, text: str) -> Iterator[int]:
 
 def occurs(needle: str, text: str) -> bool:
     """Whether `needle` stands in `text`."""
-    return next(places(needle, text), -1) >= 0
+    return needle in text and next(places(needle, text), -1) >= 0
 
 
 def in_context(needle: str, text: str) -> dict[str, None]:

@@ -26,11 +26,13 @@ class Price(NamedTuple):
     """Hits are whole blocks of so many tokens."""
     out: float = 5.0
     """Price of a token that the model writes."""
+    input: float | None = None
+    """Dollars for a million tokens that are not cached, where known."""
 
 
-def price_of(profile: Profile) -> Price:
-    """The prices of a profile."""
-    return Price(profile.read, profile.write, profile.minimum)
+def price_of(profile: Profile, input: float | None = None) -> Price:
+    """The prices of a profile; `input` from `projection.profiles.input_price`."""
+    return Price(profile.read, profile.write, profile.minimum, input=input)
 
 
 PRICES: dict[str, Price] = {".10": Price(0.10, 1.25), ".05": Price(0.05, 1.25), ".02": Price(0.02, 1.0)}
@@ -59,6 +61,20 @@ class Loss(NamedTuple):
     """Tokens of the whole result."""
 
 
+class Asked(NamedTuple):
+    """One search in a step that misses something."""
+
+    step: int
+    got: int
+    """Tokens of the page."""
+    missing: int
+    """Pieces of evidence that the step misses."""
+    hits: int
+    """Those that the page shows in context."""
+    again: tuple[int, ...] = ()
+    """Tokens of the results that have to be made again, since the page lacks what is missing of them."""
+
+
 def cached(request: Request, price: Price, mode: Mode = "prefix") -> float:
     """The cost of one request.
 
@@ -80,10 +96,15 @@ def sending(requests: Iterable[Request], price: Price, mode: Mode = "prefix") ->
 
 def buying_back(requests: Sequence[Request], losses: Iterable[Loss], price: Price, rerun: bool = False) -> float:
     """The cost of fetching what was missing, or of running the tools again: a round trip each, then it stays."""
-    cost = 0.0
-    for loss in losses:
-        got = loss.whole if rerun else loss.got
-        left = len(requests) - 1 - loss.step
-        cost += price.read * requests[loss.step].total + got * (price.write + price.read * left)
-        cost += CALL_TOKENS * price.out
-    return cost
+    return sum(_round_trip(requests, loss.step, loss.whole if rerun else loss.got, price) for loss in losses)
+
+
+def buying_blind(requests: Sequence[Request], asked: Iterable[Asked], price: Price) -> float:
+    """The cost of searching for what was missing, and of running the tools again for what was not found."""
+    return sum(_round_trip(requests, one.step, got, price) for one in asked for got in (one.got, *one.again))
+
+
+def _round_trip(requests: Sequence[Request], step: int, got: int, price: Price) -> float:
+    left = len(requests) - 1 - step
+    cost = price.read * requests[step].total + got * (price.write + price.read * left)
+    return cost + CALL_TOKENS * price.out

@@ -2,17 +2,16 @@
 
 Owns: the extraction, once a run. Definitions: `docs/concepts/replay.md`.
 Must not know: policies.
-
-Texts are found by their words: a string is looked for only in results that have its rarest word.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 from holdfast.projection.transcript import Message
-from holdfast.replay.atoms import argument_text, atoms, lines, occurs, parts, words
+from holdfast.replay.atoms import atoms, lines, occurs, parts
 from holdfast.replay.frequency import Frequency
 from holdfast.replay.run import Run
+from holdfast.replay.told import Step, Told
 
 Kind: TypeAlias = Literal["args", "line", "answer"]
 RECENT = 5
@@ -35,65 +34,33 @@ class Evidence(NamedTuple):
     """Steps since a result last showed it; 1 is the step right after."""
 
 
-class _Texts:
-    """Texts in order, found by their words."""
-
-    def __init__(self) -> None:
-        self._texts: list[str] = []
-        self._by_word: dict[str, list[int]] = {}
-
-    def add(self, text: str) -> None:
-        number = len(self._texts)
-        self._texts.append(text)
-        for word in words(text):
-            self._by_word.setdefault(word, []).append(number)
-
-    def having(self, needle: str) -> Iterator[int]:
-        """The numbers of the texts in which `needle` occurs, in order."""
-        postings = [self._by_word.get(word, ()) for word in words(needle)]
-        for number in min(postings, key=len, default=()):
-            if occurs(needle, self._texts[number]):
-                yield number
-
-
-def evidence(run: Run, frequency: Frequency | None = None) -> list[Evidence]:
+def evidence(run: Run, frequency: Frequency | None = None, told: Told | None = None) -> list[Evidence]:
     """All evidence of a run, in order of use."""
-    return _Extraction(run.task, frequency or Frequency()).of(run.messages)
+    return _Extraction(told or Told(run), run.task, frequency or Frequency()).found()
 
 
 class _Extraction:
-    def __init__(self, task: str, frequency: Frequency) -> None:
-        self._task, self._frequency = task, frequency
-        self._said, self._results = _Texts(), _Texts()
+    def __init__(self, told: Told, task: str, frequency: Frequency) -> None:
+        self._told, self._task, self._frequency = told, task, frequency
         self._seen: set[str] = set()
-        self._steps_of: list[int] = []
-        self._step = 0
 
-    def of(self, messages: Iterable[Message]) -> list[Evidence]:
-        found: list[Evidence] = []
-        for message in messages:
-            arguments = "\n".join(argument_text(call.arguments) for call in message.calls)
-            if message.role == "assistant":
-                found += self._used(candidates(message, arguments))
-                self._step += 1
-            for returned in message.returned:
-                self._results.add(returned.text)
-                self._steps_of.append(self._step)
-            if message.said or arguments:
-                self._said.add(f"{message.said}\n{arguments}")
-        return found
+    def found(self) -> list[Evidence]:
+        return [one for number, step in enumerate(self._told.steps) for one in self._used(number, step)]
 
-    def _used(self, queue: list[tuple[str, Kind]]) -> Iterator[Evidence]:
+    def _used(self, number: int, step: Step) -> Iterator[Evidence]:
+        told = self._told
+        queue = candidates(step.message, step.arguments)
         for text, kind in queue:
             if text in self._seen:
                 continue
-            sources = tuple(self._results.having(text))
+            sources = tuple(told.results.having(text, step.results))
             if not sources:
-                queue += _of_kind(kind, parts(text) if kind != "line" else ())
+                queue += joined(text, kind)
                 continue
             self._seen.add(text)
-            if next(self._said.having(text), None) is None and not self._frequency.is_common(text, self._task):
-                yield Evidence(self._step, text, kind, sources, self._step - self._steps_of[sources[-1]] + 1)
+            said = next(told.said.having(text, step.said), None)
+            if said is None and not self._frequency.is_common(text, self._task):
+                yield Evidence(number, text, kind, sources, number - told.result_step[sources[-1]] + 1)
 
 
 def candidates(message: Message, arguments: str) -> list[tuple[str, Kind]]:
@@ -103,8 +70,18 @@ def candidates(message: Message, arguments: str) -> list[tuple[str, Kind]]:
     return _of_kind("args", atoms(arguments)) + _of_kind("line", lines(arguments))
 
 
+def joined(text: str, kind: Kind) -> list[tuple[str, Kind]]:
+    """What an agent may have joined to make a string that no result has."""
+    return _of_kind(kind, parts(text) if kind != "line" else ())
+
+
 def _of_kind(kind: Kind, texts: Iterable[str]) -> list[tuple[str, Kind]]:
     return [(text, kind) for text in texts]
+
+
+def is_visible(one: Evidence, texts: Mapping[int, str]) -> bool:
+    """Whether a result shows a string, in context or not; `texts` are those that are not shown as they came."""
+    return any(source not in texts or occurs(one.text, texts[source]) for source in reversed(one.sources))
 
 
 def recorded_under_masking(recent: int, total: int) -> bool:

@@ -17,14 +17,14 @@ def around(text: str, needles: Iterable[str]) -> str:
     found = ((at, at + len(needle)) for needle in needles if (at := next(places(needle, text), -1)) >= 0)
     pieces: list[str] = []
     reached = 0
-    for start, stop in sorted(_lines(text, *span) for span in found):
+    for start, stop in sorted(lines_around(text, *span) for span in found):
         if stop > reached:
             pieces.append(text[max(start, reached) : stop])
             reached = stop
     return "".join(pieces)
 
 
-def _lines(text: str, start: int, stop: int) -> tuple[int, int]:
+def lines_around(text: str, start: int, stop: int) -> tuple[int, int]:
     """The stretch's own lines and those on either side."""
     for _ in range(LINES + 1):
         start = max(text.rfind("\n", 0, start), 0)

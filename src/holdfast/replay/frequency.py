@@ -28,14 +28,17 @@ class Frequency:
 
     def add(self, run: Run) -> None:
         """Count the results of one more run."""
-        task = self._tasks.setdefault(run.task, len(self._tasks))
-        for message in run.messages:
-            for returned in message.returned:
-                number = len(self._texts)
-                self._texts.append(returned.text)
-                self._task_of.append(task)
-                for word in words(returned.text):
-                    self._by_word.setdefault(word, []).append(number)
+        self.add_results(run.task, (returned.text for message in run.messages for returned in message.returned))
+
+    def add_results(self, task: str, results: Iterable[str]) -> None:
+        """Count more results of a task."""
+        own = self._tasks.setdefault(task, len(self._tasks))
+        for text in results:
+            number = len(self._texts)
+            self._texts.append(text)
+            self._task_of.append(own)
+            for word in words(text):
+                self._by_word.setdefault(word, []).append(number)
         self._known.clear()
 
     def is_common(self, text: str, task: str) -> bool:

@@ -1,15 +1,21 @@
 """A run with everything about it that no policy changes: its tokens and its evidence."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import TypeAlias
 
 from holdfast.projection.tokens import estimate
 from holdfast.projection.transcript import Message
+from holdfast.replay.again import Repeats, repeats
+from holdfast.replay.atoms import in_context
 from holdfast.replay.evidence import Evidence, evidence
 from holdfast.replay.frequency import Frequency
+from holdfast.replay.needs import Seen, seen
 from holdfast.replay.run import Run
+from holdfast.replay.search import Search
+from holdfast.replay.told import Told
+from holdfast.replay.uses import Use, uses
 
 Counter: TypeAlias = Callable[[str], int]
 """Tokens that a text takes."""
@@ -30,10 +36,51 @@ class Measured:
         """Of each message, whole."""
         self.blocks = list(accumulate(_blocks(message) for message in run.messages))
 
+        self._near: dict[tuple[str, int], tuple[str, ...]] = {}
+        self._uses: dict[int, dict[int, list[Use]]] = {}
+
+    @cached_property
+    def told(self) -> Told:
+        """Its texts, found by words."""
+        return Told(self.run)
+
+    @cached_property
+    def search(self) -> Search:
+        """The search that an agent could make in results it no longer sees."""
+        return Search(self.told.results, self.counter)
+
+    @cached_property
+    def repeats(self) -> Repeats:
+        """The calls that repeat an earlier one."""
+        return repeats(self.told)
+
+    @cached_property
+    def results(self) -> tuple[Seen, ...]:
+        """Its results in figures."""
+        return seen(self.told, self.result_tokens, self.evidence)
+
     @cached_property
     def evidence(self) -> list[Evidence]:
         """What its steps used that only results had told them."""
-        return evidence(self.run, self._frequency)
+        return evidence(self.run, self._frequency, self.told)
+
+    def uses_from(self, limit: int) -> dict[int, list[Use]]:
+        """By step, what was used once a request with everything had reached so many tokens."""
+        if limit not in self._uses:
+            whole = [0, *accumulate(self.sizes)]
+            first = next((number for number, step in enumerate(self.told.steps) if whole[step.at] >= limit), None)
+            found = [] if first is None else uses(self.run, self.told, self._frequency or Frequency(), first)
+            self._uses[limit] = {step: list(those) for step, those in groupby(found, lambda use: use.step)}
+        return self._uses[limit]
+
+    def shows(self, text: str, source: int, texts: Mapping[int, str]) -> bool:
+        """Whether a result shows a string as it did, with what stood round it; `texts` are those that were changed."""
+        if source not in texts:
+            return True
+        key = text, source
+        if key not in self._near:
+            self._near[key] = tuple(in_context(text, self.told.results[source]))
+        return any(near in texts[source] for near in self._near[key])
 
     @property
     def steps(self) -> int:

@@ -47,8 +47,13 @@ class Run(Value):
     @property
     def length(self) -> Length:
         """How long it is, by characters."""
-        tokens = self.chars / 4
-        return "short" if tokens < _SHORT else "mid" if tokens < _MID else "long"
+        return length_of(self.chars)
+
+
+def length_of(chars: int) -> Length:
+    """How long a run of so many characters is."""
+    tokens = chars / 4
+    return "short" if tokens < _SHORT else "mid" if tokens < _MID else "long"
 
 
 def texts(message: Message) -> Iterable[str]:

@@ -1,33 +1,37 @@
 """Replays many runs under many policies, on several processes.
 
-Owns: what is read once and shared (runs, how common strings are), and the processes.
-The processes are forked, so that policies may be made by any function, and nothing large is copied.
+Owns: what is read once and shared (how common strings are). Runs are read again where they are replayed, one at a
+time, so memory does not grow with the logs.
 """
 
-import multiprocessing
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias, cast
+from collections.abc import Iterable, Iterator, Sequence
+from math import inf
+from typing import Any, NamedTuple, cast
 
 from holdfast.errors import UsageError
-from holdfast.projection.policy import Policy
 from holdfast.projection.profiles import DEFAULT, Profile
 from holdfast.projection.tokens import estimate
+from holdfast.replay.contenders import Contender
+from holdfast.replay.draw import Batch, batches, longest_first, read_again, tasks_of
 from holdfast.replay.frequency import Frequency
 from holdfast.replay.measured import Counter, Measured
-from holdfast.replay.oracles import ORACLES, oracle_named
-from holdfast.replay.reader import sample
-from holdfast.replay.replay import Outcome, replay, sent_whole
+from holdfast.replay.outcome import Outcome
+from holdfast.replay.processes import spread
+from holdfast.replay.replay import WINDOW, replay, sent_whole
 from holdfast.replay.run import Run
 from holdfast.replay.summary import Pair
+from holdfast.replay.survey import Logged
 
-Maker: TypeAlias = Callable[[Measured], Policy]
-"""Makes a policy for one run; oracles look at its evidence."""
+KNOWN = 20_000_000
+"""Characters of the runs by which common strings are known."""
+_BATCHES = 4
+"""Batches for each process, at least: none waits long for the others at the end."""
 
 
 class Work(NamedTuple):
     """Runs to replay, and how they are measured."""
 
-    runs: Sequence[Run]
+    runs: Sequence[Logged]
     frequencies: dict[str, Frequency]
     """By source."""
     counter: Counter = estimate
@@ -36,59 +40,49 @@ class Work(NamedTuple):
     most: int = 1 << 62
     """Tokens that a run may have."""
     profile: Profile = DEFAULT
+    """What policies are told of the model."""
+    window: int = WINDOW
+    """At which clients compact."""
 
 
-_shared: list[tuple[Work, Sequence[Maker]]] = []
-"""What the processes find after the fork."""
-
-
-def work_on(runs: Iterable[Run], *, sampled: bool = True, least: int = 0, **more: Any) -> Work:
-    """The work that is to be done: a sample of each source's runs, or all.
-
-    How common a string is counts over all runs of a source, also those that are not replayed.
-    """
-    groups: dict[str, list[Run]] = {}
+def frequencies(runs: Iterable[Logged], jobs: int, budget: float = inf) -> dict[str, Frequency]:
+    """How common strings are in each source, by all of its runs or a draw of them."""
+    groups: dict[str, list[Logged]] = {}
     for run in runs:
         groups.setdefault(run.source, []).append(run)
-    drawn = [run for those in groups.values() for run in (sample(those) if sampled else those)]
-    wanted = [run for run in drawn if run.chars >= least]
-    sources = dict.fromkeys(run.source for run in wanted)
-    longest_first = sorted(wanted, key=lambda run: -run.chars)
-    return Work(longest_first, {source: Frequency(groups[source]) for source in sources}, least=least, **more)
+    drawn = [run for group in groups.values() for run in tasks_of(group, budget / len(groups))]
+    found = {source: Frequency() for source in groups}
+    for source, task, texts in spread(_results, batches(drawn, _BATCHES * jobs), jobs):
+        found[source].add_results(task, texts)
+    return found
 
 
-def replay_all(work: Work, makers: Sequence[Maker], jobs: int = 2) -> Iterator[list[Pair] | None]:
-    """For each run, in order, what each policy did beside the run as it came; None for a run of another size."""
-    _shared.append((work, makers))
-    try:
-        if jobs < 2:
-            yield from map(_replay_one, range(len(work.runs)))
-            return
-        with multiprocessing.get_context("fork").Pool(jobs) as pool:
-            yield from pool.imap(_replay_one, range(len(work.runs)))
-    finally:
-        _shared.pop()
+def _results(batch: Batch) -> Iterator[tuple[str, str, list[str]]]:
+    for run in read_again(batch):
+        yield run.source, run.task, [one.text for message in run.messages for one in message.returned]
 
 
-def _replay_one(number: int) -> list[Pair] | None:
-    work, makers = _shared[-1]
-    run = work.runs[number]
+def replay_all(work: Work, contenders: Sequence[Contender], jobs: int = 2) -> Iterator[list[Pair] | None]:
+    """For each run, in no order, what each policy did beside the run as it came; None for a run of another size."""
+
+    def one_batch(batch: Batch) -> Iterator[list[Pair] | None]:
+        return (replay_one(run, work, contenders) for run in read_again(batch))
+
+    yield from spread(one_batch, longest_first(batches(work.runs, _BATCHES * jobs), work.runs), jobs)
+
+
+def replay_one(run: Run, work: Work, contenders: Sequence[Contender]) -> list[Pair] | None:
+    """One run under each policy, first as it came."""
     measured = Measured(run, work.frequencies[run.source], work.counter)
     if not work.least <= measured.tokens <= work.most:
         return None
-    full = sent_whole(measured, work.profile)
-    outcomes: list[Outcome] = [replay(measured, maker(measured), work.profile) for maker in makers]
-    return [Pair(outcome, full) for outcome in (full, *outcomes)]
+    full = sent_whole(measured, work.profile, work.window)
+    return [Pair(full, full), *(Pair(_outcome(measured, one, work), full) for one in contenders)]
 
 
-def maker_of(name: str) -> Maker:
-    """Makes the policy of that name, an oracle or any other; an unknown name is refused at once."""
-    if name in ORACLES:
-        return lambda measured: oracle_named(name, measured.evidence, measured.steps)
-    from holdfast.projection.policies import policy_named
-
-    policy_named(name)
-    return lambda measured: policy_named(name)
+def _outcome(measured: Measured, contender: Contender, work: Work) -> Outcome:
+    """What a policy did, under the name that the contender has."""
+    return replay(measured, contender.make(measured), work.profile, work.window).replace(policy=contender.name)
 
 
 def exact_counter() -> Counter:

@@ -31,12 +31,13 @@ class Cli:
         done = self(*words[:at], "--json", *words[at:], input=input)
         return json.loads(done.stdout)
 
-    def on_a_terminal(self, *words: str) -> bytes:
+    def on_a_terminal(self, *words: str, typed: bytes = b"") -> bytes:
         """What a terminal would receive."""
         master, slave = pty.openpty()
         command = [sys.executable, "-m", "holdfast", *words]
         process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=self.environ, cwd=self.folder)
         os.close(slave)
+        os.write(master, typed)
         received = b""
         try:
             while chunk := os.read(master, 65_536):

@@ -11,6 +11,7 @@ from holdfast.version import VERSION
 
 COMMANDS: dict[str, str] = {
     "demo": "see what it does, in under ten seconds",
+    "replay": "what policies would have cost and kept on the logs you already have",
     "run": "run a command, keep all its output, print what fits",
     "keep": "keep what comes in on standard input, print what fits",
     "cut": "what a model would see of a file, what is left out and why",

@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
+_BAR = 24
 _VISIBLE = frozenset("\n\t")
 _HIDDEN = frozenset(("Cc", "Cf", "Cs", "Co", "Zl", "Zp"))
 
@@ -119,7 +120,7 @@ def when(milliseconds: int) -> str:
 
 
 class Progress:
-    """One line on the error stream that says how far a long job is; silent where nobody looks."""
+    """A bar on the error stream that says how far a long job is; silent where nobody looks."""
 
     def __init__(self, what: str, total: int) -> None:
         self._what, self._total, self._done = what, total, 0
@@ -132,16 +133,29 @@ class Progress:
 
     def __exit__(self, *_: object) -> None:
         """Clear the line."""
+        self.clear()
+
+    def clear(self) -> None:
+        """Take the bar away, until the next step."""
         if self._on and self._shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
     def step(self, count: int = 1) -> None:
         """Go on by `count`."""
-        self._done += count
+        self.at(self._done + count)
+
+    def at(self, done: int) -> None:
+        """So much is done."""
+        self._done = done
         if self._on and time.monotonic() - self._shown > 0.1:
             self._shown = time.monotonic()
-            share = f"{self._done:,} of {self._total:,}" if self._total else f"{self._done:,}"
-            print(f"\r\x1b[K{self._what}: {share}", end="", file=sys.stderr, flush=True)
+            print(f"\r\x1b[K{self._what}: {self._how_far()}", end="", file=sys.stderr, flush=True)
+
+    def _how_far(self) -> str:
+        if not self._total:
+            return f"{self._done:,}"
+        filled = min(_BAR, _BAR * self._done // self._total)
+        return f"{'█' * filled}{'·' * (_BAR - filled)} {min(self._done, self._total):,} of {self._total:,}"
 
 
 def confirm(question: str, yes: bool) -> bool:

@@ -1,0 +1,73 @@
+"""The results of a run in figures: how large they were, and whether anything of them was ever used.
+
+Owns: what counts as used: a result of which no string is evidence later is *never used*. That is a lower bound of what
+was needed, since reading without quoting leaves no trace.
+Must not know: policies.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from holdfast.replay.evidence import Evidence
+from holdfast.replay.told import Told
+
+ARGUMENTS = 80
+"""Characters of a call's arguments that are shown to people."""
+
+
+class Seen(NamedTuple):
+    """One result."""
+
+    tool: str
+    arguments: str
+    """Of its call, shortened to one line."""
+    step: int
+    """The step that called for it."""
+    tokens: int
+    used: int
+    """Pieces of evidence that it had shown."""
+
+
+class Tool(NamedTuple):
+    """All results of one tool."""
+
+    tool: str
+    results: int
+    tokens: int
+    share: float
+    """Of the tokens of all results."""
+    never_used: float
+    """Share of its tokens in results of which nothing was ever used."""
+
+
+def seen(told: Told, tokens: Sequence[int], found: Iterable[Evidence]) -> tuple[Seen, ...]:
+    """The results of a run, in order."""
+    used = Counter(source for one in found for source in one.sources)
+    return tuple(
+        Seen(call.tool, _short(call.arguments), step, tokens[number], used[number])
+        for number, (step, call) in enumerate(told.result_of)
+    )
+
+
+def never_used(results: Iterable[Seen]) -> float:
+    """The share of tokens in results of which nothing was ever used; 0 where there are none."""
+    results = list(results)
+    total = sum(one.tokens for one in results)
+    return sum(one.tokens for one in results if not one.used) / total if total else 0.0
+
+
+def by_tool(results: Iterable[Seen]) -> list[Tool]:
+    """Each tool's results, the tool with most tokens first."""
+    groups: dict[str, list[Seen]] = {}
+    for one in results:
+        groups.setdefault(one.tool, []).append(one)
+    sums = {tool: sum(one.tokens for one in those) for tool, those in groups.items()}
+    total = sum(sums.values()) or 1
+    largest = sorted(groups, key=lambda tool: (-sums[tool], tool))
+    return [Tool(tool, len(groups[tool]), sums[tool], sums[tool] / total, never_used(groups[tool])) for tool in largest]
+
+
+def _short(arguments: str) -> str:
+    line = " ".join(arguments.split())
+    return line if len(line) <= ARGUMENTS else f"{line[: ARGUMENTS - 1]}…"

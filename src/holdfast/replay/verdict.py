@@ -1,0 +1,71 @@
+"""What a policy's figures come to, in plain words, and which settings to copy.
+
+Owns: the words and the limits at which they change.
+Must not know: how figures are made or drawn.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_ABOUT = 0.01
+"""Costs this near to sending everything are the same."""
+_SHORT = 100_000
+"""Tokens of the largest request below which runs are short: hardly any policy clears anything there."""
+_MUCH = 0.8
+"""Kept evidence below this share is worth a warning."""
+_BETTER = 0.95
+"""A leaner setting must cost less than this share of a careful one to be worth what it hides."""
+_LEAST_KEPT = 0.9
+
+
+def verdict(row: Mapping[str, Any]) -> str:
+    """One policy in plain words.
+
+    >>> verdict({"cost": {"value": 1.4, "low": 1.2, "high": 1.6}, "tokens": 0.5})
+    'costs 40 % more than sending everything'
+    """
+    cost = row["cost"]
+    if row.get("name") == "everything":
+        return "what all others are measured against"
+    if row["tokens"] > 1 - _ABOUT / 10:
+        return "saves nothing on runs this short" if row.get("peak", 0) < _SHORT else "saves nothing on these runs"
+    if cost["value"] >= 1 + _ABOUT:
+        more = f"costs {_percent(cost['value'] - 1)} more than sending everything"
+        return more if cost["low"] > 1 else f"{more}, if anything"
+    if cost["value"] > 1 - _ABOUT:
+        return "saves nothing: what it leaves out is paid for by what it rewrites"
+    saved = f"saves {_percent(1 - cost['value'])}"
+    if row.get("bound"):
+        return f"{saved}: the limit, by somebody who knows what will be used"
+    return saved + _unsure(cost) + _what_it_hides(row)
+
+
+def _unsure(cost: Mapping[str, float]) -> str:
+    return "" if cost["high"] < 1 else ", but may save nothing on other runs"
+
+
+def _what_it_hides(row: Mapping[str, Any]) -> str:
+    kept, back = row["in_context"]["value"], row["all_in_context"]["value"]
+    if back >= 1:
+        return ", and costs more than that in fetching back what it hid"
+    hidden = f"{_percent(1 - kept)} of what was used later" if kept < 1 else "nothing that was used later"
+    return f" but hides {hidden}" if kept < _MUCH else f" and hides {hidden}"
+
+
+def recommended(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The row whose settings to copy: `auto`, or a cheaper setting of ours that hides little; None if none saves."""
+    saving = [row for row in rows if row["ours"] and row["all_in_context"]["value"] < 1 - _ABOUT]
+    best: Mapping[str, Any] | None = None
+    for row in saving:
+        if best is None or _is_better(row, best):
+            best = row
+    return best
+
+
+def _is_better(row: Mapping[str, Any], than: Mapping[str, Any]) -> bool:
+    cheaper = row["all_in_context"]["value"] < _BETTER * than["all_in_context"]["value"]
+    return cheaper and row["in_context"]["value"] >= min(_LEAST_KEPT, than["in_context"]["value"])
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %") if share >= _ABOUT else "less than 1 %"

@@ -1,0 +1,1 @@
+"""Importers: logs in each tool's true format, whole and broken."""

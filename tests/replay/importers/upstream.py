@@ -1,0 +1,145 @@
+"""A model on loopback that every client takes for its provider: it calls the shell as scripted, then is done."""
+
+import itertools
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+SCRIPT: Sequence[Sequence[str]] = (("seq 1 9",), ("cat no-such-file", "echo second"), ("seq 1 10500",))
+"""The commands of each step; those of one step are called in parallel."""
+AGENT = "Agent"
+"""As a command: start a sub-agent, which follows the rest of the script (Claude Code)."""
+_SHELLS = {"Bash": "command", "exec_command": "cmd", "bash": "command", "run_shell_command": "command"}
+_NUMBERS = itertools.count()
+_USAGE = {"input_tokens": 10, "output_tokens": 5}
+
+
+@contextmanager
+def upstream(script: Sequence[Sequence[str]] = SCRIPT) -> Iterator[int]:
+    """Its port, while it answers."""
+    handler = type("Scripted", (_Handler,), {"script": script})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield server.server_address[1]
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    script: Sequence[Sequence[str]] = ()
+
+    def do_HEAD(self) -> None:
+        self._answer(200, "text/plain", b"")
+
+    def do_GET(self) -> None:
+        self._answer(404, "application/json", b"{}")
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        path = self.path.split("?")[0]
+        if path.endswith("count_tokens"):
+            return self._answer(200, "application/json", b'{"input_tokens": 100}')
+        wires = {"/messages": _messages, "/responses": _responses, "/chat/completions": _chat}
+        wire = next((wire for end, wire in wires.items() if path.endswith(end)), _gemini)
+        if wire is _gemini and "enerateContent" not in path:
+            return self._answer(404, "application/json", b"{}")
+        events = "".join(wire(_calls(body, self.script)))
+        return self._answer(200, "text/event-stream", events.encode())
+
+    def _answer(self, status: int, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def _calls(body: Mapping[str, Any], script: Sequence[Sequence[str]]) -> list[tuple[str, str, dict[str, str]]]:
+    """What to call next, by how many results the request holds: ids, tools and arguments; none where all is done."""
+    text = json.dumps(body.get("messages") or body.get("input") or body.get("contents"))
+    tools = json.dumps(body.get("tools") or [])
+    shell = next((name for name in _SHELLS if f'"name": "{name}"' in tools), None)
+    marks = ('"tool_result"', '"function_call_output"', '"role": "tool"', '"functionResponse"')
+    done = max(text.count(mark) for mark in marks)
+    is_agent = "cc_is_subagent=true" in json.dumps(body.get("system"))
+    script = [commands for commands in script if commands[0] != AGENT or not is_agent]
+    for number, commands in enumerate(script):
+        if shell and done == sum(map(len, script[:number])):
+            return [(f"call_{number}_{at}", *_call(shell, command)) for at, command in enumerate(commands)]
+    return []
+
+
+def _call(shell: str, command: str) -> tuple[str, dict[str, str]]:
+    if command == AGENT:
+        return AGENT, {"description": "look", "prompt": "look deeper", "subagent_type": "general-purpose"}
+    extra = {"description": "look"} if shell in ("Bash", "bash") else {}
+    return shell, {_SHELLS[shell]: command} | extra
+
+
+def _event(kind: str, **fields: Any) -> str:
+    return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n"
+
+
+def _messages(calls: Any) -> Iterator[str]:
+    message = {"id": f"msg_{next(_NUMBERS)}", "type": "message", "role": "assistant", "content": []}
+    yield _event("message_start", message={**message, "model": "m1", "stop_reason": None, "usage": _USAGE})
+    blocks = [({"type": "text", "text": ""}, {"type": "text_delta", "text": "Looking." if calls else "All done."})]
+    for call_id, tool, arguments in calls:
+        block = {"type": "tool_use", "id": f"toolu_{call_id}", "name": tool, "input": {}}
+        blocks.append((block, {"type": "input_json_delta", "partial_json": json.dumps(arguments)}))
+    for index, (block, delta) in enumerate(blocks):
+        yield _event("content_block_start", index=index, content_block=block)
+        yield _event("content_block_delta", index=index, delta=delta)
+        yield _event("content_block_stop", index=index)
+    reason = "tool_use" if calls else "end_turn"
+    yield _event("message_delta", delta={"stop_reason": reason, "stop_sequence": None}, usage=_USAGE)
+    yield _event("message_stop")
+
+
+def _responses(calls: Any) -> Iterator[str]:
+    end = next(_NUMBERS)
+    words = [{"type": "output_text", "text": "Looking." if calls else "All done.", "annotations": []}]
+    items: list[dict[str, Any]] = [{"type": "message", "id": f"msg_{end}", "role": "assistant", "content": words}]
+    for call_id, tool, arguments in calls:
+        call = {"type": "function_call", "id": f"fc_{call_id}", "call_id": call_id, "name": tool}
+        items.append({**call, "arguments": json.dumps(arguments), "status": "completed"})
+    yield _event("response.created", response={"id": f"resp_{end}"})
+    for index, item in enumerate(items):
+        yield _event("response.output_item.added", output_index=index, item=item)
+        yield _event("response.output_item.done", output_index=index, item=item)
+    usage = {**_USAGE, "total_tokens": 15, "input_tokens_details": {"cached_tokens": 0}}
+    usage["output_tokens_details"] = {"reasoning_tokens": 0}
+    yield _event("response.completed", response={"id": f"resp_{end}", "output": items, "usage": usage})
+
+
+def _chat(calls: Any) -> Iterator[str]:
+    def chunk(delta: dict[str, Any], reason: str | None = None) -> str:
+        choice = {"index": 0, "delta": delta, "finish_reason": reason}
+        return f"data: {json.dumps({'id': 'c', 'object': 'chat.completion.chunk', 'choices': [choice]})}\n\n"
+
+    yield chunk({"role": "assistant", "content": "Looking." if calls else "All done."})
+    for index, (call_id, tool, arguments) in enumerate(calls):
+        function = {"name": tool, "arguments": json.dumps(arguments)}
+        yield chunk({"tool_calls": [{"index": index, "id": call_id, "type": "function", "function": function}]})
+    yield chunk({}, "tool_calls" if calls else "stop")
+    usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+    yield f"data: {json.dumps({'id': 'c', 'choices': [], 'usage': usage})}\n\ndata: [DONE]\n\n"
+
+
+def _gemini(calls: Any) -> Iterator[str]:
+    parts: list[dict[str, Any]] = [{"text": "Looking." if calls else "All done."}]
+    parts += [{"functionCall": {"id": call_id, "name": tool, "args": arguments}} for call_id, tool, arguments in calls]
+    candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
+    usage = {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15}
+    yield f"data: {json.dumps({'candidates': [candidate], 'usageMetadata': usage})}\n\n"

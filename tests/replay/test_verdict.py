@@ -1,0 +1,70 @@
+"""Figures in plain words."""
+
+from typing import Any
+
+import pytest
+
+from holdfast.errors import UsageError
+from holdfast.replay import prices
+from holdfast.replay.survey import Totals
+from holdfast.replay.verdict import recommended, verdict
+
+
+def row(cost: float, kept: float = 0.95, back: float | None = None, **more: Any) -> dict[str, Any]:
+    around = {"value": cost, "low": cost - 0.05, "high": cost + 0.05}
+    fetched = {"value": cost if back is None else back}
+    plain = {"name": "auto", "tokens": 0.7, "bound": False, "ours": True, "settings": "policy: auto\n"}
+    return {**plain, "cost": around, "in_context": {"value": kept}, "all_in_context": fetched, **more}
+
+
+@pytest.mark.parametrize(
+    ("figures", "words"),
+    [
+        (row(0.6), "saves 40 % and hides 5 % of what was used later"),
+        (row(0.6, 1.0), "saves 40 % and hides nothing that was used later"),
+        (row(0.6, 0.7), "saves 40 % but hides 30 % of what was used later"),
+        (row(0.97), "may save nothing on other runs"),
+        (row(1.3), "costs 30 % more than sending everything"),
+        (row(1.02), "if anything"),
+        (row(1.0), "saves nothing: what it leaves out is paid for"),
+        (row(0.9, back=1.1), "costs more than that in fetching back"),
+        (row(1.0, tokens=1.0), "saves nothing on runs this short"),
+        (row(1.0, tokens=1.0, peak=150_000), "saves nothing on these runs"),
+        (row(0.3, 1.0, bound=True), "the limit"),
+    ],
+)
+def test_each_outcome_has_its_words(figures: dict[str, Any], words: str) -> None:
+    assert words in verdict(figures)
+
+
+def test_the_careful_setting_is_recommended_unless_a_leaner_one_is_clearly_cheaper_and_hides_little() -> None:
+    careful, lean = row(0.60, 0.97), row(0.50, 0.94, settings="policy: auto\npreset: lean\n")
+    assert recommended([careful, lean]) is lean
+    assert recommended([careful, row(0.58, 0.94)]) is careful
+    assert recommended([careful, row(0.40, 0.70)]) is careful
+
+
+def test_nothing_is_recommended_where_nothing_is_saved_or_only_by_others() -> None:
+    assert recommended([row(1.0), row(0.4, ours=False)]) is None
+
+
+def test_prices_are_those_of_the_model_that_recorded_most_else_of_the_client() -> None:
+    totals = Totals()
+    assert prices.recorded(totals, {})[0] == "anthropic"
+    totals.sources.update({"codex": 3, "claude-code": 1})
+    assert prices.recorded(totals, {})[1].name == "gpt-5"
+    totals.models.update({"my-own": 900, "deepseek-v4": 500, "claude-opus-5": 100})
+    assert prices.recorded(totals, {})[0] == "deepseek-v4"
+
+
+def test_providers_and_models_have_prices_and_others_are_refused() -> None:
+    assert prices.named("openai", {}).name == "gpt-5"
+    assert prices.named("claude-opus-5.5", {}).read == 0.05
+    with pytest.raises(UsageError, match="anthropic"):
+        prices.named("nobody", {})
+
+
+@pytest.mark.parametrize("text", ["", "k", "12", "many", "-3k"])
+def test_a_window_that_is_no_number_of_tokens_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="128k"):
+        prices.tokens(text)
