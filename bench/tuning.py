@@ -1,27 +1,28 @@
-"""`python -m bench.tuning PATH… [--jobs 2]`: replay the written grid of `auto` on recorded runs, losers included.
+"""`python -m bench.tuning PATH…`: replay the written grid of `auto` on recorded runs, losers included.
+
+Takes the options of `python -m holdfast.replay`.
 
 Each row changes one thing against `careful`; two groups change how `auto` works. Prints Markdown, by source and in all.
 """
 
-import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from holdfast.projection.arrival import artifact_of, question_in
 from holdfast.projection.auto import Auto, capped_at
-from holdfast.projection.peers import peer_named
-from holdfast.projection.policy import Choice, Decided, Policy
+from holdfast.projection.policy import Choice, Decided
 from holdfast.projection.presets import CAREFUL, LEAN, AutoSettings
 from holdfast.projection.tokens import estimate
 from holdfast.projection.transcript import Item, Transcript
-from holdfast.replay.measured import Measured
-from holdfast.replay.runner import Maker, replay_all, work_on
+from holdfast.replay.__main__ import parser, work_from
+from holdfast.replay.contenders import Contender, contender, same
+from holdfast.replay.runner import replay_all
 from holdfast.replay.summary import Pair, Row, by_source, summarise
 from holdfast.truncation.configuration import TruncationConfiguration
 from holdfast.truncation.cut import TextSource
 from holdfast.truncation.present import present
+from holdfast.truncation.strategy import STRATEGIES
 
 _KINDS = ("shell", "search", "other", "read", "report")
 _CAPPED = ("shell", "search", "other")
@@ -94,7 +95,7 @@ class Leaving(Named):
         asked = question_in(transcript, item) if self._by == "task" else _reaction(transcript, item)
         limits = capped_at(limits, self._chars, len(item.text))
         limits = limits.replace(options=limits.options.replace(question=asked))
-        shown = present(TextSource(item.text), artifact_of(item), limits)
+        shown = present(TextSource(item.text), artifact_of(item), limits, STRATEGIES)
         if shown.cut is None:
             return choice
         return Choice(item.number, "aged", shown.cut, estimate(shown.content), shown.metadata.strategy_used)
@@ -107,66 +108,52 @@ def _reaction(transcript: Transcript, item: Item) -> str:
     return " ".join((*said, *(call.arguments for message in after for call in message.calls)))[:2_000]
 
 
-def _rows() -> Iterator[tuple[str, str, Maker]]:
-    yield "In use", "careful", _maker("careful", CAREFUL)
-    yield "In use", "lean", _maker("lean", LEAN)
-    for name in ("everything", "clear_tool_uses", "clear_tool_uses_70k", "langchain", "opencode"):
-        yield "Others", name, _peer(name)
+def _rows() -> Iterator[tuple[str, Contender]]:
+    yield "In use", _contender("careful", CAREFUL)
+    yield "In use", _contender("lean", LEAN)
+    for name in ("clear_tool_uses", "clear_tool_uses_70k", "langchain", "opencode", "clairvoyant"):
+        yield "Others", contender(name)
     for group, values in GRID.items():
         for value, changes in values.items():
-            yield group, value, _maker(value, CAREFUL.replace(**changes))
+            yield group, _contender(value, CAREFUL.replace(**changes))
     for kinds, many in (("shell", ("shell", "search")), ("reads", ("read",)), ("all", _KINDS)):
         for by in ("task", "reaction"):
             for chars in (1_000, 3_000):
-                name = f"{chars:,} characters of {kinds} by the {by}"
-                yield "Left behind, by units", name, _leaving(name, many, chars, by)
+                yield "Left behind, by units", _leaving(f"{chars:,} characters of {kinds} by the {by}", many, chars, by)
 
 
-def _maker(name: str, settings: AutoSettings) -> Maker:
-    return lambda _: Named(name, settings)
+def _contender(name: str, settings: AutoSettings) -> Contender:
+    return Contender(name, same(lambda: Named(name, settings)))
 
 
-def _peer(name: str) -> Maker:
-    def make(_: Measured) -> Policy:
-        return peer_named(name)
-
-    return make
-
-
-def _leaving(name: str, kinds: Sequence[str], chars: int, by: str) -> Maker:
-    return lambda _: Leaving(name, CAREFUL, kinds, chars, by)
+def _leaving(name: str, kinds: Sequence[str], chars: int, by: str) -> Contender:
+    return Contender(name, same(lambda: Leaving(name, CAREFUL, kinds, chars, by)))
 
 
 def main() -> None:
     """Replay the grid and print it."""
-    parser = argparse.ArgumentParser(prog="python -m bench.tuning", description=__doc__)
-    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--least", type=int, default=50_000, help="tokens that a run must have")
-    parser.add_argument("--all", action="store_true", help="all runs, not the sample")
-    args = parser.parse_args()
-    rows = list(_rows())
-    work = work_on(_read(args.paths), least=args.least, sampled=not args.all)
+    args = parser().parse_args()
+    work, rows = work_from(args), list(_rows())
     found: list[list[Pair]] = []
-    for pairs in replay_all(work, [maker for _, _, maker in rows], args.jobs):
-        found += [pairs] if pairs else []
+    for pairs in replay_all(work, [one for _, one in rows], args.jobs):
+        found += [pairs[1:]] if pairs else []
         print(f"{len(found)} runs", file=sys.stderr)
     _print(rows, [list(pairs) for pairs in zip(*found, strict=True)])
 
 
-def _print(rows: Sequence[tuple[str, str, Maker]], by_row: Sequence[list[Pair]]) -> None:
+def _print(rows: Sequence[tuple[str, Contender]], by_row: Sequence[list[Pair]]) -> None:
     sources = sorted({pair.outcome.source for pair in by_row[0]})
     print(f"{len(by_row[0])} runs. Evidence kept in context @ all-in cost; `dearest` is the dearest run.\n")
     print(f"| what | value | all | {' | '.join(sources)} | $ .05 | $ .02 | $ tail | dearest | over 128k |")
     print(f"|{'---|' * (8 + len(sources))}")
     before = ""
-    for (group, value, _), pairs in zip(rows, by_row, strict=True):
+    for (group, one), pairs in zip(rows, by_row, strict=True):
         row, split = summarise(pairs), by_source(pairs)
         cells = [_point(row), *(_point(split[source]) for source in sources)]
         price = (f"{row.by_price['.05']:.3f}", f"{row.by_price['.02']:.3f}", f"{row.tail:.3f}")
         over = sum(pair.outcome.peak > 128_000 for pair in pairs)
         cells += [*price, f"{row.dearest:.3f}", str(over)]
-        print(f"| {'' if group == before else group} | {value} | {' | '.join(cells)} |", flush=True)
+        print(f"| {'' if group == before else group} | {one.name} | {' | '.join(cells)} |", flush=True)
         before = group
 
 

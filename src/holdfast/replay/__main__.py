@@ -22,11 +22,11 @@ from holdfast.replay.table import table
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Replay runs and print the table."""
-    args = _parser().parse_args(argv)
+    args = parser().parse_args(argv)
     started = time.monotonic()
     try:
         contenders = [contender(name) for name in args.policy]
-        work = _work(args)
+        work = work_from(args)
     except UsageError as error:
         sys.exit(f"error: {error}")
     _say(f"{len(work.runs)} runs read, {time.monotonic() - started:.1f} s")
@@ -40,21 +40,23 @@ def main(argv: Sequence[str] | None = None) -> None:
     _print(in_order, args.by_source, work.window)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m holdfast.replay", description=__doc__)
-    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files of runs, or folders of them")
-    parser.add_argument("--policy", nargs="+", default=["auto"], metavar="NAME", help="policies to replay")
-    parser.add_argument("--least", type=int, default=50_000, help="tokens that a run must have (default: 50000)")
-    parser.add_argument("--most", type=int, default=sys.maxsize, help="tokens that a run may have")
-    parser.add_argument("--window", type=int, help="the model's window (default: 200000, measured at 128000)")
-    parser.add_argument("--all", action="store_true", help="all runs, not the sample")
-    parser.add_argument("--exact", action="store_true", help="count tokens by a vocabulary (needs `splintr-rs`)")
-    parser.add_argument("--by-source", action="store_true", help="a table for each source too")
-    parser.add_argument("--jobs", type=int, default=2, help="processes (default: 2)")
-    return parser
+def parser() -> argparse.ArgumentParser:
+    """What is asked for."""
+    found = argparse.ArgumentParser(prog="python -m holdfast.replay", description=__doc__)
+    found.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files of runs, or folders of them")
+    found.add_argument("--policy", nargs="+", default=["auto"], metavar="NAME", help="policies to replay")
+    found.add_argument("--least", type=int, default=50_000, help="tokens that a run must have (default: 50000)")
+    found.add_argument("--most", type=int, default=sys.maxsize, help="tokens that a run may have")
+    found.add_argument("--window", type=int, help="the model's window (default: 200000, measured at 128000)")
+    found.add_argument("--all", action="store_true", help="all runs, not the sample")
+    found.add_argument("--exact", action="store_true", help="count tokens by a vocabulary (needs `splintr-rs`)")
+    found.add_argument("--by-source", action="store_true", help="a table for each source too")
+    found.add_argument("--jobs", type=int, default=2, help="processes (default: 2)")
+    return found
 
 
-def _work(args: argparse.Namespace) -> Work:
+def work_from(args: argparse.Namespace) -> Work:
+    """The runs that the arguments name, ready to replay."""
     everything = list(spread(survey, files(args.paths), args.jobs))
     runs, totals = summed(everything)
     for unread in totals.unread:
