@@ -1,6 +1,7 @@
 """The scorer: names and numbers before words, whole units within a budget, rare before common."""
 
 import json
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,5 +62,5 @@ def test_texts_are_ranked_by_what_is_rare_among_them() -> None:
 def test_units_never_take_more_than_the_budget_and_never_overlap(text: str, question: str, budget: int) -> None:
     found = sorted(best_units(text, question, budget))
     assert sum(at_most(text[unit.start : unit.stop]) for unit in found) <= budget
-    for before, after in zip(found, found[1:], strict=False):
+    for before, after in pairwise(found):
         assert before.stop <= after.start

@@ -1,13 +1,25 @@
 """`MemoryStore`: the record in dictionaries. The reference that other back ends are compared with; forgets on exit."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from holdfast.canonical.body import measure
 from holdfast.canonical.entry import GENESIS, Entry
 from holdfast.errors import NotFound, QuotaExceeded, UsageError
 from holdfast.store.feed import Feed
+from holdfast.store.passages import (
+    EACH,
+    GOES_ON,
+    Passages,
+    Place,
+    first_text,
+    is_indexed,
+    marks,
+    marks_of,
+    passage_words,
+    place_of,
+)
 from holdfast.store.protocol import (
     Body,
     Draft,
@@ -22,8 +34,10 @@ from holdfast.store.protocol import (
     check_quota,
     entry_of,
     in_turn,
+    result_of,
 )
 from holdfast.store.reader import BodyReader
+from holdfast.store.word_index import WordIndex
 
 
 class MemoryStore:
@@ -34,6 +48,7 @@ class MemoryStore:
         self._sessions: dict[str, SessionInfo] = {}
         self._rows: dict[str, list[Row]] = {}
         self._index: dict[str, dict[tuple[str, str], list[Row]]] = {}
+        self._passages: dict[str, _Indexed] = {}
         self._tombstones: dict[str, Tombstone] = {}
         self._held: set[str] = set()
 
@@ -150,6 +165,14 @@ class MemoryStore:
                 found.append(Match(trace_id=row.trace_id, line=number + 1, text=lines[number][:500]))
         return found[:limit]
 
+    def passages(self, session: str, *, task_id: str | None = None, query_id: str | None = None) -> Passages:
+        """The passages of a session, or of one task or query of it."""
+        with self._lock:
+            index = self._passages.setdefault(session, _Indexed())
+            for row in self.rows(session, after=index.up_to, kind="result"):
+                index.add(row, self.open)
+            return _MemoryPassages(self, session, index, marks(session, task_id, query_id))
+
     def end(self, session: str, at: int) -> None:
         """Note that a session is over."""
         with self._lock:
@@ -167,6 +190,7 @@ class MemoryStore:
                 self._tombstones[session] = stone
             self._rows.pop(session, None)
             self._index.pop(session, None)
+            self._passages.pop(session, None)
             del self._sessions[session]
             self._held.discard(session)
             return stone
@@ -216,6 +240,56 @@ class MemoryStore:
 
 def _never(draft: Draft) -> None:
     """No row is asked for."""
+
+
+class _Indexed:
+    """The words of one session, as far as somebody has asked for them."""
+
+    def __init__(self) -> None:
+        self.words = WordIndex()
+        self.up_to = 0
+        self.trace_ids: dict[int, str] = {}
+
+    def add(self, row: Row, open: Callable[[Body], BodyReader]) -> None:
+        """Index one result."""
+        self.up_to, result = row.seq, result_of(row)
+        if is_indexed(result):
+            self.trace_ids[row.seq] = row.trace_id
+            with open(body_of(row)) as reader:
+                text = first_text(reader)
+            own = marks_of(row.session, result)
+            for at, words in enumerate(passage_words(result, text)):
+                self.words.add(row.seq * EACH + at, [*own, *words])
+
+
+class _MemoryPassages:
+    """The passages of one session, or of one task or query of it."""
+
+    def __init__(self, store: MemoryStore, session: str, index: _Indexed, marks: Sequence[str]) -> None:
+        self._store, self._session, self._index = store, session, index
+        self._marks = [(mark,) for mark in marks]
+
+    def size(self) -> int:
+        """How many results there are."""
+        return len(self._index.trace_ids)
+
+    def newest(self, groups: Sequence[Sequence[str]], most: int, above: int = 0) -> list[int]:
+        """The newest passages above a number that have a word of every group, at most so many."""
+        return self._index.words.newest([*groups, *self._marks], most, above) if groups and all(groups) else []
+
+    def places(self, numbers: Iterable[int]) -> dict[int, Place]:
+        """Where these passages lie."""
+        known = self._index.trace_ids
+        return {
+            number: place_of(number, known[number // EACH], number // EACH)
+            for number in numbers
+            if number // EACH in known
+        }
+
+    def beyond(self) -> Iterator[str]:
+        """The trace ids of results that go on after what is indexed, the newest first."""
+        rows = reversed(list(self._store.rows(self._session, kind="result")))
+        return (row.trace_id for row in rows if len(row.blocks) > GOES_ON and row.seq in self._index.trace_ids)
 
 
 class _Whole:

@@ -19,6 +19,7 @@ from holdfast.canonical.entry import (
 from holdfast.canonical.value import Value
 from holdfast.errors import Damaged, QuotaExceeded
 from holdfast.store.feed import Feed
+from holdfast.store.passages import Passages
 from holdfast.store.reader import BodyReader
 
 
@@ -154,6 +155,10 @@ class Store(Protocol):
 
     def search(self, session: str, words: str, limit: int = 20) -> list[Match]:
         """Results of a session in which all these words occur, best first, each with its first matching line."""
+        ...
+
+    def passages(self, session: str, *, task_id: str | None = None, query_id: str | None = None) -> Passages:
+        """The passages of a session, or of one task or query of it, all that is on record among them."""
         ...
 
     def end(self, session: str, at: int) -> None:

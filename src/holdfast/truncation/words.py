@@ -3,7 +3,8 @@
 Owns: spelling. `parseConfig`, `parse_config` and `parse-config` are one word with two parts, `1,234` is `1234`,
 `retries` is `retry`. Must not know: what a word is worth, indexes, units.
 
-Words hold letters, digits and dots only, so none of them can be taken for a mark of an index's own (`_…`).
+Words hold letters, digits and dots only, so none of them can be taken for a mark of an index's own (`_…`). An index
+is told to forget a text by the words it was given, so another spelling here needs a migration that empties it.
 """
 
 import re

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import Session, SqliteStore
-from holdfast.store.sqlite.search import INDEXED_BYTES
+from holdfast.store.passages import INDEXED_BYTES
 from tests.build import NOON, draft, numbered_lines, opened
 
 CANARY = "zebracanary"

@@ -22,6 +22,7 @@ from holdfast.errors import NotStored, StoreError, StoreRefused
 from holdfast.store.blobs import BlobFolder, Unread
 from holdfast.store.durable import sync_folder
 from holdfast.store.feed import Feed
+from holdfast.store.passages import Passages
 from holdfast.store.protocol import (
     Body,
     Draft,
@@ -37,7 +38,7 @@ from holdfast.store.protocol import (
     in_turn,
 )
 from holdfast.store.reader import BodyReader, file_reader
-from holdfast.store.sqlite import forks, home, purge, search, table
+from holdfast.store.sqlite import forks, home, passages, purge, search, table
 from holdfast.store.sqlite.connection import DATABASE_ERRORS, Transaction, connect, reading, restrict
 from holdfast.store.sqlite.schema import migrate, refuse_newer, scripts, version_in_file, version_of
 from holdfast.store.turnstile import Turnstile
@@ -180,6 +181,11 @@ class SqliteStore:
     def search(self, session: str, words: str, limit: int = 20) -> list[Match]:
         """Results in which all these words occur; the index is caught up first."""
         return search.search(self, session, words, limit)
+
+    def passages(self, session: str, *, task_id: str | None = None, query_id: str | None = None) -> Passages:
+        """The passages of a session, or of one task or query of it; the index is caught up first."""
+        passages.catch_up(self)
+        return passages.SqlitePassages(self, session, task_id, query_id)
 
     def end(self, session: str, at: int) -> None:
         """Note that a session is over."""

@@ -1,0 +1,68 @@
+"""What a selection gives: units of stored results, each with where it is from and the call that reads more."""
+
+from holdfast.canonical.value import Value
+from holdfast.truncation.notice import size_text
+
+_AROUND_LINES, _AROUND_CHARS = 10, 1_000
+"""How much more the printed call reads on either side."""
+
+
+class Found(Value):
+    """A unit of a stored result."""
+
+    trace_id: str
+    artifact_id: str
+    tool: str
+    summary: str
+    """The call in a few words."""
+    start: int
+    stop: int
+    """Its characters in the result."""
+    first_line: int
+    last_line: int
+    text: str
+    score: float
+    size: int
+    """Bytes of the whole result."""
+    in_long_line: bool = False
+    """Whether lines would say too little of where it is."""
+
+    @property
+    def call(self) -> str:
+        """The call that reads it and what stands round it."""
+        if self.in_long_line:
+            start = max(0, self.start - _AROUND_CHARS)
+            length = self.stop - start + _AROUND_CHARS
+            return f'get_artifact(id="{self.artifact_id}", start_char={start}, length={length})'
+        first, last = max(1, self.first_line - _AROUND_LINES), self.last_line + _AROUND_LINES
+        return f'get_artifact(id="{self.artifact_id}", lines="{first}-{last}")'
+
+    @property
+    def heading(self) -> str:
+        """The line that says what it is and how to read more."""
+        lines = f"characters {self.start:,}-{self.stop:,}" if self.in_long_line else self._lines()
+        return f"[{self.summary}; {lines} of {size_text(self.size)}; more: {self.call}]"
+
+    def _lines(self) -> str:
+        if self.first_line == self.last_line:
+            return f"line {self.first_line:,}"
+        return f"lines {self.first_line:,}-{self.last_line:,}"
+
+
+class Selection(Value):
+    """What was found, best first."""
+
+    query: str
+    units: tuple[Found, ...] = ()
+    tokens: int = 0
+    """What `text` takes, at most."""
+
+    @property
+    def text(self) -> str:
+        """The units with a line above each; verbatim but for lone surrogates."""
+        return "\n".join(map(written, self.units))
+
+
+def written(unit: Found) -> str:
+    """A unit as it is shown: the line that says what it is, then its text."""
+    return f"{unit.heading}\n{unit.text.rstrip()}\n"

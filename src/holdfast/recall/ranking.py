@@ -1,0 +1,93 @@
+"""Which passages of a record, or which pointers, have most to do with a question, without reading any of them.
+
+Owns: the order in which posting lists are asked, and when enough is known.
+Must not know: what a passage holds; numbers grow with time, and that is all that is known of them.
+
+A term that few passages have is read to its end. Of a common one only the newest places are, and beside them those
+that it shares with other terms of the question: so no question costs more than some short lists, however many
+passages there are.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, islice
+from typing import NamedTuple, Protocol
+
+from holdfast.recall.scorer import Wanted, idf
+
+CAPPED = 400
+"""A term that more passages have is common."""
+_MOST_TERMS = 24
+_MOST_COMMON = 5
+"""Common terms that are held against each other, the rarest ones."""
+_MOST_COMBINED = 8
+_ENOUGH = 64
+_REACH = 100_000 * 64
+"""How far back, in numbers, common terms are held against each other."""
+_RECENT = 0.15
+"""How much more the newest passage counts than the oldest."""
+
+
+class Postings(Protocol):
+    """Which numbers have which words, as `store.passages.Passages` and `store.word_index.WordIndex` say it."""
+
+    def newest(self, groups: Sequence[Sequence[str]], most: int, above: int = 0) -> list[int]:
+        """The newest numbers above one that have a word of every group, the newest first."""
+        ...
+
+
+class Ranked(NamedTuple):
+    """Numbers with their scores, best first, and how rare each term is."""
+
+    scores: list[tuple[int, float]]
+    rarity: Mapping[str, float]
+
+
+def ranked(postings: Postings, size: int, wanted: Wanted, most: int = _ENOUGH) -> Ranked:
+    """The numbers that share the most and the rarest with a question, of `size` in all."""
+    asked = sorted(wanted, key=lambda word: -wanted[word].weight)[:_MOST_TERMS]
+    places = {word: found for word in asked if (found := postings.newest([[word]], CAPPED + 1))}
+    newest = max((found[0] for found in places.values()), default=0)
+    rarity = {word: idf(size, min(size, _holding(found, newest))) for word, found in places.items()}
+    rare = [word for word, found in places.items() if len(found) <= CAPPED]
+    common = sorted((word for word in places if word not in rare), key=lambda word: -rarity[word])
+    having = {word: set(places[word]) for word in places}
+    for word in common if rare else ():
+        having[word].update(postings.newest([[word], rare], 4 * CAPPED))
+    for together, found in _combined(postings, common, newest):
+        for word in together:
+            having[word].update(found)
+    return Ranked(_best(having, wanted, rarity, newest, most), rarity)
+
+
+def _holding(found: Sequence[int], newest: int) -> int:
+    """How many have a term: counted, or guessed from how far back the newest ones reach."""
+    if len(found) <= CAPPED:
+        return len(found)
+    return int(len(found) * max(1.0, newest / max(1, newest - found[-1])))
+
+
+def _combined(postings: Postings, common: Sequence[str], newest: int) -> Iterator[tuple[tuple[str, ...], list[int]]]:
+    """Common terms that stand together: as many of them as possible, until there are enough places."""
+    above, found = max(0, newest - _REACH), 0
+    few = common[:_MOST_COMMON]
+    choices: Iterable[tuple[str, ...]] = (own for size in range(len(few), 1, -1) for own in combinations(few, size))
+    for together in islice(choices, _MOST_COMBINED):
+        numbers = postings.newest([[word] for word in together], _ENOUGH, above)
+        yield together, numbers
+        found += len(numbers)
+        if found >= _ENOUGH:
+            return
+
+
+def _best(
+    having: Mapping[str, set[int]], wanted: Wanted, rarity: Mapping[str, float], newest: int, most: int
+) -> list[tuple[int, float]]:
+    scores: dict[int, float] = {}
+    for word, numbers in having.items():
+        worth = wanted[word].weight * rarity[word]
+        for number in numbers:
+            scores[number] = scores.get(number, 0.0) + worth
+    oldest = min(scores, default=0)
+    span = max(1, newest - oldest)
+    final = ((score * (1 + _RECENT * (number - oldest) / span), number) for number, score in scores.items())
+    return [(number, score) for score, number in sorted(final, reverse=True)[:most]]
