@@ -13,6 +13,7 @@ from itertools import combinations, islice
 from typing import NamedTuple, Protocol
 
 from holdfast.recall.scorer import Wanted, idf
+from holdfast.store.passages import EACH
 
 CAPPED = 400
 """A term that more passages have is common."""
@@ -21,8 +22,8 @@ _MOST_COMMON = 5
 """Common terms that are held against each other, the rarest ones."""
 _MOST_COMBINED = 8
 _ENOUGH = 64
-_REACH = 100_000 * 64
-"""How far back, in numbers, common terms are held against each other."""
+_REACH = 100_000
+"""How far back, in results, common terms are held against each other."""
 _RECENT = 0.15
 """How much more the newest passage counts than the oldest."""
 
@@ -42,8 +43,8 @@ class Ranked(NamedTuple):
     rarity: Mapping[str, float]
 
 
-def ranked(postings: Postings, size: int, wanted: Wanted, most: int = _ENOUGH) -> Ranked:
-    """The numbers that share the most and the rarest with a question, of `size` in all."""
+def ranked(postings: Postings, size: int, wanted: Wanted, most: int = _ENOUGH, each: int = EACH) -> Ranked:
+    """The numbers that share the most and the rarest with a question, of `size` results with `each` numbers."""
     asked = sorted(wanted, key=lambda word: -wanted[word].weight)[:_MOST_TERMS]
     places = {word: found for word in asked if (found := postings.newest([[word]], CAPPED + 1))}
     newest = max((found[0] for found in places.values()), default=0)
@@ -53,7 +54,7 @@ def ranked(postings: Postings, size: int, wanted: Wanted, most: int = _ENOUGH) -
     having = {word: set(places[word]) for word in places}
     for word in common if rare else ():
         having[word].update(postings.newest([[word], rare], 4 * CAPPED))
-    for together, found in _combined(postings, common, newest):
+    for together, found in _combined(postings, common, newest - each * _REACH):
         for word in together:
             having[word].update(found)
     return Ranked(_best(having, wanted, rarity, newest, most), rarity)
@@ -66,9 +67,9 @@ def _holding(found: Sequence[int], newest: int) -> int:
     return int(len(found) * max(1.0, newest / max(1, newest - found[-1])))
 
 
-def _combined(postings: Postings, common: Sequence[str], newest: int) -> Iterator[tuple[tuple[str, ...], list[int]]]:
+def _combined(postings: Postings, common: Sequence[str], above: int) -> Iterator[tuple[tuple[str, ...], list[int]]]:
     """Common terms that stand together: as many of them as possible, until there are enough places."""
-    above, found = max(0, newest - _REACH), 0
+    found = 0
     few = common[:_MOST_COMMON]
     choices: Iterable[tuple[str, ...]] = (own for size in range(len(few), 1, -1) for own in combinations(few, size))
     for together in islice(choices, _MOST_COMBINED):

@@ -10,6 +10,7 @@ from heapq import nlargest
 from itertools import islice
 from typing import NamedTuple
 
+from holdfast.canonical.entry import Entry, Result
 from holdfast.canonical.utf8 import showable
 from holdfast.errors import StoreError
 from holdfast.projection.tokens import at_most
@@ -18,7 +19,7 @@ from holdfast.recall.ranking import Ranked, ranked
 from holdfast.recall.scorer import Term, Wanted, terms, unit_scores
 from holdfast.recall.selector import Candidate, Selector, chosen
 from holdfast.store.passages import STRIDE, Passages, Place
-from holdfast.store.protocol import Row, Store, body_of, result_of
+from holdfast.store.protocol import Body, Store, body_of, entry_of
 from holdfast.store.reader import BodyReader
 from holdfast.truncation.present import summarise
 from holdfast.truncation.sniff import sniff
@@ -26,7 +27,9 @@ from holdfast.truncation.unit_bounds import unit_bounds
 from holdfast.truncation.words import words
 
 BUDGET = 2_000
-_MOST_RESULTS = 24
+_MOST_RESULTS = 12
+_FIRST, _WORTH_READING = 4, 0.45
+"""The first few results are read, and others that promise about half as much as the first."""
 _MOST_READ = 400_000
 """Characters that are read for one question."""
 _WHOLE = 32_768
@@ -45,14 +48,20 @@ _DESCRIBED = 600
 _LONG_LINE = 2_000
 """Where lines are longer on average, places are told in characters."""
 _ACROSS = 64
+_LEAST_TOKENS = 40
+"""Nothing that says where it is from takes less."""
 
 
 class _Scored(NamedTuple):
     """A unit before it is known whether it is shown."""
 
     score: float
-    found: Found
     seq: int
+    result: Result
+    reader: BodyReader
+    start: int
+    first_line: int
+    text: str
 
 
 class _Window(NamedTuple):
@@ -81,7 +90,7 @@ def select(
     windows += _scanned(store, session, passages, wanted, best)
     units = sorted(_read(store, session, windows, wanted, best), key=lambda unit: (-unit.score, -unit.seq))
     enough = _LEAST * units[0].score if units else 0.0
-    found = [unit.found for unit in units[:_MOST_CANDIDATES] if unit.score >= enough]
+    found = [_found(unit) for unit in units[:_MOST_CANDIDATES] if unit.score >= enough]
     if selector is not None:
         found = [found[at] for at in chosen(selector, query, [Candidate(unit.summary, unit.text) for unit in found])]
     return _fitted(query, found, budget)
@@ -98,7 +107,8 @@ def _windows(passages: Passages, best: Ranked) -> list[_Window]:
         _Window(trace_id, _joined((place.start, place.stop) for place, _ in own), own[0][1])
         for trace_id, own in by_result.items()
     ]
-    return found[:_MOST_RESULTS]
+    enough = _WORTH_READING * found[0].score if found else 0.0
+    return [window for at, window in enumerate(found[:_MOST_RESULTS]) if at < _FIRST or window.score >= enough]
 
 
 def _joined(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
@@ -155,20 +165,24 @@ def _read(store: Store, session: str, windows: Sequence[_Window], wanted: Wanted
         if row is None or left <= 0:
             continue
         try:
-            with store.open(body_of(row)) as reader:
-                yield from _units(row, reader, window, wanted, lambda word: best.rarity.get(word, rarest))
+            entry = entry_of(row)
+            with store.open(Body(entry.facts, row.inline, row.blob)) as reader:
+                yield from _units(entry, reader, window, wanted, lambda word: best.rarity.get(word, rarest))
                 left -= min(reader.chars, sum(stop - start for start, stop in window.spans))
         except StoreError:
             continue
 
 
 def _units(
-    row: Row, reader: BodyReader, window: _Window, wanted: Wanted, rarity: Callable[[str], float]
+    entry: Entry, reader: BodyReader, window: _Window, wanted: Wanted, rarity: Callable[[str], float]
 ) -> Iterator[_Scored]:
     """The units of one result that share terms with the question."""
+    result = entry.header
+    if not isinstance(result, Result):
+        return
     spans = ((0, reader.chars),) if reader.chars <= _WHOLE else window.spans
     kind = sniff(reader) if reader.chars > _WHOLE else None
-    described = _described(row, wanted, rarity)
+    promised = _SHARE * window.score + _described(result, wanted, rarity)
     for start, stop in spans:
         start, text = _whole_lines(reader, start, stop)
         bounds = unit_bounds(text, kind)
@@ -176,13 +190,13 @@ def _units(
         for at in nlargest(_MOST_UNITS, scores, key=lambda at: scores[at]):
             own = text[bounds[at] : bounds[at + 1]]
             if own.strip():
-                total = scores[at] + described + _SHARE * window.score
-                yield _Scored(total, _found(row, reader, start + bounds[at], own, total), row.seq)
+                begin = start + bounds[at]
+                line = reader.ends_before(begin) + 1
+                yield _Scored(scores[at] + promised, entry.seq, result, reader, begin, line, own)
 
 
-def _described(row: Row, wanted: Wanted, rarity: Callable[[str], float]) -> float:
+def _described(result: Result, wanted: Wanted, rarity: Callable[[str], float]) -> float:
     """What the call itself shares with the question, which counts for all that it returned."""
-    result = result_of(row)
     held = words(f"{result.tool} {(result.arguments or '')[:_DESCRIBED]}") & wanted.keys()
     return _CALL * sum(wanted[word].weight * rarity(word) for word in sorted(held))
 
@@ -196,21 +210,19 @@ def _whole_lines(reader: BodyReader, start: int, stop: int) -> tuple[int, str]:
     return start + skipped, text[skipped : ended or len(text)]
 
 
-def _found(row: Row, reader: BodyReader, start: int, text: str, score: float) -> Found:
-    result = result_of(row)
-    first = reader.ends_before(start) + 1
-    last = first + text.count(reader.eol, 0, len(text) - 1)
+def _found(unit: _Scored) -> Found:
+    result, reader, text = unit.result, unit.reader, unit.text
     return Found(
         trace_id=result.trace_id,
         artifact_id=result.artifact_id,
         tool=result.tool,
         summary=summarise(result.tool, result.arguments),
-        start=start,
-        stop=start + len(text),
-        first_line=first,
-        last_line=last,
+        start=unit.start,
+        stop=unit.start + len(text),
+        first_line=unit.first_line,
+        last_line=unit.first_line + text.count(reader.eol, 0, len(text) - 1),
         text=showable(text),
-        score=score,
+        score=unit.score,
         size=reader.facts.size,
         in_long_line=reader.chars > _LONG_LINE * reader.lines,
     )
@@ -221,6 +233,8 @@ def _fitted(query: str, found: Sequence[Found], budget: int) -> Selection:
     units: list[Found] = []
     tokens = 0
     for unit in found:
+        if budget - tokens < _LEAST_TOKENS:
+            break
         more = at_most(written(unit)) + 1
         if tokens + more <= budget:
             units.append(unit)
