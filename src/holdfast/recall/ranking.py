@@ -9,13 +9,14 @@ passages there are.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import nlargest
 from itertools import combinations, islice
 from typing import NamedTuple, Protocol
 
 from holdfast.recall.scorer import Wanted, idf
 from holdfast.store.passages import EACH
 
-CAPPED = 400
+CAPPED = 256
 """A term that more passages have is common."""
 _MOST_TERMS = 24
 _MOST_COMMON = 5
@@ -24,6 +25,9 @@ _MOST_COMBINED = 8
 _ENOUGH = 64
 _REACH = 100_000
 """How far back, in results, common terms are held against each other."""
+_WORTH, _NEGLIGIBLE = 0.4, 0.05
+"""Common terms are held against each other where all of them may be worth so much of the best rare ones together, and
+against the rare ones where one may be worth more than this little."""
 _RECENT = 0.15
 """How much more the newest passage counts than the oldest."""
 
@@ -52,12 +56,16 @@ def ranked(postings: Postings, size: int, wanted: Wanted, most: int = _ENOUGH, e
     rare = [word for word, found in places.items() if len(found) <= CAPPED]
     common = sorted((word for word in places if word not in rare), key=lambda word: -rarity[word])
     having = {word: set(places[word]) for word in places}
+    worth = {word: wanted[word].weight * rarity[word] for word in places}
+    best = max((score for _, score in _summed({word: having[word] for word in rare}, worth)), default=0.0)
     for word in common if rare else ():
-        having[word].update(postings.newest([[word], rare], 4 * CAPPED))
-    for together, found in _combined(postings, common, newest - each * _REACH):
-        for word in together:
-            having[word].update(found)
-    return Ranked(_best(having, wanted, rarity, newest, most), rarity)
+        if worth[word] > _NEGLIGIBLE * best:
+            having[word].update(postings.newest([[word], rare], CAPPED))
+    if sum(worth[word] for word in common) > _WORTH * best:
+        for together, found in _combined(postings, common, newest - each * _REACH):
+            for word in together:
+                having[word].update(found)
+    return Ranked(_best(having, worth, newest, most), rarity)
 
 
 def _holding(found: Sequence[int], newest: int) -> int:
@@ -81,14 +89,20 @@ def _combined(postings: Postings, common: Sequence[str], above: int) -> Iterator
 
 
 def _best(
-    having: Mapping[str, set[int]], wanted: Wanted, rarity: Mapping[str, float], newest: int, most: int
+    having: Mapping[str, set[int]], worth: Mapping[str, float], newest: int, most: int
 ) -> list[tuple[int, float]]:
-    scores: dict[int, float] = {}
-    for word, numbers in having.items():
-        worth = wanted[word].weight * rarity[word]
-        for number in numbers:
-            scores[number] = scores.get(number, 0.0) + worth
+    """The best numbers with their scores, newer ones counting a little more."""
+    scores = dict(_summed(having, worth))
     oldest = min(scores, default=0)
     span = max(1, newest - oldest)
     final = ((score * (1 + _RECENT * (number - oldest) / span), number) for number, score in scores.items())
-    return [(number, score) for score, number in sorted(final, reverse=True)[:most]]
+    return [(number, score) for score, number in nlargest(most, final)]
+
+
+def _summed(having: Mapping[str, set[int]], worth: Mapping[str, float]) -> Iterable[tuple[int, float]]:
+    scores: dict[int, float] = {}
+    for word, numbers in having.items():
+        each = worth[word]
+        for number in numbers:
+            scores[number] = scores.get(number, 0.0) + each
+    return scores.items()

@@ -16,7 +16,6 @@ from holdfast.store.passages import (
     first_text,
     is_indexed,
     marks,
-    marks_of,
     passage_words,
     place_of,
 )
@@ -171,7 +170,7 @@ class MemoryStore:
             index = self._passages.setdefault(session, _Indexed())
             for row in self.rows(session, after=index.up_to, kind="result"):
                 index.add(row, self.open)
-            return _MemoryPassages(self, session, index, marks(session, task_id, query_id))
+            return _MemoryPassages(self, session, index, marks(task_id, query_id))
 
     def end(self, session: str, at: int) -> None:
         """Note that a session is over."""
@@ -257,7 +256,7 @@ class _Indexed:
             self.trace_ids[row.seq] = row.trace_id
             with open(body_of(row)) as reader:
                 text = first_text(reader)
-            own = marks_of(row.session, result)
+            own = marks(result.task_id, result.query_id)
             for at, words in enumerate(passage_words(result, text)):
                 self.words.add(row.seq * EACH + at, [*own, *words])
 

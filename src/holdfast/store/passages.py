@@ -3,18 +3,17 @@
 Owns: where passages lie, which words and marks each has, and what a back end's index must answer.
 Must not know: how an index is kept, what a word is worth.
 
-A passage's number grows with time and says where it lies: 64 numbers a result, passage `n` of it begins at character
-`n * STRIDE`. Marks are words of our own that say which session, task and query a passage belongs to.
+A passage's number says where it lies: 64 numbers for each `seq` of the session, and passage `n` of a result begins at
+character `n * STRIDE`. Marks are words of our own that say which task and query a passage belongs to.
 """
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from holdfast.canonical.entry import Result
 from holdfast.canonical.media import TEXT
 from holdfast.canonical.utf8 import decode, showable, unfinished
-from holdfast.canonical.value import Value
 from holdfast.store.reader import BodyReader
 from holdfast.truncation.words import words
 
@@ -30,7 +29,7 @@ _DESCRIBED = 600
 """Characters of a call's arguments that every passage of its result is known by too."""
 
 
-class Place(Value):
+class Place(NamedTuple):
     """Where a passage lies."""
 
     trace_id: str
@@ -69,18 +68,12 @@ def passage_words(result: Result, text: str) -> Iterator[set[str]]:
 def place_of(number: int, trace_id: str, seq: int) -> Place:
     """The place of a passage of this result."""
     start = number % EACH * STRIDE
-    return Place(trace_id=trace_id, seq=seq, start=start, stop=start + STRIDE + _OVERLAP)
+    return Place(trace_id, seq, start, start + STRIDE + _OVERLAP)
 
 
-def marks(session: str, task_id: str | None, query_id: str | None) -> list[str]:
-    """The marks of what belongs to all of these."""
-    given = (("s", session), ("t", task_id), ("q", query_id))
-    return [_mark(kind, name) for kind, name in given if name is not None]
-
-
-def marks_of(session: str, result: Result) -> list[str]:
-    """The marks of a result's passages."""
-    return marks(session, result.task_id, result.query_id)
+def marks(task_id: str | None, query_id: str | None) -> list[str]:
+    """The marks of what belongs to both of these, as far as they are given."""
+    return [_mark(kind, name) for kind, name in (("t", task_id), ("q", query_id)) if name is not None]
 
 
 def _mark(kind: str, name: str) -> str:

@@ -35,10 +35,19 @@ class WordIndex:
         if len(listed) == 1 and len(listed[0]) == 1:
             (held,) = listed[0]
             return held[max(bisect_right(held, above), len(held) - most) :].tolist()[::-1]
-        found = _any_of(listed[0], above)
-        for lists in listed[1:]:
-            found = _also_in(found, lists, above)
-        return sorted(found, reverse=True)[:most]
+        return self._together(listed, most, above)
+
+    def _together(self, listed: "list[list[array[int]]]", most: int, above: int) -> list[int]:
+        """What has a word of every group: the newest first, since common words stand together soon."""
+        reach = _FEW
+        while True:
+            low = max(above, self.last - reach)
+            found = _any_of(listed[0], low)
+            for lists in listed[1:]:
+                found = _also_in(found, lists, low)
+            if len(found) >= most or low == above:
+                return sorted(found, reverse=True)[:most]
+            reach *= 8
 
 
 def _any_of(lists: "Sequence[array[int]]", above: int) -> set[int]:

@@ -1,4 +1,5 @@
--- Passages of results by their words, without positions: see store/passages.py. The rowid says whose passage it is.
+-- Passages of results by their words, without positions: see store/passages.py. The rowid says which session and
+-- which entry a passage is of.
 CREATE VIRTUAL TABLE passages USING fts5 (
     words, content = '', detail = none, columnsize = 0, tokenize = "ascii tokenchars '._'"
 );
