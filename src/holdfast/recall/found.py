@@ -1,6 +1,9 @@
 """What a selection gives: units of stored results, each with where it is from and the call that reads more."""
 
+from collections.abc import Iterable
+
 from holdfast.canonical.value import Value
+from holdfast.truncation.neutral import quoted
 from holdfast.truncation.notice import size_text
 
 _AROUND_LINES, _AROUND_CHARS = 10, 1_000
@@ -59,10 +62,15 @@ class Selection(Value):
 
     @property
     def text(self) -> str:
-        """The units with a line above each; verbatim but for lone surrogates."""
-        return "\n".join(map(written, self.units))
+        """The units with a line above each; what imitates a notice of ours is marked as quoted."""
+        return text_of(self.units)
+
+
+def text_of(units: Iterable[Found]) -> str:
+    """Units one below the other."""
+    return "\n".join(map(written, units))
 
 
 def written(unit: Found) -> str:
     """A unit as it is shown: the line that says what it is, then its text."""
-    return f"{unit.heading}\n{unit.text.rstrip()}\n"
+    return f"{unit.heading}\n{quoted(unit.text.rstrip())}\n"

@@ -14,22 +14,25 @@ share tells them apart no more, so it counts less there, and what stands almost 
 import json
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from heapq import nlargest
+from typing import NamedTuple, TypeVar
 
 from holdfast.projection.tokens import at_most
 from holdfast.truncation.question import fold
 from holdfast.truncation.unit_bounds import LONGEST, unit_bounds
 from holdfast.truncation.words import runs, spelled, words
 
+T = TypeVar("T", bound=Hashable)
 _NAMED, _PART, _PLAIN = 3.0, 0.8, 1.0
 _MOST_HITS = 400
 """Places of one term that are looked at in one text."""
 _LONG_NUMBER = 3
 _CHECKED = 6
 """A term shorter than this must stand where a word begins."""
-_LEAST = 0.3
-"""Units worth less than this much of the best one are left out."""
+_LEAST = 0.12
+"""Units that add less than this much of what the first one did are left out."""
+_CONSIDERED = 80
 
 
 class Term(NamedTuple):
@@ -92,14 +95,17 @@ def idf(documents: int, holding: int) -> float:
     return math.log(1 + (documents - holding + 0.5) / (holding + 0.5))
 
 
-def unit_scores(
+def unit_terms(
     text: str, bounds: Sequence[int], wanted: Wanted, rarity: Callable[[str], float] | None = None
-) -> dict[int, float]:
-    """What each unit that shares terms with the question counts; `rarity` is a term's weight in the whole record."""
+) -> dict[int, dict[str, float]]:
+    """What each unit shares with the question, and what each term counts there.
+
+    `rarity` is what a term is worth in the whole record; without it a term is worth what it is in this text.
+    """
     folded = fold(text)
     units = len(bounds) - 1
     scale = math.log(1 + units)
-    found: dict[int, float] = {}
+    found: dict[int, dict[str, float]] = {}
     for word, term in wanted.items():
         hits = {bisect_right(bounds, at) - 1 for at in _places(folded, text, term.spellings)}
         if not hits or len(hits) > _MOST_HITS:
@@ -108,8 +114,29 @@ def unit_scores(
         if rarity is not None:
             worth *= rarity(word) / scale
         for unit in hits:
-            found[unit] = found.get(unit, 0.0) + worth
+            found.setdefault(unit, {})[word] = worth
     return found
+
+
+def in_turn(shared: Mapping[T, Mapping[str, float]], most: int) -> list[T]:
+    """Units in the order in which they add most to those before: what was said once counts half the next time."""
+    covered: dict[str, float] = {}
+    left, chosen = dict(shared), list[T]()
+    first = 0.0
+    while left and len(chosen) < most:
+        gains = {unit: _gain(own, covered) for unit, own in left.items()}
+        best = max(left, key=lambda unit: gains[unit])
+        first = first or gains[best]
+        if gains[best] < _LEAST * first:
+            break
+        for word in left.pop(best):
+            covered[word] = covered.get(word, 1.0) / 2
+        chosen.append(best)
+    return chosen
+
+
+def _gain(own: Mapping[str, float], covered: Mapping[str, float]) -> float:
+    return sum([worth * covered.get(word, 1.0) for word, worth in own.items()])
 
 
 def _places(folded: str, text: str, spellings: Sequence[str]) -> list[int]:
@@ -146,15 +173,15 @@ def best_units(
     """
     asked = terms(wanted) if isinstance(wanted, str) else wanted
     bounds = unit_bounds(text, kind, longest)
-    found = unit_scores(text, bounds, asked)
-    enough = _LEAST * max(found.values(), default=0.0)
+    shared = unit_terms(text, bounds, asked)
+    best = nlargest(_CONSIDERED, shared, key=lambda at: (sum(shared[at].values()), -at))
     chosen: list[Unit] = []
     left = budget
-    for at in sorted(found, key=lambda at: (-found[at], at)):
+    for at in in_turn({at: shared[at] for at in best}, _CONSIDERED):
         start, stop = bounds[at], bounds[at + 1]
         tokens = at_most(text[start:stop])
-        if found[at] >= enough and tokens <= left:
-            chosen.append(Unit(start, stop, found[at]))
+        if tokens <= left:
+            chosen.append(Unit(start, stop, sum(shared[at].values())))
             left -= tokens
     return chosen
 

@@ -5,7 +5,7 @@ units scored; what lies beyond the index is scanned only for a name that the ind
 Must not know: sessions; it is given a store and a session's name.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from itertools import islice
 from typing import NamedTuple
@@ -14,9 +14,9 @@ from holdfast.canonical.entry import Entry, Result
 from holdfast.canonical.utf8 import showable
 from holdfast.errors import StoreError
 from holdfast.projection.tokens import at_most
-from holdfast.recall.found import Found, Selection, written
+from holdfast.recall.found import Found, Selection, text_of, written
 from holdfast.recall.ranking import Ranked, ranked
-from holdfast.recall.scorer import Term, Wanted, terms, unit_scores
+from holdfast.recall.scorer import Term, Wanted, in_turn, terms, unit_terms
 from holdfast.recall.selector import Candidate, Selector, chosen
 from holdfast.store.passages import STRIDE, Passages, Place
 from holdfast.store.protocol import Body, Store, body_of, entry_of
@@ -38,8 +38,6 @@ _MOST_SCANNED = 64_000_000
 _MOST_UNITS = 12
 """Units of one stretch that may be shown."""
 _MOST_CANDIDATES = 60
-_LEAST = 0.25
-"""Units worth less than this much of the best one are left out."""
 _SHARE = 0.2
 """How much of what a result is worth counts for each of its units."""
 _CALL = 0.5
@@ -56,6 +54,7 @@ class _Scored(NamedTuple):
     """A unit before it is known whether it is shown."""
 
     score: float
+    shared: Mapping[str, float]
     seq: int
     result: Result
     reader: BodyReader
@@ -88,9 +87,9 @@ def select(
     best = ranked(passages, passages.size(), wanted)
     windows = _windows(passages, best)
     windows += _scanned(store, session, passages, wanted, best)
-    units = sorted(_read(store, session, windows, wanted, best), key=lambda unit: (-unit.score, -unit.seq))
-    enough = _LEAST * units[0].score if units else 0.0
-    found = [_found(unit) for unit in units[:_MOST_CANDIDATES] if unit.score >= enough]
+    units = list(_read(store, session, windows, wanted, best))
+    units = nlargest(_MOST_CANDIDATES, units, key=lambda unit: (unit.score, unit.seq, -unit.start))
+    found = [_found(units[at]) for at in in_turn({at: unit.shared for at, unit in enumerate(units)}, len(units))]
     if selector is not None:
         found = [found[at] for at in chosen(selector, query, [Candidate(unit.summary, unit.text) for unit in found])]
     return _fitted(query, found, budget)
@@ -182,23 +181,27 @@ def _units(
         return
     spans = ((0, reader.chars),) if reader.chars <= _WHOLE else window.spans
     kind = sniff(reader) if reader.chars > _WHOLE else None
-    promised = _SHARE * window.score + _described(result, wanted, rarity)
+    described = _described(result, wanted, rarity)
+    promised = _SHARE * window.score + sum(described.values())
     for start, stop in spans:
         start, text = _whole_lines(reader, start, stop)
         bounds = unit_bounds(text, kind)
-        scores = unit_scores(text, bounds, wanted, rarity)
+        shared = unit_terms(text, bounds, wanted, rarity)
+        scores = {at: sum(own.values()) for at, own in shared.items()}
         for at in nlargest(_MOST_UNITS, scores, key=lambda at: scores[at]):
             own = text[bounds[at] : bounds[at + 1]]
             if own.strip():
                 begin = start + bounds[at]
                 line = reader.ends_before(begin) + 1
-                yield _Scored(scores[at] + promised, entry.seq, result, reader, begin, line, own)
+                yield _Scored(
+                    scores[at] + promised, described | shared[at], entry.seq, result, reader, begin, line, own
+                )
 
 
-def _described(result: Result, wanted: Wanted, rarity: Callable[[str], float]) -> float:
+def _described(result: Result, wanted: Wanted, rarity: Callable[[str], float]) -> dict[str, float]:
     """What the call itself shares with the question, which counts for all that it returned."""
     held = words(f"{result.tool} {(result.arguments or '')[:_DESCRIBED]}") & wanted.keys()
-    return _CALL * sum(wanted[word].weight * rarity(word) for word in sorted(held))
+    return {word: _CALL * wanted[word].weight * rarity(word) for word in sorted(held)}
 
 
 def _whole_lines(reader: BodyReader, start: int, stop: int) -> tuple[int, str]:
@@ -229,14 +232,16 @@ def _found(unit: _Scored) -> Found:
 
 
 def _fitted(query: str, found: Sequence[Found], budget: int) -> Selection:
-    """As many as fit, best first."""
+    """As many as fit, in this order."""
     units: list[Found] = []
     tokens = 0
     for unit in found:
         if budget - tokens < _LEAST_TOKENS:
             break
-        more = at_most(written(unit)) + 1
+        more = at_most(written(unit))
         if tokens + more <= budget:
             units.append(unit)
             tokens += more
-    return Selection(query=query, units=tuple(units), tokens=tokens)
+    while units and (tokens := at_most(text_of(units))) > budget:
+        units.pop()
+    return Selection(query=query, units=tuple(units), tokens=tokens if units else 0)
