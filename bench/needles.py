@@ -13,6 +13,9 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from bench.probes.language import words
+from bench.probes.recipe import Recipe
+from bench.probes.recipes import OTHERS, RECIPES
 from holdfast import MemoryStore, Session
 
 BUDGET = 1_000
@@ -49,17 +52,17 @@ def _amount(chance: random.Random) -> str:
     return f"{chance.randrange(100_000, 9_999_999):,}"
 
 
-_NOUNS = (
+_NOUNS = words(
     "ledger invoice replica cursor session tenant webhook payload cluster bucket schema shard token lease quota "
     "batch queue digest ticket parcel voucher roster beacon"
-).split()
-_VERBS = "parse settle merge rotate flush expand resolve collect archive reindex throttle hydrate".split()
-_CITIES = "Lisbon Tromsø Nairobi Quito Osaka Tallinn Windhoek Bergen Cusco Hobart Gdansk Malmö Tartu Porto".split()
-_ROOMS = "greenhouse cellar depot lobby hangar kiosk archive bakery laboratory warehouse".split()
-_FILLER = (
+)
+_VERBS = words("parse settle merge rotate flush expand resolve collect archive reindex throttle hydrate")
+_CITIES = words("Lisbon Tromsø Nairobi Quito Osaka Tallinn Windhoek Bergen Cusco Hobart Gdansk Malmö Tartu Porto")
+_ROOMS = words("greenhouse cellar depot lobby hangar kiosk archive bakery laboratory warehouse")
+_FILLER = words(
     "request worker cache page order customer index report update served waited moved checked stored opened closed "
     "loaded saved sent merged for with from under after before without near another every while still again later"
-).split()
+)
 
 KNOWN = (
     Template(
@@ -208,6 +211,18 @@ def found(templates: Sequence[Template], seeds: Iterable[int]) -> tuple[int, int
     return held, asked
 
 
+def found_in_probes(recipes: Iterable[Recipe], seeds: Iterable[int]) -> tuple[int, int]:
+    """The same for single results of 40 to 100 KB, those of `bench.probes`; a question may ask for several needles."""
+    held = asked = 0
+    for probe in (recipe.probe(seed) for recipe in recipes for seed in seeds):
+        session = Session("needles", store=MemoryStore())
+        session.keep("probe", None, probe.text)
+        text = session.select(probe.question, budget=BUDGET).text
+        asked += len(probe.needles)
+        held += sum(needle in text for needle in probe.needles)
+    return held, asked
+
+
 _ROWS = (
     ("facts known", KNOWN, range(12)),
     ("facts known, other seeds", KNOWN, range(100, 112)),
@@ -221,6 +236,8 @@ def main() -> None:
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     args = parser.parse_args()
     rows = [(name, *found(templates, seeds)) for name, templates, seeds in _ROWS]
+    rows.append(("one long result, as in the probes", *found_in_probes(RECIPES, range(100, 102))))
+    rows.append(("one long result, other recipes", *found_in_probes(OTHERS, range(100, 102))))
     if args.markdown:
         print("| questions | needles | in the first answer |\n|---|---:|---:|")
     for name, held, asked in rows:

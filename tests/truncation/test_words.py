@@ -43,6 +43,10 @@ def test_a_script_without_spaces_gives_pairs_of_characters() -> None:
     assert {"证书", "过期"} <= words("因为证书已过期")
 
 
+def test_what_json_escapes_is_the_word_it_stands_for() -> None:
+    assert words('"\\u8bc1\\u4e66"') == {"证书"}
+
+
 def test_words_that_every_text_has_are_left_out() -> None:
     assert words("what is the of and for") == set()
 

@@ -15,6 +15,8 @@ from itertools import pairwise
 from holdfast.truncation.question import COMMON, UNSPACED, fold
 
 _RUN = re.compile(r"\d{1,3}(?:,\d{3})+(?![\d.,-]*\d)|\w+(?:[.-]\w+)*")
+_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
+"""A character as JSON may write it."""
 _JOINTS = re.compile(r"[._-]+")
 _HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^A-Za-z\d]+")
 _ENDINGS = ("ations", "ation", "ingly", "ments", "ment", "ings", "ing", "ions", "ion", "ied", "ies", "ed", "er", "es")
@@ -31,6 +33,8 @@ def words(text: str) -> set[str]:
     >>> sorted(words("why did parseConfig fail 1,234 times?"))
     ['1234', 'config', 'fail', 'pars', 'parseconfig', 'tim']
     """
+    if "\\u" in text:
+        text = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), text)
     found: set[str] = set()
     for run in set(_RUN.findall(text)):
         found.update(spelled(run))
