@@ -1,4 +1,4 @@
-"""`python -m bench.needles [--markdown]`: does the first answer of a selection hold what a paraphrased question asks for?
+"""`python -m bench.needles`: does the first answer of a selection hold what a paraphrased question asks for?
 
 A record of 150 results of six kinds has facts planted in it, and beside each fact a dozen others in the same words
 about somebody else. A question shares a name, or some words in other forms, with its fact, never its wording. The

@@ -31,25 +31,36 @@ class Found(Value):
     """Whether lines would say too little of where it is."""
 
     @property
+    def place(self) -> str:
+        """Where it is in its result, in words."""
+        if self.in_long_line:
+            return f"characters {self.start:,}-{self.stop:,}"
+        if self.first_line == self.last_line:
+            return f"line {self.first_line:,}"
+        return f"lines {self.first_line:,}-{self.last_line:,}"
+
+    @property
+    def lines_around(self) -> str:
+        """Its lines and some on either side, as `lines` takes them."""
+        return f"{max(1, self.first_line - _AROUND_LINES)}-{self.last_line + _AROUND_LINES}"
+
+    @property
+    def chars_around(self) -> str:
+        """Its characters and some on either side, from the first up to the second."""
+        return f"{max(0, self.start - _AROUND_CHARS)}-{self.stop + _AROUND_CHARS}"
+
+    @property
     def call(self) -> str:
         """The call that reads it and what stands round it."""
-        if self.in_long_line:
-            start = max(0, self.start - _AROUND_CHARS)
-            length = self.stop - start + _AROUND_CHARS
-            return f'get_artifact(id="{self.artifact_id}", start_char={start}, length={length})'
-        first, last = max(1, self.first_line - _AROUND_LINES), self.last_line + _AROUND_LINES
-        return f'get_artifact(id="{self.artifact_id}", lines="{first}-{last}")'
+        if not self.in_long_line:
+            return f'get_artifact(id="{self.artifact_id}", lines="{self.lines_around}")'
+        start, _, stop = self.chars_around.partition("-")
+        return f'get_artifact(id="{self.artifact_id}", start_char={start}, length={int(stop) - int(start)})'
 
     @property
     def heading(self) -> str:
         """The line that says what it is and how to read more."""
-        lines = f"characters {self.start:,}-{self.stop:,}" if self.in_long_line else self._lines()
-        return f"[{self.summary}; {lines} of {size_text(self.size)}; more: {self.call}]"
-
-    def _lines(self) -> str:
-        if self.first_line == self.last_line:
-            return f"line {self.first_line:,}"
-        return f"lines {self.first_line:,}-{self.last_line:,}"
+        return f"[{self.summary}; {self.place} of {size_text(self.size)}; more: {self.call}]"
 
 
 class Selection(Value):

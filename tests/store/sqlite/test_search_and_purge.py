@@ -71,6 +71,7 @@ def test_a_purge_leaves_no_byte_of_the_content_in_any_file(store: SqliteStore) -
     session.keep("t", None, f"{CANARY} large\n" * 10_000)
     Session("stays", store=store).keep("t", None, "other words")
     assert len(store.search("gone", CANARY)) == 2
+    assert len(store.passages("gone").newest([[CANARY]], 9)) > 2
     assert CANARY.encode() in all_bytes(store.folder)
     store.purge("gone", NOON)
     assert CANARY.encode() not in all_bytes(store.folder)
