@@ -10,7 +10,7 @@ is told to forget a text by the words it was given, so another spelling here nee
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from holdfast.truncation.question import COMMON, UNSPACED, fold
 
@@ -35,10 +35,7 @@ def words(text: str) -> set[str]:
     """
     if "\\u" in text:
         text = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), text)
-    found: set[str] = set()
-    for run in set(_RUN.findall(text)):
-        found.update(spelled(run))
-    return found
+    return set(chain.from_iterable(map(spelled, set(_RUN.findall(text)))))
 
 
 def runs(text: str) -> Iterator[str]:

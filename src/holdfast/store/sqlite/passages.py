@@ -6,9 +6,10 @@ passage's: a session is a range of rowids, and asking for it costs nothing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.canonical.entry import Result, parse_header
+from holdfast.errors import NotStored
 from holdfast.store.passages import EACH, Place, first_text, is_indexed, marks, passage_words, place_of
 from holdfast.store.protocol import Body
 
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
     from holdfast.store.sqlite.store import SqliteStore
 
 _BATCH_ROWS = 4_000
-_BATCH_CHARS = 4_000_000
+_BATCH_CHARS = 2_000_000
 _OF_SESSION = 1 << 36
 """Rowids of one session; more than it can ever have entries."""
-_ROWS = "SELECT id, session, seq, header, digest, blocks, body, blob FROM entries WHERE kind = 'result'"
+_PAGE = 200
+_ROWS = "SELECT id, chain, session, seq, header, digest, blocks, body, blob FROM entries WHERE kind = 'result'"
+_CHAINS = "SELECT id, chain FROM entries WHERE kind = 'result' AND id > ? AND id <= ? ORDER BY id"
 _BEYOND = (  # as the partial index has it, `GOES_ON` spelled out
     "SELECT e.trace_id FROM entries e JOIN sessions s ON s.id = e.session WHERE s.name = ? AND e.kind = 'result' "
     "AND length(e.blocks) > 160 ORDER BY e.seq DESC"
@@ -69,36 +72,65 @@ class SqlitePassages:
         return (trace_id for (trace_id,) in self._store.select(_BEYOND, (self._session,)))
 
 
+class Gathered(NamedTuple):
+    """The words of the next few results, not yet in the index."""
+
+    after: int
+    up_to: int
+    rows: list[tuple[int, bytes]]
+    """The results they are of: number and chain hash."""
+    words: list[tuple[int, str]]
+
+
 def catch_up(store: "SqliteStore") -> None:
-    """Index what was kept since somebody last asked, a bounded batch a transaction."""
-    behind = "SELECT 1 FROM entries WHERE kind = 'result' AND id > (SELECT up_to FROM passages_indexed) LIMIT 1"
-    while store.select(behind):
-        with store.writing() as execute:
-            _index_batch(store, execute)
+    """Index what was kept since somebody last asked, a bounded batch a transaction; no writer waits for the work.
+
+    A record that cannot be written is asked as far as it is indexed.
+    """
+    try:
+        while (gathered := gather(store)).rows:
+            add(store, gathered)
+    except NotStored:
+        return
 
 
-def _index_batch(store: "SqliteStore", execute: Any) -> None:
-    """Index what comes next, in the order of rowids: an index that goes back begins a new piece each time."""
-    up_to = newest = execute("SELECT up_to FROM passages_indexed").fetchone()[0]
-    found: list[tuple[int, str]] = []
+def gather(store: "SqliteStore") -> Gathered:
+    """The words of what comes next, in the order of rowids: an index that goes back begins a new piece each time."""
+    after = up_to = store.select("SELECT up_to FROM passages_indexed")[0][0]
+    rows: list[tuple[int, bytes]] = []
+    words: list[tuple[int, str]] = []
     done = 0
-    for row in execute(_ROWS + " AND id > ? ORDER BY id LIMIT ?", (up_to, _BATCH_ROWS)):
-        newest = row[0]
-        for number, words in _indexed(store, row[1:]):
-            found.append((number, words))
-            done += len(words)
-        if done > _BATCH_CHARS:
+    while done < _BATCH_CHARS and len(rows) < _BATCH_ROWS:
+        page = store.select(_ROWS + " AND id > ? ORDER BY id LIMIT ?", (up_to, _PAGE))
+        for id, chain, *row in page:
+            up_to = id
+            rows.append((id, chain))
+            own = list(_indexed(store, row))
+            words += own
+            done += sum([len(text) for _, text in own])
+        if len(page) < _PAGE:
             break
-    for number_and_words in sorted(found):
-        execute("INSERT INTO passages (rowid, words) VALUES (?, ?)", number_and_words)
-    execute("UPDATE passages_indexed SET up_to = ?", (newest,))
+    return Gathered(after, up_to, rows, sorted(words))
+
+
+def add(store: "SqliteStore", gathered: Gathered) -> bool:
+    """Put gathered words into the index, if nobody else has and the results are still what they were."""
+    with store.writing() as execute:
+        after = execute("SELECT up_to FROM passages_indexed").fetchone()[0]
+        now = execute(_CHAINS, (gathered.after, gathered.up_to)).fetchall()
+        if after != gathered.after or now != gathered.rows:
+            return False
+        for number_and_words in gathered.words:
+            execute("INSERT INTO passages (rowid, words) VALUES (?, ?)", number_and_words)
+        execute("UPDATE passages_indexed SET up_to = ?", (gathered.up_to,))
+        return True
 
 
 def forget(store: "SqliteStore", execute: Any, session: int) -> None:
     """Take a session out of the index; a contentless one wants the same words again."""
     up_to = execute("SELECT up_to FROM passages_indexed").fetchone()[0]
     for row in execute(_ROWS + " AND session = ? AND id <= ?", (session, up_to)).fetchall():
-        for number_and_words in _indexed(store, row[1:]):
+        for number_and_words in _indexed(store, row[2:]):
             execute("INSERT INTO passages (passages, rowid, words) VALUES ('delete', ?, ?)", number_and_words)
     execute("INSERT INTO passages (passages) VALUES ('optimize')")
 
