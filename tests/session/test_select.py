@@ -98,7 +98,7 @@ def test_what_was_kept_after_a_selection_is_found_by_the_next(session: Session) 
 
 def test_of_equally_good_results_the_newest_comes_first(session: Session) -> None:
     for n in range(3):
-        session.keep("status", {"n": n}, "pump pressure is fine")
+        session.keep("status", {"n": n}, f"pump pressure in hall {n} is fine")
     assert [json.loads(unit.summary.partition(": ")[2])["n"] for unit in session.select("pump pressure").units] == [
         2,
         1,
@@ -106,8 +106,30 @@ def test_of_equally_good_results_the_newest_comes_first(session: Session) -> Non
     ]
 
 
+def test_what_was_kept_twice_is_shown_once(session: Session) -> None:
+    for _ in range(3):
+        last = session.keep("status", None, "pump pressure is fine")
+    assert [unit.trace_id for unit in session.select("pump pressure").units] == [last.trace_id]
+
+
+def test_a_whole_page_may_be_the_question(session: Session) -> None:
+    assert "zeta-9" in session.select("who is the acquirer? " + "some other words " * 50_000).units[0].text
+
+
+def test_a_small_budget_means_smaller_units(session: Session) -> None:
+    session.keep(
+        "fetch", {"n": 9}, "Plain words follow each other here. " * 10 + "A quokka slept. " + "More of it. " * 60
+    )
+    (unit, *_) = session.select("quokka", budget=160).units
+    assert "A quokka slept." in unit.text
+    assert len(unit.text) <= 200
+
+
 def test_a_name_far_beyond_what_is_indexed_is_found_too(session: Session) -> None:
-    session.keep("bash", {"command": "logs"}, numbered_lines(INDEXED_BYTES // 10) + "é lost lease LX-90117 here\n")
+    session.keep(
+        "bash", {"command": "logs"}, numbered_lines(INDEXED_BYTES // 10) + "é lost lease LX-90117 here\n", task_id="9"
+    )
+    assert session.select("what happened to LX-90117?", task_id="8").units == ()
     (unit, *_) = session.select("what happened to LX-90117?").units
     assert "LX-90117" in unit.text
     assert session.recall(unit.trace_id, chars=(unit.start, unit.stop)) == unit.text

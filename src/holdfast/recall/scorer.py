@@ -27,6 +27,8 @@ T = TypeVar("T", bound=Hashable)
 _NAMED, _PART, _PLAIN = 3.0, 0.8, 1.0
 _MOST_HITS = 400
 """Places of one term that are looked at in one text."""
+_LONGEST_QUESTION, _MOST_TERMS = 20_000, 48
+"""Of a whole page as a question some words are enough, names and numbers first."""
 _LONG_NUMBER = 3
 _CHECKED = 6
 """A term shorter than this must stand where a word begins."""
@@ -61,14 +63,15 @@ def terms(question: str) -> dict[str, Term]:
     {'parseconfig': 3.0, 'pars': 0.8, 'config': 0.8, 'fail': 1.0}
     """
     found: dict[str, Term] = {}
-    for run in runs(question):
+    for run in runs(question[:_LONGEST_QUESTION]):
         own = spelled(run)
         several = len(own) > 1 and run.isascii()
         for at, word in enumerate(own):
             weight = _NAMED if several and at == 0 else _PART if several else _weight(run)
             if word not in found or found[word].weight < weight:
                 found[word] = Term(weight, _spellings(word, run, whole=several and at == 0))
-    return found
+    kept = nlargest(_MOST_TERMS, found, key=lambda word: found[word].weight)
+    return found if len(found) <= _MOST_TERMS else {word: found[word] for word in kept}
 
 
 def _weight(run: str) -> float:

@@ -10,6 +10,7 @@ from heapq import nlargest
 from itertools import islice
 from typing import NamedTuple
 
+from holdfast.canonical.body import BLOCK
 from holdfast.canonical.entry import Entry, Result
 from holdfast.canonical.utf8 import showable
 from holdfast.errors import StoreError
@@ -18,12 +19,12 @@ from holdfast.recall.found import Found, Selection, text_of, written
 from holdfast.recall.ranking import Ranked, ranked
 from holdfast.recall.scorer import Term, Wanted, in_turn, terms, unit_terms
 from holdfast.recall.selector import Candidate, Selector, chosen
-from holdfast.store.passages import STRIDE, Passages, Place
+from holdfast.store.passages import INDEXED_BYTES, STRIDE, Passages, Place
 from holdfast.store.protocol import Body, Store, body_of, entry_of
 from holdfast.store.reader import BodyReader
 from holdfast.truncation.present import summarise
 from holdfast.truncation.sniff import sniff
-from holdfast.truncation.unit_bounds import unit_bounds
+from holdfast.truncation.unit_bounds import LONGEST, unit_bounds
 from holdfast.truncation.words import words
 
 BUDGET = 2_000
@@ -46,6 +47,8 @@ _DESCRIBED = 600
 _LONG_LINE = 2_000
 """Where lines are longer on average, places are told in characters."""
 _ACROSS = 64
+_SHORTEST, _HEADING = 160, 80
+"""A unit has at least so many characters, the line above it so many tokens: a small budget means smaller units."""
 _LEAST_TOKENS = 40
 """Nothing that says where it is from takes less."""
 
@@ -61,6 +64,14 @@ class _Scored(NamedTuple):
     start: int
     first_line: int
     text: str
+
+
+class _Asked(NamedTuple):
+    """A question as units are held against it: its terms, how rare each is, how long a unit may be."""
+
+    wanted: Wanted
+    rarity: Callable[[str], float]
+    longest: int
 
 
 class _Window(NamedTuple):
@@ -87,12 +98,19 @@ def select(
     best = ranked(passages, passages.size(), wanted)
     windows = _windows(passages, best)
     windows += _scanned(store, session, passages, wanted, best)
-    units = list(_read(store, session, windows, wanted, best))
-    units = nlargest(_MOST_CANDIDATES, units, key=lambda unit: (unit.score, unit.seq, -unit.start))
-    found = [_found(units[at]) for at in in_turn({at: unit.shared for at, unit in enumerate(units)}, len(units))]
+    longest = max(_SHORTEST, min(LONGEST, 2 * (budget - _HEADING)))
+    found = [_found(unit) for unit in _chosen(_read(store, session, windows, wanted, best, longest))]
     if selector is not None:
         found = [found[at] for at in chosen(selector, query, [Candidate(unit.summary, unit.text) for unit in found])]
     return _fitted(query, found, budget)
+
+
+def _chosen(units: Iterable[_Scored]) -> list[_Scored]:
+    """The best units in the order in which they add to each other; of those that say the same the newest."""
+    ranked_units = sorted(units, key=lambda unit: (-unit.score, -unit.seq, unit.start))
+    once = {unit.text.strip(): unit for unit in reversed(ranked_units)}
+    few = [unit for unit in ranked_units if once[unit.text.strip()] is unit][:_MOST_CANDIDATES]
+    return [few[at] for at in in_turn({at: unit.shared for at, unit in enumerate(few)}, len(few))]
 
 
 def _windows(passages: Passages, best: Ranked) -> list[_Window]:
@@ -133,31 +151,39 @@ def _scanned(store: Store, session: str, passages: Passages, wanted: Wanted, bes
         row = store.find(session, trace_id)
         if row is None or left <= 0:
             break
-        with store.open(body_of(row)) as reader:
-            left -= reader.facts.size
-            at = _first(reader, unknown)
+        try:
+            with store.open(body_of(row)) as reader:
+                at = _first(reader, unknown, left)
+                left -= reader.facts.size
+        except StoreError:
+            continue
         if at is not None:
             found.append(_Window(trace_id, ((max(0, at - STRIDE), at + STRIDE),), 0.0))
     return found
 
 
-def _first(reader: BodyReader, unknown: Sequence[Term]) -> int | None:
-    """The first place of any of these terms."""
+def _first(reader: BodyReader, unknown: Sequence[Term], most: int) -> int | None:
+    """The first place of any of these terms after what is indexed, in so many bytes."""
     spellings = [spelling.encode() for term in unknown for spelling in term.spellings]
-    done, before = 0, b""
-    for chunk in reader.stream():
-        folded = (before + chunk).lower()
+    stop = min(reader.facts.size, INDEXED_BYTES + most)
+    for start in range(INDEXED_BYTES, stop, BLOCK):
+        folded = reader.read(start - _ACROSS, start + BLOCK).lower()
         hits = [at for spelling in spellings if (at := folded.find(spelling)) >= 0]
         if hits:
-            return reader.char_at(done - len(before) + min(hits))
-        done += len(chunk)
-        before = chunk[-_ACROSS:]
+            return reader.char_at(start - _ACROSS + min(hits))
     return None
 
 
-def _read(store: Store, session: str, windows: Sequence[_Window], wanted: Wanted, best: Ranked) -> Iterator[_Scored]:
+def _read(
+    store: Store, session: str, windows: Sequence[_Window], wanted: Wanted, best: Ranked, longest: int
+) -> Iterator[_Scored]:
     """The units of all windows with their scores, as far as may be read; a damaged result is passed over."""
     rarest = max(best.rarity.values(), default=1.0)
+
+    def rarity(word: str) -> float:
+        return best.rarity.get(word, rarest)
+
+    asked = _Asked(wanted, rarity, longest)
     left = _MOST_READ
     for window in windows:
         row = store.find(session, window.trace_id)
@@ -166,27 +192,25 @@ def _read(store: Store, session: str, windows: Sequence[_Window], wanted: Wanted
         try:
             entry = entry_of(row)
             with store.open(Body(entry.facts, row.inline, row.blob)) as reader:
-                yield from _units(entry, reader, window, wanted, lambda word: best.rarity.get(word, rarest))
+                yield from _units(entry, reader, window, asked)
                 left -= min(reader.chars, sum(stop - start for start, stop in window.spans))
         except StoreError:
             continue
 
 
-def _units(
-    entry: Entry, reader: BodyReader, window: _Window, wanted: Wanted, rarity: Callable[[str], float]
-) -> Iterator[_Scored]:
+def _units(entry: Entry, reader: BodyReader, window: _Window, asked: _Asked) -> Iterator[_Scored]:
     """The units of one result that share terms with the question."""
     result = entry.header
     if not isinstance(result, Result):
         return
     spans = ((0, reader.chars),) if reader.chars <= _WHOLE else window.spans
     kind = sniff(reader) if reader.chars > _WHOLE else None
-    described = _described(result, wanted, rarity)
+    described = _described(result, asked)
     promised = _SHARE * window.score + sum(described.values())
     for start, stop in spans:
         start, text = _whole_lines(reader, start, stop)
-        bounds = unit_bounds(text, kind)
-        shared = unit_terms(text, bounds, wanted, rarity)
+        bounds = unit_bounds(text, kind, asked.longest)
+        shared = unit_terms(text, bounds, asked.wanted, asked.rarity)
         scores = {at: sum(own.values()) for at, own in shared.items()}
         for at in nlargest(_MOST_UNITS, scores, key=lambda at: scores[at]):
             own = text[bounds[at] : bounds[at + 1]]
@@ -198,10 +222,10 @@ def _units(
                 )
 
 
-def _described(result: Result, wanted: Wanted, rarity: Callable[[str], float]) -> dict[str, float]:
+def _described(result: Result, asked: _Asked) -> dict[str, float]:
     """What the call itself shares with the question, which counts for all that it returned."""
-    held = words(f"{result.tool} {(result.arguments or '')[:_DESCRIBED]}") & wanted.keys()
-    return {word: _CALL * wanted[word].weight * rarity(word) for word in sorted(held)}
+    held = words(f"{result.tool} {(result.arguments or '')[:_DESCRIBED]}") & asked.wanted.keys()
+    return {word: _CALL * asked.wanted[word].weight * asked.rarity(word) for word in sorted(held)}
 
 
 def _whole_lines(reader: BodyReader, start: int, stop: int) -> tuple[int, str]:

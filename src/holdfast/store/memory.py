@@ -13,6 +13,7 @@ from holdfast.store.passages import (
     GOES_ON,
     Passages,
     Place,
+    belongs,
     first_text,
     is_indexed,
     marks,
@@ -170,7 +171,7 @@ class MemoryStore:
             index = self._passages.setdefault(session, _Indexed())
             for row in self.rows(session, after=index.up_to, kind="result"):
                 index.add(row, self.open)
-            return _MemoryPassages(self, session, index, marks(task_id, query_id))
+            return _MemoryPassages(self, session, index, (task_id, query_id))
 
     def end(self, session: str, at: int) -> None:
         """Note that a session is over."""
@@ -264,9 +265,9 @@ class _Indexed:
 class _MemoryPassages:
     """The passages of one session, or of one task or query of it."""
 
-    def __init__(self, store: MemoryStore, session: str, index: _Indexed, marks: Sequence[str]) -> None:
-        self._store, self._session, self._index = store, session, index
-        self._marks = [(mark,) for mark in marks]
+    def __init__(self, store: MemoryStore, session: str, index: _Indexed, only: tuple[str | None, str | None]) -> None:
+        self._store, self._session, self._index, self._only = store, session, index, only
+        self._marks = [(mark,) for mark in marks(*only)]
 
     def size(self) -> int:
         """How many results there are."""
@@ -287,8 +288,9 @@ class _MemoryPassages:
 
     def beyond(self) -> Iterator[str]:
         """The trace ids of results that go on after what is indexed, the newest first."""
-        rows = reversed(list(self._store.rows(self._session, kind="result")))
-        return (row.trace_id for row in rows if len(row.blocks) > GOES_ON and row.seq in self._index.trace_ids)
+        for row in reversed(list(self._store.rows(self._session, kind="result"))):
+            if len(row.blocks) > GOES_ON and row.seq in self._index.trace_ids and belongs(result_of(row), *self._only):
+                yield row.trace_id
 
 
 class _Whole:

@@ -54,7 +54,7 @@ class Passages(Protocol):
         ...
 
     def beyond(self) -> Iterator[str]:
-        """The trace ids of results that go on after what is indexed, the newest first."""
+        """The trace ids of results that go on after what is indexed, some of the newest, the newest first."""
         ...
 
 
@@ -74,6 +74,11 @@ def place_of(number: int, trace_id: str, seq: int) -> Place:
 def marks(task_id: str | None, query_id: str | None) -> list[str]:
     """The marks of what belongs to both of these, as far as they are given."""
     return [_mark(kind, name) for kind, name in (("t", task_id), ("q", query_id)) if name is not None]
+
+
+def belongs(result: Result, task_id: str | None, query_id: str | None) -> bool:
+    """Whether a result was kept under these, as far as they are given."""
+    return task_id in (None, result.task_id) and query_id in (None, result.query_id)
 
 
 def _mark(kind: str, name: str) -> str:

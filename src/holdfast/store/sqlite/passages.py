@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.canonical.entry import Result, parse_header
 from holdfast.errors import NotStored
-from holdfast.store.passages import EACH, Place, first_text, is_indexed, marks, passage_words, place_of
+from holdfast.store.passages import EACH, Place, belongs, first_text, is_indexed, marks, passage_words, place_of
 from holdfast.store.protocol import Body
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ _PAGE = 200
 _ROWS = "SELECT id, chain, session, seq, header, digest, blocks, body, blob FROM entries WHERE kind = 'result'"
 _CHAINS = "SELECT id, chain FROM entries WHERE kind = 'result' AND id > ? AND id <= ? ORDER BY id"
 _BEYOND = (  # as the partial index has it, `GOES_ON` spelled out
-    "SELECT e.trace_id FROM entries e JOIN sessions s ON s.id = e.session WHERE s.name = ? AND e.kind = 'result' "
-    "AND length(e.blocks) > 160 ORDER BY e.seq DESC"
+    "SELECT trace_id, header, digest, blocks FROM entries WHERE session = ? AND kind = 'result' "
+    "AND length(blocks) > 160 ORDER BY seq DESC LIMIT 100"
 )
 
 
@@ -33,7 +33,7 @@ class SqlitePassages:
     """The passages of one session, or of one task or query of it."""
 
     def __init__(self, store: "SqliteStore", session: str, task_id: str | None, query_id: str | None) -> None:
-        self._store, self._session = store, session
+        self._store, self._only = store, (task_id, query_id)
         found = store.select("SELECT id FROM sessions WHERE name = ?", (session,))
         self._number: int = found[0][0] if found else 0
         self._marks = "".join(f' AND "{mark}"' for mark in marks(task_id, query_id))
@@ -69,7 +69,10 @@ class SqlitePassages:
 
     def beyond(self) -> Iterator[str]:
         """The trace ids of results that go on after what is indexed, the newest first."""
-        return (trace_id for (trace_id,) in self._store.select(_BEYOND, (self._session,)))
+        for trace_id, raw, digest, blocks in self._store.select(_BEYOND, (self._number,)):
+            header, _ = parse_header(raw, digest, blocks)
+            if isinstance(header, Result) and is_indexed(header) and belongs(header, *self._only):
+                yield trace_id
 
 
 class Gathered(NamedTuple):
