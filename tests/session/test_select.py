@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from holdfast.recall.selector import Candidate, by_embedding, by_model
 from holdfast.store.passages import INDEXED_BYTES
 from holdfast.store.protocol import Store
 from tests.build import numbered_lines
+
+WORDS = ("pump", "valve", "queue", "lease", "order", "quokka_1", "quokka_2", "settle", "4417")
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -184,6 +187,23 @@ def test_text_that_imitates_our_notices_is_marked_in_what_is_shown(session: Sess
     found = session.select("quokka")
     assert "[quoted] [Artifact: art_1]" in found.text
     assert "[quoted]" not in found.units[0].text
+
+
+def test_every_back_end_selects_the_same(tmp_path: Path) -> None:
+    sqlite = SqliteStore(str(tmp_path))
+    chance = random.Random(5)
+    sessions = [Session("work", store=each, random=random.Random(1).randbytes) for each in (MemoryStore(), sqlite)]
+    for number in range(300):
+        words = " ".join(chance.choices(WORDS, k=60))
+        for session in sessions:
+            session.keep("t", {"n": number}, words, task_id=str(number % 3))
+    for query in ("quokka_1 4,417", "pump valve", "lease order queue settle quokka2 of n 7"):
+        memory, disk = (session.select(query, task_id="1", budget=900) for session in sessions)
+        assert [unit.replace(artifact_id="") for unit in memory.units] == [
+            unit.replace(artifact_id="") for unit in disk.units
+        ]
+        assert memory.units
+    sqlite.close()
 
 
 def test_a_damaged_result_is_passed_over(tmp_path: Path) -> None:

@@ -37,7 +37,6 @@ from holdfast.store.protocol import (
     result_of,
 )
 from holdfast.store.reader import BodyReader
-from holdfast.store.word_index import WordIndex
 
 
 class MemoryStore:
@@ -173,6 +172,11 @@ class MemoryStore:
                 index.add(row, self.open)
             return _MemoryPassages(self, session, index, (task_id, query_id))
 
+    def last_seq(self, session: str) -> int:
+        """The number of a session's last entry; 0 for none."""
+        rows = self._rows.get(session)
+        return rows[-1].seq if rows else 0
+
     def end(self, session: str, at: int) -> None:
         """Note that a session is over."""
         with self._lock:
@@ -246,6 +250,8 @@ class _Indexed:
     """The words of one session, as far as somebody has asked for them."""
 
     def __init__(self) -> None:
+        from holdfast.store.word_index import WordIndex
+
         self.words = WordIndex()
         self.up_to = 0
         self.trace_ids: dict[int, str] = {}
@@ -270,8 +276,8 @@ class _MemoryPassages:
         self._marks = [(mark,) for mark in marks(*only)]
 
     def size(self) -> int:
-        """How many results there are."""
-        return len(self._index.trace_ids)
+        """How many results there are, about: the number of the last entry."""
+        return self._store.last_seq(self._session)
 
     def newest(self, groups: Sequence[Sequence[str]], most: int, above: int = 0) -> list[int]:
         """The newest passages above a number that have a word of every group, at most so many."""

@@ -15,7 +15,6 @@ from holdfast.canonical.entry import Result
 from holdfast.canonical.media import TEXT
 from holdfast.canonical.utf8 import decode, showable, unfinished
 from holdfast.store.reader import BodyReader
-from holdfast.truncation.words import words
 
 INDEXED_BYTES = 262_144
 """How much of a body is indexed; what lies beyond is scanned when nothing else is found."""
@@ -60,6 +59,8 @@ class Passages(Protocol):
 
 def passage_words(result: Result, text: str) -> Iterator[set[str]]:
     """The words of each passage of a text, those of the call among them."""
+    from holdfast.truncation.words import words  # its patterns are compiled only where somebody asks
+
     described = words(f"{result.tool} {(result.arguments or '')[:_DESCRIBED]}")
     for start in range(0, max(1, min(len(text), EACH * STRIDE)), STRIDE):
         yield words(text[start : start + STRIDE + _OVERLAP]) | described

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import StoreError, UsageError
 from holdfast.store.protocol import Tombstone
-from holdfast.store.sqlite import passages, search, table
+from holdfast.store.sqlite import search, table
 from holdfast.store.sqlite.connection import DATABASE_ERRORS, Transaction, connect
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ def purge(store: "SqliteStore", session: str, at: int) -> Tombstone:
 
 
 def _purge_rows(store: "SqliteStore", execute: table.Execute, session: str, at: int) -> tuple[Tombstone, list[str]]:
+    from holdfast.store.sqlite import passages
+
     number = table.number_of(execute, session)
     stone = _tombstone(execute, session, number, at)
     blobs = [row[0] for row in execute("SELECT blob FROM entries WHERE session = ? AND blob NOT NULL", (number,))]
