@@ -23,6 +23,8 @@ _ENDS = (("\n",), (". ", "? ", "! ", "。", "？", "！"), ("},", "], ", "}, ", 
 """Where a long unit is split: after lines, else sentences, else members of data, else words."""
 _SHORT = 120
 """Neighbouring paragraphs shorter than this belong together: a heading and what follows it."""
+_TINY = 60
+"""So do neighbouring elements shorter than this."""
 _EVENT = re.compile(r"\n(?=[^\s])")
 _TAG = re.compile(r">\s*(?=<[^/])")
 
@@ -83,7 +85,7 @@ def _elements(text: str, eol: str, longest: int) -> Sequence[int]:
         return line_bounds(text, eol)
     bounds = [0]
     for at in found:
-        if at - bounds[-1] >= _SHORT:
+        if at - bounds[-1] >= _TINY:
             bounds.append(at)
     return [*bounds, len(text)]
 
