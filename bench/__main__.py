@@ -16,6 +16,7 @@ from bench.keep import keep
 from bench.project import project
 from bench.ranges import ranges
 from bench.row import Row, markdown_table, text_table
+from bench.select import select
 from bench.setup import Setup, say
 from bench.start import start
 from bench.truncate import truncate
@@ -31,6 +32,7 @@ BENCHMARKS: dict[str, Callable[[Setup], list[Row]]] = {
     "truncate": truncate,
     "wire": wire,
     "project": project,
+    "select": select,
     "start": start,
     "install": install,
 }

@@ -43,6 +43,21 @@ def filled(store: Store, name: str = "work") -> Session:
     return session
 
 
+def with_words(store: Store, **texts: str) -> None:
+    """A session whose calls and results say this."""
+    session = Session("s", store=store)
+    for name, text in texts.items():
+        session.keep("call", {"name": name}, text)
+
+
+def texts_found(store: Store, *groups: tuple[str, ...], **only: str) -> list[str]:
+    """What the passages say that have a word of every group."""
+    passages = store.passages("s", **only)
+    numbers = passages.newest(groups, 10)
+    places = passages.places(numbers)
+    return [Session("s", store=store).recall(places[number].trace_id) for number in numbers]
+
+
 class StoreContract:
     """What `holdfast.store.protocol.Store` promises, a test for each sentence."""
 
@@ -361,6 +376,65 @@ class StoreContract:
         assert match.trace_id == far.header.trace_id
         (match,) = store.search("s", "needle")
         assert (match.line, match.text) == (40_001, "the needle")
+
+    # Passages
+
+    def test_a_passage_is_found_by_its_words_and_by_those_of_its_call(self, store: Store) -> None:
+        with_words(store, red="red apples", green="green plums")
+        assert texts_found(store, ("appl",)) == ["red apples"]
+        assert texts_found(store, ("green", "red")) == ["green plums", "red apples"]
+        assert texts_found(store, ("call",), ("green",)) == ["green plums"]
+
+    def test_passages_have_a_word_of_every_group_and_the_newest_come_first(self, store: Store) -> None:
+        with_words(store, a="red apples", b="red pears", c="green pears", d="red cherries and pears")
+        assert texts_found(store, ("red",), ("pear", "appl")) == ["red cherries and pears", "red pears", "red apples"]
+        assert texts_found(store, ("red",), ("zebra",)) == []
+        assert texts_found(store) == texts_found(store, ()) == []
+
+    def test_no_more_passages_are_given_than_asked_for_and_none_at_or_below_a_number(self, store: Store) -> None:
+        with_words(store, **{f"n{number}": f"same word {number}" for number in range(6)})
+        passages = store.passages("s")
+        numbers = passages.newest([("word",)], 100)
+        assert len(numbers) == 6
+        assert numbers == sorted(numbers, reverse=True)
+        assert passages.newest([("word",)], 2) == numbers[:2]
+        assert passages.newest([("call",), ("word",)], 100, above=numbers[3]) == numbers[:3]
+
+    def test_passages_stay_in_their_session_task_and_query(self, store: Store) -> None:
+        for name in ("s", "other"):
+            session = Session(name, store=store)
+            session.keep("t", None, f"word of {name}", task_id="1")
+            session.keep("t", None, f"word of {name} too", task_id="2", query_id="q")
+        assert texts_found(store, ("word",)) == ["word of s too", "word of s"]
+        assert texts_found(store, ("word",), task_id="1") == ["word of s"]
+        assert texts_found(store, ("word",), query_id="q", task_id="2") == ["word of s too"]
+        assert texts_found(store, ("word",), query_id="q", task_id="1") == []
+
+    def test_a_passage_lies_where_its_words_are(self, store: Store) -> None:
+        opened(store)
+        text = numbered_lines(9_000) + "the needle\n" + numbered_lines(1_000)
+        store.append("s", [draft(store, text)])
+        passages = store.passages("s")
+        (place,) = passages.places(passages.newest([("needl",)], 5)).values()
+        assert "needle" in text[place.start : place.stop]
+
+    def test_results_that_go_on_after_what_is_indexed_are_told(self, store: Store) -> None:
+        opened(store)
+        long, short = draft(store, numbered_lines(40_000)), draft(store, numbered_lines(9_000))
+        store.append("s", [long, short])
+        assert list(store.passages("s").beyond()) == [long.header.trace_id]
+        assert store.passages("s").size() == 2
+
+    def test_a_session_that_does_not_exist_has_no_passages(self, store: Store) -> None:
+        passages = store.passages("nobody")
+        assert (passages.size(), passages.newest([("word",)], 5), passages.places([64])) == (0, [], {})
+
+    def test_what_is_kept_later_has_passages_too_and_what_is_purged_has_none(self, store: Store) -> None:
+        with_words(store, a="early bird")
+        assert texts_found(store, ("bird",)) == ["early bird"]
+        store.purge("s", NOON)
+        with_words(store, b="late bird")
+        assert texts_found(store, ("bird",)) == ["late bird"]
 
     # Endings
 

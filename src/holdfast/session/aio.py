@@ -1,11 +1,14 @@
 """The async twins: the same calls for event loops. The only place that hops threads."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any, ParamSpec, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
 
 from holdfast.recall.get_artifact import Answer
 from holdfast.session.shown import Shown
 from holdfast.store.verify import Verification
+
+if TYPE_CHECKING:
+    from holdfast.recall.found import Selection
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -23,6 +26,7 @@ class _Sync(Protocol):
     recall: Callable[..., str]
     recall_bytes: Callable[[str], bytes]
     stream: Callable[[str], Iterator[bytes]]
+    select: "Callable[..., Selection]"
     answer: Callable[[object], dict[str, Any] | None]
     call_tool: Callable[..., Answer]
     verify: Callable[[], Verification]
@@ -81,6 +85,10 @@ class AsyncTwins:
         chunks = await _hop(cast("_Sync", self).stream, any_id)
         while (chunk := await _hop(lambda: next(chunks, None))) is not None:
             yield chunk
+
+    async def aselect(self, query: str, **kwargs: Any) -> "Selection":
+        """`select`."""
+        return await _hop(cast("_Sync", self).select, query, **kwargs)
 
     async def aanswer(self, call: object) -> dict[str, Any] | None:
         """`answer`."""

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from holdfast.projection.account import Projection
     from holdfast.projection.compaction import Summariser
     from holdfast.projection.policy import Policy
+    from holdfast.recall.found import Selection
+    from holdfast.recall.selector import Selector
     from holdfast.session.projecting import Mode, Projecting
 
 _MISSING: Any = object()
@@ -262,6 +264,24 @@ class Session(AsyncTwins):
         """Keep a result whole in every view from now on, whatever the policy; gives the tokens it takes, about."""
         self._opened()
         return self._projecting.undo(id, "pin")
+
+    def select(
+        self,
+        query: str,
+        *,
+        budget: int = 2_000,
+        task_id: str | None = None,
+        query_id: str | None = None,
+        selector: "Selector | None" = None,
+    ) -> "Selection":
+        """The units of everything kept that have most to do with `query`: whole, `budget` tokens at most.
+
+        `task_id` and `query_id` keep to what was kept under them. `selector` chooses among the best candidates
+        instead of the scorer: `recall.selector.by_model` and `by_embedding` make one.
+        """
+        from holdfast.recall.select import select
+
+        return select(self.store, self.id, query, budget=budget, task_id=task_id, query_id=query_id, selector=selector)
 
     def tools(self, dialect: str) -> list[dict[str, Any]]:
         """The recall tools for a model, in this dialect; the same bytes every time."""

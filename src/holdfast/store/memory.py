@@ -1,13 +1,25 @@
 """`MemoryStore`: the record in dictionaries. The reference that other back ends are compared with; forgets on exit."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from holdfast.canonical.body import measure
 from holdfast.canonical.entry import GENESIS, Entry
 from holdfast.errors import NotFound, QuotaExceeded, UsageError
 from holdfast.store.feed import Feed
+from holdfast.store.passages import (
+    EACH,
+    GOES_ON,
+    Passages,
+    Place,
+    belongs,
+    first_text,
+    is_indexed,
+    marks,
+    passage_words,
+    place_of,
+)
 from holdfast.store.protocol import (
     Body,
     Draft,
@@ -22,6 +34,7 @@ from holdfast.store.protocol import (
     check_quota,
     entry_of,
     in_turn,
+    result_of,
 )
 from holdfast.store.reader import BodyReader
 
@@ -34,6 +47,7 @@ class MemoryStore:
         self._sessions: dict[str, SessionInfo] = {}
         self._rows: dict[str, list[Row]] = {}
         self._index: dict[str, dict[tuple[str, str], list[Row]]] = {}
+        self._passages: dict[str, _Indexed] = {}
         self._tombstones: dict[str, Tombstone] = {}
         self._held: set[str] = set()
 
@@ -150,6 +164,19 @@ class MemoryStore:
                 found.append(Match(trace_id=row.trace_id, line=number + 1, text=lines[number][:500]))
         return found[:limit]
 
+    def passages(self, session: str, *, task_id: str | None = None, query_id: str | None = None) -> Passages:
+        """The passages of a session, or of one task or query of it."""
+        with self._lock:
+            index = self._passages.setdefault(session, _Indexed())
+            for row in self.rows(session, after=index.up_to, kind="result"):
+                index.add(row, self.open)
+            return _MemoryPassages(self, session, index, (task_id, query_id))
+
+    def last_seq(self, session: str) -> int:
+        """The number of a session's last entry; 0 for none."""
+        rows = self._rows.get(session)
+        return rows[-1].seq if rows else 0
+
     def end(self, session: str, at: int) -> None:
         """Note that a session is over."""
         with self._lock:
@@ -167,6 +194,7 @@ class MemoryStore:
                 self._tombstones[session] = stone
             self._rows.pop(session, None)
             self._index.pop(session, None)
+            self._passages.pop(session, None)
             del self._sessions[session]
             self._held.discard(session)
             return stone
@@ -216,6 +244,59 @@ class MemoryStore:
 
 def _never(draft: Draft) -> None:
     """No row is asked for."""
+
+
+class _Indexed:
+    """The words of one session, as far as somebody has asked for them."""
+
+    def __init__(self) -> None:
+        from holdfast.store.word_index import WordIndex
+
+        self.words = WordIndex()
+        self.up_to = 0
+        self.trace_ids: dict[int, str] = {}
+
+    def add(self, row: Row, open: Callable[[Body], BodyReader]) -> None:
+        """Index one result."""
+        self.up_to, result = row.seq, result_of(row)
+        if is_indexed(result):
+            self.trace_ids[row.seq] = row.trace_id
+            with open(body_of(row)) as reader:
+                text = first_text(reader)
+            own = marks(result.task_id, result.query_id)
+            for at, words in enumerate(passage_words(result, text)):
+                self.words.add(row.seq * EACH + at, [*own, *words])
+
+
+class _MemoryPassages:
+    """The passages of one session, or of one task or query of it."""
+
+    def __init__(self, store: MemoryStore, session: str, index: _Indexed, only: tuple[str | None, str | None]) -> None:
+        self._store, self._session, self._index, self._only = store, session, index, only
+        self._marks = [(mark,) for mark in marks(*only)]
+
+    def size(self) -> int:
+        """How many results there are, about: the number of the last entry."""
+        return self._store.last_seq(self._session)
+
+    def newest(self, groups: Sequence[Sequence[str]], most: int, above: int = 0) -> list[int]:
+        """The newest passages above a number that have a word of every group, at most so many."""
+        return self._index.words.newest([*groups, *self._marks], most, above) if groups and all(groups) else []
+
+    def places(self, numbers: Iterable[int]) -> dict[int, Place]:
+        """Where these passages lie."""
+        known = self._index.trace_ids
+        return {
+            number: place_of(number, known[number // EACH], number // EACH)
+            for number in numbers
+            if number // EACH in known
+        }
+
+    def beyond(self) -> Iterator[str]:
+        """The trace ids of results that go on after what is indexed, the newest first."""
+        for row in reversed(list(self._store.rows(self._session, kind="result"))):
+            if len(row.blocks) > GOES_ON and row.seq in self._index.trace_ids and belongs(result_of(row), *self._only):
+                yield row.trace_id
 
 
 class _Whole:

@@ -4,7 +4,7 @@ A store is sync and safe from threads. `append` returns only when everything it 
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from holdfast.canonical.body import BodyFacts
 from holdfast.canonical.entry import (
@@ -20,6 +20,9 @@ from holdfast.canonical.value import Value
 from holdfast.errors import Damaged, QuotaExceeded
 from holdfast.store.feed import Feed
 from holdfast.store.reader import BodyReader
+
+if TYPE_CHECKING:
+    from holdfast.store.passages import Passages
 
 
 class SessionInfo(Value):
@@ -154,6 +157,10 @@ class Store(Protocol):
 
     def search(self, session: str, words: str, limit: int = 20) -> list[Match]:
         """Results of a session in which all these words occur, best first, each with its first matching line."""
+        ...
+
+    def passages(self, session: str, *, task_id: str | None = None, query_id: str | None = None) -> "Passages":
+        """The passages of a session, or of one task or query of it, all that is on record among them."""
         ...
 
     def end(self, session: str, at: int) -> None:

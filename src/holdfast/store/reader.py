@@ -123,7 +123,7 @@ class BodyReader:
     def line_span(self, first: int, last: int) -> tuple[int, int]:
         """The characters that lines `first` to `last` take."""
         start, stop = self._line_bytes(first, last)
-        return self._char_at(start), self._char_at(stop)
+        return self.char_at(start), self.char_at(stop)
 
     def _line_bytes(self, first: int, last: int) -> tuple[int, int]:
         first = max(1, first)
@@ -132,7 +132,7 @@ class BodyReader:
         stop = self.facts.size if last >= self.lines else self._after_end(last)
         return self._after_end(first - 1), stop
 
-    def _char_at(self, offset: int) -> int:
+    def char_at(self, offset: int) -> int:
         """The character that begins at byte `offset`."""
         if self.chars == self.facts.size or offset >= self.facts.size:
             return min(offset, self.facts.size) if self.chars == self.facts.size else self.chars

@@ -41,7 +41,7 @@ def code(source: Source, budget: int, options: StrategyOptions) -> Cut:
     starts = definitions(text)
     if len(starts) < _LEAST:
         return head_tail(source, budget, options)
-    bounds, named = _bounds(text, starts)
+    bounds, named = definition_bounds(text, starts)
     bounds = split_after(text, bounds, max(64, min(_LONGEST, budget // 8)), ("\n",))
     signatures = [unit for unit, start in enumerate(bounds[:-1]) if start in named]
     chosen, shape = (Chosen(bounds, int(budget * share), widest_mark(source)) for share in (1, _SHAPE))
@@ -74,7 +74,7 @@ def definitions(text: str) -> list[int]:
     return sorted(found)
 
 
-def _bounds(text: str, starts: list[int]) -> tuple[list[int], set[int]]:
+def definition_bounds(text: str, starts: list[int]) -> tuple[list[int], set[int]]:
     """Units, and where those begin that are signatures: what stands above a definition belongs to it."""
     bounds = [0]
     signatures: set[int] = set()

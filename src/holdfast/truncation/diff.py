@@ -29,7 +29,7 @@ def diff(source: Source, budget: int, options: StrategyOptions) -> Cut:
     if source.chars <= budget:
         return whole(source.chars)
     text = source.text(0, source.chars)
-    bounds, begin = _bounds(text)
+    bounds, begin = hunk_bounds(text)
     if not begin:
         return head_tail(source, budget, options)
     bounds = split_after(text, bounds, max(64, min(_LONGEST, budget // 8)), ("\n",))
@@ -45,7 +45,7 @@ def diff(source: Source, budget: int, options: StrategyOptions) -> Cut:
     return cut_of(source, bounds, chosen.units)
 
 
-def _bounds(text: str) -> tuple[Sequence[int], Sequence[int]]:
+def hunk_bounds(text: str) -> tuple[Sequence[int], Sequence[int]]:
     """Units, and where headers begin: all lines of a file's header, the first line of a hunk."""
     bounds, headers = array("q", (0,)), array("q")
     for start, is_hunk in _headers(text):

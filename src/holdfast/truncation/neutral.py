@@ -46,6 +46,11 @@ def neutralised(cut: Cut, source: Source) -> Cut:
     return cut if len(pieces) == len(cut.pieces) else cut.replace(pieces=tuple(pieces))
 
 
+def quoted(text: str) -> str:
+    """A text with every imitation in it marked."""
+    return _imitation().sub(rf"{MARK}\g<0>", text) if _hints(text) else text
+
+
 def imitates(text: str) -> bool:
     """Whether something in a text looks like a notice of ours."""
     return _hints(text) and _imitation().search(text) is not None

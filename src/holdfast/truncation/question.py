@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\d[\d.,:-]*\d|\d+|[^\W\d_]+")
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
+UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SUFFIXES = (
     "ations",
@@ -31,7 +31,7 @@ _SUFFIXES = (
     "er",
     "s",
 )
-_COMMON = frozenset(
+COMMON = frozenset(
     [
         "a",
         "about",
@@ -137,11 +137,11 @@ def terms(question: str) -> dict[str, float]:
     for word in _words(question):
         folded = fold(word)
         special = not word.isalpha() or (not word.islower() and not word.istitle())
-        if folded in _COMMON or (len(folded) < 3 and word.isascii() and not special):
+        if folded in COMMON or (len(folded) < 3 and word.isascii() and not special):
             continue
         found[_stem(folded) if not special else folded] = 2.0 if special else 1.0
         for part in _PARTS.findall(word) if special and len(word) > 4 else ():
-            if len(part) > 2 and fold(part) not in _COMMON:
+            if len(part) > 2 and fold(part) not in COMMON:
                 found.setdefault(_stem(fold(part)), 0.7)
     return found
 
@@ -149,7 +149,7 @@ def terms(question: str) -> dict[str, float]:
 def _words(question: str) -> Iterator[str]:
     """The words of a question; scripts that write none give pairs of characters."""
     for word in _WORD.findall(question):
-        if _UNSPACED.fullmatch(word):
+        if UNSPACED.fullmatch(word):
             yield from map("".join, pairwise(word))
         else:
             yield word
@@ -174,7 +174,7 @@ def _stem(word: str) -> str:
     if len(word) < 5:
         return word
     if not word.isascii():
-        return word if _UNSPACED.match(word) else word[: max(4, len(word) * 3 // 5)]
+        return word if UNSPACED.match(word) else word[: max(4, len(word) * 3 // 5)]
     for suffix in _SUFFIXES:
         if word.endswith(suffix) and len(word) - len(suffix) >= 4:
             return word[: -len(suffix)]

@@ -52,6 +52,7 @@ def test_hostile_text_is_escaped_in_every_listing(cli: Cli) -> None:
     for words in (
         ("artifacts", "list"),
         ("artifacts", "search", "needle"),
+        ("search", "needle"),
         ("sessions", "show"),
         ("show", artifact),
         ("artifacts", "show", artifact),
@@ -182,3 +183,32 @@ def test_demo_ends_by_itself_and_proves_its_point(cli: Cli) -> None:
     assert done.returncode == 0, words
     assert "0 lost" in words
     assert "✗" not in words
+
+
+def test_search_prints_the_unit_and_a_command_that_reads_more(cli: Cli) -> None:
+    kept(cli, long_text(500) + "the quokka crossed at 4,417\n" + long_text(500), "read_file", "--arguments", '{"p": 1}')
+    found = cli.json("search", "where", "did", "quokkas", "cross?")
+    (unit, *_) = found["units"]
+    assert "the quokka crossed" in unit["text"]
+    assert unit["first_line"] <= 501 <= unit["last_line"]
+    words = unit["command"].split()
+    assert words[:3] == ["holdfast", "artifacts", "show"]
+    assert b"the quokka crossed" in cli(*words[1:]).stdout
+    printed = cli("search", "4417").stdout.decode()
+    assert unit["artifact_id"] in printed
+    assert "the quokka crossed" in printed
+
+
+def test_search_for_what_is_not_there_says_so_and_exits_with_one(cli: Cli) -> None:
+    kept(cli, "some words")
+    done = cli("search", "zebra")
+    assert (done.returncode, b"Nothing in session" in done.stdout) == (1, True)
+    assert cli.json("search", "zebra")["units"] == []
+    assert cli("search", "words", "--budget", "0").returncode == 2
+
+
+def test_search_in_one_endless_line_gives_a_command_by_characters(cli: Cli) -> None:
+    kept(cli, json.dumps([{"id": n, "note": f"ordinary {n}"} for n in range(900)]).replace("ordinary 450", "quokka"))
+    (unit, *_) = cli.json("search", "quokka")["units"]
+    assert "--chars" in unit["command"]
+    assert b"quokka" in cli(*unit["command"].split()[1:]).stdout

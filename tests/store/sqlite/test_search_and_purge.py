@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from holdfast import Session, SqliteStore
-from holdfast.store.sqlite.search import INDEXED_BYTES
+from holdfast.store.passages import INDEXED_BYTES
+from holdfast.store.sqlite import passages
+from holdfast.truncation.words import stem
 from tests.build import NOON, draft, numbered_lines, opened
 
 CANARY = "zebracanary"
@@ -71,9 +73,10 @@ def test_a_purge_leaves_no_byte_of_the_content_in_any_file(store: SqliteStore) -
     session.keep("t", None, f"{CANARY} large\n" * 10_000)
     Session("stays", store=store).keep("t", None, "other words")
     assert len(store.search("gone", CANARY)) == 2
+    assert len(store.passages("gone").newest([[stem(CANARY)]], 9)) > 2
     assert CANARY.encode() in all_bytes(store.folder)
     store.purge("gone", NOON)
-    assert CANARY.encode() not in all_bytes(store.folder)
+    assert stem(CANARY).encode() not in all_bytes(store.folder)
 
 
 def test_a_purge_takes_the_files_of_its_session_and_no_others(store: SqliteStore) -> None:
@@ -115,3 +118,33 @@ def test_bodies_up_to_32_kilobytes_lie_in_the_row(store: SqliteStore, size: int,
     opened(store)
     store.append("s", [draft(store, b"x" * size)])
     assert len([path for path in Path(store.folder).rglob("blobs/*/*") if path.is_file()]) == files
+
+
+def test_what_is_purged_while_its_words_are_gathered_is_not_indexed(store: SqliteStore) -> None:
+    session = Session("gone", store=store)
+    session.keep("t", None, f"{CANARY} once")
+    gathered = passages.gather(store)
+    store.purge("gone", NOON)
+    Session("gone", store=store).keep("t", None, "something else")
+    assert not passages.add(store, gathered)
+    assert store.passages("gone").newest([[stem(CANARY)]], 9) == []
+    assert stem(CANARY).encode() not in all_bytes(store.folder)
+
+
+def test_two_that_catch_up_at_once_index_everything_once(store: SqliteStore) -> None:
+    session = Session("s", store=store)
+    session.keep("t", None, "quokka")
+    first, second = passages.gather(store), passages.gather(store)
+    assert passages.add(store, first)
+    assert not passages.add(store, second)
+    assert len(store.passages("s").newest([["quokka"]], 9)) == 1
+
+
+def test_sessions_that_take_turns_are_indexed_each_for_itself(store: SqliteStore) -> None:
+    sessions = [Session(name, store=store) for name in ("a", "b", "c")]
+    for number in range(9):
+        sessions[number % 3].keep("t", None, f"quokka {number}")
+    for session in sessions:
+        found = store.passages(session.id)
+        places = found.places(found.newest([["quokka"]], 9)).values()
+        assert [place.seq for place in places] == [3, 2, 1]

@@ -22,17 +22,21 @@ def purge(store: "SqliteStore", session: str, at: int) -> Tombstone:
 
 
 def _purge_rows(store: "SqliteStore", execute: table.Execute, session: str, at: int) -> tuple[Tombstone, list[str]]:
+    from holdfast.store.sqlite import passages
+
     number = table.number_of(execute, session)
     stone = _tombstone(execute, session, number, at)
     blobs = [row[0] for row in execute("SELECT blob FROM entries WHERE session = ? AND blob NOT NULL", (number,))]
     search.forget(store, execute, number)
+    passages.forget(store, execute, number)
     execute("INSERT INTO purging VALUES (?)", (number,))
     execute("DELETE FROM entries WHERE session = ?", (number,))
     execute("DELETE FROM endings WHERE session = ?", (number,))
     execute("DELETE FROM sessions WHERE id = ?", (number,))
     if stone.seq:
         _bury(execute, stone)
-    execute("UPDATE indexed SET up_to = min(up_to, (SELECT coalesce(max(id), 0) FROM entries))")
+    for caught_up in ("indexed", "passages_indexed"):
+        execute(f"UPDATE {caught_up} SET up_to = min(up_to, (SELECT coalesce(max(id), 0) FROM entries))")
     execute("DELETE FROM purging")
     return stone, blobs
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.canonical.entry import parse_header
 from holdfast.canonical.media import TEXT
-from holdfast.canonical.utf8 import decode, showable, unfinished
+from holdfast.canonical.utf8 import decode, showable
+from holdfast.store.passages import INDEXED_BYTES, first_text
 from holdfast.store.protocol import Body, Match, Row, body_of, result_of
 from holdfast.store.reader import BodyReader
 
 if TYPE_CHECKING:
     from holdfast.store.sqlite.store import SqliteStore
 
-INDEXED_BYTES = 262_144
 _BATCH_ROWS = 200
 _BATCH_BYTES = 16_000_000
 _WORD = re.compile(r"\w+")
@@ -76,15 +76,9 @@ def _indexed_text(store: "SqliteStore", row: Any) -> str:
         if getattr(header, "media_type", TEXT) != TEXT:
             return ""
         with store.open(Body(facts, inline, blob)) as reader:
-            return showable(_first_text(reader))
+            return first_text(reader)
     except Exception:  # a damaged body must neither stop a search nor a purge
         return ""
-
-
-def _first_text(reader: BodyReader) -> str:
-    data = reader.read(0, INDEXED_BYTES)
-    stop = len(data) if len(data) == reader.facts.size else len(data) - unfinished(data, len(data))
-    return decode(data[:stop], reader.facts.encoding)
 
 
 def _match(store: "SqliteStore", session: str, trace_id: str, wanted: list[str]) -> Match | None:

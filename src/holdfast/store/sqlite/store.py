@@ -12,7 +12,7 @@ import threading
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.canonical.body import measure
 from holdfast.canonical.entry import Entry
@@ -41,6 +41,9 @@ from holdfast.store.sqlite import forks, home, purge, search, table
 from holdfast.store.sqlite.connection import DATABASE_ERRORS, Transaction, connect, reading, restrict
 from holdfast.store.sqlite.schema import migrate, refuse_newer, scripts, version_in_file, version_of
 from holdfast.store.turnstile import Turnstile
+
+if TYPE_CHECKING:
+    from holdfast.store.passages import Passages
 
 INLINE_BODY = 32_768
 
@@ -180,6 +183,13 @@ class SqliteStore:
     def search(self, session: str, words: str, limit: int = 20) -> list[Match]:
         """Results in which all these words occur; the index is caught up first."""
         return search.search(self, session, words, limit)
+
+    def passages(self, session: str, *, task_id: str | None = None, query_id: str | None = None) -> "Passages":
+        """The passages of a session, or of one task or query of it; the index is caught up first."""
+        from holdfast.store.sqlite import passages  # most commands never ask
+
+        passages.catch_up(self)
+        return passages.SqlitePassages(self, session, task_id, query_id)
 
     def end(self, session: str, at: int) -> None:
         """Note that a session is over."""

@@ -1,0 +1,112 @@
+"""Where contexts are written: a protocol of five calls, the real file system, and one in memory.
+
+Owns: that nothing is overwritten and no link is followed. Must not know: what is in a file.
+"""
+
+import os
+import threading
+from typing import Protocol
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+class FileSystem(Protocol):
+    """What a `ContextManager` needs of a file system. What goes wrong is an `OSError`."""
+
+    def make_folder(self, path: str) -> None:
+        """Make a folder and those above it; one that is there already is no harm."""
+        ...
+
+    def write_new(self, path: str, data: bytes) -> None:
+        """Write a file that does not exist yet; `FileExistsError` where one does."""
+        ...
+
+    def read(self, path: str) -> bytes:
+        """All of a file; `FileNotFoundError` where there is none."""
+        ...
+
+    def remove(self, path: str) -> None:
+        """Remove a file; one that is gone already is no harm."""
+        ...
+
+    def names(self, folder: str) -> list[str]:
+        """The names of the files in a folder, sorted; none where there is no folder."""
+        ...
+
+
+class RealFileSystem:
+    """The disk. Folders are made for their owner only, and so are files."""
+
+    def make_folder(self, path: str) -> None:
+        """Make a folder and those above it."""
+        os.makedirs(path, mode=0o700, exist_ok=True)
+
+    def write_new(self, path: str, data: bytes) -> None:
+        """Write a file that does not exist yet; what cannot be written whole is removed again."""
+        fd = os.open(path, _NEW, 0o600)
+        try:
+            with os.fdopen(fd, "wb") as file:
+                file.write(data)
+        except OSError:
+            self.remove(path)
+            raise
+
+    def read(self, path: str) -> bytes:
+        """All of a file, not what a link leads to."""
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        with os.fdopen(fd, "rb") as file:
+            return file.read()
+
+    def remove(self, path: str) -> None:
+        """Remove a file."""
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            pass
+
+    def names(self, folder: str) -> list[str]:
+        """The names of the files in a folder; folders and links are left out."""
+        try:
+            with os.scandir(folder) as entries:
+                return sorted(entry.name for entry in entries if entry.is_file(follow_symlinks=False))
+        except FileNotFoundError:
+            return []
+
+
+class MemoryFileSystem:
+    """Files in a dictionary, for tests and for runs that leave nothing behind."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        self.folders: set[str] = set()
+        self._lock = threading.Lock()
+
+    def make_folder(self, path: str) -> None:
+        """Note that there is a folder."""
+        self.folders.add(path)
+
+    def write_new(self, path: str, data: bytes) -> None:
+        """Write a file that does not exist yet, in a folder that does."""
+        with self._lock:
+            if os.path.dirname(path) not in self.folders:
+                raise FileNotFoundError(f"there is no folder {os.path.dirname(path)}")
+            if path in self.files:
+                raise FileExistsError(f"there is a file {path}")
+            self.files[path] = data
+
+    def read(self, path: str) -> bytes:
+        """All of a file."""
+        try:
+            return self.files[path]
+        except KeyError:
+            raise FileNotFoundError(f"there is no file {path}") from None
+
+    def remove(self, path: str) -> None:
+        """Remove a file."""
+        self.files.pop(path, None)
+
+    def names(self, folder: str) -> list[str]:
+        """The names of the files in a folder."""
+        return sorted(
+            name for path in self.files if (name := os.path.basename(path)) and os.path.dirname(path) == folder
+        )

@@ -1,0 +1,154 @@
+"""The passages of a session in a contentless FTS5 table, caught up in bounded batches when somebody asks.
+
+No positions and no sizes are kept, only which passage has which word: that is all the ranking asks, and a list of
+passages can be read from its newest end without reading the rest. The rowid is the session's number, then the
+passage's: a session is a range of rowids, and asking for it costs nothing.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast.canonical.entry import Result, parse_header
+from holdfast.errors import NotStored
+from holdfast.store.passages import EACH, Place, belongs, first_text, is_indexed, marks, passage_words, place_of
+from holdfast.store.protocol import Body
+
+if TYPE_CHECKING:
+    from holdfast.store.sqlite.store import SqliteStore
+
+_BATCH_ROWS = 4_000
+_BATCH_CHARS = 2_000_000
+_OF_SESSION = 1 << 36
+"""Rowids of one session; more than it can ever have entries."""
+_PAGE = 200
+_ROWS = "SELECT id, chain, session, seq, header, digest, blocks, body, blob FROM entries WHERE kind = 'result'"
+_CHAINS = "SELECT id, chain FROM entries WHERE kind = 'result' AND id > ? AND id <= ? ORDER BY id"
+_BEYOND = (  # as the partial index has it, `GOES_ON` spelled out
+    "SELECT trace_id, header, digest, blocks FROM entries WHERE session = ? AND kind = 'result' "
+    "AND length(blocks) > 160 ORDER BY seq DESC LIMIT 100"
+)
+
+
+class SqlitePassages:
+    """The passages of one session, or of one task or query of it."""
+
+    def __init__(self, store: "SqliteStore", session: str, task_id: str | None, query_id: str | None) -> None:
+        self._store, self._only = store, (task_id, query_id)
+        found = store.select("SELECT id FROM sessions WHERE name = ?", (session,))
+        self._number: int = found[0][0] if found else 0
+        self._marks = "".join(f' AND "{mark}"' for mark in marks(task_id, query_id))
+
+    def size(self) -> int:
+        """How many results there are, about: the number of the last entry."""
+        return self._store.select("SELECT max(seq) FROM entries WHERE session = ?", (self._number,))[0][0] or 0
+
+    def newest(self, groups: Sequence[Sequence[str]], most: int, above: int = 0) -> list[int]:
+        """The newest passages above a number that have a word of every group, at most so many."""
+        if not groups or not all(groups):
+            return []
+        asked = " AND ".join("(" + " OR ".join(f'"{word}"' for word in group) + ")" for group in groups)
+        first = self._number * _OF_SESSION
+        query = (
+            "SELECT rowid FROM passages WHERE passages MATCH ? AND rowid > ? AND rowid < ? ORDER BY rowid DESC LIMIT ?"
+        )
+        last = first + _OF_SESSION
+        found = self._store.select(query, (asked + self._marks, first + max(0, above), last, most))
+        return [number - first for (number,) in found]
+
+    def places(self, numbers: Iterable[int]) -> dict[int, Place]:
+        """Where these passages lie."""
+        wanted = list(numbers)
+        asked = sorted({number // EACH for number in wanted})
+        query = f"SELECT seq, trace_id FROM entries WHERE session = ? AND seq IN ({', '.join('?' * len(asked))})"
+        found = dict(self._store.select(query, (self._number, *asked)))
+        return {
+            number: place_of(number, found[number // EACH], number // EACH)
+            for number in wanted
+            if number // EACH in found
+        }
+
+    def beyond(self) -> Iterator[str]:
+        """The trace ids of results that go on after what is indexed, the newest first."""
+        for trace_id, raw, digest, blocks in self._store.select(_BEYOND, (self._number,)):
+            header, _ = parse_header(raw, digest, blocks)
+            if isinstance(header, Result) and is_indexed(header) and belongs(header, *self._only):
+                yield trace_id
+
+
+class Gathered(NamedTuple):
+    """The words of the next few results, not yet in the index."""
+
+    after: int
+    up_to: int
+    rows: list[tuple[int, bytes]]
+    """The results they are of: number and chain hash."""
+    words: list[tuple[int, str]]
+
+
+def catch_up(store: "SqliteStore") -> None:
+    """Index what was kept since somebody last asked, a bounded batch a transaction; no writer waits for the work.
+
+    A record that cannot be written is asked as far as it is indexed.
+    """
+    try:
+        while (gathered := gather(store)).rows:
+            add(store, gathered)
+    except NotStored:
+        return
+
+
+def gather(store: "SqliteStore") -> Gathered:
+    """The words of what comes next, in the order of rowids: an index that goes back begins a new piece each time."""
+    after = up_to = store.select("SELECT up_to FROM passages_indexed")[0][0]
+    rows: list[tuple[int, bytes]] = []
+    words: list[tuple[int, str]] = []
+    done = 0
+    while done < _BATCH_CHARS and len(rows) < _BATCH_ROWS:
+        page = store.select(_ROWS + " AND id > ? ORDER BY id LIMIT ?", (up_to, _PAGE))
+        for id, chain, *row in page:
+            up_to = id
+            rows.append((id, chain))
+            own = list(_indexed(store, row))
+            words += own
+            done += sum([len(text) for _, text in own])
+        if len(page) < _PAGE:
+            break
+    return Gathered(after, up_to, rows, sorted(words))
+
+
+def add(store: "SqliteStore", gathered: Gathered) -> bool:
+    """Put gathered words into the index, if nobody else has and the results are still what they were."""
+    with store.writing() as execute:
+        after = execute("SELECT up_to FROM passages_indexed").fetchone()[0]
+        now = execute(_CHAINS, (gathered.after, gathered.up_to)).fetchall()
+        if after != gathered.after or now != gathered.rows:
+            return False
+        for number_and_words in gathered.words:
+            execute("INSERT INTO passages (rowid, words) VALUES (?, ?)", number_and_words)
+        execute("UPDATE passages_indexed SET up_to = ?", (gathered.up_to,))
+        return True
+
+
+def forget(store: "SqliteStore", execute: Any, session: int) -> None:
+    """Take a session out of the index; a contentless one wants the same words again."""
+    up_to = execute("SELECT up_to FROM passages_indexed").fetchone()[0]
+    for row in execute(_ROWS + " AND session = ? AND id <= ?", (session, up_to)).fetchall():
+        for number_and_words in _indexed(store, row[2:]):
+            execute("INSERT INTO passages (passages, rowid, words) VALUES ('delete', ?, ?)", number_and_words)
+    execute("INSERT INTO passages (passages) VALUES ('optimize')")
+
+
+def _indexed(store: "SqliteStore", row: Any) -> Iterator[tuple[int, str]]:
+    """The passages of a row with their words. Unchecked: they are only a hint."""
+    session, seq, raw, digest, blocks, inline, blob = row
+    try:
+        header, facts = parse_header(raw, digest, blocks)
+        if not isinstance(header, Result) or not is_indexed(header):
+            return
+        with store.open(Body(facts, inline, blob)) as reader:
+            text = first_text(reader)
+    except Exception:  # a damaged body must neither stop a search nor a purge
+        return
+    own = marks(header.task_id, header.query_id)
+    for at, words in enumerate(passage_words(header, text)):
+        yield session * _OF_SESSION + seq * EACH + at, " ".join([*own, *sorted(words)])

@@ -1,0 +1,22 @@
+"""Paraphrased questions about a whole record: nine of ten needles are in a first answer of 1,000 tokens."""
+
+import pytest
+
+from bench.needles import BUDGET, HELD_OUT, KNOWN, Template, found, record
+from holdfast.projection.tokens import at_most
+
+SEEDS = range(500, 502)
+
+
+@pytest.mark.parametrize("templates", [KNOWN, HELD_OUT], ids=["known", "held out"])
+def test_nine_of_ten_needles_are_in_the_first_answer(templates: tuple[Template, ...]) -> None:
+    held, asked = found(templates, SEEDS)
+    assert asked == len(SEEDS) * len(templates)
+    assert held / asked >= 0.9
+
+
+def test_a_first_answer_takes_no_more_than_it_may_and_no_question_has_the_needle() -> None:
+    session, needles = record(HELD_OUT, 7)
+    for needle in needles:
+        assert needle.code not in needle.question
+        assert at_most(session.select(needle.question, budget=BUDGET).text) <= BUDGET
