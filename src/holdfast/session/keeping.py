@@ -16,7 +16,7 @@ from holdfast.canonical.utf8 import decode, encode, showable
 from holdfast.canonical.value import Value
 from holdfast.errors import Damaged, NotFound, NotStored, QuotaExceeded, StoreError
 from holdfast.metrics import MARKER
-from holdfast.recall import get_artifact
+from holdfast.recall.names import is_recall
 from holdfast.session.shown import Shown
 from holdfast.store.feed import Feed, Output
 from holdfast.store.protocol import Body, Draft, Row, SessionInfo, Store, Taken, body_of, decision_of, result_of
@@ -240,7 +240,7 @@ def _examined(result: Result, reader: BodyReader, is_text: bool) -> Result:
     size = reader.facts.size
     first = reader.read(0, BLOCK)
     last = reader.read(size - BLOCK) if size > BLOCK else b""
-    mark = truncation_mark(first, last) if result.tool != get_artifact.NAME else None
+    mark = truncation_mark(first, last) if not is_recall(result.tool) else None
     if is_text and mark is None:
         return result
     return result.replace(
@@ -261,13 +261,13 @@ def _artifact(result: Result, reader: BodyReader) -> Artifact:
 
 def _present(keeping: Keeping, result: Result, reader: BodyReader) -> TruncationResult:
     limits = keeping.limits(result, reader)
-    if result.tool == get_artifact.NAME:
+    if is_recall(result.tool):
         limits = _unlimited(limits, reader.chars)
     if reader.chars <= limits.inline_limit and result.media_type == TEXT:
         text = reader.text()
         if limits.trusted or not imitates(text):
             return _whole(showable(text), reader)
-    elif result.tool != get_artifact.NAME:
+    elif not is_recall(result.tool):
         limits = limits.replace(options=limits.options.replace(question=question_of(result)))
     return present(reader, _artifact(result, reader), limits, keeping.strategies)
 

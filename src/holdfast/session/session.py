@@ -12,21 +12,21 @@ from holdfast.canonical.entry import Entry, Result, arguments_text
 from holdfast.canonical.utf8 import showable
 from holdfast.errors import NotFound, StoreError, TooLargeToRecall, UsageError
 from holdfast.metrics import Metrics
-from holdfast.recall import get_artifact
-from holdfast.recall.get_artifact import Answer, Known
+from holdfast.recall.answer import Answer, Known, unknown
+from holdfast.recall.names import DEFINITIONS, NAMES
 from holdfast.recall.ranges import Lines, parse_lines
 from holdfast.session import events, keeping
 from holdfast.session.aio import AsyncTwins
+from holdfast.session.answering import Answering
 from holdfast.session.keeping import Keeping
 from holdfast.session.shown import Shown
-from holdfast.store.protocol import Row, SessionInfo, Store, body_of, result_of
+from holdfast.store.protocol import Row, SessionInfo, Store, body_of
 from holdfast.store.reader import BodyReader
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.verify import Verification, verify
 from holdfast.truncation.configuration import Limits, TruncationConfiguration
 from holdfast.truncation.cut import Source
 from holdfast.truncation.notice import size_text
-from holdfast.truncation.present import summarise
 from holdfast.truncation.strategy import STRATEGIES, ITruncationStrategy, strategy_named
 from holdfast.version import VERSION
 from holdfast.wire.calls import parse_call, result_block
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from holdfast.session.projecting import Mode, Projecting
 
 _MISSING: Any = object()
-_TOOL = ToolSpec(name=get_artifact.NAME, description=get_artifact.DESCRIPTION, parameters=get_artifact.PARAMETERS)
+_TOOLS = tuple(ToolSpec(**definition._asdict()) for definition in DEFINITIONS)
 
 
 def session(
@@ -109,6 +109,7 @@ class Session(AsyncTwins):
         self._for_tool = lru_cache(maxsize=256)(self.configuration.for_tool)
         usual = self.configuration.inline_limit == TruncationConfiguration.inline_limit
         self._by_kind = usual and policy is None and self.settings.policy == "auto"
+        self._answering = Answering(self.store, self.id, lambda: self.settings.retrieval_limit)
         self._keeping = Keeping(
             store=self.store,
             info=self._wanted,
@@ -285,12 +286,13 @@ class Session(AsyncTwins):
 
     def tools(self, dialect: str) -> list[dict[str, Any]]:
         """The recall tools for a model, in this dialect; the same bytes every time."""
-        return [define(_TOOL, dialect_named(dialect))]
+        name = dialect_named(dialect)
+        return [define(tool, name) for tool in _TOOLS]
 
     def answer(self, call: object) -> dict[str, Any] | None:
         """The result block for a model's call of one of our tools; None if the call is not ours."""
         parsed = parse_call(call)
-        if parsed.name not in get_artifact.ANSWERED:
+        if parsed.name not in NAMES:
             return None
         try:
             answer = self.call_tool(parsed.name, parsed.parsed())
@@ -300,34 +302,11 @@ class Session(AsyncTwins):
 
     def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> Answer:
         """What one of our tools answers. Never raises for what a model wrote."""
-        if name not in get_artifact.ANSWERED:
-            raise UsageError(f"`{name}` is not a tool of ours. Ours: `{get_artifact.NAME}`.")
-        asked = get_artifact.asked_id(arguments or {})
-        try:
-            row = self.store.find(self.id, asked)
-            if row is None:
-                return get_artifact.unknown(asked, self.artifacts())
-            limit = self.settings.retrieval_limit
-            with self.store.open(body_of(row)) as reader:
-                return get_artifact.read_artifact(reader, result_of(row).media_type, asked, arguments or {}, limit)
-        except (UsageError, StoreError) as error:
-            return Answer(showable(error.for_model), is_error=True)
+        return self._answering.answer(name, arguments or {})
 
     def artifacts(self) -> list[Known]:
         """The results of this session that were shown cut or replaced, in order."""
-        decided = {row.trace_id for row in self.store.rows(self.id, kind="decision")}
-        found: list[Known] = []
-        for row in self.store.rows(self.id, kind="result"):
-            if row.trace_id in decided:
-                result = result_of(row)
-                found.append(
-                    Known(
-                        artifact_id=result.artifact_id,
-                        summary=summarise(result.tool, result.arguments),
-                        size=body_of(row).facts.size,
-                    )
-                )
-        return found
+        return self._answering.artifacts()
 
     def verify(self) -> Verification:
         """Proof that everything kept is as it was kept: chain, every byte, every recorded view."""
@@ -392,7 +371,7 @@ class Session(AsyncTwins):
         if row is None:
             raise NotFound(
                 f"Session `{self.id}` has no result `{id[:80]}`. `holdfast artifacts list` shows what it has.",
-                get_artifact.unknown(id, self.artifacts()).content,
+                unknown(id, self.artifacts()).content,
             )
         return row
 

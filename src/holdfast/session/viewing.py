@@ -13,6 +13,7 @@ from holdfast.projection.policy import Choice, Decisions, Policy, Situation, sen
 from holdfast.projection.thresholds import Thresholds
 from holdfast.projection.tokens import estimate
 from holdfast.projection.transcript import Item, Message, Name, Path, Returned, Transcript
+from holdfast.recall.names import is_recall
 from holdfast.session.compacting import TOOL, Prefixes, Standing, standing_of, summarised
 from holdfast.session.ledger import Known
 from holdfast.session.recording import Desk, append_results, decision_draft, drawn, once_each, record, stored
@@ -24,8 +25,6 @@ from holdfast.wire.edits import apply
 from holdfast.wire.repair import is_broken, repair
 
 _THRESHOLDS = Thresholds()
-_RECALL = frozenset(("get_artifact", "get_task_trace", "search_artifacts"))
-"""Our tools; what they answer is bounded and never becomes an artifact of an artifact."""
 _TAIL = 16
 """Newest messages of which a copy is held, since clients change these in place: cache markers move, results come."""
 
@@ -400,8 +399,9 @@ class Viewer:
                 self._recognise(item, match[0])
 
     def _is_recall(self, number: int) -> bool:
+        """Whether one of our tools said it: bounded already, and never an artifact of an artifact."""
         call = self.transcript.items[number].call
-        return call is not None and call.tool.rpartition("__")[2] in _RECALL
+        return call is not None and is_recall(call.tool)
 
     def _is_new_recall(self, number: int) -> bool:
         """Whether a result was asked of us in the newest step, so that it was not used yet."""

@@ -36,7 +36,7 @@ from holdfast.store.protocol import (
     entry_of,
     in_turn,
 )
-from holdfast.store.reader import BodyReader, file_reader
+from holdfast.store.reader import BodyReader, bytes_reader, file_reader
 from holdfast.store.sqlite import forks, home, purge, search, table
 from holdfast.store.sqlite.connection import DATABASE_ERRORS, Transaction, connect, reading, restrict
 from holdfast.store.sqlite.schema import migrate, refuse_newer, scripts, version_in_file, version_of
@@ -177,12 +177,12 @@ class SqliteStore:
         """Open a body for reading."""
         if body.blob is None:
             data = body.inline or b""
-            return BodyReader(body.facts, lambda offset, length: data[offset : offset + length])
+            return bytes_reader(data, body.facts)
         return file_reader(body.facts, self.blobs.open(body.blob))
 
-    def search(self, session: str, words: str, limit: int = 20) -> list[Match]:
+    def search(self, session: str, words: str, limit: int = 20, *, until: float | None = None) -> list[Match]:
         """Results in which all these words occur; the index is caught up first."""
-        return search.search(self, session, words, limit)
+        return search.search(self, session, words, limit, until)
 
     def passages(self, session: str, *, task_id: str | None = None, query_id: str | None = None) -> "Passages":
         """The passages of a session, or of one task or query of it; the index is caught up first."""
