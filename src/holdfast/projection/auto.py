@@ -206,7 +206,7 @@ def aged(item: Item) -> Choice:
     assert item.name is not None, "a result is named before it ages"
     tool = item.call.tool if item.call else "result"
     size = len(item.text.encode("utf-8", "surrogatepass"))
-    words = notice.aged(item.name.artifact_id, summarise(tool, None), size)
+    words = notice.aged(item.name.way, summarise(tool, None), size)
     return Choice(item.number, AGED, replaced(item, words), estimate(words))
 
 

@@ -131,9 +131,7 @@ def listed(data: bytes, steps: list[Step]) -> tuple[bytes | None, "list[Any] | N
     """
     upto = next((number for number, step in enumerate(steps) if not isinstance(step, Key)), len(steps))
     if upto < len(steps) and isinstance(steps[upto], Slice):
-        found = _decoded(data, _nested([cast("Key", step).name for step in steps[:upto]], list[_raw()]))
-        for _ in range(upto):
-            found = getattr(found, "inner", None)
+        found = _at_keys(data, [cast("Key", step).name for step in steps[:upto]], list[_raw()])
         if found is not None:
             return None, cast("list[Any]", found), upto
     value, at = descend(data, steps)
@@ -159,9 +157,7 @@ def children(data: bytes) -> "dict[str, Any] | list[Any] | None":
 
 
 def _by_keys(data: bytes, keys: list[Key], before: list[Step]) -> bytes:
-    found = _decoded(data, _nested([key.name for key in keys], _raw()))
-    for _ in keys:
-        found = getattr(found, "inner", None)
+    found = _at_keys(data, [key.name for key in keys], _raw())
     if found is not None:
         return bytes(found)
     at = list(before)
@@ -201,14 +197,20 @@ def _raw() -> Any:
     return msgspec.Raw
 
 
-def _nested(names: list[str], inner: Any) -> Any:
-    """A type that has only these keys, one inside the other, and `inner` in the last."""
+def _at_keys(data: bytes, names: list[str], kind: Any) -> Any:
+    """What keys lead to, one inside the other, as this type, in one pass; None where it must be looked for slowly."""
     import msgspec
 
-    for name in reversed(names):
-        fields: list[Any] = [("inner", inner | None, None)]
-        inner = msgspec.defstruct("At", fields, rename={"inner": name})
-    return inner
+    try:
+        for name in reversed(names):
+            fields: list[Any] = [("inner", kind | None, None)]
+            kind = msgspec.defstruct("At", fields, rename={"inner": name})
+    except ValueError:  # a key that it cannot name a field by
+        return None
+    found = _decoded(data, kind)
+    for _ in names:
+        found = getattr(found, "inner", None)
+    return found
 
 
 def _decoded(data: bytes, kind: Any) -> Any:

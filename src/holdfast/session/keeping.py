@@ -18,6 +18,7 @@ from holdfast.errors import Damaged, NotFound, NotStored, QuotaExceeded, StoreEr
 from holdfast.metrics import MARKER
 from holdfast.recall.names import is_recall
 from holdfast.session.shown import Shown
+from holdfast.session.ways import Ways
 from holdfast.store.feed import Feed, Output
 from holdfast.store.protocol import Body, Draft, Row, SessionInfo, Store, Taken, body_of, decision_of, result_of
 from holdfast.store.reader import BodyReader
@@ -42,6 +43,8 @@ class Keeping(Value):
     version: str
     quota: int
     """Most bytes the session may store."""
+    ways: Ways
+    """How results are read back."""
     now: Callable[[], int]
     """Unix milliseconds."""
     random: Callable[[int], bytes]
@@ -82,6 +85,8 @@ def _keep_taken(keeping: Keeping, result: Result, taken: Taken, is_text: bool) -
     if again is None:
         result = _examined(result, taken.reader, is_text)
         shown = _present(keeping, result, taken.reader)
+        if shown.metadata.was_truncated:
+            keeping.ways.lay_out(result.trace_id, taken.reader.stream)
         drafts = _drafts(keeping, result, taken.body, shown)
         entries = append(keeping, drafts, once=True)
         trace_id = entries[0].header.trace_id
@@ -269,7 +274,8 @@ def _present(keeping: Keeping, result: Result, reader: BodyReader) -> Truncation
             return _whole(showable(text), reader)
     elif not is_recall(result.tool):
         limits = limits.replace(options=limits.options.replace(question=question_of(result)))
-    return present(reader, _artifact(result, reader), limits, keeping.strategies)
+    artifact = _artifact(result, reader).replace(reachable=keeping.ways.of(result.trace_id, result.artifact_id))
+    return present(reader, artifact, limits, keeping.strategies)
 
 
 def question_of(result: Result) -> str:

@@ -45,7 +45,12 @@ class Desk(NamedTuple):
 def drawn(keeping: Keeping) -> Name:
     """A new name."""
     at, trace_id = keeping.now(), ids.trace_id(keeping.random(ids.RANDOM_BYTES))
-    return Name(trace_id, ids.artifact_id(at // 1000, trace_id))
+    return named(keeping, trace_id, ids.artifact_id(at // 1000, trace_id))
+
+
+def named(keeping: Keeping, trace_id: str, artifact_id: str) -> Name:
+    """How notices name a result of this session."""
+    return Name(trace_id, artifact_id, keeping.ways.of(trace_id, artifact_id))
 
 
 def record(desk: Desk, drafts: list[Draft]) -> None:

@@ -20,6 +20,7 @@ from holdfast.session.aio import AsyncTwins
 from holdfast.session.answering import Answering
 from holdfast.session.keeping import Keeping
 from holdfast.session.shown import Shown
+from holdfast.session.ways import Recall, ways_of
 from holdfast.store.protocol import Row, SessionInfo, Store, body_of
 from holdfast.store.reader import BodyReader
 from holdfast.store.sqlite.store import SqliteStore
@@ -52,13 +53,14 @@ def session(
     store: Store | str | os.PathLike[str] | None = None,
     policy: TruncationConfiguration | None = None,
     ephemeral: bool = False,
+    recall: Recall | None = None,
 ) -> "Session":
     """Open the session `id`, or a new one. Use it as a context manager.
 
     `store` is a folder or a store; the record that holds here if not given. An `ephemeral` session is purged at
-    its end. `policy` overrides the settings under `tools.truncation`.
+    its end. `policy` overrides the settings under `tools.truncation`, `recall` the setting of that name.
     """
-    return Session(id, agent=agent, store=store, policy=policy, ephemeral=ephemeral)
+    return Session(id, agent=agent, store=store, policy=policy, ephemeral=ephemeral, recall=recall)
 
 
 class Session(AsyncTwins):
@@ -72,6 +74,7 @@ class Session(AsyncTwins):
         store: Store | str | os.PathLike[str] | None = None,
         policy: TruncationConfiguration | None = None,
         ephemeral: bool = False,
+        recall: Recall | None = None,
         strategies: Mapping[str, ITruncationStrategy] = STRATEGIES,
         settings: config.Settings | None = None,
         workspace: str | None = None,
@@ -86,6 +89,7 @@ class Session(AsyncTwins):
         self.settings = settings or config.load(home=folder)
         self.configuration = policy or self.settings.truncation
         self.strategies = strategies
+        self.recall_by = recall or self.settings.recall
         self.metrics = Metrics()
         self._owns_store = store is None or folder is not None
         self.store: Store = (
@@ -117,6 +121,7 @@ class Session(AsyncTwins):
             strategies=self.strategies,
             version=VERSION,
             quota=self.settings.session_quota,
+            ways=ways_of(self.id, self.recall_by, self.settings.recall_reader, self.store),
             now=self._now,
             random=random,
         )
@@ -285,8 +290,10 @@ class Session(AsyncTwins):
         return select(self.store, self.id, query, budget=budget, task_id=task_id, query_id=query_id, selector=selector)
 
     def tools(self, dialect: str) -> list[dict[str, Any]]:
-        """The recall tools for a model, in this dialect; the same bytes every time."""
+        """The recall tools for a model, in this dialect; the same bytes every time, or none where `recall` says so."""
         name = dialect_named(dialect)
+        if self.recall_by != "tools":
+            return []
         return [define(tool, name) for tool in _TOOLS]
 
     def answer(self, call: object) -> dict[str, Any] | None:

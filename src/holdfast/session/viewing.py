@@ -7,17 +7,18 @@ Must not know: how a provider spells a message (`wire`), why a policy chooses (`
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from holdfast.canonical.utf8 import encode
 from holdfast.errors import Damaged, NotFound, StoreError
 from holdfast.projection.account import Account, Edit, edit_of
 from holdfast.projection.policy import Choice, Decisions, Policy, Situation, sent_tokens, shown
 from holdfast.projection.thresholds import Thresholds
 from holdfast.projection.tokens import estimate
-from holdfast.projection.transcript import Item, Message, Name, Path, Returned, Transcript
+from holdfast.projection.transcript import Item, Message, Path, Returned, Transcript
 from holdfast.recall.names import is_recall
 from holdfast.session.compacting import TOOL, Prefixes, Standing, standing_of, summarised
 from holdfast.session.ledger import Known
-from holdfast.session.recording import Desk, append_results, decision_draft, drawn, once_each, record, stored
-from holdfast.store.protocol import body_of
+from holdfast.session.recording import Desk, append_results, decision_draft, drawn, named, once_each, record, stored
+from holdfast.store.protocol import Draft, body_of
 from holdfast.wire.alike import alike, copied
 from holdfast.wire.compacted import compacted
 from holdfast.wire.decode import decode_message, dialect_of
@@ -189,11 +190,21 @@ class Viewer:
                 self._standing.upto if self._standing is not None else 0,
                 self._desk.summariser,
             )
+            if not self._are_reachable(drafts):
+                return
             record(self._desk, drafts)
         except (StoreError, NotFound):
             return
         self._fresh_decisions += len(drafts) // 2
         self._stand()
+
+    def _are_reachable(self, drafts: list[Draft]) -> bool:
+        """The same for a summary and for every result that it stands for."""
+        keeping = self._desk.keeping
+        for draft in drafts[:1]:
+            with keeping.store.open(draft.body) as reader:
+                keeping.ways.lay_out(draft.header.trace_id, reader.stream)
+        return not drafts or all(self._is_reachable(item.number) for item in self.transcript.items if item.name)
 
     def texts(self) -> dict[int, list[tuple[Path, str]]]:
         """The edits by message: where, and what stands there now."""
@@ -309,7 +320,7 @@ class Viewer:
 
     def _recognise(self, item: Item, known: Known) -> None:
         """Let a result go by its name on record and be shown as decided."""
-        item.name = Name(known.result.trace_id, known.result.artifact_id)
+        item.name = named(self._desk.keeping, known.result.trace_id, known.result.artifact_id)
         self._known[item.number] = known
         self._unknown.pop(item.number, None)
         self._numbers.setdefault(item.name.trace_id, []).append(item.number)
@@ -369,7 +380,7 @@ class Viewer:
         choices = {
             choice.number: choice
             for choice in policy.arrive(self.transcript, fresh, self._decided, situation)
-            if not self._is_recall(choice.number)
+            if not self._is_recall(choice.number) and self._is_reachable(choice.number)
         }
         recorded = choices if self._mode == "on" else {}
         added = stored(self._desk, once_each(fresh), recorded)
@@ -398,6 +409,20 @@ class Viewer:
             if match is not None:
                 self._recognise(item, match[0])
 
+    def _is_reachable(self, number: int) -> bool:
+        """See to it that what a notice names is there; where it cannot be, nothing may be left out for it."""
+        item, keeping = self.transcript.items[number], self._desk.keeping
+        if self._mode != "on" or item.name is None or item.name.reachable is None:
+            return True
+        try:
+            if self._known[number] is None:
+                keeping.ways.lay_out(item.name.trace_id, lambda: (encode(item.text)[0],))
+            else:
+                keeping.ways.lay_out_kept(keeping.store, item.name.trace_id)
+        except (StoreError, NotFound):
+            return False
+        return True
+
     def _is_recall(self, number: int) -> bool:
         """Whether one of our tools said it: bounded already, and never an artifact of an artifact."""
         call = self.transcript.items[number].call
@@ -420,7 +445,7 @@ class Viewer:
         drafts = [
             decision_draft(items[choice.number], choice, at, keeping.version)
             for choice in choices
-            if self._known[choice.number] is not None
+            if self._known[choice.number] is not None and self._is_reachable(choice.number)
         ]
         try:
             record(self._desk, drafts)

@@ -22,6 +22,7 @@ from holdfast.errors import NotStored, StoreError, StoreRefused
 from holdfast.store.blobs import BlobFolder, Unread
 from holdfast.store.durable import sync_folder
 from holdfast.store.feed import Feed
+from holdfast.store.files import ResultFiles
 from holdfast.store.protocol import (
     Body,
     Draft,
@@ -49,12 +50,13 @@ INLINE_BODY = 32_768
 
 
 class SqliteStore:
-    """The record in a folder: `record.db`, `record.lock`, `blobs/`. Opened on first use."""
+    """The record in a folder: `record.db`, `record.lock`, `blobs/`, `results/`. Opened on first use."""
 
     def __init__(self, folder: str, *, inline_body: int = INLINE_BODY) -> None:
         self.folder = os.path.abspath(folder)
         self.path = os.path.join(self.folder, "record.db")
         self.blobs = BlobFolder(os.path.join(self.folder, "blobs"))
+        self.files = ResultFiles(os.path.join(self.folder, "results"))
         self.turnstile = Turnstile(os.path.join(self.folder, "record.lock"))
         self._inline_body = inline_body
         self._lock = threading.RLock()
@@ -201,7 +203,9 @@ class SqliteStore:
         """Remove everything of a session but a tombstone."""
         self._open()
         self._drop_hold(session)
-        return purge.purge(self, session, at)
+        stone = purge.purge(self, session, at)
+        self.files.remove(session)
+        return stone
 
     def restart(self, session: str, seq: int, chain: bytes) -> None:
         """Let a session that has no entries begin after this number and hash."""
