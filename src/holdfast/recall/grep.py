@@ -7,7 +7,7 @@ Must not know: how a pattern is found, stores, sessions.
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from holdfast.canonical.utf8 import showable
+from holdfast.canonical.utf8 import decode, showable
 from holdfast.canonical.value import Value
 from holdfast.errors import UsageError
 from holdfast.recall.answer import Printed
@@ -19,6 +19,8 @@ from holdfast.store.reader import BodyReader
 _LONG_LINE = 400
 """Characters of a line above which only what stands round the match is shown."""
 _ROUND = 150
+_NEAR = 4 * _LONG_LINE
+"""Bytes round a match in which the ends of its line are looked for."""
 _MOST_CONTEXT = 50
 _MOST_HITS = 200
 _TRUE = frozenset(("true", "1", "yes"))
@@ -36,6 +38,7 @@ class _Hit(NamedTuple):
     """A match: its line, and the stretch of it that is shown where the line is long."""
 
     line: int
+    text: str
     excerpt: tuple[int, int] | None
     after: int
     """The byte from which to look on."""
@@ -62,7 +65,7 @@ def grep(reader: BodyReader, call: Printed, wanted: Wanted, within: Range | None
         raise UsageError(message, message)
     start, stop = _bytes_within(reader, within)
     scan = Scan(reader, finder(wanted.pattern, wanted.regex), stop)
-    found = _Found(reader, call, wanted.context, call.room(limit))
+    found = _Found(reader, wanted.context, call.room(limit))
     hit = _next(reader, scan, start)
     while hit is not None:
         following = _next(reader, scan, hit.after)
@@ -93,23 +96,33 @@ def _bytes_within(reader: BodyReader, within: Range | None) -> tuple[int, int]:
 
 
 def _next(reader: BodyReader, scan: Scan, start: int) -> _Hit | None:
+    """The next match with what is shown of its line; read from what stands round it, never from the beginning."""
     match = scan.find(start)
     if match is None:
         return None
-    begin, end = reader.char_at(match[0]), reader.char_at(match[1])
-    line = reader.ends_before(begin) + 1
-    first, last = reader.line_span(line, line)
-    if last - first <= _LONG_LINE:
-        return _Hit(line, None, max(match[1], reader.line_bytes(line, line)[1]))
-    shown = max(first, begin - _ROUND), min(last, min(end, begin + _LONG_LINE) + _ROUND)
-    return _Hit(line, shown, max(match[1], reader.byte_at(shown[1])))
+    low, high = max(0, match[0] - _NEAR), min(reader.facts.size, match[1] + _NEAR)
+    data, eol, line = reader.read(low, high), reader.eol.encode(), reader.line_at(match[0])
+    first = data.rfind(eol, 0, match[0] - low) + 1
+    last = data.find(eol, match[0] - low) + 1
+    begins = low + first if first or low == 0 else None
+    ends = low + last if last else high if high == reader.facts.size else None
+    if begins is not None and ends is not None:
+        text = decode(data[begins - low : ends - low], reader.facts.encoding)
+        if len(text) <= _LONG_LINE:
+            return _Hit(line, text, None, max(match[1], ends))
+    at = reader.char_at(match[0])
+    shown = (
+        max(0 if begins is None else reader.char_at(begins), at - _ROUND),
+        min(reader.chars if ends is None else reader.char_at(ends), at + _LONG_LINE),
+    )
+    return _Hit(line, reader.text(*shown), shown, max(match[1], reader.byte_at(shown[1])))
 
 
 class _Found:
     """The matches that are shown so far."""
 
-    def __init__(self, reader: BodyReader, call: Printed, context: int, room: int) -> None:
-        self._reader, self._call, self._context, self._room = reader, call, context, room
+    def __init__(self, reader: BodyReader, context: int, room: int) -> None:
+        self._reader, self._context, self._room = reader, context, room
         self._shown = 0
         """The last line that is shown, matching or not."""
         self.text = ""
@@ -120,28 +133,28 @@ class _Found:
         before = hit.line - self._context
         upto = hit.line + self._context if following is None else min(hit.line + self._context, following.line - 1)
         for first, last in ((before, upto), (hit.line, hit.line)):
-            block = self._block(hit, max(1, first, self._shown + 1), min(last, self._reader.lines))
+            last = max(hit.line, min(last, self._reader.lines))
+            block = self._block(hit, max(1, first, self._shown + 1), last)
             if len(self.text) + len(block) <= self._room:
                 self.text += block
-                self._shown = max(hit.line, min(last, self._reader.lines))
+                self._shown = last
                 self.hits.append(hit)
                 return True
         return False
 
     def _block(self, hit: _Hit, first: int, last: int) -> str:
         apart = "--\n" if self._context and self.text and first > self._shown + 1 else ""
-        lines = [self._line(number, "-") for number in range(first, hit.line)]
-        lines.append(self._line(hit.line, ":", hit.excerpt))
-        lines += [self._line(number, "-") for number in range(hit.line + 1, last + 1)]
-        return apart + "".join(lines)
+        where = "" if hit.excerpt is None else f" (characters {hit.excerpt[0]}-{hit.excerpt[1]})"
+        own = f"{hit.line}{where}: {_plain(hit.text)}\n"
+        return apart + self._neighbours(first, hit.line - 1) + own + self._neighbours(hit.line + 1, last)
 
-    def _line(self, number: int, mark: str, excerpt: tuple[int, int] | None = None) -> str:
-        first, last = self._reader.line_span(number, number)
-        if excerpt is not None:
-            text = self._reader.text(*excerpt)
-            return f"{number} (characters {excerpt[0]}-{excerpt[1]}){mark} {_plain(text)}\n"
-        text = self._reader.text(first, min(last, first + _LONG_LINE))
-        return f"{number}{mark} {_plain(text)}{'…' if last - first > _LONG_LINE else ''}\n"
+    def _neighbours(self, first: int, last: int) -> str:
+        shown = ""
+        for number in range(first, last + 1):
+            start, stop = self._reader.line_span(number, number)
+            text = self._reader.text(start, min(stop, start + _LONG_LINE))
+            shown += f"{number}- {_plain(text)}{'…' if stop - start > _LONG_LINE else ''}\n"
+        return shown
 
 
 def _plain(text: str) -> str:

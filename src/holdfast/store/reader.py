@@ -147,6 +147,12 @@ class BodyReader:
         stop = self.facts.size if last >= self.lines else self._after_end(last)
         return self._after_end(first - 1), stop
 
+    def line_at(self, offset: int) -> int:
+        """The line, counted from 1, in which byte `offset` lies."""
+        block = offset // BLOCK
+        before = self._index.ends_before[block] if self.facts.blocks else 0
+        return before + self._block(block).count(self._eol, 0, offset - block * BLOCK) + 1
+
     def char_at(self, offset: int) -> int:
         """The character that begins at byte `offset`."""
         if self.chars == self.facts.size or offset >= self.facts.size:
