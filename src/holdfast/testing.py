@@ -61,8 +61,12 @@ class FakeModel:
     """
 
     def __init__(self, script: Iterable[Reply | Callable[[str], Reply]]) -> None:
-        self._script = iter(script)
+        self.play(script)
         self.calls = 0
+
+    def play(self, script: Iterable[Reply | Callable[[str], Reply]]) -> None:
+        """Go on with another script; calls are numbered on."""
+        self._script = iter(script)
 
     def __call__(self, messages: Iterable[Mapping[str, Any]], tools: object = ()) -> dict[str, Any]:
         """The next message of the assistant, as Anthropic spells it."""
