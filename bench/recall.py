@@ -2,8 +2,8 @@
 
 A search is judged by wall time, ripgrep started as a process and ours called: both have the file in the kernel's cache
 and find the same line first. "No extra" hides `stringzilla`. A slice is judged by the CPU of the thread against reading
-the same artifact, checked as we check it, and letting `msgspec` split the array once; the row after it leaves the reading
-out of the reference. Every answer is checked first.
+the same artifact, checked as we check it, and letting `msgspec` split the array once; the row after it leaves the
+reading out of the reference. Every answer is checked first.
 """
 
 import json
