@@ -15,6 +15,7 @@ from holdfast.projection.thresholds import Thresholds
 from holdfast.projection.tokens import estimate
 from holdfast.projection.transcript import Item, Message, Path, Returned, Transcript
 from holdfast.recall.names import is_recall
+from holdfast.recall.tail import at_the_tail
 from holdfast.session.compacting import TOOL, Prefixes, Standing, standing_of, summarised
 from holdfast.session.ledger import Known
 from holdfast.session.recording import Desk, append_results, decision_draft, drawn, named, once_each, record, stored
@@ -239,6 +240,7 @@ class Viewer:
             repaired=self.repaired,
             skipped=len(self._skipped),
             compacted=0 if self._standing is None else self._standing.upto - len(self._standing.kept),
+            tail=int(at_the_tail(self.transcript, self._decided) is not None),
         )
 
     def _is_edit(self, number: int) -> bool:
