@@ -110,6 +110,18 @@ def test_an_element_that_is_longer_than_a_page_is_paged_by_characters() -> None:
     assert text == "b" * 5_000
 
 
+def test_elements_of_elements_that_are_endless_are_addressed_one_by_one() -> None:
+    session = in_memory(settings=Settings(home="unused", retrieval_limit=1_000_000, policy="truncation"))
+    shown = session.keep("api", None, json.dumps([[1] * 300_000, [2]]))
+    answer = session.call_tool("get_artifact", {"id": shown.artifact_id, "path": "$[*][*]"}).content
+    assert set(body(answer)) == {1}
+    assert printed_calls(answer)[-1].arguments["path"] == f"$[0][{len(body(answer))}:300000]"
+
+
+def test_more_values_than_can_be_told_apart_are_refused_with_what_to_do() -> None:
+    assert "Give a pattern or lines" in at("[" + "1," * 2_100_000 + "1]", "$[5]")
+
+
 @pytest.mark.parametrize(
     ("path", "says"),
     [

@@ -19,7 +19,12 @@ from holdfast.truncation.sniff import sniff
 
 _LARGEST = 64_000_000
 """Longer texts are not read as a whole to find something in them."""
-_LARGEST_TABLE = 16_000_000
+_MOST_VALUES = 2_000_000
+"""More values are not told apart in one call: that would take too long and too much memory."""
+_LARGEST_TABLE = 12_000_000
+_LONGEST_ELEMENT = 400_000
+_TOGETHER = 64
+"""Short records that are read at once."""
 _LONGEST_KEY = 80
 
 
@@ -52,6 +57,10 @@ class Elements(NamedTuple):
         return written([*self.before, Index(number), *self.after])
 
 
+class _TooLong(Exception):
+    """An element is too long for any page; it will be addressed by itself."""
+
+
 def addressed(reader: BodyReader, path: str) -> "One | Elements":
     """What the address `path` leads to; `UsageError` where it leads nowhere."""
     steps = json_path.parse_path(path)
@@ -61,9 +70,10 @@ def addressed(reader: BodyReader, path: str) -> "One | Elements":
     if kind == "csv":
         return _rows(reader, steps)
     if reader.chars and reader.text(0, 200).lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
-        if reader.facts.size > _LARGEST:
+        data = reader.read() if reader.facts.size <= _LARGEST else b""
+        if not data or data.count(b",") > _MOST_VALUES:
             raise _too_large(reader)
-        return _in_json(reader.read(), steps)
+        return _in_json(data, steps)
     message = "path leads into JSON, NDJSON and CSV, and this is none of them. Leave it out, or give a pattern."
     raise UsageError(message, message)
 
@@ -113,8 +123,14 @@ def _inside(data: bytes, steps: list[Step]) -> str:
         return _text(value or b"")
     step = steps[at]
     assert isinstance(step, Slice)
-    chosen = found[slice(step.start, step.stop)]
-    return "[" + ", ".join(_inside(bytes(each), steps[at + 1 :]) for each in chosen) + "]"
+    shown: list[str] = []
+    size = 0
+    for each in found[slice(step.start, step.stop)]:
+        shown.append(_inside(bytes(each), steps[at + 1 :]))
+        size += len(shown[-1]) + 2
+        if size > _LONGEST_ELEMENT:
+            raise _TooLong
+    return "[" + ", ".join(shown) + "]"
 
 
 def _text(data: bytes) -> str:
@@ -124,8 +140,15 @@ def _text(data: bytes) -> str:
 def _records(reader: BodyReader, steps: list[Step]) -> "One | Elements":
     """Lines of NDJSON, counted from 0."""
 
+    eol, read = reader.eol.encode(), dict[int, list[bytes]]()
+    together = _TOGETHER if reader.facts.size < 1_024 * reader.lines else 1
+
     def line(number: int) -> bytes:
-        return reader.read(*reader.line_bytes(number + 1, number + 1)).strip()
+        first = number - number % together
+        if first not in read:
+            read.clear()
+            read[first] = reader.read(*reader.line_bytes(first + 1, first + together)).split(eol)
+        return read[first][number - first].strip()
 
     def get(number: int) -> str:
         return _inside(line(number), rest)
@@ -190,7 +213,10 @@ def page_elements(found: Elements, call: Printed, limit: int) -> str | int:
     shown: list[str] = []
     at, size = found.start, 0
     while at < found.stop:
-        text = found.get(at)
+        try:
+            text = found.get(at)
+        except _TooLong:
+            break
         size += len(text) + len(found.between)
         if size > room:
             break

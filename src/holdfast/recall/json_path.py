@@ -9,6 +9,7 @@ for at memory speed; what it refuses (NaN, half surrogates) is walked by the sca
 
 import json
 import re
+from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
 from holdfast.canonical.value import Value
@@ -25,6 +26,7 @@ _STEP = re.compile(
 )
 _LISTED = 20
 _LONGEST = 300
+_LARGEST_ODD = 4_000_000
 
 
 class Key(Value):
@@ -197,17 +199,24 @@ def _raw() -> Any:
     return msgspec.Raw
 
 
-def _at_keys(data: bytes, names: list[str], kind: Any) -> Any:
-    """What keys lead to, one inside the other, as this type, in one pass; None where it must be looked for slowly."""
+@lru_cache(maxsize=32)
+def _nested(names: tuple[str, ...], kind: Any) -> Any:
+    """A type that has only these keys, one inside the other; None where one of them cannot name a field."""
     import msgspec
 
     try:
         for name in reversed(names):
             fields: list[Any] = [("inner", kind | None, None)]
             kind = msgspec.defstruct("At", fields, rename={"inner": name})
-    except ValueError:  # a key that it cannot name a field by
+    except ValueError:
         return None
-    found = _decoded(data, kind)
+    return kind
+
+
+def _at_keys(data: bytes, names: list[str], kind: Any) -> Any:
+    """What keys lead to, one inside the other, as this type, in one pass; None where it must be looked for slowly."""
+    nested = _nested(tuple(names), kind)
+    found = None if nested is None else _decoded(data, nested)
     for _ in names:
         found = getattr(found, "inner", None)
     return found
@@ -224,7 +233,9 @@ def _decoded(data: bytes, kind: Any) -> Any:
 
 
 def _walked(data: bytes) -> "dict[str, Any] | list[Any]":
-    """The same by the scanner that accepts what Python's own `json` accepts."""
+    """The same by the scanner that accepts what Python's own `json` accepts; it is slow, so not for large ones."""
+    if len(data) > _LARGEST_ODD:
+        raise _not_addressable()
     text = data.decode("utf-8", "surrogateescape").lstrip("\ufeff").strip(" \t\r\n")
     try:
         spans = members(text, 0, len(text))
@@ -234,5 +245,9 @@ def _walked(data: bytes) -> "dict[str, Any] | list[Any]":
         scan: Any = json.JSONDecoder().raw_decode
         return {scan(text, span.start)[0]: value for span, value in zip(spans, values, strict=True)}
     except (NotJson, ValueError, RecursionError):
-        message = "This is not JSON that can be addressed. Leave path out to page through it, or give a pattern."
-        raise UsageError(message, message) from None
+        raise _not_addressable() from None
+
+
+def _not_addressable() -> UsageError:
+    message = "This is not JSON that can be addressed. Leave path out to page through it, or give a pattern."
+    return UsageError(message, message)

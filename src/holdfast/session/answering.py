@@ -2,6 +2,8 @@
 
 Owns: finding what a call means, and that nothing a model writes raises.
 Must not know: what an answer looks like (`recall`), how a provider spells it (`wire`).
+
+What reads and searches is imported when a model first asks: most short commands never do.
 """
 
 import time
@@ -10,10 +12,7 @@ from typing import Any, NamedTuple
 
 from holdfast.canonical.utf8 import showable
 from holdfast.errors import HoldfastError, UsageError
-from holdfast.recall import search_artifacts
 from holdfast.recall.answer import Answer, Known, Printed, asked_id, unknown
-from holdfast.recall.get_artifact import read_artifact
-from holdfast.recall.get_task_trace import read_trace
 from holdfast.recall.names import GET_TASK_TRACE, NAMES, SEARCH_ARTIFACTS
 from holdfast.store.protocol import Row, Store, body_of, result_of
 from holdfast.truncation.present import summarise
@@ -56,6 +55,9 @@ class Answering(NamedTuple):
         return found
 
     def _read(self, name: str, asked: str, row: Row, arguments: Mapping[str, Any]) -> Answer:
+        from holdfast.recall.get_artifact import read_artifact
+        from holdfast.recall.get_task_trace import read_trace
+
         result = result_of(row)
         with self.store.open(body_of(row)) as reader:
             if name == GET_TASK_TRACE:
@@ -64,6 +66,8 @@ class Answering(NamedTuple):
             return read_artifact(reader, result.media_type, Printed(asked), arguments, self.limit())
 
     def _search(self, arguments: Mapping[str, Any]) -> Answer:
+        from holdfast.recall import search_artifacts
+
         query, until = search_artifacts.query_of(arguments), time.monotonic() + _SEARCH_SECONDS
         matches = search_artifacts.found(
             query, lambda words, most: self.store.search(self.session, words, most, until=until)
