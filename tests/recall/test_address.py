@@ -111,7 +111,7 @@ def test_an_element_that_is_longer_than_a_page_is_paged_by_characters() -> None:
 
 
 def test_elements_of_elements_that_are_endless_are_addressed_one_by_one() -> None:
-    session = in_memory(settings=Settings(home="unused", retrieval_limit=1_000_000, policy="truncation"))
+    session = in_memory(settings=Settings(home="unused", retrieval_limit=500_000, policy="truncation"))
     shown = session.keep("api", None, json.dumps([[1] * 300_000, [2]]))
     answer = session.call_tool("get_artifact", {"id": shown.artifact_id, "path": "$[*][*]"}).content
     assert set(body(answer)) == {1}
