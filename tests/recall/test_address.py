@@ -192,11 +192,10 @@ def test_any_text_is_an_address_or_is_refused(text: str) -> None:
     assert answer.is_error or text.strip() == "" or parse_path(text) is not None
 
 
-trees = st.recursive(
-    st.none() | st.integers() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
-    max_leaves=12,
-)
+leaves = st.none() | st.integers() | st.text(max_size=8)
+twigs = leaves | st.lists(leaves, max_size=3) | st.dictionaries(st.text(max_size=5), leaves, max_size=3)
+branches = twigs | st.lists(twigs, max_size=3) | st.dictionaries(st.text(max_size=5), twigs, max_size=3)
+trees = branches | st.lists(branches, max_size=3)
 
 
 @settings(max_examples=60)

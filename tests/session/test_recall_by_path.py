@@ -157,6 +157,18 @@ def test_where_the_file_cannot_be_written_nothing_is_left_out(tmp_path: Path, mo
     ours.close()
 
 
+def test_what_is_selected_names_files_that_are_there(tmp_path: Path) -> None:
+    ours = by_path(tmp_path)
+    ours.keep("read_file", {"path": "a"}, numbered_lines(50) + "the quokka crossed at 4,417\n" + numbered_lines(50))
+    selection = ours.select("where did the quokka cross?", budget=1_000)
+    assert selection.tokens <= 1_000
+    calls = printed_calls(selection.text)
+    assert calls
+    assert any("the quokka crossed" in read(call.arguments) for call in calls)
+    assert "get_artifact" not in selection.text
+    ours.close()
+
+
 def test_no_tools_are_offered_but_by_tools() -> None:
     assert [len(session(store=MemoryStore(), recall=how).tools("anthropic")) for how in ("tools", "off")] == [3, 0]  # type: ignore[arg-type]
 

@@ -27,6 +27,7 @@ _STEP = re.compile(
 _LISTED = 20
 _LONGEST = 300
 _LARGEST_ODD = 4_000_000
+_NOT_JSON = "This is not JSON that can be addressed. Leave path out to page through it, or give a pattern."
 
 
 class Key(Value):
@@ -235,7 +236,7 @@ def _decoded(data: bytes, kind: Any) -> Any:
 def _walked(data: bytes) -> "dict[str, Any] | list[Any]":
     """The same by the scanner that accepts what Python's own `json` accepts; it is slow, so not for large ones."""
     if len(data) > _LARGEST_ODD:
-        raise _not_addressable()
+        raise UsageError(_NOT_JSON, _NOT_JSON)
     text = data.decode("utf-8", "surrogateescape").lstrip("\ufeff").strip(" \t\r\n")
     try:
         spans = members(text, 0, len(text))
@@ -245,9 +246,4 @@ def _walked(data: bytes) -> "dict[str, Any] | list[Any]":
         scan: Any = json.JSONDecoder().raw_decode
         return {scan(text, span.start)[0]: value for span, value in zip(spans, values, strict=True)}
     except (NotJson, ValueError, RecursionError):
-        raise _not_addressable() from None
-
-
-def _not_addressable() -> UsageError:
-    message = "This is not JSON that can be addressed. Leave path out to page through it, or give a pattern."
-    return UsageError(message, message)
+        raise UsageError(_NOT_JSON, _NOT_JSON) from None

@@ -16,9 +16,9 @@ from holdfast.errors import NotFound, QuotaExceeded, StoreError
 from holdfast.metrics import MARKER
 from holdfast.projection.compaction import Summariser
 from holdfast.projection.policy import Choice, shown
-from holdfast.projection.transcript import Item, Name
+from holdfast.projection.transcript import Item, Name, Returned
 from holdfast.session.keeping import Keeping, append
-from holdfast.session.ledger import Ledger
+from holdfast.session.ledger import Known, Ledger
 from holdfast.store.feed import Feed
 from holdfast.store.protocol import Body, Draft
 from holdfast.truncation.cut import encode_cut
@@ -27,6 +27,14 @@ LEGACY = "legacy_truncated"
 """The flag of a result that was cut by somebody before it came to us in a conversation."""
 _WINDOW = 16_384
 """Bytes at either end of a result in which a mark of truncation is looked for."""
+
+
+class Met(NamedTuple):
+    """A result in a message: what it is on record, what came, and whether it is there."""
+
+    returned: Returned
+    came: str
+    known: Known | None
 
 
 class Desk(NamedTuple):

@@ -285,9 +285,12 @@ class Session(AsyncTwins):
         `task_id` and `query_id` keep to what was kept under them. `selector` chooses among the best candidates
         instead of the scorer: `recall.selector.by_model` and `by_embedding` make one.
         """
-        from holdfast.recall.select import select
+        from holdfast.recall.select import fitted, select
 
-        return select(self.store, self.id, query, budget=budget, task_id=task_id, query_id=query_id, selector=selector)
+        found = select(self.store, self.id, query, budget=budget, task_id=task_id, query_id=query_id, selector=selector)
+        if self.recall_by == "tools":
+            return found
+        return fitted(query, [self._keeping.ways.reached(self.store, unit) for unit in found.units], budget)
 
     def tools(self, dialect: str) -> list[dict[str, Any]]:
         """The recall tools for a model, in this dialect; the same bytes every time, or none where `recall` says so."""

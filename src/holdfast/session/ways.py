@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
 from holdfast.errors import NotFound, UsageError
+from holdfast.recall.found import Found
 from holdfast.store.files import ResultFiles
 from holdfast.store.protocol import Store, body_of
 from holdfast.truncation.way import Reader, Way
@@ -45,6 +46,11 @@ class Ways(NamedTuple):
             raise NotFound(f"Session `{self.session}` has no result `{trace_id[:80]}`.")
         with store.open(body_of(row)) as reader:
             self.files.lay_out(self.session, trace_id, reader.stream())
+
+    def reached(self, store: Store, unit: Found) -> Found:
+        """A unit whose line says how it is read back here; a file that it names is there."""
+        self.lay_out_kept(store, unit.trace_id)
+        return unit.replace(reachable=self.of(unit.trace_id, unit.artifact_id))
 
 
 def ways_of(session: str, recall: str, reader: str, store: Store) -> Ways:
