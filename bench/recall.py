@@ -8,10 +8,10 @@ reading out of the reference. Every answer is checked first.
 
 import json
 import os
-import resource
 import shutil
 import subprocess
 import time
+import tracemalloc
 from collections.abc import Callable
 from statistics import median
 from typing import Any
@@ -44,7 +44,6 @@ def _search(setup: Setup) -> list[Row]:
     with holdfast.session("bench", store=setup.path("recall")) as session:
         with open(source, "rb") as file:
             asked = {"id": session.keep("bench", None, file).artifact_id, "pattern": _NEEDLE}
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
         def ours() -> str:
             return session.call_tool("get_artifact", asked).content
@@ -57,11 +56,11 @@ def _search(setup: Setup) -> list[Row]:
                 raise RuntimeError("the needle was not found")
             subjects["reference"] = lambda: _wall(lambda: _said(command))
         times = interleaved("recall, search", setup.rounds, subjects)
-        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    return _search_rows(size, times, os.path.basename(tool or ""), grown)
+        peak = _peak(ours)
+    return _search_rows(size, times, os.path.basename(tool or ""), peak)
 
 
-def _search_rows(size: str, times: dict[str, list[float]], tool: str, grown: float) -> list[Row]:
+def _search_rows(size: str, times: dict[str, list[float]], tool: str, peak: float) -> list[Row]:
     found: list[Row] = []
     bounds = {"speed": ("speed extra", floors.RECALL_SEARCH_SPEED), "none": ("no extra", floors.RECALL_SEARCH)}
     for name, (words, floor) in bounds.items():
@@ -73,7 +72,7 @@ def _search_rows(size: str, times: dict[str, list[float]], tool: str, grown: flo
         ratios = [a / b for a, b in zip(times[name], times["reference"], strict=True)]
         found.append(judged(what, figure, f"rg {median(times['reference']):.0f} ms", ratios, floor))
     row = judged(
-        f"a literal at the end of {size}: memory over keeping it", f"{grown:.1f} MB", "–", [grown], floors.RECALL_MEMORY
+        f"a literal at the end of {size}: most memory in use", f"{peak:.1f} MB", "–", [peak], floors.RECALL_MEMORY
     )
     return [*found, row]
 
@@ -101,7 +100,7 @@ def _slice(setup: Setup) -> list[Row]:
                 "tree": lambda: _cpu(lambda: json.loads(data)),
             },
         )
-    return _slice_rows(times, f"{_PATH} of {len(text) / 1e6:.0f} MB JSON")
+    return _slice_rows(times, f"`{_PATH}` of {len(text) / 1e6:.0f} MB JSON")
 
 
 def _slice_rows(times: dict[str, list[float]], what: str) -> list[Row]:
@@ -121,6 +120,16 @@ def _wall(act: Callable[[], object]) -> float:
     began = time.perf_counter()
     act()
     return (time.perf_counter() - began) * 1e3
+
+
+def _peak(act: Callable[[], object]) -> float:
+    """Megabytes that a call allocates at most at once."""
+    tracemalloc.start()
+    try:
+        act()
+        return tracemalloc.get_traced_memory()[1] / 1e6
+    finally:
+        tracemalloc.stop()
 
 
 def _cpu(act: Callable[[], object]) -> float:
