@@ -15,6 +15,7 @@ from bench.install import install
 from bench.keep import keep
 from bench.project import project
 from bench.ranges import ranges
+from bench.recall import recall
 from bench.row import Row, markdown_table, text_table
 from bench.select import select
 from bench.setup import Setup, say
@@ -33,6 +34,7 @@ BENCHMARKS: dict[str, Callable[[Setup], list[Row]]] = {
     "wire": wire,
     "project": project,
     "select": select,
+    "recall": recall,
     "start": start,
     "install": install,
 }

@@ -35,6 +35,10 @@ class Settings(Value):
     """What is sent of a conversation: `auto`, `truncation`, `retention`, `rolling`, or a policy of others."""
     mode: str = "on"
     """`off` changes nothing, `shadow` changes nothing and says what would change, `on` does it."""
+    recall: str = "tools"
+    """How what is left out is read back: `tools` of ours, a file's `path` for agents that read files here, or `off`."""
+    recall_reader: str = "Read"
+    """With `recall: path`, in whose words: `Read` or `read_file` of a coding agent, or `sed` of a shell."""
     preset: str = "careful"
     """Where the settings under `auto` start from: `careful` or `lean`."""
     auto: AutoSettings = CAREFUL
@@ -47,8 +51,13 @@ class Settings(Value):
     """Where each setting that is not a default came from."""
 
 
-_CHOICES = {"mode": ("off", "shadow", "on"), "preset": tuple(PRESETS)}
-_NAMES = ("policy", "mode", "preset")
+_CHOICES = {
+    "mode": ("off", "shadow", "on"),
+    "recall": ("tools", "path", "off"),
+    "recall_reader": ("Read", "read_file", "sed"),
+    "preset": tuple(PRESETS),
+}
+_NAMES = ("policy", "mode", "recall", "recall_reader", "preset")
 _AUTO = AutoSettings.fields
 _LEAST = {"retrieval_limit": 1_000}
 _PLAIN = ("retrieval_limit", "inline_body", "session_quota")

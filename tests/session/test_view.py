@@ -237,7 +237,8 @@ def test_the_call_that_a_retention_notice_prints_is_answered() -> None:
     call = {"id": "c9", "function": {"name": "get_task_trace", "arguments": json.dumps({"traceId": printed[1]})}}
     answer = ours.answer(call)
     assert answer is not None
-    assert answer["content"] == LONG[:5_000]
+    assert answer["content"].startswith("[Call: ")
+    assert answer["content"].endswith(f"\n{LONG[:5_000]}")
 
 
 def test_half_a_surrogate_pair_made_showable_is_known_again_from_the_disk(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 from holdfast import MemoryStore, NotFound, Session, SqliteStore, session
 from holdfast.config import load
 from holdfast.errors import UsageError
+from holdfast.recall.answer import Printed
 from holdfast.recall.get_artifact import read_artifact
 from holdfast.session.shown import Shown
 from holdfast.store.protocol import result_of
@@ -225,7 +226,7 @@ def test_ac_064_lines_x_to_y_can_be_retrieved(arguments: dict[str, object]) -> N
 
 def test_ac_065_retrieval_is_by_tool_call() -> None:
     opened, shown = kept()
-    (tool,) = opened.tools("anthropic")
+    tool, *_ = opened.tools("anthropic")
     assert tool["name"] == "get_artifact"
     block = opened.answer({"type": "tool_use", "id": "c1", "name": tool["name"], "input": {"id": shown.artifact_id}})
     assert block == {"type": "tool_result", "tool_use_id": "c1", "content": TEXT}
@@ -417,5 +418,5 @@ def test_fr_045_to_070_hold_for_a_result_of_any_kind() -> None:
     assert "image/png" in shown.content
     assert opened.recall_bytes(shown.artifact_id) == picture
     with opened.open(shown.artifact_id) as reader:
-        answer = read_artifact(reader, "image/png", shown.artifact_id, {}, 32_000)
+        answer = read_artifact(reader, "image/png", Printed(str(shown.artifact_id)), {}, 32_000)
     assert "--raw" in answer.content

@@ -73,7 +73,7 @@ def test_every_id_of_a_step_that_gave_way_is_in_the_summary_or_its_body(
     sent = json.dumps(made, ensure_ascii=False)
     for item in transcript.items:
         if item.index < summary.upto and item.index not in summary.kept:
-            for known in (item.returned.call_id, *name_of(item)):
+            for known in (item.returned.call_id, *name_of(item)[:2]):
                 assert known in summary.body
                 assert known in sent or "are folded" in summary.text
         else:

@@ -34,6 +34,11 @@ def encode(text: str) -> tuple[bytes, Encoding]:
         return text.encode("utf-8", "surrogatepass"), "surrogates"
 
 
+def encoded(text: str, encoding: Encoding) -> bytes:
+    """The bytes that `decode` made this text of."""
+    return text.encode("utf-8", _ERRORS[encoding])
+
+
 def showable(text: str) -> str:
     """`text` with every lone surrogate shown as U+FFFD, so that any encoder takes it."""
     try:

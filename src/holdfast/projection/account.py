@@ -68,6 +68,8 @@ class Account(Value):
     """Edits that could not be made without guessing."""
     compacted: int = 0
     """Messages that a summary stands for."""
+    tail: int = 0
+    """Units that recall at the tail would put back now; it is only counted."""
 
     @property
     def tokens_saved(self) -> int:

@@ -21,6 +21,7 @@ def artifact_of(item: Item) -> Artifact:
         artifact_id=item.name.artifact_id,
         summary=summarise(call.tool if call else "tool", call.arguments if call else None),
         size=len(item.text.encode("utf-8", "surrogatepass")),
+        reachable=item.name.reachable,
     )
 
 

@@ -231,7 +231,7 @@ def capped_at(limits: Limits, cap: int, chars: int) -> Limits:
 def aged(item: Item) -> Choice:
     """The choice to show only where a result can be had."""
     assert item.name is not None, "a result is named before it ages"
-    words = notice.aged(item.name.artifact_id, len(item.text.encode("utf-8", "surrogatepass")))
+    words = notice.aged(item.name.way, len(item.text.encode("utf-8", "surrogatepass")))
     return Choice(item.number, AGED, replaced(item, words), estimate(words))
 
 

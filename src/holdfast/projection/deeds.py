@@ -35,7 +35,7 @@ class Pointer(NamedTuple):
     @property
     def words(self) -> str:
         """The ids and the call that fetches it."""
-        return f'{self.call_id or "no call id"} · {self.name.trace_id} · get_artifact(id="{self.name.artifact_id}")'
+        return f"{self.call_id or 'no call id'} · {self.name.trace_id} · {self.name.way.whole()}"
 
 
 class Deed(NamedTuple):

@@ -16,7 +16,7 @@ def pointer_words(item: Item, base: Item) -> str:
     call = f" of call {base.returned.call_id}" if base.returned.call_id else ""
     return (
         f"[Artifact: {item.name.artifact_id}] Same as the earlier result{call} "
-        f'({base.name.artifact_id}), character for character: get_artifact(id="{item.name.artifact_id}")'
+        f"({base.name.artifact_id}), character for character: {item.name.way.whole()}"
     )
 
 

@@ -20,13 +20,14 @@ FULL_TURNS = 2
 KEPT_LINES = 3
 
 
-def notice(trace_id: str) -> str:
-    """The line that follows what is left of a result.
+def notice(trace_id: str, call: str = "") -> str:
+    """The line that follows what is left of a result; `call` is what reads it back where our tools are not offered.
 
     >>> notice("abc-123")
     '\\n[TRUNCATED — full output in get_task_trace(traceId="abc-123")]'
     """
-    return f'\n[TRUNCATED — full output in get_task_trace(traceId="{trace_id}")]'
+    given = call or f'get_task_trace(traceId="{trace_id}")'
+    return f"\n[TRUNCATED — full output in {given}]"
 
 
 class ToolResultRetentionPolicy:
@@ -85,7 +86,7 @@ class Retention(Value):
         """How an old result is shown; None where it stays as it is, or could not be found again."""
         if item.pinned or item.name is None or (holds is not None and holds.rule == self.name):
             return None
-        words = notice(item.name.trace_id)
+        words = notice(item.name.trace_id, item.name.reachable.whole() if item.name.reachable else "")
         shorter_than = item.tokens if holds is None else holds.tokens
         if shorter_than <= estimate(words):
             return None

@@ -256,6 +256,7 @@ def _cut(item: Item, source: TextSource, limits: Limits) -> tuple[Cut, str]:
         artifact_id=name.artifact_id if name else "",
         summary=summarise(call.tool, call.arguments) if call and name else "",
         size=len(encode(item.text)[0]),
+        reachable=name.reachable if name else None,
     )
     view = present(source, artifact, limits, STRATEGIES)
     cut, strategy = view.cut or whole(source.chars), view.metadata.strategy_used

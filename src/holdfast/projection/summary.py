@@ -18,6 +18,7 @@ from holdfast.projection.transcript import Name, Namer, Transcript
 from holdfast.truncation.cut import TextSource
 from holdfast.truncation.edges import head_edge, tail_edge
 from holdfast.truncation.notice import omitted
+from holdfast.truncation.way import Way
 
 MIN_TOKENS = 512
 """Below this not even the headings would fit."""
@@ -192,9 +193,13 @@ def _folded(deeds: Sequence[Deed], own: Name | None) -> str:
     """How to find the steps that are not told."""
     pointers = [pointer for deed in deeds for pointer in deed.pointers]
     calls = sum(deed.call is not None for deed in deeds)
-    listed = f'The list: get_artifact(id="{own.artifact_id}"). ' if own is not None else ""
-    first = f'The first: get_artifact(id="{pointers[0].name.trace_id}")' if pointers else ""
+    listed = f"The list: {own.way.whole()}. " if own is not None else ""
+    first = f"The first: {_call_of(pointers[0].name)}" if pointers else ""
     return f"- Steps up to {deeds[-1].step:,} ({calls:,} calls, {len(pointers):,} results) are folded. {listed}{first}"
+
+
+def _call_of(name: Name) -> str:
+    return name.way.whole() if name.reachable is not None else Way(name.trace_id).whole()
 
 
 def _full(deed: Deed) -> str:
@@ -241,4 +246,4 @@ def _way_back(deed: Deed, most: int) -> str:
 def _our_ids(deeds: Sequence[Deed]) -> frozenset[str]:
     named = [pointer for deed in deeds for pointer in deed.pointers]
     calls = [deed.call.call_id for deed in deeds if deed.call is not None]
-    return frozenset([*calls, *(part for pointer in named for part in (pointer.call_id, *pointer.name))])
+    return frozenset([*calls, *(part for pointer in named for part in (pointer.call_id, *pointer.name[:2]))])

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from holdfast.projection.kinds import Kind, kind_of
 from holdfast.projection.tokens import estimate
+from holdfast.truncation.way import Way
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool", "other"]
 Path: TypeAlias = tuple[str | int, ...]
@@ -97,6 +98,13 @@ class Name(NamedTuple):
 
     trace_id: str
     artifact_id: str
+    reachable: Way | None = None
+    """How it is read back; by our tool if not said."""
+
+    @property
+    def way(self) -> Way:
+        """How it is read back."""
+        return self.reachable or Way(self.artifact_id)
 
 
 Namer: TypeAlias = Callable[[Item], Name]

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from holdfast.canonical.value import Value
 from holdfast.truncation.neutral import quoted
 from holdfast.truncation.notice import size_text
+from holdfast.truncation.way import Way
 
 _AROUND_LINES, _AROUND_CHARS = 10, 1_000
 """How much more the printed call reads on either side."""
@@ -29,6 +30,8 @@ class Found(Value):
     """Bytes of the whole result."""
     in_long_line: bool = False
     """Whether lines would say too little of where it is."""
+    reachable: Way | None = None
+    """How it is read back; by our tool if not said."""
 
     @property
     def place(self) -> str:
@@ -52,6 +55,9 @@ class Found(Value):
     @property
     def call(self) -> str:
         """The call that reads it and what stands round it."""
+        if self.reachable is not None:
+            first, _, last = self.lines_around.partition("-")
+            return self.reachable.whole() if self.in_long_line else self.reachable.lines(int(first), int(last))
         if not self.in_long_line:
             return f'get_artifact(id="{self.artifact_id}", lines="{self.lines_around}")'
         start, _, stop = self.chars_around.partition("-")

@@ -1,75 +1,61 @@
 """`get_artifact`: read back what a view left out. Bounded, never cut again; only ids of the session are valid."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from holdfast.canonical.media import TEXT
-from holdfast.canonical.value import Value
+from holdfast.errors import UsageError
+from holdfast.recall.address import Elements, addressed, outline, page_elements
+from holdfast.recall.answer import Answer, Printed
+from holdfast.recall.grep import grep, wanted_of
 from holdfast.recall.page import page
 from holdfast.recall.ranges import range_of
 from holdfast.store.reader import BodyReader
 from holdfast.truncation import notice
 
-NAME = "get_artifact"
-ANSWERED = (NAME, "get_task_trace")
-"""Names that a printed call may have; both read a result back, by either of its ids."""
-DESCRIPTION = (
-    "Read back a stored tool result by the id in its [Artifact: ...] line: all of it if short, else a page and "
-    "the next call."
-)
-PARAMETERS: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "id": {"type": "string", "description": "Artifact id or trace id"},
-        "lines": {"type": "string", "description": 'Line range, e.g. "100-200"'},
-        "start_char": {"type": "integer", "description": "First character, from 0"},
-        "length": {"type": "integer", "description": "Characters to read"},
-    },
-    "required": ["id"],
-}
-_LISTED = 10
 
-
-class Answer(Value):
-    """What a recall tool says to the model."""
-
-    content: str
-    is_error: bool = False
-
-
-class Known(Value):
-    """An artifact that an answer may name."""
-
-    artifact_id: str
-    summary: str
-    size: int
-
-
-def asked_id(arguments: Mapping[str, Any]) -> str:
-    """The id a call asks for, under any of the names that our notices and the documents use."""
-    for key in ("id", "artifact_id", "trace_id", "traceId", "artifactId"):
-        if arguments.get(key):
-            return str(arguments[key])
-    return ""
-
-
-def read_artifact(reader: BodyReader, media_type: str, name: str, arguments: Mapping[str, Any], limit: int) -> Answer:
+def read_artifact(
+    reader: BodyReader, media_type: str, call: Printed, arguments: Mapping[str, Any], limit: int
+) -> Answer:
     """The part of an open artifact that `arguments` ask for."""
     if media_type != TEXT:
         words = notice.binary(media_type, reader.facts.size, reader.facts.digest)
-        return Answer(f"{words}\n[Not text: `holdfast artifacts show {name} --raw` gives the bytes]")
-    return Answer(page(reader, name, range_of(arguments), limit))
+        return Answer(f"{words}\n[Not text: `holdfast artifacts show {call.id} --raw` gives the bytes]")
+    path = arguments.get("path")
+    if path is None or path == "":
+        return Answer(_read(reader, call, arguments, limit))
+    return Answer(_at_path(reader, call, str(path).strip(), arguments, limit))
 
 
-def unknown(asked: str, known: Sequence[Known]) -> Answer:
-    """The same answer for an id that is foreign, purged, misspelt or made up: what this session has."""
-    shown = asked if asked.isprintable() and len(asked) <= 80 else "?"
-    if not known:
-        return Answer(f'404: there is no artifact "{shown}" in this session. It has none yet.', is_error=True)
-    listed = "\n".join(f"- {notice.reference(a.artifact_id, a.summary, a.size)}" for a in known[-_LISTED:])
-    more = f"\n({len(known) - _LISTED} older ones not listed)" if len(known) > _LISTED else ""
-    return Answer(
-        f'404: there is no artifact "{shown}" in this session. It has:\n{listed}{more}\n'
-        f'Next: get_artifact(id="{known[-1].artifact_id}")',
-        is_error=True,
-    )
+def _read(reader: BodyReader, call: Printed, arguments: Mapping[str, Any], limit: int) -> str:
+    wanted, within = wanted_of(arguments), range_of(arguments)
+    return grep(reader, call, wanted, within, limit) if wanted else page(reader, call, within, limit)
+
+
+def _at_path(reader: BodyReader, call: Printed, path: str, arguments: Mapping[str, Any], limit: int) -> str:
+    """What an address leads to; a value too long for one answer is paged, an array by its elements."""
+    if len(call.text(path=path)) > limit // 3:
+        message = "The path is too long to be followed here. Read the part above it instead."
+        raise UsageError(message, message)
+    found, narrower = addressed(reader, path), limit - len(path) - 100
+    if isinstance(found, Elements):
+        shown = page_elements(found, call, narrower)
+        return shown if isinstance(shown, str) else _at_path(reader, call, found.one(shown), arguments, limit)
+    with found.reader as value:
+        call = call.adding(path=path)
+        if value.chars <= limit or range_of(arguments) is not None or wanted_of(arguments) is not None:
+            return _read(value, call, arguments, limit)
+        return _too_long(reader, value, call, path, limit)
+
+
+def _too_long(reader: BodyReader, value: BodyReader, call: Printed, path: str, limit: int) -> str:
+    """An array by its elements, an object by its keys, anything else by its lines and characters."""
+    bare, first = Printed(call.id, call.tool, call.key), value.text(0, 1)
+    if first == "[":
+        array = addressed(reader, f"{path}[0:]")
+        shown = page_elements(array, bare, limit - len(path) - 100) if isinstance(array, Elements) else 0
+        if isinstance(shown, str):
+            return shown
+    if first == "{":
+        return outline(value, bare, path, limit)
+    return page(value, call, None, limit)

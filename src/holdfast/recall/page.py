@@ -5,54 +5,74 @@ Must not know: stores or sessions; it is given an open source.
 """
 
 from holdfast.canonical.utf8 import showable
-from holdfast.recall.ranges import Chars, Lines
+from holdfast.recall.answer import Printed
+from holdfast.recall.ranges import Chars, Lines, Range, Tail
 from holdfast.store.reader import BodyReader
 
-_ROOM = 300
-"""Characters kept free for the line that says what is shown and how to go on."""
 
-
-def page(reader: BodyReader, name: str, asked: Lines | Chars | None, limit: int) -> str:
+def page(reader: BodyReader, call: Printed, asked: Range | None, limit: int) -> str:
     """What `asked` means of the text, at most `limit` characters, notice included."""
     if asked is None:
         if reader.chars <= limit:
             return showable(reader.text())
         asked = Lines(1, None)
+    if isinstance(asked, Tail):
+        return _tail_page(reader, call, asked, limit)
     if isinstance(asked, Lines):
-        return _lines_page(reader, name, asked, limit)
-    return _chars_page(reader, name, asked, limit)
+        return _lines_page(reader, call, asked, limit)
+    return _chars_page(reader, call, asked, limit)
 
 
-def _lines_page(reader: BodyReader, name: str, asked: Lines, limit: int) -> str:
+def _lines_page(reader: BodyReader, call: Printed, asked: Lines, limit: int) -> str:
     if asked.first > reader.lines:
-        return f'[There is no line {asked.first:,}: the text has {reader.lines:,}. Try get_artifact(id="{name}")]'
+        return f"[There is no line {asked.first:,}: the text has {reader.lines:,}. Try {call.text()}]"
     wanted = reader.lines if asked.last is None else min(asked.last, reader.lines)
     start, stop = reader.line_span(asked.first, wanted)
-    room = limit - _ROOM
+    room = call.room(limit)
     if stop - start > room:
         text = reader.text(start, start + room)
         end = text.rfind(reader.eol) + 1
         if not end:
-            return _chars_page(reader, name, Chars(start, stop - start), limit)
+            return _chars_page(reader, call, Chars(start, stop - start), limit)
         text = text[:end]
         wanted = asked.first + text.count(reader.eol) - 1
     else:
         text = reader.text(start, stop)
-    return showable(text) + _after(text, reader.eol, _lines_note(reader, name, asked.first, wanted))
+    return showable(text) + _after(text, reader.eol, _lines_note(reader, call, asked.first, wanted))
 
 
-def _lines_note(reader: BodyReader, name: str, first: int, last: int) -> str:
+def _lines_note(reader: BodyReader, call: Printed, first: int, last: int) -> str:
     note = f"lines {first:,}-{last:,} of {reader.lines:,}"
     if last >= reader.lines:
         return f"[{note}, the end]"
     further = min(reader.lines, last + (last - first + 1))
-    return f'[{note}; next: get_artifact(id="{name}", lines="{last + 1}-{further}")]'
+    return f"[{note}; next: {call.text(lines=f'{last + 1}-{further}')}]"
 
 
-def _chars_page(reader: BodyReader, name: str, asked: Chars, limit: int) -> str:
+def _tail_page(reader: BodyReader, call: Printed, asked: Tail, limit: int) -> str:
+    """The last lines, as many as fit; the call it prints goes further back."""
+    first, room = max(1, reader.lines - asked.lines + 1), call.room(limit)
+    start = reader.line_span(first, first)[0]
+    if reader.chars - start > room:
+        text = reader.text(reader.chars - room, reader.chars)
+        begin = text.find(reader.eol, 0, len(text) - 1) + 1
+        if not begin:
+            return _chars_page(reader, call, Chars(reader.chars - room), limit)
+        text = text[begin:]
+        first = reader.lines - text.count(reader.eol, 0, len(text) - 1)
+    else:
+        text = reader.text(start)
+    note = f"lines {first:,}-{reader.lines:,} of {reader.lines:,}, the end"
+    if first > 1:
+        back = max(1, first - (reader.lines - first + 1))
+        note += f"; before: {call.text(lines=f'{back}-{first - 1}')}"
+    return showable(text) + _after(text, reader.eol, f"[{note}]")
+
+
+def _chars_page(reader: BodyReader, call: Printed, asked: Chars, limit: int) -> str:
     if asked.start >= reader.chars and asked.start:
-        return f'[There is no character {asked.start:,}: the text has {reader.chars:,}. Try get_artifact(id="{name}")]'
-    room = limit - _ROOM
+        return f"[There is no character {asked.start:,}: the text has {reader.chars:,}. Try {call.text()}]"
+    room = call.room(limit)
     wanted = reader.chars - asked.start if asked.length is None else asked.length
     stop = min(reader.chars, asked.start + min(wanted, room))
     text = reader.text(asked.start, stop)
@@ -62,7 +82,7 @@ def _chars_page(reader: BodyReader, name: str, asked: Chars, limit: int) -> str:
     else:
         left = asked.start + wanted - stop
         length = min(room, left) if left > 0 else min(room, reader.chars - stop)
-        note += f'; next: get_artifact(id="{name}", start_char={stop}, length={length})'
+        note += f"; next: {call.text(start_char=stop, length=length)}"
     return showable(text) + _after(text, reader.eol, f"[{note}]")
 
 

@@ -102,7 +102,7 @@ def select(
     found = [_found(unit) for unit in _chosen(_read(store, session, windows, wanted, best, longest))]
     if selector is not None:
         found = [found[at] for at in chosen(selector, query, [Candidate(unit.summary, unit.text) for unit in found])]
-    return _fitted(query, found, budget)
+    return fitted(query, found, budget)
 
 
 def _chosen(units: Iterable[_Scored]) -> list[_Scored]:
@@ -255,7 +255,7 @@ def _found(unit: _Scored) -> Found:
     )
 
 
-def _fitted(query: str, found: Sequence[Found], budget: int) -> Selection:
+def fitted(query: str, found: Sequence[Found], budget: int) -> Selection:
     """As many as fit, in this order."""
     units: list[Found] = []
     tokens = 0

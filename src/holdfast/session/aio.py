@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
 
-from holdfast.recall.get_artifact import Answer
+from holdfast.recall.answer import Answer
 from holdfast.session.shown import Shown
 from holdfast.store.verify import Verification
 

@@ -16,8 +16,9 @@ from holdfast.canonical.utf8 import decode, encode, showable
 from holdfast.canonical.value import Value
 from holdfast.errors import Damaged, NotFound, NotStored, QuotaExceeded, StoreError
 from holdfast.metrics import MARKER
-from holdfast.recall import get_artifact
+from holdfast.recall.names import is_recall
 from holdfast.session.shown import Shown
+from holdfast.session.ways import Ways
 from holdfast.store.feed import Feed, Output
 from holdfast.store.protocol import Body, Draft, Row, SessionInfo, Store, Taken, body_of, decision_of, result_of
 from holdfast.store.reader import BodyReader
@@ -42,6 +43,8 @@ class Keeping(Value):
     version: str
     quota: int
     """Most bytes the session may store."""
+    ways: Ways
+    """How results are read back."""
     now: Callable[[], int]
     """Unix milliseconds."""
     random: Callable[[int], bytes]
@@ -82,6 +85,8 @@ def _keep_taken(keeping: Keeping, result: Result, taken: Taken, is_text: bool) -
     if again is None:
         result = _examined(result, taken.reader, is_text)
         shown = _present(keeping, result, taken.reader)
+        if shown.metadata.was_truncated:
+            keeping.ways.lay_out(result.trace_id, taken.reader.stream)
         drafts = _drafts(keeping, result, taken.body, shown)
         entries = append(keeping, drafts, once=True)
         trace_id = entries[0].header.trace_id
@@ -240,7 +245,7 @@ def _examined(result: Result, reader: BodyReader, is_text: bool) -> Result:
     size = reader.facts.size
     first = reader.read(0, BLOCK)
     last = reader.read(size - BLOCK) if size > BLOCK else b""
-    mark = truncation_mark(first, last) if result.tool != get_artifact.NAME else None
+    mark = truncation_mark(first, last) if not is_recall(result.tool) else None
     if is_text and mark is None:
         return result
     return result.replace(
@@ -261,15 +266,16 @@ def _artifact(result: Result, reader: BodyReader) -> Artifact:
 
 def _present(keeping: Keeping, result: Result, reader: BodyReader) -> TruncationResult:
     limits = keeping.limits(result, reader)
-    if result.tool == get_artifact.NAME:
+    if is_recall(result.tool):
         limits = _unlimited(limits, reader.chars)
     if reader.chars <= limits.inline_limit and result.media_type == TEXT:
         text = reader.text()
         if limits.trusted or not imitates(text):
             return _whole(showable(text), reader)
-    elif result.tool != get_artifact.NAME:
+    elif not is_recall(result.tool):
         limits = limits.replace(options=limits.options.replace(question=question_of(result)))
-    return present(reader, _artifact(result, reader), limits, keeping.strategies)
+    artifact = _artifact(result, reader).replace(reachable=keeping.ways.of(result.trace_id, result.artifact_id))
+    return present(reader, artifact, limits, keeping.strategies)
 
 
 def question_of(result: Result) -> str:

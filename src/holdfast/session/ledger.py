@@ -38,6 +38,17 @@ class Ledger:
         """How often the session was found purged; what was known of it before no longer holds."""
         self._forget()
 
+    def original(self, known: Known) -> str | None:
+        """The text that a result has on record; None where it is damaged or gone."""
+        try:
+            row = self._store.find(self._session, known.result.trace_id)
+            if row is None:
+                return None
+            with self._store.open(body_of(row)) as reader:
+                return reader.text()
+        except Damaged:
+            return None
+
     def _forget(self) -> None:
         self._seen, self._head = 0, b""
         self._by_view: dict[str, Known] = {}

@@ -16,9 +16,9 @@ from holdfast.errors import NotFound, QuotaExceeded, StoreError
 from holdfast.metrics import MARKER
 from holdfast.projection.compaction import Summariser
 from holdfast.projection.policy import Choice, shown
-from holdfast.projection.transcript import Item, Name
+from holdfast.projection.transcript import Item, Name, Returned
 from holdfast.session.keeping import Keeping, append
-from holdfast.session.ledger import Ledger
+from holdfast.session.ledger import Known, Ledger
 from holdfast.store.feed import Feed
 from holdfast.store.protocol import Body, Draft
 from holdfast.truncation.cut import encode_cut
@@ -27,6 +27,14 @@ LEGACY = "legacy_truncated"
 """The flag of a result that was cut by somebody before it came to us in a conversation."""
 _WINDOW = 16_384
 """Bytes at either end of a result in which a mark of truncation is looked for."""
+
+
+class Met(NamedTuple):
+    """A result in a message: what it is on record, what came, and whether it is there."""
+
+    returned: Returned
+    came: str
+    known: Known | None
 
 
 class Desk(NamedTuple):
@@ -45,7 +53,12 @@ class Desk(NamedTuple):
 def drawn(keeping: Keeping) -> Name:
     """A new name."""
     at, trace_id = keeping.now(), ids.trace_id(keeping.random(ids.RANDOM_BYTES))
-    return Name(trace_id, ids.artifact_id(at // 1000, trace_id))
+    return named(keeping, trace_id, ids.artifact_id(at // 1000, trace_id))
+
+
+def named(keeping: Keeping, trace_id: str, artifact_id: str) -> Name:
+    """How notices name a result of this session."""
+    return Name(trace_id, artifact_id, keeping.ways.of(trace_id, artifact_id))
 
 
 def record(desk: Desk, drafts: list[Draft]) -> None:

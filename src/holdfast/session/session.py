@@ -12,21 +12,22 @@ from holdfast.canonical.entry import Entry, Result, arguments_text
 from holdfast.canonical.utf8 import showable
 from holdfast.errors import NotFound, StoreError, TooLargeToRecall, UsageError
 from holdfast.metrics import Metrics
-from holdfast.recall import get_artifact
-from holdfast.recall.get_artifact import Answer, Known
+from holdfast.recall.answer import Answer, Known, unknown
+from holdfast.recall.names import DEFINITIONS, NAMES
 from holdfast.recall.ranges import Lines, parse_lines
 from holdfast.session import events, keeping
 from holdfast.session.aio import AsyncTwins
+from holdfast.session.answering import Answering
 from holdfast.session.keeping import Keeping
 from holdfast.session.shown import Shown
-from holdfast.store.protocol import Row, SessionInfo, Store, body_of, result_of
+from holdfast.session.ways import Recall, ways_of
+from holdfast.store.protocol import Row, SessionInfo, Store, body_of
 from holdfast.store.reader import BodyReader
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.verify import Verification, verify
 from holdfast.truncation.configuration import Limits, TruncationConfiguration
 from holdfast.truncation.cut import Source
 from holdfast.truncation.notice import size_text
-from holdfast.truncation.present import summarise
 from holdfast.truncation.strategy import STRATEGIES, ITruncationStrategy, strategy_named
 from holdfast.version import VERSION
 from holdfast.wire.calls import parse_call, result_block
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from holdfast.session.projecting import Mode, Projecting
 
 _MISSING: Any = object()
-_TOOL = ToolSpec(name=get_artifact.NAME, description=get_artifact.DESCRIPTION, parameters=get_artifact.PARAMETERS)
+_TOOLS = tuple(ToolSpec(**definition._asdict()) for definition in DEFINITIONS)
 
 
 def session(
@@ -52,13 +53,14 @@ def session(
     store: Store | str | os.PathLike[str] | None = None,
     policy: TruncationConfiguration | None = None,
     ephemeral: bool = False,
+    recall: Recall | None = None,
 ) -> "Session":
     """Open the session `id`, or a new one. Use it as a context manager.
 
     `store` is a folder or a store; the record that holds here if not given. An `ephemeral` session is purged at
-    its end. `policy` overrides the settings under `tools.truncation`.
+    its end. `policy` overrides the settings under `tools.truncation`, `recall` the setting of that name.
     """
-    return Session(id, agent=agent, store=store, policy=policy, ephemeral=ephemeral)
+    return Session(id, agent=agent, store=store, policy=policy, ephemeral=ephemeral, recall=recall)
 
 
 class Session(AsyncTwins):
@@ -72,6 +74,7 @@ class Session(AsyncTwins):
         store: Store | str | os.PathLike[str] | None = None,
         policy: TruncationConfiguration | None = None,
         ephemeral: bool = False,
+        recall: Recall | None = None,
         strategies: Mapping[str, ITruncationStrategy] = STRATEGIES,
         settings: config.Settings | None = None,
         workspace: str | None = None,
@@ -86,6 +89,7 @@ class Session(AsyncTwins):
         self.settings = settings or config.load(home=folder)
         self.configuration = policy or self.settings.truncation
         self.strategies = strategies
+        self.recall_by = recall or self.settings.recall
         self.metrics = Metrics()
         self._owns_store = store is None or folder is not None
         self.store: Store = (
@@ -109,6 +113,7 @@ class Session(AsyncTwins):
         self._for_tool = lru_cache(maxsize=256)(self.configuration.for_tool)
         usual = self.configuration.inline_limit == TruncationConfiguration.inline_limit
         self._by_kind = usual and policy is None and self.settings.policy == "auto"
+        self._answering = Answering(self.store, self.id, lambda: self.settings.retrieval_limit)
         self._keeping = Keeping(
             store=self.store,
             info=self._wanted,
@@ -116,6 +121,7 @@ class Session(AsyncTwins):
             strategies=self.strategies,
             version=VERSION,
             quota=self.settings.session_quota,
+            ways=ways_of(self.id, self.recall_by, self.settings.recall_reader, self.store),
             now=self._now,
             random=random,
         )
@@ -279,18 +285,24 @@ class Session(AsyncTwins):
         `task_id` and `query_id` keep to what was kept under them. `selector` chooses among the best candidates
         instead of the scorer: `recall.selector.by_model` and `by_embedding` make one.
         """
-        from holdfast.recall.select import select
+        from holdfast.recall.select import fitted, select
 
-        return select(self.store, self.id, query, budget=budget, task_id=task_id, query_id=query_id, selector=selector)
+        found = select(self.store, self.id, query, budget=budget, task_id=task_id, query_id=query_id, selector=selector)
+        if self.recall_by == "tools":
+            return found
+        return fitted(query, [self._keeping.ways.reached(self.store, unit) for unit in found.units], budget)
 
     def tools(self, dialect: str) -> list[dict[str, Any]]:
-        """The recall tools for a model, in this dialect; the same bytes every time."""
-        return [define(_TOOL, dialect_named(dialect))]
+        """The recall tools for a model, in this dialect; the same bytes every time, or none where `recall` says so."""
+        name = dialect_named(dialect)
+        if self.recall_by != "tools":
+            return []
+        return [define(tool, name) for tool in _TOOLS]
 
     def answer(self, call: object) -> dict[str, Any] | None:
         """The result block for a model's call of one of our tools; None if the call is not ours."""
         parsed = parse_call(call)
-        if parsed.name not in get_artifact.ANSWERED:
+        if parsed.name not in NAMES:
             return None
         try:
             answer = self.call_tool(parsed.name, parsed.parsed())
@@ -300,34 +312,11 @@ class Session(AsyncTwins):
 
     def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> Answer:
         """What one of our tools answers. Never raises for what a model wrote."""
-        if name not in get_artifact.ANSWERED:
-            raise UsageError(f"`{name}` is not a tool of ours. Ours: `{get_artifact.NAME}`.")
-        asked = get_artifact.asked_id(arguments or {})
-        try:
-            row = self.store.find(self.id, asked)
-            if row is None:
-                return get_artifact.unknown(asked, self.artifacts())
-            limit = self.settings.retrieval_limit
-            with self.store.open(body_of(row)) as reader:
-                return get_artifact.read_artifact(reader, result_of(row).media_type, asked, arguments or {}, limit)
-        except (UsageError, StoreError) as error:
-            return Answer(showable(error.for_model), is_error=True)
+        return self._answering.answer(name, arguments or {})
 
     def artifacts(self) -> list[Known]:
         """The results of this session that were shown cut or replaced, in order."""
-        decided = {row.trace_id for row in self.store.rows(self.id, kind="decision")}
-        found: list[Known] = []
-        for row in self.store.rows(self.id, kind="result"):
-            if row.trace_id in decided:
-                result = result_of(row)
-                found.append(
-                    Known(
-                        artifact_id=result.artifact_id,
-                        summary=summarise(result.tool, result.arguments),
-                        size=body_of(row).facts.size,
-                    )
-                )
-        return found
+        return self._answering.artifacts()
 
     def verify(self) -> Verification:
         """Proof that everything kept is as it was kept: chain, every byte, every recorded view."""
@@ -392,7 +381,7 @@ class Session(AsyncTwins):
         if row is None:
             raise NotFound(
                 f"Session `{self.id}` has no result `{id[:80]}`. `holdfast artifacts list` shows what it has.",
-                get_artifact.unknown(id, self.artifacts()).content,
+                unknown(id, self.artifacts()).content,
             )
         return row
 

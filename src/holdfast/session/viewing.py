@@ -5,18 +5,29 @@ Must not know: how a provider spells a message (`wire`), why a policy chooses (`
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from holdfast.errors import Damaged, NotFound, StoreError
+from holdfast.errors import NotFound, StoreError
 from holdfast.projection.account import Account, Edit, edit_of
 from holdfast.projection.policy import Choice, Decisions, Policy, Situation, sent_tokens, shown
 from holdfast.projection.thresholds import Thresholds
 from holdfast.projection.tokens import estimate
-from holdfast.projection.transcript import Item, Message, Name, Path, Returned, Transcript
+from holdfast.projection.transcript import Item, Message, Path, Transcript
+from holdfast.recall.tail import at_the_tail
 from holdfast.session.compacting import TOOL, Prefixes, Standing, standing_of, summarised
 from holdfast.session.ledger import Known
-from holdfast.session.recording import Desk, append_results, decision_draft, drawn, once_each, record, stored
-from holdfast.store.protocol import body_of
+from holdfast.session.reaching import are_reachable, is_of_recall, is_reachable
+from holdfast.session.recording import (
+    Desk,
+    Met,
+    append_results,
+    decision_draft,
+    drawn,
+    named,
+    once_each,
+    record,
+    stored,
+)
 from holdfast.wire.alike import alike, copied
 from holdfast.wire.compacted import compacted
 from holdfast.wire.decode import decode_message, dialect_of
@@ -24,18 +35,8 @@ from holdfast.wire.edits import apply
 from holdfast.wire.repair import is_broken, repair
 
 _THRESHOLDS = Thresholds()
-_RECALL = frozenset(("get_artifact", "get_task_trace", "search_artifacts"))
-"""Our tools; what they answer is bounded and never becomes an artifact of an artifact."""
 _TAIL = 16
 """Newest messages of which a copy is held, since clients change these in place: cache markers move, results come."""
-
-
-class _Met(NamedTuple):
-    """A result in a message: what it is on record, what came, and whether it is there."""
-
-    returned: Returned
-    came: str
-    known: Known | None
 
 
 class Viewer:
@@ -190,6 +191,8 @@ class Viewer:
                 self._standing.upto if self._standing is not None else 0,
                 self._desk.summariser,
             )
+            if not are_reachable(keeping, drafts, self.transcript.items):
+                return
             record(self._desk, drafts)
         except (StoreError, NotFound):
             return
@@ -229,6 +232,7 @@ class Viewer:
             repaired=self.repaired,
             skipped=len(self._skipped),
             compacted=0 if self._standing is None else self._standing.upto - len(self._standing.kept),
+            tail=int(at_the_tail(self.transcript, self._decided) is not None),
         )
 
     def _is_edit(self, number: int) -> bool:
@@ -259,37 +263,30 @@ class Viewer:
         self._broken = is_broken(messages[start:], dialect) and is_broken(messages, dialect_of(messages) or dialect)
         self._checked = len(messages)
 
-    def _met(self, message: Message) -> list[_Met]:
+    def _met(self, message: Message) -> list[Met]:
         """The results in a message; what somebody else cut of a result that we have is not one."""
         ledger = self._desk.ledger
-        met: list[_Met] = []
+        met: list[Met] = []
         for came in message.returned:
             match = ledger.match(came.call_id, came.text)
             if match is not None:
                 known, whole = match
                 text = came.text if whole else self._original(known)
                 if text is not None:
-                    met.append(_Met(came._replace(text=text), came.text, known))
+                    met.append(Met(came._replace(text=text), came.text, known))
             elif not ledger.is_foreign(came.call_id, came.text):
-                met.append(_Met(came, came.text, None))
+                met.append(Met(came, came.text, None))
         return met
 
     def _original(self, known: Known) -> str | None:
         """The text that a result has on record, of which a view came; None where it cannot be read."""
-        store = self._desk.keeping.store
         try:
-            row = store.find(self._desk.keeping.info.name, known.result.trace_id)
-            if row is None:
-                return None
-            with store.open(body_of(row)) as reader:
-                return reader.text()
-        except Damaged:
-            return None
+            return self._desk.ledger.original(known)
         except StoreError:
             self._blind = True
             return None
 
-    def _add(self, met: Sequence[_Met], message: Message) -> None:
+    def _add(self, met: Sequence[Met], message: Message) -> None:
         if len(met) != len(message.returned):
             kept = {each.returned.path for each in met}
             foreign = sum(estimate(each.text) for each in message.returned if each.path not in kept)
@@ -310,7 +307,7 @@ class Viewer:
 
     def _recognise(self, item: Item, known: Known) -> None:
         """Let a result go by its name on record and be shown as decided."""
-        item.name = Name(known.result.trace_id, known.result.artifact_id)
+        item.name = named(self._desk.keeping, known.result.trace_id, known.result.artifact_id)
         self._known[item.number] = known
         self._unknown.pop(item.number, None)
         self._numbers.setdefault(item.name.trace_id, []).append(item.number)
@@ -370,7 +367,7 @@ class Viewer:
         choices = {
             choice.number: choice
             for choice in policy.arrive(self.transcript, fresh, self._decided, situation)
-            if not self._is_recall(choice.number)
+            if not is_of_recall(self.transcript.items[choice.number]) and self._is_reachable(choice.number)
         }
         recorded = choices if self._mode == "on" else {}
         added = stored(self._desk, once_each(fresh), recorded)
@@ -399,13 +396,16 @@ class Viewer:
             if match is not None:
                 self._recognise(item, match[0])
 
-    def _is_recall(self, number: int) -> bool:
-        call = self.transcript.items[number].call
-        return call is not None and call.tool.rpartition("__")[2] in _RECALL
+    def _is_reachable(self, number: int) -> bool:
+        """Whether what a notice about a result names is there; in the shadow nothing need be."""
+        return self._mode != "on" or is_reachable(
+            self._desk.keeping, self.transcript.items[number], self._known[number] is not None
+        )
 
     def _is_new_recall(self, number: int) -> bool:
         """Whether a result was asked of us in the newest step, so that it was not used yet."""
-        return self.transcript.items[number].step == self.transcript.steps and self._is_recall(number)
+        item = self.transcript.items[number]
+        return item.step == self.transcript.steps and is_of_recall(item)
 
     def _decide(self, choices: list[Choice]) -> None:
         """Record a batch, then show it; in the shadow only look at it."""
@@ -420,7 +420,7 @@ class Viewer:
         drafts = [
             decision_draft(items[choice.number], choice, at, keeping.version)
             for choice in choices
-            if self._known[choice.number] is not None
+            if self._known[choice.number] is not None and self._is_reachable(choice.number)
         ]
         try:
             record(self._desk, drafts)

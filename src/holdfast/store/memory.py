@@ -1,6 +1,7 @@
 """`MemoryStore`: the record in dictionaries. The reference that other back ends are compared with; forgets on exit."""
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
@@ -36,7 +37,7 @@ from holdfast.store.protocol import (
     in_turn,
     result_of,
 )
-from holdfast.store.reader import BodyReader
+from holdfast.store.reader import BodyReader, bytes_reader
 
 
 class MemoryStore:
@@ -148,13 +149,15 @@ class MemoryStore:
     def open(self, body: Body) -> BodyReader:
         """Open a body for reading."""
         data = body.inline or b""
-        return BodyReader(body.facts, lambda offset, length: data[offset : offset + length])
+        return bytes_reader(data, body.facts)
 
-    def search(self, session: str, words: str, limit: int = 20) -> list[Match]:
+    def search(self, session: str, words: str, limit: int = 20, *, until: float | None = None) -> list[Match]:
         """Results in which all these words occur, newest first."""
         wanted = words.lower().split()
         found: list[Match] = []
         for row in reversed(list(self.rows(session, kind="result"))):
+            if until is not None and time.monotonic() > until:
+                break
             with self.open(body_of(row)) as reader:
                 lines = reader.text().split(reader.eol)
             folded = [line.lower() for line in lines]

@@ -155,8 +155,11 @@ class Store(Protocol):
         """Open a body for reading."""
         ...
 
-    def search(self, session: str, words: str, limit: int = 20) -> list[Match]:
-        """Results of a session in which all these words occur, best first, each with its first matching line."""
+    def search(self, session: str, words: str, limit: int = 20, *, until: float | None = None) -> list[Match]:
+        """Results of a session in which all these words occur, best first, each with its first matching line.
+
+        Past `until`, by the monotonic clock, what was found so far is returned.
+        """
         ...
 
     def passages(self, session: str, *, task_id: str | None = None, query_id: str | None = None) -> "Passages":

@@ -10,8 +10,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
-from holdfast.canonical.body import BLOCK, BlockIndex, BodyFacts, digest_of
-from holdfast.canonical.utf8 import decode, unfinished
+from holdfast.canonical.body import BLOCK, BlockIndex, BodyFacts, digest_of, measure
+from holdfast.canonical.utf8 import decode, encoded, unfinished
 from holdfast.errors import Damaged
 
 _REMEMBERED = 4
@@ -19,18 +19,23 @@ _REMEMBERED = 4
 
 Read = Callable[[int, int], bytes]
 """Read up to `length` bytes at `offset`."""
+Peek = Callable[[int, memoryview], int]
+"""Fill a buffer with the bytes at `offset`; how many there were."""
 
 
 class BodyReader:
     """One stored body, open for reading; a `Source` for strategies. Close it, or use it as a context manager."""
 
-    def __init__(self, facts: BodyFacts, read: Read, close: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, facts: BodyFacts, read: Read, close: Callable[[], None] | None = None, peek: Peek | None = None
+    ) -> None:
         self.facts = facts
         self.chars = facts.chars
         self.lines = facts.lines
         self.eol = facts.eol
         self._fetch = read
         self._close = close or _nothing
+        self._peek = peek or self._copied
         self._eol = facts.eol.encode()
         self._cached: dict[int, bytes] = {}
         self._known: dict[int, int] = {}
@@ -76,6 +81,15 @@ class BodyReader:
         for start in range(0, self.facts.size, BLOCK):
             yield self.read(start, start + BLOCK)
 
+    def peek(self, offset: int, space: memoryview) -> int:
+        """Fill `space` with the bytes at `offset`, unchecked: to find a place that is then read and checked."""
+        return self._peek(offset, space)
+
+    def _copied(self, offset: int, space: memoryview) -> int:
+        data = self._fetch(offset, len(space))
+        space[: len(data)] = data
+        return len(data)
+
     def text(self, start: int = 0, stop: int | None = None) -> str:
         """The characters from `start` up to `stop`; an invalid byte is one lone surrogate."""
         stop = self.chars if stop is None else min(stop, self.chars)
@@ -118,19 +132,26 @@ class BodyReader:
 
     def line_range(self, first: int, last: int) -> str:
         """Lines `first` to `last`, counted from 1, both included, line ends and all."""
-        return decode(self.read(*self._line_bytes(first, last)), self.facts.encoding)
+        return decode(self.read(*self.line_bytes(first, last)), self.facts.encoding)
 
     def line_span(self, first: int, last: int) -> tuple[int, int]:
         """The characters that lines `first` to `last` take."""
-        start, stop = self._line_bytes(first, last)
+        start, stop = self.line_bytes(first, last)
         return self.char_at(start), self.char_at(stop)
 
-    def _line_bytes(self, first: int, last: int) -> tuple[int, int]:
+    def line_bytes(self, first: int, last: int) -> tuple[int, int]:
+        """The bytes that lines `first` to `last` take."""
         first = max(1, first)
         if first > last or first > self.lines:
             return 0, 0
         stop = self.facts.size if last >= self.lines else self._after_end(last)
         return self._after_end(first - 1), stop
+
+    def line_at(self, offset: int) -> int:
+        """The line, counted from 1, in which byte `offset` lies."""
+        block = offset // BLOCK
+        before = self._index.ends_before[block] if self.facts.blocks else 0
+        return before + self._block(block).count(self._eol, 0, offset - block * BLOCK) + 1
 
     def char_at(self, offset: int) -> int:
         """The character that begins at byte `offset`."""
@@ -139,6 +160,13 @@ class BodyReader:
         block = offset // BLOCK
         begin = self._region_start(block)
         return self._index.chars_before[block] + len(decode(self.read(begin, offset), self.facts.encoding))
+
+    def byte_at(self, char: int) -> int:
+        """The byte at which character `char` begins."""
+        if self.chars == self.facts.size or char >= self.chars:
+            return min(char, self.facts.size) if self.chars == self.facts.size else self.facts.size
+        at, begin = self._region(char)
+        return begin + len(encoded(self.text(at, char), self.facts.encoding))
 
     def _after_end(self, number: int) -> int:
         """The byte after line end `number`, counted from 1; 0 for none."""
@@ -196,7 +224,18 @@ def file_reader(facts: BodyFacts, fd: int) -> BodyReader:
         except OSError as error:
             raise _damaged(f"the disk says: {error.strerror}; a block") from error
 
-    return BodyReader(facts, read, lambda: os.close(fd))
+    def peek(offset: int, space: memoryview) -> int:
+        try:
+            return os.preadv(fd, [space], offset)
+        except OSError as error:
+            raise _damaged(f"the disk says: {error.strerror}; a block") from error
+
+    return BodyReader(facts, read, lambda: os.close(fd), peek)
+
+
+def bytes_reader(data: bytes, facts: BodyFacts | None = None) -> BodyReader:
+    """A reader over bytes in memory."""
+    return BodyReader(facts or measure(data), lambda offset, length: data[offset : offset + length])
 
 
 def _damaged(what: str) -> Damaged:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable
 from typing import Literal, Protocol, TypeAlias, cast
 
-from holdfast.canonical.utf8 import showable
+from holdfast.canonical.utf8 import encode, showable
 from holdfast.canonical.value import Value
 from holdfast.errors import Damaged
 
@@ -44,6 +44,10 @@ class Source(Protocol):
 
     def ends_before(self, offset: int) -> int:
         """How many line ends stand before character `offset`."""
+        ...
+
+    def byte_at(self, char: int) -> int:
+        """The byte at which character `char` begins."""
         ...
 
 
@@ -216,3 +220,7 @@ class TextSource:
             self._known[offset] = found
         self._last = offset
         return found
+
+    def byte_at(self, char: int) -> int:
+        """The byte at which character `char` begins."""
+        return len(encode(self._text[:char])[0])

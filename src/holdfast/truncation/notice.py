@@ -1,6 +1,7 @@
 """The words that say what is missing. Every sentence a model may act on is written here and nowhere else."""
 
 from holdfast.truncation.cut import Segment, Source
+from holdfast.truncation.way import Way
 
 
 def omitted(lines: int, chars: int) -> str:
@@ -77,16 +78,16 @@ def reference(artifact_id: str, summary: str, size: int) -> str:
     return f"[Artifact: {artifact_id}] {summary} ({size_text(size)})"
 
 
-def aged(artifact_id: str, size: int) -> str:
+def aged(way: Way, size: int) -> str:
     """In place of a whole result; its call is still there to be read, so that this can be short.
 
-    >>> aged("art_1_x", 2048)
+    >>> aged(Way("art_1_x"), 2048)
     '[Artifact: art_1_x] (2.0 KB): get_artifact'
     """
-    return f"[Artifact: {artifact_id}] ({size_text(size)}): get_artifact"
+    return f"[Artifact: {way.artifact_id}] ({size_text(size)}): {way.by}"
 
 
-def how_to_fetch(artifact_id: str, gap: Segment, source: Source, in_part: bool = False) -> str:
+def how_to_fetch(way: Way, gap: Segment, source: Source, in_part: bool = False) -> str:
     """The exact call that returns a gap: by lines where it begins and ends with whole ones, else by characters."""
     are = "are left out in part" if in_part else "are left out"
     first = source.ends_before(gap.start) + 1
@@ -95,14 +96,9 @@ def how_to_fetch(artifact_id: str, gap: Segment, source: Source, in_part: bool =
     ends_a_line = gap.stop == source.chars or source.text(gap.stop - 1, gap.stop) == source.eol
     if begins_a_line and ends_a_line:
         last = max(first, source.lines if gap.stop == source.chars else last)
-        return (
-            f"Lines {first:,}-{last:,} of {source.lines:,} {are}: "
-            f'get_artifact(id="{artifact_id}", lines="{first}-{last}")'
-        )
-    return (
-        f"Characters {gap.start:,}-{gap.stop:,} of {source.chars:,} {are}: "
-        f'get_artifact(id="{artifact_id}", start_char={gap.start}, length={gap.stop - gap.start})'
-    )
+        return f"Lines {first:,}-{last:,} of {source.lines:,} {are}: {way.lines(first, last)}"
+    call = way.chars(gap.start, gap.stop, source)
+    return f"Characters {gap.start:,}-{gap.stop:,} of {source.chars:,} {are}: {call}"
 
 
 def binary(media_type: str, size: int, digest: bytes) -> str:
@@ -110,10 +106,9 @@ def binary(media_type: str, size: int, digest: bytes) -> str:
     return f"[Binary: {media_type}, {size_text(size)}, digest {digest.hex()[:16]}]"
 
 
-def preview(artifact_id: str) -> str:
+def preview(way: Way) -> str:
     """How to get at a result of which only a preview is shown."""
+    with_what = "Use the get_artifact tool to retrieve" if way.reader == "get_artifact" else "Retrieve"
     return (
-        "Use the get_artifact tool to retrieve specific portions:\n"
-        f'- get_artifact(id="{artifact_id}") for full content\n'
-        f'- get_artifact(id="{artifact_id}", lines="1-100") for first 100 lines'
+        f"{with_what} specific portions:\n- {way.whole()} for full content\n- {way.lines(1, 100)} for first 100 lines"
     )

@@ -17,6 +17,7 @@ from holdfast.truncation.hygiene import without_noise
 from holdfast.truncation.neutral import neutralised
 from holdfast.truncation.result import TruncationMetadata, TruncationResult
 from holdfast.truncation.strategy import ITruncationStrategy, strategy_named
+from holdfast.truncation.way import Way
 
 _SUMMARY = 100
 _TRIES = 6
@@ -35,6 +36,13 @@ class Artifact(Value):
     size: int
     media_type: str = "text/plain"
     digest: bytes = b""
+    reachable: Way | None = None
+    """How it is read back; by our tool if not said."""
+
+    @property
+    def way(self) -> Way:
+        """How it is read back."""
+        return self.reachable or Way(self.artifact_id)
 
     @cached_property
     def reference(self) -> str:
@@ -78,7 +86,7 @@ def present(
             return _result("none", plain, "", "", source, artifact)
     above, room = "", limits.inline_limit
     if source.chars > limits.artifact_threshold:
-        above = artifact.reference + "\n\n" + notice.preview(artifact.artifact_id) + "\n\n"
+        above = artifact.reference + "\n\n" + notice.preview(artifact.way) + "\n\n"
         room = min(limits.preview_limit, limits.inline_limit - len(above))
     chosen = choose(source, limits)
     strategy_named(chosen, strategies)
@@ -170,17 +178,15 @@ def _still_parses(body: str, source: Source) -> bool:
 def _below(artifact: Artifact, gaps: list[Segment], source: Source, fetch: str | None = None) -> str:
     """The reference and the one call that fetches what is left out."""
     missing = Segment("gap", gaps[0].start, gaps[-1].stop)
-    call = fetch or notice.how_to_fetch(artifact.artifact_id, missing, source, in_part=len(gaps) > 1)
+    call = fetch or notice.how_to_fetch(artifact.way, missing, source, in_part=len(gaps) > 1)
     return f"{artifact.reference}\n{call}"
 
 
 def _longest_fetch(artifact: Artifact, source: Source) -> str:
     """A fetch line at least as long as any that `source` can need."""
-    digits = "9" * len(str(source.chars))
-    return (
-        f"Characters {int(digits):,}-{int(digits):,} of {source.chars:,} are left out in part: "
-        f'get_artifact(id="{artifact.artifact_id}", start_char={digits}, length={digits})'
-    )
+    digits = int("9" * len(str(source.chars)))
+    call = artifact.way.longest(digits)
+    return f"Characters {digits:,}-{digits:,} of {source.chars:,} are left out in part: {call}"
 
 
 def _bare(source: Source, artifact: Artifact, limits: Limits) -> TruncationResult:

@@ -212,3 +212,18 @@ def test_search_in_one_endless_line_gives_a_command_by_characters(cli: Cli) -> N
     (unit, *_) = cli.json("search", "quokka")["units"]
     assert "--chars" in unit["command"]
     assert b"quokka" in cli(*unit["command"].split()[1:]).stdout
+
+
+def test_trace_show_tells_the_call_and_pages_its_output(cli: Cli) -> None:
+    artifact = kept(cli, long_text(), "read_file", "--arguments", '{"path": "big.txt"}')
+    shown = cli("trace", "show", artifact).stdout.decode()
+    assert shown.startswith('[Call: read_file {"path": "big.txt"}]\n[Status: ok; output ')
+    following = shown.rstrip().rpartition("next: ")[2].rstrip("]").split()
+    assert following[:3] == ["holdfast", "trace", "show"]
+    assert cli(*following[1:]).stdout.decode().count("of many") > 100
+    lines = cli.json("trace", "show", artifact, "--lines", "5-6")
+    assert lines["tool"] == "read_file"
+    assert lines["output"].startswith("line 5 of many\nline 6 of many\n")
+    found = cli("trace", "show", artifact, "--pattern", "line 77 ", "--context", "1").stdout.decode()
+    assert "76- line 76 of many\n77: line 77 of many\n78- line 78 of many\n" in found
+    assert cli("trace", "show", "trace_none").returncode == 3

@@ -8,6 +8,7 @@ from typing import Any
 from holdfast.apps.cli import screen
 from holdfast.apps.cli.place import Place, add_options
 from holdfast.errors import UsageError
+from holdfast.recall.answer import Printed
 from holdfast.recall.page import page
 from holdfast.recall.ranges import parse_chars, parse_lines
 from holdfast.store.protocol import SessionInfo, body_of, entry_of, result_of
@@ -87,7 +88,7 @@ def show_artifact(args: argparse.Namespace) -> int:
         if result.media_type != "text/plain":
             text = binary(result.media_type, reader.facts.size, reader.facts.digest)
         else:
-            text = page(reader, args.id, asked, limit)
+            text = page(reader, Printed(args.id), asked, limit)
     place.close()
     if args.json:
         screen.as_json({"id": args.id, "tool": result.tool, "content": text})

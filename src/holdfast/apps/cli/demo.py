@@ -32,7 +32,7 @@ def demo(args: argparse.Namespace) -> int:
     began = time.monotonic()
     folder = tempfile.mkdtemp(prefix="holdfast-demo-")
     try:
-        with Session("demo", agent="demo", store=folder, policy=TruncationConfiguration()) as session:
+        with Session("demo", agent="demo", store=folder, policy=TruncationConfiguration(), recall="tools") as session:
             kept = _keep(session)
             _view(kept["execute_command"])
             same = _recall(session, kept["execute_command"])

@@ -17,6 +17,7 @@ COMMANDS: dict[str, str] = {
     "cut": "what a model would see of a file, what is left out and why",
     "view": "what would be sent of a conversation, beside what is kept",
     "show": "what a tool really returned, and what was shown of it",
+    "trace": "one call of a tool, how it ended, and its raw output in pages",
     "search": "what was kept that has to do with a question, and how to read more",
     "explain": "which rule edited what, when, what it saved, how to undo it",
     "undo": "show a result whole again",

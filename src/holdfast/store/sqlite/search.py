@@ -4,6 +4,7 @@ The index is caught up in bounded batches when somebody searches. What lies beyo
 """
 
 import re
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -23,28 +24,28 @@ _WORD = re.compile(r"\w+")
 _ROWS = "SELECT id, header, digest, blocks, body, blob FROM entries WHERE kind = 'result'"
 
 
-def search(store: "SqliteStore", session: str, words: str, limit: int) -> list[Match]:
-    """Results of `session` that hold all the words, best first."""
+def search(store: "SqliteStore", session: str, words: str, limit: int, until: float | None = None) -> list[Match]:
+    """Results of `session` that hold all the words, best first; those found before `until`."""
     wanted = _WORD.findall(words.lower())
     if not wanted:
         return []
-    catch_up(store)
+    catch_up(store, until)
     query = " AND ".join(f'"{word}"*' for word in wanted)
     ranked = store.select(
         "SELECT e.trace_id FROM words JOIN entries e ON e.id = words.rowid JOIN sessions s ON s.id = e.session "
         "WHERE words MATCH ? AND s.name = ? ORDER BY bm25(words), e.seq DESC LIMIT ?",
         (query, session, limit),
     )
-    found = [match for (trace_id,) in ranked if (match := _match(store, session, trace_id, wanted))]
+    found = [match for (trace_id,) in ranked if (match := _match(store, session, trace_id, wanted, until))]
     if len(found) < limit:
         seen = {match.trace_id for match in found}
-        found += _scan_large(store, session, wanted, seen, limit - len(found))
+        found += _scan_large(store, session, wanted, seen, limit - len(found), until)
     return found
 
 
-def catch_up(store: "SqliteStore") -> None:
-    """Index what was kept since the last search, a bounded batch a transaction."""
-    while True:
+def catch_up(store: "SqliteStore", until: float | None = None) -> None:
+    """Index what was kept since the last search, a bounded batch a transaction; the rest another time."""
+    while not _is_over(until):
         with store.writing() as execute:
             up_to = execute("SELECT up_to FROM indexed").fetchone()[0]
             newest, done = up_to, 0
@@ -52,7 +53,7 @@ def catch_up(store: "SqliteStore") -> None:
                 newest, text = row[0], _indexed_text(store, row)
                 execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (newest, text))
                 done += len(text)
-                if done > _BATCH_BYTES:
+                if done > _BATCH_BYTES or _is_over(until):
                     break
             if newest == up_to:
                 return
@@ -81,16 +82,20 @@ def _indexed_text(store: "SqliteStore", row: Any) -> str:
         return ""
 
 
-def _match(store: "SqliteStore", session: str, trace_id: str, wanted: list[str]) -> Match | None:
+def _is_over(until: float | None) -> bool:
+    return until is not None and time.monotonic() > until
+
+
+def _match(store: "SqliteStore", session: str, trace_id: str, wanted: list[str], until: float | None) -> Match | None:
     row = store.find(session, trace_id)
-    return None if row is None else first_match(store.open(body_of(row)), trace_id, wanted)
+    return None if row is None else first_match(store.open(body_of(row)), trace_id, wanted, until)
 
 
-def first_match(reader: BodyReader, trace_id: str, wanted: list[str]) -> Match | None:
+def first_match(reader: BodyReader, trace_id: str, wanted: list[str], until: float | None = None) -> Match | None:
     """The first line with the most of the words, if all of them occur somewhere in the body."""
     missing, most, best = set(wanted), 0, None
     with reader:
-        for number, line in _lines(reader):
+        for number, line in _lines(reader, until):
             folded = line.lower()
             here = {word for word in wanted if word in folded}
             if len(here) > most:
@@ -101,11 +106,13 @@ def first_match(reader: BodyReader, trace_id: str, wanted: list[str]) -> Match |
     return None if missing else best
 
 
-def _lines(reader: BodyReader) -> Iterator[tuple[int, str]]:
+def _lines(reader: BodyReader, until: float | None) -> Iterator[tuple[int, str]]:
     """The lines of a body with their numbers, in bounded memory however long a line is."""
     number, rest = 1, b""
     eol = reader.facts.eol.encode()
     for chunk in reader.stream():
+        if _is_over(until):
+            return
         *whole, rest = (rest + chunk).split(eol)
         for line in whole:
             yield number, decode(line, "bytes")
@@ -117,13 +124,17 @@ def _lines(reader: BodyReader) -> Iterator[tuple[int, str]]:
         yield number, decode(rest, "bytes")
 
 
-def _scan_large(store: "SqliteStore", session: str, wanted: list[str], seen: set[str], limit: int) -> list[Match]:
+def _scan_large(
+    store: "SqliteStore", session: str, wanted: list[str], seen: set[str], limit: int, until: float | None
+) -> list[Match]:
     """Search what the index does not hold: the bodies that go on after their first 256 KB."""
     found: list[Match] = []
     for row in store.rows(session, kind="result"):
+        if _is_over(until):
+            break
         if row.trace_id in seen or not _goes_on(row):
             continue
-        match = first_match(store.open(body_of(row)), row.trace_id, wanted)
+        match = first_match(store.open(body_of(row)), row.trace_id, wanted, until)
         if match is not None:
             found.append(match)
             if len(found) >= limit:

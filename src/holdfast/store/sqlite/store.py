@@ -22,6 +22,7 @@ from holdfast.errors import NotStored, StoreError, StoreRefused
 from holdfast.store.blobs import BlobFolder, Unread
 from holdfast.store.durable import sync_folder
 from holdfast.store.feed import Feed
+from holdfast.store.files import ResultFiles
 from holdfast.store.protocol import (
     Body,
     Draft,
@@ -36,7 +37,7 @@ from holdfast.store.protocol import (
     entry_of,
     in_turn,
 )
-from holdfast.store.reader import BodyReader, file_reader
+from holdfast.store.reader import BodyReader, bytes_reader, file_reader
 from holdfast.store.sqlite import forks, home, purge, search, table
 from holdfast.store.sqlite.connection import DATABASE_ERRORS, Transaction, connect, reading, restrict
 from holdfast.store.sqlite.schema import migrate, refuse_newer, scripts, version_in_file, version_of
@@ -49,12 +50,13 @@ INLINE_BODY = 32_768
 
 
 class SqliteStore:
-    """The record in a folder: `record.db`, `record.lock`, `blobs/`. Opened on first use."""
+    """The record in a folder: `record.db`, `record.lock`, `blobs/`, `results/`. Opened on first use."""
 
     def __init__(self, folder: str, *, inline_body: int = INLINE_BODY) -> None:
         self.folder = os.path.abspath(folder)
         self.path = os.path.join(self.folder, "record.db")
         self.blobs = BlobFolder(os.path.join(self.folder, "blobs"))
+        self.files = ResultFiles(os.path.join(self.folder, "results"))
         self.turnstile = Turnstile(os.path.join(self.folder, "record.lock"))
         self._inline_body = inline_body
         self._lock = threading.RLock()
@@ -177,12 +179,12 @@ class SqliteStore:
         """Open a body for reading."""
         if body.blob is None:
             data = body.inline or b""
-            return BodyReader(body.facts, lambda offset, length: data[offset : offset + length])
+            return bytes_reader(data, body.facts)
         return file_reader(body.facts, self.blobs.open(body.blob))
 
-    def search(self, session: str, words: str, limit: int = 20) -> list[Match]:
+    def search(self, session: str, words: str, limit: int = 20, *, until: float | None = None) -> list[Match]:
         """Results in which all these words occur; the index is caught up first."""
-        return search.search(self, session, words, limit)
+        return search.search(self, session, words, limit, until)
 
     def passages(self, session: str, *, task_id: str | None = None, query_id: str | None = None) -> "Passages":
         """The passages of a session, or of one task or query of it; the index is caught up first."""
@@ -201,7 +203,9 @@ class SqliteStore:
         """Remove everything of a session but a tombstone."""
         self._open()
         self._drop_hold(session)
-        return purge.purge(self, session, at)
+        stone = purge.purge(self, session, at)
+        self.files.remove(session)
+        return stone
 
     def restart(self, session: str, seq: int, chain: bytes) -> None:
         """Let a session that has no entries begin after this number and hash."""

@@ -1,0 +1,103 @@
+"""Recall at the tail: what would be put back when the newest words name something that only a hidden result holds.
+
+Owns: which unit, and where it would stand. Pure.
+Must not know: whether it is done. For now it is only counted: a projection's account says how often it would be.
+
+The unit would be appended inside the newest tool result, never as the user's words: text of a tool must not gain
+authority. At a user's turn there is no such result, so one line that points to it would stand there.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from holdfast.projection.policy import Decided, shown
+from holdfast.projection.transcript import Item, Transcript
+from holdfast.recall.scorer import Term, best_units, terms
+from holdfast.truncation.cut import TextSource
+from holdfast.truncation.neutral import quoted
+from holdfast.truncation.notice import reference
+from holdfast.truncation.present import summarise
+from holdfast.truncation.question import fold
+from holdfast.truncation.sniff import sniff
+
+BUDGET = 400
+"""Tokens that one unit may take."""
+_NAMES = 3.0
+"""What a term counts that names something: an identifier, a path, a long number."""
+_NEWEST = 4_000
+_SHORTEST = 4
+
+
+class Recalled(NamedTuple):
+    """What would be put back."""
+
+    source: int
+    """The hidden result, by its number."""
+    into: int | None
+    """The newest result, inside which it would be appended; None at a user's turn, where a pointer would stand."""
+    named: str
+    """What the newest words name."""
+    text: str
+
+
+def at_the_tail(transcript: Transcript, decided: Decided, budget: int = BUDGET) -> Recalled | None:
+    """The unit that the newest words ask for; None where they name nothing that is hidden."""
+    newest, into = _newest(transcript)
+    named = {word: term for word, term in terms(newest).items() if term.weight >= _NAMES and len(word) >= _SHORTEST}
+    hidden = [item for item in reversed(transcript.items) if _is_hidden(item, decided)] if named else []
+    for word, term in named.items():
+        item = next((item for item in hidden if _holds(item.text, term)), None)
+        if item is not None and not _is_visible(transcript, decided, term):
+            found = _recalled(item, word, term, into, budget)
+            if found is not None:
+                return found
+    return None
+
+
+def _newest(transcript: Transcript) -> tuple[str, int | None]:
+    """What was said last by the user or the model, never by a tool; and the result that ends the conversation."""
+    if not transcript.messages:
+        return "", None
+    last = transcript.messages[-1]
+    if last.role == "user" and last.said and not last.returned:
+        return last.said[-_NEWEST:], None
+    if not transcript.items or transcript.items[-1].index != len(transcript.messages) - 1:
+        return "", None
+    step = transcript.items[-1].step
+    asked = [item.call.arguments for item in transcript.items if item.step == step and item.call is not None]
+    said = next((message.said for message in reversed(transcript.messages) if message.role == "assistant"), "")
+    return "\n".join([said, *asked])[-_NEWEST:], transcript.items[-1].number
+
+
+def _is_hidden(item: Item, decided: Decided) -> bool:
+    """Whether something of a result on record is not sent."""
+    return item.name is not None and (item.gone or item.number in decided)
+
+
+def _holds(text: str, term: Term) -> bool:
+    folded = fold(text)
+    return any(spelling in folded for spelling in term.spellings)
+
+
+def _is_visible(transcript: Transcript, decided: Decided, term: Term) -> bool:
+    """Whether anything that is sent holds it, beside the newest words themselves."""
+    return any(_holds(text, term) for text in _sent(transcript, decided))
+
+
+def _sent(transcript: Transcript, decided: Decided) -> Iterable[str]:
+    for item in transcript.items:
+        if not item.gone:
+            yield shown(item, decided.get(item.number))
+
+
+def _recalled(item: Item, word: str, term: Term, into: int | None, budget: int) -> Recalled | None:
+    assert item.name is not None
+    units = best_units(item.text, {word: term}, budget, kind=sniff(TextSource(item.text)))
+    if not units:
+        return None
+    tool, arguments = (item.call.tool, item.call.arguments) if item.call else ("result", None)
+    about = reference(item.name.artifact_id, summarise(tool, arguments), len(item.text.encode("utf-8", "replace")))
+    if into is None:
+        return Recalled(item.number, None, word, f"{about}, {item.name.way.whole()} reads it back")
+    unit = units[0]
+    return Recalled(item.number, into, word, f"\n{about}, from it:\n{quoted(item.text[unit.start : unit.stop])}")

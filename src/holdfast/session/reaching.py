@@ -1,0 +1,37 @@
+"""Seeing to it that what a notice names is there before anything is left out for it, and which results are ours."""
+
+from collections.abc import Iterable, Sequence
+
+from holdfast.canonical.utf8 import encode
+from holdfast.errors import NotFound, StoreError
+from holdfast.projection.transcript import Item
+from holdfast.recall.names import is_recall
+from holdfast.session.keeping import Keeping
+from holdfast.store.protocol import Draft
+
+
+def is_of_recall(item: Item) -> bool:
+    """Whether one of our tools said it: bounded already, and never an artifact of an artifact."""
+    return item.call is not None and is_recall(item.call.tool)
+
+
+def is_reachable(keeping: Keeping, item: Item, on_record: bool) -> bool:
+    """Lay a result out where notices name its file; whether that could be done."""
+    if item.name is None or item.name.reachable is None:
+        return True
+    try:
+        if on_record:
+            keeping.ways.lay_out_kept(keeping.store, item.name.trace_id)
+        else:
+            keeping.ways.lay_out(item.name.trace_id, lambda: (encode(item.text)[0],))
+    except (StoreError, NotFound):
+        return False
+    return True
+
+
+def are_reachable(keeping: Keeping, summary: Sequence[Draft], items: Iterable[Item]) -> bool:
+    """The same for a summary on its way into the record, and for every result that it may stand for."""
+    for draft in summary[:1]:
+        with keeping.store.open(draft.body) as reader:
+            keeping.ways.lay_out(draft.header.trace_id, reader.stream)
+    return not summary or all(is_reachable(keeping, item, on_record=True) for item in items)

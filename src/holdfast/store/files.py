@@ -1,0 +1,78 @@
+"""Results laid out as read-only files, for agents that read files on the same machine.
+
+Owns: 0400 files in 0700 folders, durable before a notice names one, gone with their session.
+Must not know: rows and blobs. These are copies: whatever becomes of one, the record stays as it is. No id becomes a
+path: names are digests.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterable
+
+from holdfast.errors import NotStored
+from holdfast.store.durable import make_folder, sync, sync_folder, write_all
+
+_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+class ResultFiles:
+    """The folder of results that were laid out, one folder a session inside it."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._there: set[str] = set()
+
+    def path_of(self, session: str, trace_id: str) -> str:
+        """Where a result of a session lies, or would."""
+        return os.path.join(self._folder(session), f"{_digest(trace_id)}.txt")
+
+    def lay_out(self, session: str, trace_id: str, chunks: Iterable[bytes]) -> None:
+        """Write a result to its file unless it is there; durable on return. `NotStored` where that cannot be."""
+        path = self.path_of(session, trace_id)
+        if path in self._there and os.path.exists(path):
+            return
+        try:
+            make_folder(self._folder(session))
+            if not os.path.exists(path):
+                _write(path, chunks)
+            sync_folder(self._folder(session))
+        except OSError as error:
+            raise NotStored(
+                f"`{path}` could not be written ({error.strerror}), so the result is shown whole. Free space, or set "
+                "`recall` to `tools`."
+            ) from error
+        self._there.add(path)
+
+    def remove(self, session: str) -> None:
+        """Delete what was laid out of a session; what cannot be deleted is left."""
+        folder = self._folder(session)
+        try:
+            for name in os.listdir(folder):
+                os.unlink(os.path.join(folder, name))
+            os.rmdir(folder)
+        except OSError:
+            pass  # never laid out, or not ours to delete
+
+    def _folder(self, session: str) -> str:
+        return os.path.join(self._path, _digest(session))
+
+
+def _digest(name: str) -> str:
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+def _write(path: str, chunks: Iterable[bytes]) -> None:
+    """A new file under its name, all of it or nothing."""
+    unfinished = f"{path}.{os.urandom(8).hex()}"
+    fd = os.open(unfinished, _FLAGS | os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        for chunk in chunks:
+            write_all(fd, memoryview(chunk))
+        os.fchmod(fd, 0o400)
+        sync(fd)
+        os.rename(unfinished, path)
+    except BaseException:
+        os.unlink(unfinished)
+        raise
+    finally:
+        os.close(fd)

@@ -1,0 +1,197 @@
+"""Recall by path: a read-only file, named in the words of the agent's own tools, there before the notice is."""
+
+import json
+import os
+import stat
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import MemoryStore, Session, SqliteStore, session
+from holdfast.config import Settings, load
+from holdfast.errors import UsageError
+from holdfast.store.files import ResultFiles
+from holdfast.testing import printed_calls
+from tests.build import numbered_lines
+from tests.promises import conversations as talk
+
+LONG = numbered_lines(1_000)
+
+
+def by_path(folder: Path, reader: str = "Read", **more: Any) -> Session:
+    settings = Settings(home=str(folder), recall="path", recall_reader=reader, policy="truncation")
+    return Session("s", store=SqliteStore(str(folder)), settings=settings, **more)
+
+
+def read(call: dict[str, Any]) -> str:
+    """What a coding agent's own file tool gives."""
+    lines = Path(call.get("file_path") or call["path"]).read_text(encoding="utf-8").splitlines(keepends=True)
+    first = call.get("offset", 1)
+    return "".join(lines[first - 1 : first - 1 + call.get("limit", len(lines))])
+
+
+@pytest.mark.parametrize("reader", ["Read", "read_file"])
+def test_the_notice_names_a_file_with_offset_and_limit_and_it_holds_what_is_missing(
+    tmp_path: Path, reader: str
+) -> None:
+    ours = by_path(tmp_path, reader)
+    shown = ours.keep("bash", None, LONG)
+    assert "get_artifact" not in shown.content
+    (call,) = printed_calls(shown.content)
+    assert call.name == reader
+    missing = read(call.arguments)
+    assert missing in LONG
+    assert len(missing) > 1_000
+    ours.close()
+
+
+@pytest.mark.parametrize("text", [LONG, "é" * 30_000, "x" * 30_000 + "\n" + "y" * 30_000, LONG.replace("\n", "\r\n")])
+def test_the_command_that_a_shell_notice_prints_gives_what_is_missing(tmp_path: Path, text: str) -> None:
+    ours = by_path(tmp_path / "a folder's name", "sed")
+    shown = ours.keep("bash", None, text)
+    command = (
+        shown.content.rsplit(": ", 1)[1] if len(text) < 50_000 else shown.content.split("\n- ")[1].rpartition(" for")[0]
+    )
+    done = subprocess.run(command, shell=True, capture_output=True, check=True)
+    assert done.stdout.decode() in text
+    assert len(done.stdout) > 10_000
+    ours.close()
+
+
+def test_the_file_is_read_only_in_a_private_folder_and_is_the_result_byte_for_byte(tmp_path: Path) -> None:
+    ours = by_path(tmp_path)
+    data = b"caf\xe9 latin-1\n" * 2_000
+    shown = ours.keep("bash", None, data)
+    path = ours.store.files.path_of("s", str(shown.trace_id))  # type: ignore[attr-defined]
+    assert Path(path).read_bytes() == data
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o400
+    assert stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode) == 0o700
+    assert stat.S_IMODE(os.stat(tmp_path / "results").st_mode) == 0o700
+    ours.close()
+
+
+def test_what_becomes_of_the_file_does_not_touch_the_record(tmp_path: Path) -> None:
+    ours = by_path(tmp_path, policy=None)
+    shown = ours.keep("bash", None, LONG * 10)
+    path = ours.store.files.path_of("s", str(shown.trace_id))  # type: ignore[attr-defined]
+    os.chmod(path, 0o600)
+    Path(path).write_text("spoiled")
+    assert ours.recall(str(shown.trace_id)) == LONG * 10
+    assert ours.verify().whole
+    ours.close()
+
+
+def test_no_file_is_written_for_what_is_shown_whole(tmp_path: Path) -> None:
+    ours = by_path(tmp_path)
+    ours.keep("bash", None, "short")
+    assert not (tmp_path / "results").exists()
+    ours.close()
+
+
+def test_the_files_go_with_the_session(tmp_path: Path) -> None:
+    ours = by_path(tmp_path)
+    ours.keep("bash", None, LONG)
+    other = Session("other", store=ours.store, settings=ours.settings)
+    kept = other.keep("bash", None, LONG)
+    assert len(list((tmp_path / "results").iterdir())) == 2
+    ours.store.purge("s", 0)
+    (folder,) = (tmp_path / "results").iterdir()
+    assert str(folder) == os.path.dirname(ours.store.files.path_of("other", str(kept.trace_id)))  # type: ignore[attr-defined]
+    ours.close()
+
+
+@pytest.mark.parametrize("policy", ["truncation", "retention", "auto"])
+def test_a_conversation_names_files_that_are_there(tmp_path: Path, policy: str) -> None:
+    ours = by_path(tmp_path)
+    texts = [numbered_lines(2_000) + str(number) for number in range(4)]
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
+    for number, text in enumerate(texts):
+        messages += talk.called("openai_chat", [(f"c{number}", "bash", {"n": number})])
+        messages += talk.returned("openai_chat", [(f"c{number}", text)])
+    sent = ours.view(messages, policy=policy)
+    calls = [call for _, text in talk.result_texts("openai_chat", sent) for call in printed_calls(text)]
+    assert "get_artifact" not in json.dumps(sent)
+    assert "get_task_trace" not in json.dumps(sent)
+    assert calls
+    for call in calls:
+        assert any(read(call.arguments) in text for text in texts)
+    ours.close()
+
+
+def test_a_compacted_conversation_names_files_that_are_there(tmp_path: Path) -> None:
+    settings = Settings(home=str(tmp_path), recall="path", models={"tiny": {"window": 3_000}})
+    ours = Session("s", store=SqliteStore(str(tmp_path)), settings=settings)
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
+    for number in range(40):
+        messages += talk.called("openai_chat", [(f"c{number}", "read_file", {"path": f"f{number}"})])
+        messages += talk.returned("openai_chat", [(f"c{number}", numbered_lines(80) + str(number))])
+    sent = ours.projection(messages, model="tiny", policy="auto")
+    assert sent.account.compacted > 0
+    words = "\n".join(str(message["content"]) for message in sent.messages)
+    assert "get_artifact" not in words
+    calls = printed_calls(words)
+    assert len(calls) > 5
+    assert all(read(call.arguments) for call in calls)
+    ours.close()
+
+
+def test_where_the_file_cannot_be_written_nothing_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = by_path(tmp_path)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("holdfast.store.files.write_all", full)
+    shown = ours.keep("bash", None, LONG)
+    assert shown.content == LONG
+    assert shown.problem is not None
+    messages = [
+        {"role": "user", "content": "go"},
+        *talk.called("openai_chat", [("c1", "bash", {})]),
+        *talk.returned("openai_chat", [("c1", LONG)]),
+    ]
+    assert ours.view(messages) == messages
+    assert not list((tmp_path / "results").rglob("*.txt*"))
+    ours.close()
+
+
+def test_what_is_selected_names_files_that_are_there(tmp_path: Path) -> None:
+    ours = by_path(tmp_path)
+    ours.keep("read_file", {"path": "a"}, numbered_lines(50) + "the quokka crossed at 4,417\n" + numbered_lines(50))
+    selection = ours.select("where did the quokka cross?", budget=1_000)
+    assert selection.tokens <= 1_000
+    calls = printed_calls(selection.text)
+    assert calls
+    assert any("the quokka crossed" in read(call.arguments) for call in calls)
+    assert "get_artifact" not in selection.text
+    ours.close()
+
+
+def test_no_tools_are_offered_but_by_tools() -> None:
+    assert [len(session(store=MemoryStore(), recall=how).tools("anthropic")) for how in ("tools", "off")] == [3, 0]  # type: ignore[arg-type]
+
+
+def test_off_names_only_what_a_person_can_run() -> None:
+    shown = session(store=MemoryStore(), recall="off").keep("bash", None, LONG)
+    assert "get_artifact" not in shown.content
+    assert f"holdfast artifacts show {shown.artifact_id} --lines " in shown.content
+
+
+def test_a_record_without_a_folder_is_refused_for_recall_by_path() -> None:
+    with pytest.raises(UsageError, match="SqliteStore"):
+        session(store=MemoryStore(), recall="path")
+
+
+def test_the_settings_say_how() -> None:
+    found = load(environ={"HOLDFAST_RECALL": "path", "HOLDFAST_RECALL_READER": "sed"})
+    assert (found.recall, found.recall_reader) == ("path", "sed")
+
+
+def test_laying_out_again_leaves_the_file_as_it_is(tmp_path: Path) -> None:
+    files = ResultFiles(str(tmp_path / "results"))
+    files.lay_out("s", "trace_1", [b"one"])
+    again = ResultFiles(str(tmp_path / "results"))
+    again.lay_out("s", "trace_1", [b"two"])
+    assert Path(files.path_of("s", "trace_1")).read_bytes() == b"one"
