@@ -2,6 +2,9 @@
 
 import argparse
 import inspect
+import os
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +17,7 @@ from holdfast.truncation.configuration import ToolOverride, TruncationConfigurat
 from holdfast.truncation.strategy import STRATEGIES
 
 REFERENCE = Path(__file__).parent / "reference"
+REPLAY = Path(__file__).parent / "howto/replay.md"
 _NOTE = "<!-- Written by docs/generate.py; change the code, then run `make docs`. -->\n\n"
 
 
@@ -150,6 +154,16 @@ def _methods(kind: type) -> Iterator[str]:
     yield ""
 
 
+def _replayed() -> str:
+    """What the command prints of the made-up sessions."""
+    command = [sys.executable, "-m", "holdfast", "replay", "--sample", "--missed"]
+    environ = {**os.environ, "COLUMNS": "100"}
+    return subprocess.run(command, env=environ, capture_output=True, text=True, check=True).stdout.rstrip()
+
+
 if __name__ == "__main__":
     for file, text in pages().items():
         (REFERENCE / file).write_text(text, encoding="utf-8")
+    before, _, rest = REPLAY.read_text(encoding="utf-8").partition("```text\nRead ")
+    after = rest.partition("\n```")[2]
+    REPLAY.write_text(f"{before}```text\n{_replayed()}\n```{after}", encoding="utf-8")

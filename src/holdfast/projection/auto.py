@@ -110,9 +110,9 @@ class Auto:
     def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
         """One batch, when carrying it has cost what leaving it out costs; at any price when the window forces it."""
         sent = sent_tokens(transcript, decided) + situation.overhead
-        if sent < self.settings.start:
-            return []
         limit = self._limit(situation)
+        if sent < min(self.settings.start, limit // 2):
+            return []
         if sent > limit:
             return self._forced(transcript, decided, sent - limit * _DOWN_TO, sent - limit)
         batch = self._paying(transcript, decided, situation)

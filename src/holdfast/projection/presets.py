@@ -28,7 +28,7 @@ class AutoSettings(Value):
     patience: float = 2.0
     """A batch is made when carrying what it leaves out has cost so many times what it costs to send the rest anew."""
     start: int = 50_000
-    """Tokens below which nothing ages."""
+    """Tokens below which nothing ages; half of what may be sent, where that is less."""
     most: int = 118_000
     """Tokens above which results age whatever it costs, oldest first, down to two thirds of it."""
     ceiling: float = 0.9
