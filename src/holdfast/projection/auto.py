@@ -31,7 +31,7 @@ _POINTER = 32
 """Tokens of what is shown in place of a result."""
 _DOWN_TO = 2 / 3
 """Share of the limit down to which results age when they must."""
-_STRUCTURED = frozenset(("element", "rows"))
+_STRUCTURED = frozenset(("element", "rows", "diff"))
 
 
 class Auto:

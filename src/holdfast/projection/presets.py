@@ -14,7 +14,7 @@ class AutoSettings(Value):
     arrival_cap: Mapping[str, int] = MappingProxyType({"shell": 8_000, "search": 8_000, "other": 8_000})
     """Most characters of a result on arrival, by kind; `read` and `report` are shown whole unless named here."""
     structured_cap: int = 24_000
-    """The same for data that is cut by its structure."""
+    """The same for data and diffs, which are cut by their structure."""
     outsized: int = 120_000
     """Most characters of any result on arrival."""
     step_cap: int = 200_000
