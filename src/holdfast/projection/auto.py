@@ -27,7 +27,7 @@ from holdfast.truncation.cut import Source, TextSource
 AGED = "aged"
 _LEAST_STEP = 8_000
 """Characters that a step may take however full the window is; ageing and compaction make room for it."""
-_POINTER = 32
+_POINTER = 30
 """Tokens of what is shown in place of a result."""
 _DOWN_TO = 2 / 3
 """Share of the limit down to which results age when they must."""
