@@ -53,8 +53,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def replay(args: argparse.Namespace) -> int:
     """Read logs, replay policies on them, and say what they come to."""
     settings = config.load(args.config)
-    others = [name for name in dict.fromkeys(args.policy or SHOWN) if name != "everything"]
-    contenders = [contender("everything"), *map(_contender, others)]
+    once = dict.fromkeys(("everything", *(args.policy or SHOWN)))
+    contenders = [*map(_contender, once)]
     window = None if args.window is None else prices.tokens(args.window)
     if args.report:
         _refuse_unwritable(Path(args.report))
