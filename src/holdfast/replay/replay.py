@@ -85,9 +85,9 @@ class _Replay:
     def request(self, index: int) -> None:
         """Let the policy choose, then look at what would be sent."""
         transcript = self._transcript
-        first = self._apply(self._policy.arrive(transcript, self._new, self._decided))
         now, cold = self._clock(index)
         situation = Situation(self._profile, cold=cold)
+        first = self._apply(self._policy.arrive(transcript, self._new, self._decided, situation))
         first = min(first, self._apply(self._policy.age(transcript, self._decided, situation)), self._last)
         step = len(self._requests)
         self._rewritten += [step] if first < self._last else []
