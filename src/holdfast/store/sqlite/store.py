@@ -186,12 +186,22 @@ class SqliteStore:
         """Results in which all these words occur; the index is caught up first."""
         return search.search(self, session, words, limit, until)
 
-    def passages(self, session: str, *, task_id: str | None = None, query_id: str | None = None) -> "Passages":
+    def passages(
+        self,
+        session: str,
+        *,
+        task_id: str | None = None,
+        query_id: str | None = None,
+        until: float | None = None,
+    ) -> "Passages":
         """The passages of a session, or of one task or query of it; the index is caught up first."""
         from holdfast.store.sqlite import passages  # most commands never ask
 
-        passages.catch_up(self)
-        return passages.SqlitePassages(self, session, task_id, query_id)
+        is_all = passages.catch_up(self, until)
+        found = passages.SqlitePassages(self, session, task_id, query_id)
+        if not is_all:
+            found.add_unindexed(until)
+        return found
 
     def end(self, session: str, at: int) -> None:
         """Note that a session is over."""
