@@ -12,7 +12,7 @@ from holdfast.canonical.entry import Entry, Result, arguments_text
 from holdfast.canonical.utf8 import showable
 from holdfast.errors import NotFound, StoreError, TooLargeToRecall, UsageError
 from holdfast.metrics import Metrics
-from holdfast.recall.answer import Answer, Known, unknown
+from holdfast.recall.answer import Answer, Known
 from holdfast.recall.names import DEFINITIONS, NAMES
 from holdfast.recall.ranges import Lines, parse_lines
 from holdfast.session import events, keeping
@@ -393,7 +393,7 @@ class Session(AsyncTwins):
         if row is None:
             raise NotFound(
                 f"Session `{self.id}` has no result `{id[:80]}`. `holdfast artifacts list` shows what it has.",
-                unknown(id, self.artifacts()).content,
+                self._answering.unknown(id).content,
             )
         return row
 

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 
 from holdfast.canonical.body import measure
 from holdfast.canonical.entry import GENESIS, Entry
@@ -131,6 +132,11 @@ class MemoryStore:
     def decision(self, session: str, trace_id: str) -> Row | None:
         """The newest decision about this result."""
         return next(reversed(self._indexed(session, "decision", trace_id)), None)
+
+    def decided(self, session: str, most: int) -> list[str]:
+        """The trace ids of the results that the newest decisions are about."""
+        rows = reversed(self._rows.get(session, []))
+        return list(islice(dict.fromkeys(row.trace_id for row in rows if row.kind == "decision"), most))
 
     def _indexed(self, session: str, by: str, value: str) -> list[Row]:
         return self._index.get(session, {}).get((by, value), [])

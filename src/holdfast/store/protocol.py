@@ -152,6 +152,10 @@ class Store(Protocol):
         """The newest decision about this result."""
         ...
 
+    def decided(self, session: str, most: int) -> list[str]:
+        """The trace ids of the results that the newest decisions are about, the newest first, at most so many."""
+        ...
+
     def open(self, body: Body) -> BodyReader:
         """Open a body for reading."""
         ...

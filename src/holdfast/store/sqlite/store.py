@@ -175,6 +175,11 @@ class SqliteStore:
         row = self._one(query + " ORDER BY e.seq DESC LIMIT 1", (session, showable(trace_id)))
         return None if row is None else as_asked(row, session, trace_id)
 
+    def decided(self, session: str, most: int) -> list[str]:
+        """The trace ids of the results that the newest decisions are about."""
+        query = f"SELECT e.trace_id {table.FROM} AND e.kind = 'decision' GROUP BY e.trace_id ORDER BY max(e.seq) DESC"
+        return [trace_id for (trace_id,) in self.select(query + " LIMIT ?", (session, most))]
+
     def open(self, body: Body) -> BodyReader:
         """Open a body for reading."""
         if body.blob is None:
