@@ -6,6 +6,9 @@ import pytest
 
 from holdfast import MemoryStore, Session
 from holdfast.config import Settings
+from holdfast.projection.auto import aged
+from holdfast.projection.policy import Choice
+from holdfast.projection.transcript import Transcript
 from tests.build import numbered_lines
 from tests.promises import conversations as talk
 
@@ -51,3 +54,26 @@ def test_a_read_back_that_was_answered_ages_as_anything_else_does() -> None:
         step(messages, [(f"c{number}", "bash", {"n": number})], [numbered_lines(700) + str(number)])
         sent = session.view(messages, model="m", policy="auto")
     assert dict(talk.result_texts("openai_chat", sent)).get("back") != "back" + numbered_lines(700)
+
+
+class _AgesAll:
+    """A policy of somebody's own that spares nothing."""
+
+    name = "ages_all"
+
+    def arrive(self, *_: object) -> list[Choice]:
+        return []
+
+    def age(self, transcript: Transcript, *_: object) -> list[Choice]:
+        return [aged(item) for item in transcript.items if item.name is not None]
+
+
+def test_no_policy_of_ones_own_ages_a_read_back_before_it_was_used() -> None:
+    session = at_work(30_000)
+    messages = [talk.asked("openai_chat", "find out what is wrong")]
+    step(
+        messages, [("c1", "bash", {}), ("back", "get_artifact", {"id": "x"})], [numbered_lines(90), numbered_lines(80)]
+    )
+    shown = dict(talk.result_texts("openai_chat", session.view(messages, model="m", policy=_AgesAll())))
+    assert shown["back"] == numbered_lines(80)
+    assert shown["c1"] != numbered_lines(90)

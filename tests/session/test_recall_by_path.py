@@ -296,3 +296,13 @@ def test_the_files_of_an_ephemeral_session_go_when_it_ends(tmp_path: Path) -> No
     ours.end()
     assert not list((tmp_path / "results").rglob("*.txt"))
     ours.close()
+
+
+def test_the_file_and_its_name_are_on_the_disk_before_a_notice_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    monkeypatch.setattr("holdfast.store.files.sync", lambda _: done.append("file"))
+    monkeypatch.setattr("holdfast.store.files.sync_folder", lambda _: done.append("folder"))
+    ResultFiles(str(tmp_path / "results")).lay_out("s", "trace_1", [b"text"])
+    assert done == ["file", "folder"]
