@@ -123,7 +123,7 @@ def test_an_aged_result_is_read_back_as_its_notice_says() -> None:
 
 
 def test_a_compacted_step_is_read_back_as_the_summary_says() -> None:
-    agent = Agent([("read_file", {"path": str(n)}) for n in range(60)], models={"tiny": {"window": 5_000}})
+    agent = Agent([("read_file", {"path": str(n)}) for n in range(60)], models={"tiny": {"window": 3_500}})
     agent.run(model="tiny")
     words = "\n".join(str(message["content"]) for message in agent.sent)
     assert agent.session.projection(agent.messages, model="tiny").account.compacted > 0
