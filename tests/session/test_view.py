@@ -321,7 +321,7 @@ def test_calls_that_wait_for_their_results_are_left_alone(dialect: str) -> None:
 # A window that is nearly full
 
 
-def long_work(dialect: str, steps: int = 30) -> list[dict[str, Any]]:
+def long_work(dialect: str, steps: int = 120) -> list[dict[str, Any]]:
     texts = [f"{number} " + "some words here and there\n" * 40 for number in range(steps)]
     return conversation(dialect, *texts, tool="read_file")
 
@@ -330,11 +330,11 @@ def long_work(dialect: str, steps: int = 30) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("policy", ["auto", "truncation"])
 def test_a_full_window_is_compacted_with_whole_pairs_and_every_result_can_be_fetched(dialect: str, policy: str) -> None:
     messages = long_work(dialect)
-    one = session(window=1_400)
+    one = session(window=4_000)
     projection = one.projection(messages, policy=policy)
     out = projection.messages
     assert projection.account.compacted > 0
-    assert projection.account.tokens_sent < 1_400
+    assert projection.account.tokens_sent < 4_000
     assert out[0]["role"] == "user"
     assert not is_broken(out, dialect)
     assert talk.call_ids(dialect, out) == [id for id, _ in talk.result_texts(dialect, out)]
@@ -347,9 +347,9 @@ def test_a_full_window_is_compacted_with_whole_pairs_and_every_result_can_be_fet
 @DIALECTS
 def test_a_compacted_conversation_is_the_same_in_another_process_and_as_a_request(dialect: str) -> None:
     store, messages = MemoryStore(), long_work(dialect)
-    sent = session(store, window=1_400).view(messages)
+    sent = session(store, window=4_000).view(messages)
     entries = len(list(store.rows("s")))
-    again = session(store, window=1_400)
+    again = session(store, window=4_000)
     assert again.view(copy.deepcopy(messages)) == sent == messages_of(again.view(request(dialect, messages)))
     more = [*messages, *step(dialect, "next", "short")]
     assert again.view(more)[: len(sent)] == sent
@@ -359,7 +359,7 @@ def test_a_compacted_conversation_is_the_same_in_another_process_and_as_a_reques
 def test_a_pair_that_breaks_after_compaction_is_mended_too() -> None:
     messages = [*long_work("anthropic"), *talk.called("anthropic", [("lost", "bash", {})])]
     messages.append(talk.asked("anthropic", "go on"))
-    projection = session(window=1_400).projection(messages)
+    projection = session(window=4_000).projection(messages)
     assert projection.account.compacted
     assert projection.account.repaired == 1
     assert not is_broken(projection.messages, "anthropic")
@@ -367,7 +367,7 @@ def test_a_pair_that_breaks_after_compaction_is_mended_too() -> None:
 
 def test_the_policy_everything_compacts_nothing() -> None:
     messages = long_work("openai_chat")
-    projection = session(window=1_400).projection(messages, policy="everything")
+    projection = session(window=4_000).projection(messages, policy="everything")
     assert (projection.messages, projection.account.compacted) == (messages, 0)
 
 
