@@ -92,8 +92,8 @@ class AdapterContract:
         names = ("long", "short", "unicode", "json")
         ran = stage.run(self.harness(), session, [("run_command", {"command": name}) for name in names])
         sent = dict(results_in(ran.requests[-1]))
-        assert list(sent) == [f"call_{number}" for number in range(1, 5)]
-        for call_id, name in zip(sent, names, strict=True):
+        assert len(sent) == len(names)
+        for call_id, name in zip(sorted(sent), names, strict=True):
             text = stage.kinds[name]
             assert sent[call_id] == text or (len(text) > _LIMIT and text.splitlines()[-1] in sent[call_id])
         assert sorted(on_record(session)) == sorted(stage.returned)
