@@ -1,8 +1,9 @@
 """What an adapter costs inside its framework: CPU for each kept result of 10 KB, over a bare durable insert.
 
 The agent runs through the same results with the adapter, and without it while a plain loop inserts them durably. What
-the adapter takes beyond that, by result, is its price: storing, following the conversation and making the view before
-each request. What is over its limit is also cut, which has its own figures under `truncate`; that row is reported.
+the adapter takes beyond that, by result, is its price. Judged is keeping inside the framework, with `mode: off`; what
+following the conversation and making the view before each request add, and what cutting adds, have their own floors
+under `project` and `truncate`, so those rows are reported.
 """
 
 import importlib
@@ -17,10 +18,12 @@ from bench.row import Row, judged, reported
 from bench.setup import Setup
 from bench.texts import text_file
 from bench.timing import interleaved
+from holdfast import config
 
 Agent = Callable[[holdfast.Session | None, str, Sequence[str]], Callable[[], int]]
 FRAMEWORKS = ("loop", "langchain")
-_KINDS = {"read_file": "shown whole", "look": "cut on arrival"}
+_KINDS = {"kept": ("read_file", "off"), "kept and viewed": ("read_file", "on"), "kept, cut and viewed": ("look", "on")}
+"""What is measured: which tool returns the results, and in which mode; reads are shown whole."""
 _RESULTS = 40
 _SIZE = 10_000
 
@@ -35,16 +38,18 @@ def _rows(setup: Setup, name: str, bodies: list[str]) -> list[Row]:
         agent: Agent = importlib.import_module(f"bench.frameworks.{name}").agent
     except ImportError as error:
         return [Row(f"adapter `{name}`", f"not run: {error}")]
-    return [_row(setup, name, tool, agent, bodies) for tool in _KINDS]
+    return [_row(setup, name, kind, agent, bodies) for kind in _KINDS]
 
 
-def _row(setup: Setup, name: str, tool: str, agent: Agent, bodies: list[str]) -> Row:
-    place = f"adapter-{name}-{tool}"
+def _row(setup: Setup, name: str, kind: str, agent: Agent, bodies: list[str]) -> Row:
+    tool, mode = _KINDS[kind]
+    place = f"adapter-{name}-{tool}-{mode}"
+    settings = config.load(home=setup.path(place)).replace(mode=mode)
     bare = BareLog(setup.path(f"{place}-bare"))
     numbers = iter(range(1_000))
 
     def kept() -> float:
-        with holdfast.session(f"run-{next(numbers)}", store=setup.path(place)) as session:
+        with holdfast.Session(f"run-{next(numbers)}", store=settings.home, settings=settings) as session:
             session.keep("warm", None, "warm")
             spent = _cpu(agent(session, tool, bodies))
             _check(session)
@@ -59,7 +64,7 @@ def _row(setup: Setup, name: str, tool: str, agent: Agent, bodies: list[str]) ->
     kept()  # what is imported at first use is no price of a result
     times = interleaved(place, setup.rounds, {"kept": kept, "inserted": inserted, "alone": alone})
     bare.close()
-    return _written(f"adapter `{name}`: CPU for a kept result of 10 KB, {_KINDS[tool]}", times, tool == "read_file")
+    return _written(f"adapter `{name}`: CPU for a result of 10 KB, {kind}", times, kind == "kept")
 
 
 def _written(what: str, times: dict[str, list[float]], is_judged: bool) -> Row:
