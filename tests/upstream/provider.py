@@ -1,7 +1,7 @@
 """A provider that plays a script in the spelling of whoever asks, whole or streamed, and keeps what it was sent.
 
-What it streams has the shapes of the SDKs' own types; what it is sent must be what a provider takes: every call with its
-result, no id twice, no tool called that is not offered.
+What it streams has the shapes of the SDKs' own types; what it is sent must be what a provider takes: every call with
+its result, no id twice, no tool called that is not offered.
 """
 
 import gzip
@@ -188,7 +188,9 @@ def _anthropic_events(said: list[Part], number: int) -> Iterator[bytes]:
         yield _event("content_block_start", {"type": "content_block_start", "index": at, "content_block": empty})
         whole = block["text"] if text else json.dumps(block["input"])
         for piece in (whole[:3], whole[3:]):
-            delta = {"type": "text_delta", "text": piece} if text else {"type": "input_json_delta", "partial_json": piece}
+            delta = (
+                {"type": "text_delta", "text": piece} if text else {"type": "input_json_delta", "partial_json": piece}
+            )
             yield _event("content_block_delta", {"type": "content_block_delta", "index": at, "delta": delta})
         yield _event("content_block_stop", {"type": "content_block_stop", "index": at})
     delta = {"stop_reason": message["stop_reason"], "stop_sequence": None}

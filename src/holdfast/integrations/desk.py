@@ -5,7 +5,6 @@ Must not know: any HTTP library.
 """
 
 import json
-import logging
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Mapping
@@ -13,13 +12,13 @@ from typing import Any, NamedTuple
 
 from holdfast.canonical import ids
 from holdfast.errors import HoldfastError
+from holdfast.session import events
 from holdfast.session.exchange import Exchange
 from holdfast.session.rounds import Rounds
 from holdfast.session.session import Session
 from holdfast.wire import splice
 from holdfast.wire.endpoint import SESSION_HEADER, Endpoint, endpoint_of, session_of
 
-_log = logging.getLogger("holdfast")
 _MOST_SESSIONS = 64
 """Sessions that are remembered; another one is read from the record again."""
 
@@ -39,7 +38,7 @@ class Desk:
         """The session of requests that do not name one."""
         self._is_fixed = session is not None
         self._owns = not isinstance(session, Session)
-        self._options = {**options, "store": self.own.store}
+        self._options: dict[str, Any] = {**options, "store": self.own.store}
         self._lock = threading.Lock()
         self._sessions: OrderedDict[str, tuple[Session, Rounds]] = OrderedDict()
         self.counts: Counter[str] = Counter()
@@ -56,7 +55,7 @@ class Desk:
         except HoldfastError as error:
             return self._untouched(type(error).__name__)
         except Exception as error:  # a conversation is worth more than our part in it
-            _log.warning("request passed on untouched: %s", type(error).__name__, exc_info=True)
+            events.passed_on("request", type(error).__name__)
             return self._untouched(type(error).__name__)
 
     def close(self) -> None:

@@ -3,8 +3,8 @@
 Owns: requests and responses of httpx2, sync and async. Everything else is the exchange's.
 """
 
-from collections.abc import AsyncIterator, Iterator
-from typing import Any
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from typing import Any, cast
 
 import anyio.to_thread
 import httpx2
@@ -35,7 +35,7 @@ class Transport(httpx2.BaseTransport):
                 return response
             if _is_stream(response):
                 return _rewritten(response, _Stream(self, request, begun, response))
-            raw = b"".join(response.iter_raw())
+            raw = b"".join(cast("Iterable[bytes]", response.stream))
             response.close()
             data = _decoded(response, raw)
             out = begun.whole(data)
@@ -72,7 +72,7 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
                 return response
             if _is_stream(response):
                 return _rewritten(response, _AsyncStream(self, request, begun, response))
-            raw = b"".join([chunk async for chunk in response.aiter_raw()])
+            raw = b"".join([chunk async for chunk in cast("AsyncIterable[bytes]", response.stream)])
             await response.aclose()
             data = _decoded(response, raw)
             out = await anyio.to_thread.run_sync(begun.whole, data)

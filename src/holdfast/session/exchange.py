@@ -2,14 +2,15 @@
 
 Owns: what goes to the provider and what goes back to the client, round by round: the request is viewed and offered our
 tools, calls of ours are answered, the rounds that this takes are put on record before the client's answer ends.
-Must not know: how bytes are sent. A transport sends `body`, hands in what comes back, and does so again while it is told
-to.
+Must not know: how bytes are sent. A transport sends `body`, hands in what comes back, and does so again while it is
+told to.
 """
 
 import json
 from typing import Any, Protocol
 
 from holdfast.recall.names import NAMES
+from holdfast.session import events
 from holdfast.session.rounds import Rounds
 from holdfast.session.session import Session
 from holdfast.wire import splice
@@ -56,7 +57,7 @@ class Exchange:
 
     def __init__(self, session: Session, rounds: Rounds, endpoint: Endpoint, request: splice.Request) -> None:
         self._session, self._rounds, self._endpoint = session, rounds, endpoint
-        self._asked = request.messages[-1] if request.messages else _as_message(request.fields.get("input"))
+        self._asked = _messages_of(request)[-1]
         self.offers = session.settings.mode == "on" and bool(session.tools(endpoint.dialect)) and _has_tools(request)
         """Whether the model may call our tools, so that the answer has to be looked at."""
         self._request = self._with_rounds(request) if self.offers else request
@@ -74,31 +75,45 @@ class Exchange:
     def whole(self, data: bytes) -> bytes | None:
         """What the client gets of a response that came at once: the same bytes, or others; None: send `body` again."""
         try:
-            body: Any = json.loads(data)
-        except (ValueError, RecursionError):
+            return self._whole(data)
+        except Exception as error:  # what a provider wrote is the client's, whatever we make of it
+            events.passed_on("response", type(error).__name__)
             return data
-        if not isinstance(body, dict) or not self.offers:
-            return data
-        reply = read_reply(self.dialect, fields_of(body), NAMES)
+
+    def _whole(self, data: bytes) -> bytes | None:
+        body = fields_of(json.loads(data)) if self.offers and data[:1] == b"{" else {}
+        reply = read_reply(self.dialect, body, NAMES)
         if not reply.calls and not self.count:
             return data
-        self._count_tokens(fields_of(body))
+        self._count_tokens(body)
         if self._goes_on(reply, (body.get("id"), body.get("id"))):
             return None
-        return json.dumps(joined_reply(self.dialect, fields_of(body), self._shown, NAMES)).encode()
+        return json.dumps(joined_reply(self.dialect, body, self._shown, NAMES)).encode()
 
     def feed(self, data: bytes) -> bytes:
         """What the client gets of a piece of a streamed response."""
-        return b"".join(self._stream.feed(event) for event in self._events.feed(data))
+        return b"".join(map(self._fed, self._events.feed(data)))
+
+    def _fed(self, event: Event) -> bytes:
+        try:
+            return self._stream.feed(event)
+        except Exception as error:
+            events.passed_on("event", type(error).__name__)
+            return event.raw
 
     def ended(self) -> bytes | None:
         """A streamed response ended: what the client still gets; None: send `body` again."""
         rest = self._events.rest()
-        if rest.strip():
-            return self._stream.feed(Event("", "", rest))
-        reply = self._stream.reply()
+        try:
+            return self._ended(rest)
+        except Exception as error:
+            events.passed_on("end of a stream", type(error).__name__)
+            return self._stream.end(waits=True) + rest
+
+    def _ended(self, rest: bytes) -> bytes | None:
+        reply = self._stream.reply() if not rest.strip() else None
         if reply is None:
-            return self._stream.end(waits=True)
+            return self._stream.end(waits=True) + rest
         is_named = isinstance(self._stream, ResponsesStream)
         if self._goes_on(reply, (self._stream.id, self._stream.body.get("id")) if is_named else _UNNAMED):
             self._stream.go_on()
@@ -150,8 +165,7 @@ class Exchange:
         request = self._request
         if request.fields.get("conversation"):
             return request.joined(newest)
-        own = request.messages or [_as_message(request.fields.get("input"))]
-        return request.joined([*own, *self._said])
+        return request.joined([*_messages_of(request), *self._said])
 
     def _record(self, beside: list[Json], names: tuple[object, object]) -> None:
         if not self.count and not beside:
@@ -171,8 +185,9 @@ class Exchange:
         if offered is None or not rounds:
             return offered or request
         continued = offered.fields.get(_CONTINUED)
-        messages = put_back(self.dialect, offered.messages, rounds, continued)
-        found = splice.read(offered.joined(messages)) or offered
+        own = _messages_of(offered)
+        messages = put_back(self.dialect, own, rounds, continued)
+        found = (splice.read(offered.joined(messages)) if messages != own else None) or offered
         name = renamed(rounds, continued)
         return found if name is None or name == continued else splice.read(found.replaced(_CONTINUED, name)) or found
 
@@ -190,8 +205,9 @@ def _has_tools(request: splice.Request) -> bool:
     return bool(tools) and not names & set(NAMES)
 
 
-def _as_message(asked: object) -> Json:
-    return {"role": "user", "content": asked}
+def _messages_of(request: splice.Request) -> list[Any]:
+    """The messages of a request; an input that is one string is what a user says."""
+    return request.messages or [{"role": "user", "content": request.fields.get("input", "")}]
 
 
 _STREAMS: dict[str, Any] = {

@@ -7,6 +7,7 @@ Must not know: who answers the calls.
 import json
 from typing import Any
 
+from holdfast.wire.fields import fields_of
 from holdfast.wire.reply import Json, Names, Reply, end_reason, is_ours, read_reply
 from holdfast.wire.sse import Event, written
 
@@ -40,13 +41,13 @@ class AnthropicStream:
         data = event.data()
         kind = data.get("type")
         if kind == "message_start":
-            self._usage = data.get("message", {}).get("usage") or {}
+            self._usage = fields_of(fields_of(data.get("message")).get("usage"))
             return b"" if self._round else event.raw
         if kind in ("content_block_start", "content_block_delta", "content_block_stop"):
             return self._block(kind, event, data)
         if kind in ("message_delta", "message_stop"):
             self._held.append(event)
-            self._reason = (data.get("delta") or {}).get("stop_reason", self._reason)
+            self._reason = fields_of(data.get("delta")).get("stop_reason", self._reason)
             self._is_ended = self._is_ended or kind == "message_stop"
             return b""
         return event.raw
@@ -76,12 +77,12 @@ class AnthropicStream:
     def _block(self, kind: str, event: Event, data: Json) -> bytes:
         at = data.get("index", 0)
         if kind == "content_block_start":
-            block: Json = dict(data.get("content_block") or {})
+            block: Json = dict(fields_of(data.get("content_block")))
             self._blocks[at] = block
             self._numbers[at] = None if is_ours(block, self._names) else self._next
             self._next += not is_ours(block, self._names)
         elif kind == "content_block_delta" and at in self._blocks:
-            self._grow(at, data.get("delta") or {})
+            self._grow(at, fields_of(data.get("delta")))
         number = self._numbers.get(at, at)
         if number is None:
             return b""
@@ -102,10 +103,10 @@ class AnthropicStream:
     def _ended(self, event: Event, waits: bool) -> bytes:
         """The end of the last round: what it says of tokens is what the model read last."""
         data = event.data()
-        delta: dict[str, Any] = dict(data.get("delta") or {})
+        delta: dict[str, Any] = dict(fields_of(data.get("delta")))
         reason = end_reason(delta.get("stop_reason"), "tool_use", waits, "end_turn")
         if data.get("type") != "message_delta" or (not self._round and reason == delta.get("stop_reason")):
             return event.raw
         usage = {key: value for key, value in self._usage.items() if key != "output_tokens"}
         delta["stop_reason"] = reason
-        return written(event.name, {**data, "delta": delta, "usage": {**usage, **(data.get("usage") or {})}})
+        return written(event.name, {**data, "delta": delta, "usage": {**usage, **fields_of(data.get("usage"))}})

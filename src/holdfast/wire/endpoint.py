@@ -61,4 +61,8 @@ def _inner(user: object) -> object:
 
 def _named(told: str) -> str:
     """What somebody calls a session as an id of ours."""
-    return told if is_session_id(told) else "told-" + hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return (
+        told
+        if is_session_id(told)
+        else "told-" + hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    )

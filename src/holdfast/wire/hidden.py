@@ -56,7 +56,9 @@ def put_back(
 ) -> list[Any]:
     """The messages with each answer that took rounds as it was; none twice, since ids must not repeat."""
     left = {key: list(found) for key, found in rounds.items()}
-    out: list[Any] = [item for found in rounds.values() for one in found if _goes_on(one, continued) for item in one.beside]
+    out: list[Any] = [
+        item for found in rounds.values() for one in found if _goes_on(one, continued) for item in one.beside
+    ]
     at, beside = 0, list[Json]()
     for turn in _turns(dialect, messages):
         out += _with_results(dialect, messages[at : turn.start], beside)

@@ -39,7 +39,7 @@ class ChatStream:
             self._is_done = True
             return b""
         data = event.data()
-        if "choices" not in data:
+        if not isinstance(data.get("choices"), list):
             return event.raw
         self._id = self._id or data.get("id")
         choices = [fields_of(choice) for choice in parts_of(data["choices"])]
@@ -58,7 +58,9 @@ class ChatStream:
         if self._reason is None:
             return None
         calls = [self._calls[at] for at in sorted(self._calls)]
-        reply = read_message({**self._message, "tool_calls": calls} if calls else self._message, self._reason, self._names)
+        reply = read_message(
+            {**self._message, "tool_calls": calls} if calls else self._message, self._reason, self._names
+        )
         return reply._replace(whole=reply.whole and self._choices == 1)
 
     def end(self, waits: bool) -> bytes:

@@ -4,6 +4,7 @@ Owns: leaving out the items that call our tools, numbering the others and the ev
 Must not know: who answers the calls.
 """
 
+from holdfast.wire.fields import fields_of
 from holdfast.wire.reply import Json, Names, Reply, is_ours, joined_reply, read_reply
 from holdfast.wire.sse import Event, written
 
@@ -33,10 +34,10 @@ class ResponsesStream:
         data = event.data()
         kind = data.get("type")
         if kind in _END:
-            self._held, self._body = event, data.get("response") or {}
+            self._held, self._body = event, fields_of(data.get("response"))
             return b""
         if kind in _BEGIN:
-            self.id = self.id or (data.get("response") or {}).get("id")
+            self.id = self.id or fields_of(data.get("response")).get("id")
             if self._round:
                 return b""
         if kind == "response.output_item.added":

@@ -81,7 +81,7 @@ class Request:
 
     def joined(self, messages: Sequence[Any]) -> bytes:
         """The request with this list of messages: those that are its own keep their bytes, others are written."""
-        if not self.starts and self.key in self.spans:
+        if messages and not self.starts and self.key in self.spans:
             start, stop = self.spans[self.key]
             return (self._text[:start] + _written(list(messages)) + self._text[stop:]).encode()
         if not self.starts:
