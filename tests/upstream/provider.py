@@ -25,6 +25,7 @@ class Tool(NamedTuple):
 
     name: str
     arguments: Json
+    call_id: str | None = None
 
 
 Part = Text | Tool
@@ -155,7 +156,7 @@ def _event(name: str, data: Json) -> bytes:
 
 
 def _ids(said: list[Part], number: int) -> list[tuple[str, Part]]:
-    return [(f"call_{number}_{at}", part) for at, part in enumerate(said)]
+    return [((isinstance(part, Tool) and part.call_id) or f"call_{number}_{at}", part) for at, part in enumerate(said)]
 
 
 def _anthropic(said: list[Part], number: int) -> Json:

@@ -1,1 +1,1 @@
-"""Inside somebody's agent: adapters over a session, one file each. What they adapt to is imported where it is used."""
+"""Adapters: a file for each framework, over two calls of a session: a result arrives, messages are about to be sent."""

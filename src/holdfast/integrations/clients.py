@@ -29,9 +29,8 @@ def http_client(
     `session` is a session or its id; without one, a conversation that names itself goes by that, any other by one
     session a client. `transport` is what sends in the end; other options are those of `httpx2.Client`.
     """
-    httpx2 = _httpx2()
     from holdfast.integrations.desk import Desk
-    from holdfast.integrations.transport import Transport
+    from holdfast.integrations.transport import Transport, httpx2
 
     desk = Desk(session, **_given(session, store, agent, recall))
     limits, verify = httpx2.Limits(**_MOST), options.pop("verify", True)
@@ -55,9 +54,8 @@ def async_http_client(
     **options: Any,
 ) -> "httpx2.AsyncClient":
     """The same for `AsyncOpenAI(http_client=…)` or `AsyncAnthropic(http_client=…)`."""
-    httpx2 = _httpx2()
     from holdfast.integrations.desk import Desk
-    from holdfast.integrations.transport import AsyncTransport
+    from holdfast.integrations.transport import AsyncTransport, httpx2
 
     desk = Desk(session, **_given(session, store, agent, recall))
     limits, verify = httpx2.Limits(**_MOST), options.pop("verify", True)
@@ -106,11 +104,3 @@ def _pattern(host: str) -> str:
         return host
     is_one = host.lower() == "localhost" or host.replace(".", "").isdigit() or ":" in host
     return f"all://{host}" if is_one else f"all://*{host}"
-
-
-def _httpx2() -> Any:
-    try:
-        import httpx2
-    except ImportError as error:
-        raise UsageError("`http_client` needs httpx2. Install it with `pip install 'holdfast[sdk]'`.") from error
-    return httpx2

@@ -6,8 +6,11 @@ Owns: requests and responses of httpx2, sync and async. Everything else is the e
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Any, cast
 
-import anyio.to_thread
-import httpx2
+try:
+    import anyio.to_thread
+    import httpx2
+except ImportError as error:
+    raise ImportError("The SDKs send with httpx2. Install it with `pip install 'holdfast[sdk]'`.") from error
 
 from holdfast.integrations.desk import Desk, Refused
 from holdfast.session.exchange import Exchange

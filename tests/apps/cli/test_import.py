@@ -27,7 +27,7 @@ def test_past_runs_can_be_searched_and_shown(cli: Cli) -> None:
     assert "W-0002-002" in found[0]["text"]
     shown = cli.json("show", found[0]["artifact_id"], "--session", session)
     assert shown["returned"].startswith("next is W-0002-00")
-    assert (shown["tool"], shown["flags"]) == ("get_order", [])
+    assert (shown["tool"], shown["flags"]) == ("tool", [])
     assert "W-0002" in shown["arguments"]
 
 
