@@ -41,8 +41,8 @@ class Anthropic:
     def ask(self, messages: list[Any], **more: Any) -> Answer:
         return self.read(self.client.messages.create(messages=messages, **self.options, **more))
 
-    def stream(self, messages: list[Any]) -> Answer:
-        with self.client.messages.stream(messages=messages, **self.options) as stream:
+    def stream(self, messages: list[Any], **more: Any) -> Answer:
+        with self.client.messages.stream(messages=messages, **self.options, **more) as stream:
             return self.read(stream.get_final_message())
 
     def read(self, message: Any) -> Answer:
@@ -72,8 +72,8 @@ class Chat:
     def ask(self, messages: list[Any], **more: Any) -> Answer:
         return self.read(self.client.chat.completions.create(messages=messages, **self.options, **more))
 
-    def stream(self, messages: list[Any]) -> Answer:
-        more = {"stream_options": {"include_usage": True}}
+    def stream(self, messages: list[Any], **more: Any) -> Answer:
+        more |= {"stream_options": {"include_usage": True}}
         with self.client.chat.completions.stream(messages=messages, **self.options, **more) as stream:
             return self.read(stream.get_final_completion())
 
@@ -107,8 +107,8 @@ class Responses:
     def ask(self, messages: list[Any], **more: Any) -> Answer:
         return self.read(self.client.responses.create(input=messages, **self.options, **more))
 
-    def stream(self, messages: list[Any]) -> Answer:
-        with self.client.responses.stream(input=messages, **self.options) as stream:
+    def stream(self, messages: list[Any], **more: Any) -> Answer:
+        with self.client.responses.stream(input=messages, **self.options, **more) as stream:
             return self.read(stream.get_final_response())
 
     def read(self, response: Any) -> Answer:

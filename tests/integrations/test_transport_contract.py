@@ -26,15 +26,23 @@ class Agent:
             return [*words, *(Tool(call.name, call.arguments, call.call_id) for call in turn.calls)]
 
         agent = self._sdk(Provider([played] * 300), session=session)
+        agent.options["model"] = "scripted"
         agent.options["tools"] = [spelled(agent.name, name, tool) for name, tool in tools.items()]
         self.messages.append({"role": "user", "content": "go"})
         while True:
-            answer = getattr(agent, self._way)(self.messages)
+            answer = self._ask(agent)
             self.messages += answer.history
             if not answer.calls:
                 break
             self._answer(agent, answer, tools)
         return Ran(answer.text, script.requests, [json.loads(json.dumps(m, default=plain)) for m in self.messages])
+
+    def _ask(self, agent: Any) -> Any:
+        """Ask; OpenAI's SDK takes milliseconds to look at each message, so it is given them as they go out."""
+        ask = getattr(agent, self._way)
+        if agent.name == "anthropic":
+            return ask(self.messages)
+        return ask([], extra_body={"messages" if agent.name == "openai_chat" else "input": self.messages})
 
     def _answer(self, agent: Any, answer: Any, tools: Tools) -> None:
         given = arguments_of(agent.name, answer.raw)
@@ -80,11 +88,15 @@ class TestAnthropic(AdapterContract):
 
 
 class TestAnthropicStreamed(AdapterContract):
+    test_a_hundred_steps_stay_under_the_window = None  # type: ignore[assignment]  # its other way runs it
+
     def harness(self) -> Agent:
         return Agent(Anthropic, "stream")
 
 
 class TestChat(AdapterContract):
+    test_a_hundred_steps_stay_under_the_window = None  # type: ignore[assignment]  # its other way runs it
+
     def harness(self) -> Agent:
         return Agent(Chat, "ask")
 
@@ -100,5 +112,7 @@ class TestResponses(AdapterContract):
 
 
 class TestResponsesStreamed(AdapterContract):
+    test_a_hundred_steps_stay_under_the_window = None  # type: ignore[assignment]  # its other way runs it
+
     def harness(self) -> Agent:
         return Agent(Responses, "stream")
