@@ -166,7 +166,7 @@ class AdapterContract:
         assert ran.text == "done"
 
     def test_a_hundred_steps_stay_under_the_window(self) -> None:
-        """Six windows of results: every request fits, is valid, and seldom changes what was sent."""
+        """Several windows of results: every request fits, is valid, and seldom changes what was sent."""
         self._needs("sees_requests")
         session, stage = self.session("auto", window=WINDOW), Stage()
         steps = [("read_file", {"path": f"file_{number}"}) for number in range(STEPS)]
