@@ -3,7 +3,7 @@
 Nothing of httpx2 is imported before it is asked for.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from holdfast.errors import UsageError
 from holdfast.session.session import Session
@@ -41,7 +41,7 @@ def http_client(
     routes = _routes(options) if transport is None else {}
     mounts = {pattern: wrapped(proxy) if proxy else None for pattern, proxy in routes.items()}
     own = wrapped(options.pop("proxy", None)) if transport is None else Transport(transport, desk)
-    return httpx2.Client(transport=own, mounts=mounts, **{"follow_redirects": True, **options})
+    return httpx2.Client(transport=own, mounts=mounts, **cast("dict[str, Any]", {"follow_redirects": True, **options}))
 
 
 def async_http_client(
@@ -66,7 +66,9 @@ def async_http_client(
     routes = _routes(options) if transport is None else {}
     mounts = {pattern: wrapped(proxy) if proxy else None for pattern, proxy in routes.items()}
     own = wrapped(options.pop("proxy", None)) if transport is None else AsyncTransport(transport, desk)
-    return httpx2.AsyncClient(transport=own, mounts=mounts, **{"follow_redirects": True, **options})
+    return httpx2.AsyncClient(
+        transport=own, mounts=mounts, **cast("dict[str, Any]", {"follow_redirects": True, **options})
+    )
 
 
 def _given(session: Session | str | None, store: Any, agent: str | None, recall: Any) -> dict[str, Any]:
