@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import httpx2
 import pytest
 
 import holdfast
@@ -11,7 +10,7 @@ from holdfast.errors import NotStored, UsageError
 from holdfast.testing import MemoryStore
 from tests.integrations.sdks import SDKS, Anthropic, Chat, Responses
 from tests.integrations.test_transport import LOG, USER, recall, recall_of_nothing
-from tests.upstream.provider import Provider, Text, Tool
+from tests.upstream.provider import Provider, Text, Tool, httpx2
 
 every_sdk = pytest.mark.parametrize("sdk", SDKS, ids=lambda sdk: sdk.name)
 both_ways = pytest.mark.parametrize("way", ["ask", "stream"])

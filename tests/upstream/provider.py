@@ -9,8 +9,9 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-import httpx2
+import pytest
 
+httpx2 = pytest.importorskip("httpx2", reason="httpx2 is not installed, with which the SDKs send")
 Json = dict[str, Any]
 
 

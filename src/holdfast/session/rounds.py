@@ -36,7 +36,7 @@ class Rounds:
         """Put a round on record; where that cannot be done, this process remembers it all the same."""
         about = {"v": 1, **new._asdict()}
         try:
-            self._session.note(TOOL, about, f"{len(new.said)} messages that the client did not see.")
+            self._session.note(TOOL, about, "")
             return True
         except StoreError:
             with self._lock:
