@@ -11,7 +11,7 @@ from pathlib import Path
 
 import holdfast
 from holdfast import config, errors
-from holdfast.apps.cli.main import COMMANDS
+from holdfast.apps.cli.main import COMMANDS, module_of
 from holdfast.projection.presets import AutoSettings
 from holdfast.truncation.configuration import ToolOverride, TruncationConfiguration
 from holdfast.truncation.strategy import STRATEGIES
@@ -35,7 +35,7 @@ def _cli() -> str:
     lines += ["the record, 1 a check that failed; `run` exits with its command's code.\n"]
     for name, summary in COMMANDS.items():
         parser = argparse.ArgumentParser(prog=f"holdfast {name}", add_help=False)
-        import_module(f"holdfast.apps.cli.{name.replace('-', '_')}").add(parser)
+        import_module(module_of(name)).add(parser)
         lines.append(f"## `holdfast {name}`\n\n{summary[0].upper()}{summary[1:]}.\n")
         lines += _options(parser)
     return "\n".join(lines) + "\n"

@@ -23,8 +23,8 @@ PINNED = [
     "Session",
     "SqliteStore",
     "TruncationConfiguration",
-    "TruncationResult",
-    "__version__",
+    "async_http_client",
+    "http_client",
     "session",
 ]
 CALLS = [

@@ -8,12 +8,12 @@ what the model sees ◀── view
 """
 
 from holdfast.errors import HoldfastError, NotFound, NotStored
+from holdfast.integrations.clients import async_http_client, http_client
 from holdfast.session import Session, session
 from holdfast.store.memory import MemoryStore
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.truncation.configuration import TruncationConfiguration
-from holdfast.truncation.result import TruncationResult
-from holdfast.version import VERSION as __version__
+from holdfast.version import VERSION
 
 __all__ = [
     "HoldfastError",
@@ -23,7 +23,8 @@ __all__ = [
     "Session",
     "SqliteStore",
     "TruncationConfiguration",
-    "TruncationResult",
-    "__version__",
+    "async_http_client",
+    "http_client",
     "session",
 ]
+__version__ = VERSION

@@ -413,3 +413,22 @@ def test_a_request_cut_off_or_garbled_is_understood_only_if_it_is_json(
     except ValueError:
         valid = False
     assert valid or read(garbled.encode()) is None
+
+
+def test_values_in_front_of_a_list_leave_every_other_byte() -> None:
+    data = b'{"tools" : [ {"name":"a"}], "x":1E5, "messages":[]}'
+    assert (
+        reading(data).in_front("tools", [{"n": 1}, "é"])
+        == b'{"tools" : [{"n": 1}, "\\u00e9",  {"name":"a"}], "x":1E5, "messages":[]}'
+    )
+
+
+def test_a_value_is_replaced_where_it_stands() -> None:
+    data = b'{"previous_response_id":"a", "x": 1.0, "input":"go"}'
+    assert reading(data).replaced("previous_response_id", "b") == data.replace(b'"a"', b'"b"')
+
+
+def test_an_input_that_is_one_string_gives_way_to_messages() -> None:
+    data = b'{"model": "m", "input": "go", "x": 1.0}'
+    assert reading(data).joined([{"a": 1}]) == b'{"model": "m", "input": [{"a": 1}], "x": 1.0}'
+    assert reading(data).joined([]) == data

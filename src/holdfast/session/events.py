@@ -23,6 +23,11 @@ def marked(session: str, trace_id: str, tool: str) -> None:
     _info("arrived with a truncation mark: session=%s trace=%s tool=%s", session, trace_id, _safe(tool))
 
 
+def passed_on(what: str, kind: str) -> None:
+    """Something of a client's or a provider's was passed on as it came, since we could not make anything of it."""
+    _warning("passed on as it came: %s reason=%s", what, kind)
+
+
 def purged(session: str, entries: int, size: int) -> None:
     """A session was purged."""
     _info("purged session=%s entries=%d bytes=%d", session, entries, size)

@@ -79,6 +79,13 @@ def keep(
     return kept
 
 
+def note(keeping: Keeping, result: Result, text: str, room: int) -> list[Entry]:
+    """Store a text of our own, with nothing decided about it."""
+    taken = keeping.store.take(Feed(text), room)
+    taken.reader.close()
+    return append(keeping, [Draft(result, taken.body)], once=False)
+
+
 def _keep_taken(keeping: Keeping, result: Result, taken: Taken, is_text: bool) -> tuple[Shown, list[Entry]]:
     """Cut and append a body that was taken, unless it is on record already."""
     again = _shown_before(keeping, _known(keeping, result, taken.body))

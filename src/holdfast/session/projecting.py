@@ -27,6 +27,8 @@ from holdfast.wire.edits import apply
 Mode: TypeAlias = Literal["off", "shadow", "on"]
 MODES: tuple[Mode, ...] = ("off", "shadow", "on")
 _UNEXPLAINED = Account(policy="", mode="")
+_COUNT = "count"
+"""As `on`, but nothing is put on record: what would be sent is only asked about."""
 _BRANCHES = 8
 """Branches of a conversation that are remembered; another one is read anew."""
 
@@ -51,6 +53,7 @@ class Projecting:
         question: str | None,
         mode: Mode | None,
         explained: bool,
+        recorded: bool = True,
     ) -> Projection:
         """What to send of messages or of a request's bytes; the list of edits only if it is asked for."""
         chosen = self._policy(policy, question)
@@ -64,7 +67,10 @@ class Projecting:
         messages: list[Any] = _as_list(given) if request is None else request.messages
         situation = self._situation(model or _model_of(request), request)
         with self._lock:
-            viewer = self._brought_up(messages, f"{how} {chosen.name}", chosen, situation, _continues(request))
+            kind = f"{how if recorded or how != 'on' else _COUNT} {chosen.name}"
+            viewer = self._brought_up(messages, kind, chosen, situation, _continues(request))
+            if not recorded:
+                self._viewers.pop()
             out: Any = viewer.sent(messages)
             if request is not None:
                 out = _spliced(request, viewer) if how == "on" else given

@@ -237,13 +237,15 @@ class Session(AsyncTwins):
         model: str | None = None,
         policy: "str | Policy | None" = None,
         question: str | None = None,
+        recorded: bool = True,
     ) -> Any:
         """What to send of a conversation, in the form it came in: a list of messages, or a request's bytes.
 
         New results in it are put on record first. What was sent once is sent again unchanged until a recorded
-        decision changes it. `model` says whose window and prices hold, `policy` overrides the settings.
+        decision changes it. `model` says whose window and prices hold, `policy` overrides the settings. With
+        `recorded=False` nothing is written: for counting what would be sent.
         """
-        return self._project(messages, model, policy, question, None, explained=False).messages
+        return self._project(messages, model, policy, question, None, explained=False, recorded=recorded).messages
 
     def projection(
         self,
@@ -326,6 +328,11 @@ class Session(AsyncTwins):
         """What one of our tools answers. Never raises for what a model wrote."""
         return self._answering.answer(name, arguments or {})
 
+    def note(self, tool: str, about: object, text: str) -> None:
+        """Put something of our own on record, as it is; raises `StoreError` where that cannot be done."""
+        result = keeping.new_result(self._keeping, tool, arguments=arguments_text(about))
+        self._observe(keeping.note(self._keeping, result, text, self._room()))
+
     def artifacts(self) -> list[Known]:
         """The results of this session that were shown cut or replaced, in order."""
         return self._answering.artifacts()
@@ -378,9 +385,10 @@ class Session(AsyncTwins):
         question: str | None,
         mode: "Mode | None",
         explained: bool,
+        recorded: bool = True,
     ) -> "Projection":
         return self._projecting.project(
-            messages, model=model, policy=policy, question=question, mode=mode, explained=explained
+            messages, model=model, policy=policy, question=question, mode=mode, explained=explained, recorded=recorded
         )
 
     def _observe(self, entries: list[Entry]) -> None:

@@ -121,14 +121,14 @@ class Viewer:
 
     def sent(self, messages: Sequence[Any]) -> list[Any]:
         """The messages to send: those that came, the edited ones replaced."""
-        if self._mode != "on":
+        if self._mode == "shadow":
             return list(messages)
         return self.arranged(self._out.copy()) if self.is_rearranged else self._out.copy()
 
     @property
     def is_rearranged(self) -> bool:
         """Whether messages are left out, put in or merged, beside the edits inside them."""
-        return self._mode == "on" and (self._broken or self._standing is not None)
+        return self._mode != "shadow" and (self._broken or self._standing is not None)
 
     def arranged(self, messages: Sequence[Any]) -> list[Any]:
         """The messages with a summary in place of the oldest, and with broken pairs mended."""
@@ -370,7 +370,7 @@ class Viewer:
             if not is_of_recall(self.transcript.items[choice.number]) and self._is_reachable(choice.number)
         }
         recorded = choices if self._mode == "on" else {}
-        added = stored(self._desk, once_each(fresh), recorded)
+        added = stored(self._desk, once_each(fresh), recorded) if self._mode != "count" else []
         try:
             self._desk.ledger.catch_up()
             self._refresh()
@@ -382,7 +382,7 @@ class Viewer:
                 self._recognise_all(damaged)
         except (StoreError, NotFound):
             self._blind = True
-        for number in self._unknown:
+        for number in self._unknown if self._mode != "count" else ():
             self.transcript.items[number].name = None
         self._new = len(fresh) - len(self._unknown)
         if self._mode != "on":

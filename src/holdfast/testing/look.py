@@ -8,20 +8,21 @@ from holdfast.projection.tokens import estimate
 from holdfast.projection.transcript import Message
 from holdfast.recall.names import NAMES
 from holdfast.session.compacting import TOOL
+from holdfast.session.rounds import TOOL as ROUND
 from holdfast.session.session import Session
 from holdfast.store.protocol import body_of, result_of
 from holdfast.wire.decode import decode_message
 
 
 def on_record(session: Session) -> list[tuple[str, str]]:
-    """The results on record with their tools, in order, without what was asked of us and without summaries."""
+    """The results on record with their tools, in order, without what was asked of us and what we wrote."""
     return list(_recorded(session))
 
 
 def _recorded(session: Session) -> Iterator[tuple[str, str]]:
     for row in session.store.rows(session.id, kind="result"):
         result = result_of(row)
-        if result.tool in (*NAMES, TOOL):
+        if result.tool in (*NAMES, TOOL, ROUND):
             continue
         with session.store.open(body_of(row)) as reader:
             yield result.tool, reader.text()

@@ -32,7 +32,7 @@ _write = json.JSONEncoder(ensure_ascii=False).encode
 class Request:
     """A request's values, and where its messages lie in its text."""
 
-    __slots__ = ("_data", "_text", "fields", "key", "messages", "skipped", "starts", "stops")
+    __slots__ = ("_data", "_text", "fields", "key", "messages", "skipped", "spans", "starts", "stops")
 
     def __init__(self, data: bytes, text: str) -> None:
         self._data, self._text = data, text
@@ -40,6 +40,8 @@ class Request:
         """What the list of messages goes by."""
         self.fields: dict[str, Any] = {}
         """The other values at the top, by name; an `input` that is one string too."""
+        self.spans: dict[str, tuple[int, int]] = {}
+        """Where each of these values lies, in characters."""
         self.messages: list[Any] = []
         self.starts: list[int] = []
         """Where each message begins, in characters."""
@@ -66,8 +68,22 @@ class Request:
         pieces.append(text[at:])
         return "".join(pieces).encode()
 
+    def in_front(self, name: str, values: Sequence[Any]) -> bytes:
+        """The request with `values` at the front of the list called `name`, which has to have something in it."""
+        at = self.spans[name][0] + 1
+        write = _write_ascii if self._text.isascii() else _written
+        return (self._text[:at] + "".join(f"{write(value)}, " for value in values) + self._text[at:]).encode()
+
+    def replaced(self, name: str, value: Any) -> bytes:
+        """The request with another value of this name."""
+        start, stop = self.spans[name]
+        return (self._text[:start] + _written(value) + self._text[stop:]).encode()
+
     def joined(self, messages: Sequence[Any]) -> bytes:
         """The request with this list of messages: those that are its own keep their bytes, others are written."""
+        if messages and not self.starts and self.key in self.spans:
+            start, stop = self.spans[self.key]
+            return (self._text[:start] + _written(list(messages)) + self._text[stop:]).encode()
         if not self.starts:
             return self._data
         places = {id(message): index for index, message in enumerate(self.messages)}
@@ -114,7 +130,9 @@ def _read_members(text: str, at: int, request: Request) -> int:
             lists += 1
             at = _read_list(text, at, name, request)
         else:
+            start = at
             request.fields[name], at = _scan(text, at)
+            request.spans[name] = start, at
         at = _space(text, at)
         if text[at] != ",":
             break
@@ -128,7 +146,9 @@ def _read_list(text: str, at: int, key: Key, request: Request) -> int:
     """Read the value of `messages` or `input`; gives where it ends."""
     request.key = key
     if key == "input" and text[at] == '"':
+        start = at
         request.fields[key], at = _scan(text, at)
+        request.spans[key] = start, at
         return at
     at = _space(text, _expect(text, at, "["))
     return at + 1 if text[at] == "]" else _read_elements(text, at, request)

@@ -12,6 +12,7 @@ from holdfast.version import VERSION
 COMMANDS: dict[str, str] = {
     "demo": "see what it does, in under ten seconds",
     "replay": "what policies would have cost and kept on the logs you already have",
+    "import": "take logs that agents wrote into the record, to search and show past runs",
     "run": "run a command, keep all its output, print what fits",
     "keep": "keep what comes in on standard input, print what fits",
     "cut": "what a model would see of a file, what is left out and why",
@@ -88,9 +89,13 @@ def _parser(wanted: str | None) -> argparse.ArgumentParser:
         if wanted in (None, name):
             own = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
             if wanted == name:
-                module = import_module(f"holdfast.apps.cli.{name.replace('-', '_')}")
-                module.add(own)
+                import_module(module_of(name)).add(own)
     return parser
+
+
+def module_of(name: str) -> str:
+    """Where a command lives; `import` is a word of Python's own."""
+    return "holdfast.apps.cli." + ("import_" if name == "import" else name.replace("-", "_"))
 
 
 def _plain(text: str) -> str:

@@ -1,0 +1,106 @@
+"""What a transport asks for each request: whose session it is, and the exchange that it begins.
+
+Owns: sessions by id over one store, what was passed on untouched and why, and that nothing here ever breaks a call.
+Must not know: any HTTP library.
+"""
+
+import json
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from holdfast.canonical import ids
+from holdfast.errors import HoldfastError
+from holdfast.session import events
+from holdfast.session.exchange import Exchange
+from holdfast.session.rounds import Rounds
+from holdfast.session.session import Session
+from holdfast.wire import splice
+from holdfast.wire.endpoint import SESSION_HEADER, Endpoint, endpoint_of, session_of
+
+_MOST_SESSIONS = 64
+"""Sessions that are remembered; another one is read from the record again."""
+
+
+class Refused(NamedTuple):
+    """An answer of our own in place of the provider's."""
+
+    status: int
+    body: bytes
+
+
+class Desk:
+    """The sessions of one client. Safe from threads."""
+
+    def __init__(self, session: Session | str | None = None, **options: Any) -> None:
+        self.own = session if isinstance(session, Session) else Session(session, **options)
+        """The session of requests that do not name one."""
+        self._is_fixed = session is not None
+        self._owns = not isinstance(session, Session)
+        self._options: dict[str, Any] = {**options, "store": self.own.store}
+        self._lock = threading.Lock()
+        self._sessions: OrderedDict[str, tuple[Session, Rounds]] = OrderedDict()
+        self.counts: Counter[str] = Counter()
+        """Requests by what became of them."""
+
+    def begin(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Exchange | Refused | None:
+        """The exchange that a request begins; None for one that is passed on as it came."""
+        endpoint = endpoint_of(path) if method == "POST" else None
+        if endpoint is None or self.own.settings.mode == "off":
+            return None
+        self.counts["requests"] += 1
+        try:
+            return self._begun(endpoint, headers, body)
+        except HoldfastError as error:
+            return self._untouched(type(error).__name__)
+        except Exception as error:  # a conversation is worth more than our part in it
+            events.passed_on("request", type(error).__name__)
+            return self._untouched(type(error).__name__)
+
+    def close(self) -> None:
+        """Close the sessions, and the store if it is ours."""
+        with self._lock:
+            for session, _ in self._sessions.values():
+                session.close()
+        if self._owns:
+            self.own.close()
+
+    def _begun(self, endpoint: Endpoint, headers: Mapping[str, str], body: bytes) -> Exchange | Refused | None:
+        request = splice.read(body) if "content-encoding" not in headers else None
+        if request is None:
+            return self._untouched("not understood")
+        if "thread" in request.fields and endpoint.dialect == "anthropic":
+            self.counts["threads refused"] += 1
+            return Refused(400, _UNTHREADED)
+        session, rounds = self._session(session_of(headers, request.fields), SESSION_HEADER in headers)
+        return Exchange(session, rounds, endpoint, request)
+
+    def _session(self, told: str | None, is_explicit: bool) -> tuple[Session, Rounds]:
+        """The session that is meant: the one given, unless a request names another in so many words."""
+        name = told if told and (is_explicit or not self._is_fixed) and ids.is_session_id(told) else self.own.id
+        with self._lock:
+            if name not in self._sessions:
+                session = self.own if name == self.own.id else Session(name, **self._options)
+                self._sessions[name] = session, Rounds(session)
+            self._sessions.move_to_end(name)
+            if len(self._sessions) > _MOST_SESSIONS:
+                self._sessions.popitem(last=False)
+            return self._sessions[name]
+
+    def _untouched(self, why: str) -> None:
+        self.counts["untouched"] += 1
+        self.counts[f"untouched: {why}"] += 1
+
+
+_UNTHREADED = json.dumps(
+    {
+        "type": "error",
+        "error": {
+            "type": "invalid_request_error",
+            "message": "Holdfast needs the whole conversation, so it serves no threads. Send all messages.",
+            "details": {"error_code": "thread_unsupported_request", "unsupported": ["thread"]},
+        },
+    }
+).encode()
+"""Makes Anthropic's SDK send the whole conversation at once, and go on so."""

@@ -1,0 +1,217 @@
+"""One request of a client and all the rounds it takes, without a socket in sight.
+
+Owns: what goes to the provider and what goes back to the client, round by round: the request is viewed and offered our
+tools, calls of ours are answered, the rounds that this takes are put on record before the client's answer ends.
+Must not know: how bytes are sent. A transport sends `body`, hands in what comes back, and does so again while it is
+told to.
+"""
+
+import json
+from typing import Any, Protocol
+
+from holdfast.recall.names import NAMES
+from holdfast.session import events
+from holdfast.session.rounds import Rounds
+from holdfast.session.session import Session
+from holdfast.wire import splice
+from holdfast.wire.anthropic_stream import AnthropicStream
+from holdfast.wire.calls import parse_call, result_block
+from holdfast.wire.dialect import Dialect
+from holdfast.wire.endpoint import Endpoint
+from holdfast.wire.fields import fields_of, parts_of
+from holdfast.wire.hidden import Round, key_of, put_back, renamed
+from holdfast.wire.openai_chat_stream import ChatStream
+from holdfast.wire.openai_responses_stream import ResponsesStream
+from holdfast.wire.reply import Json, Reply, answers, joined_reply, one_message, only_shown, read_reply
+from holdfast.wire.sse import Event, Events, written
+
+MOST_ROUNDS = 12
+"""Rounds that a client waits for at most."""
+_CONTINUED = "previous_response_id"
+_UNNAMED = (None, None)
+_ENOUGH = "That was the last read for now. Answer with what you have."
+
+
+class Stream(Protocol):
+    """A dialect's streamed answer."""
+
+    def feed(self, event: Event) -> bytes:
+        """What a client is to get of an event."""
+        ...
+
+    def reply(self) -> Reply | None:
+        """The answer of this round."""
+        ...
+
+    def end(self, waits: bool) -> bytes:
+        """What ends the answer."""
+        ...
+
+    def go_on(self) -> None:
+        """Another round follows."""
+        ...
+
+
+class Exchange:
+    """One request, from the client to the provider and back."""
+
+    def __init__(self, session: Session, rounds: Rounds, endpoint: Endpoint, request: splice.Request) -> None:
+        self._session, self._rounds, self._endpoint = session, rounds, endpoint
+        self._asked = _messages_of(request)[-1]
+        self.offers = session.settings.mode == "on" and bool(session.tools(endpoint.dialect)) and _has_tools(request)
+        """Whether the model may call our tools, so that the answer has to be looked at."""
+        self._request = self._with_rounds(request) if self.offers else request
+        self.body = self._viewed(self._request.joined(self._request.messages))
+        """What to send."""
+        self.count = 0
+        """Rounds that the client does not see, so far."""
+        self._said: list[Json] = []
+        self._shown: list[Json] = []
+        self._events = Events()
+        self._stream = _STREAMS[endpoint.dialect](NAMES)
+        self.tokens = {"input_tokens": 0, "output_tokens": 0}
+        """Of all rounds that the client does not see."""
+
+    def whole(self, data: bytes) -> bytes | None:
+        """What the client gets of a response that came at once: the same bytes, or others; None: send `body` again."""
+        try:
+            return self._whole(data)
+        except Exception as error:  # what a provider wrote is the client's, whatever we make of it
+            events.passed_on("response", type(error).__name__)
+            return data
+
+    def _whole(self, data: bytes) -> bytes | None:
+        body = fields_of(json.loads(data)) if self.offers and data[:1] == b"{" else {}
+        reply = read_reply(self.dialect, body, NAMES)
+        if not reply.calls and not self.count:
+            return data
+        self._count_tokens(body)
+        if self._goes_on(reply, (body.get("id"), body.get("id"))):
+            return None
+        return json.dumps(joined_reply(self.dialect, body, self._shown, NAMES)).encode()
+
+    def feed(self, data: bytes) -> bytes:
+        """What the client gets of a piece of a streamed response."""
+        return b"".join(map(self._fed, self._events.feed(data)))
+
+    def _fed(self, event: Event) -> bytes:
+        try:
+            return self._stream.feed(event)
+        except Exception as error:
+            events.passed_on("event", type(error).__name__)
+            return event.raw
+
+    def ended(self) -> bytes | None:
+        """A streamed response ended: what the client still gets; None: send `body` again."""
+        rest = self._events.rest()
+        try:
+            return self._ended(rest)
+        except Exception as error:
+            events.passed_on("end of a stream", type(error).__name__)
+            return self._stream.end(waits=True) + rest
+
+    def _ended(self, rest: bytes) -> bytes | None:
+        reply = self._stream.reply() if not rest.strip() else None
+        if reply is None:
+            return self._stream.end(waits=True) + rest
+        is_named = isinstance(self._stream, ResponsesStream)
+        if self._goes_on(reply, (self._stream.id, self._stream.body.get("id")) if is_named else _UNNAMED):
+            self._stream.go_on()
+            return None
+        return self._stream.end(reply.waits)
+
+    def failed(self, status: int, data: bytes) -> bytes:
+        """What the client gets where a later round of a stream was refused: the error, as this dialect streams it."""
+        try:
+            body = fields_of(json.loads(data))
+        except (ValueError, RecursionError):
+            body = {}
+        error = body.get("error") or {"type": "api_error", "message": f"The provider answered {status}."}
+        if self.dialect == "openai_chat":
+            return written("", {"error": error})
+        plain: Json = {"type": "error", "error": error}
+        return written("error", plain | (fields_of(error) | {"type": "error"} if self.dialect != "anthropic" else {}))
+
+    @property
+    def dialect(self) -> Dialect:
+        """How the client spells."""
+        return self._endpoint.dialect
+
+    def _goes_on(self, reply: Reply, names: tuple[object, object]) -> bool:
+        """Whether another round is needed; if so `body` is its request, else what was hidden is on record."""
+        self._shown += reply.shown
+        is_enough = self.count >= MOST_ROUNDS
+        if not reply.calls or not reply.whole or (is_enough and not reply.waits):
+            self._said += only_shown(self.dialect, reply) if reply.calls else reply.said
+            self._record([], names)
+            return False
+        self._said += reply.said
+        results = [self._answer(call) for call in reply.calls]
+        if reply.waits:
+            self._record(results, names)
+            return False
+        self._said += answers(self.dialect, results)
+        self.count += 1
+        self.body = self._viewed(self._again(answers(self.dialect, results)))
+        return True
+
+    def _answer(self, call: Json) -> Json:
+        if self.count + 1 >= MOST_ROUNDS:
+            return result_block(self.dialect, parse_call(call).call_id, _ENOUGH, is_error=True)
+        return self._session.answer(call) or {}
+
+    def _again(self, newest: list[Json]) -> bytes:
+        """The request with what was said since; one whose conversation the provider has needs the newest alone."""
+        request = self._request
+        if request.fields.get("conversation"):
+            return request.joined(newest)
+        return request.joined([*_messages_of(request), *self._said])
+
+    def _record(self, beside: list[Json], names: tuple[object, object]) -> None:
+        if not self.count and not beside:
+            return
+        shown = [one_message(self._shown)] if self.dialect == "openai_chat" else self._shown
+        response, last = (name if isinstance(name, str) else "" for name in names)
+        self._rounds.add(Round(key_of(shown, self._asked), self._said, beside, response, last))
+
+    def _viewed(self, data: bytes) -> bytes:
+        """What is sent of a request; a counting one leaves no trace."""
+        return self._session.view(data, recorded=not self._endpoint.counts)
+
+    def _with_rounds(self, request: splice.Request) -> splice.Request:
+        """The request with our tools, and with the rounds that the client does not know of."""
+        offered = splice.read(request.in_front("tools", self._session.tools(self.dialect)))
+        rounds = self._rounds.all()
+        if offered is None or not rounds:
+            return offered or request
+        continued = offered.fields.get(_CONTINUED)
+        own = _messages_of(offered)
+        messages = put_back(self.dialect, own, rounds, continued)
+        found = (splice.read(offered.joined(messages)) if messages != own else None) or offered
+        name = renamed(rounds, continued)
+        return found if name is None or name == continued else splice.read(found.replaced(_CONTINUED, name)) or found
+
+    def _count_tokens(self, body: Json) -> None:
+        usage = fields_of(body.get("usage"))
+        for ours, theirs in (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens")):
+            used = usage.get(ours, usage.get(theirs))
+            self.tokens[ours] += used if isinstance(used, int) else 0
+
+
+def _has_tools(request: splice.Request) -> bool:
+    """Whether a request offers tools, none of which goes by a name of ours: those a client answers itself."""
+    tools = [fields_of(tool) for tool in parts_of(request.fields.get("tools"))]
+    names = {fields_of(tool.get("function")).get("name", tool.get("name")) for tool in tools}
+    return bool(tools) and not names & set(NAMES)
+
+
+def _messages_of(request: splice.Request) -> list[Any]:
+    """The messages of a request; an input that is one string is what a user says."""
+    return request.messages or [{"role": "user", "content": request.fields.get("input", "")}]
+
+
+_STREAMS: dict[str, Any] = {
+    "anthropic": AnthropicStream,
+    "openai_chat": ChatStream,
+    "openai_responses": ResponsesStream,
+}

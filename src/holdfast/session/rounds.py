@@ -1,0 +1,64 @@
+"""Rounds that a client does not know of, on record: found again after a restart, and by other processes.
+
+Owns: how a round is written as an entry, and what of a session's record was read already.
+Must not know: how a round is put back (`wire.hidden`).
+"""
+
+import json
+import threading
+from typing import Any, cast
+
+from holdfast.errors import Damaged, StoreError
+from holdfast.session.session import Session
+from holdfast.store.protocol import result_of
+from holdfast.wire.hidden import Round
+
+TOOL = "holdfast_round"
+"""What a round on record goes by. The round is in the entry's header, so that no search brings it to a model."""
+
+
+class Rounds:
+    """The rounds of one session. Safe from threads."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._lock = threading.Lock()
+        self._known: dict[str, list[Round]] = {}
+        self._seen = 0
+
+    def all(self) -> dict[str, list[Round]]:
+        """Every round by what its answer is known by, in order; what cannot be read is left out."""
+        with self._lock:
+            self._catch_up()
+            return {key: list(found) for key, found in self._known.items()}
+
+    def add(self, new: Round) -> bool:
+        """Put a round on record; where that cannot be done, this process remembers it all the same."""
+        about = {"v": 1, **new._asdict()}
+        try:
+            self._session.note(TOOL, about, "")
+            return True
+        except StoreError:
+            with self._lock:
+                self._known.setdefault(new.key, []).append(new)
+            return False
+
+    def _catch_up(self) -> None:
+        try:
+            for row in self._session.store.rows(self._session.id, after=self._seen, kind="result", light=True):
+                self._seen = row.seq
+                if TOOL.encode() in row.header:
+                    self._learn(row)
+        except StoreError:
+            return
+
+    def _learn(self, row: Any) -> None:
+        try:
+            result = result_of(row)
+            if result.tool == TOOL:
+                about = cast("dict[str, Any]", json.loads(result.arguments or ""))
+                about.pop("v")
+                found = Round(**about)
+                self._known.setdefault(found.key, []).append(found)
+        except (Damaged, ValueError, KeyError, TypeError):
+            return

@@ -1,0 +1,1 @@
+"""A provider on no socket: it plays a script in three dialects and refuses what a real one would."""
