@@ -1,0 +1,1 @@
+"""Inside someone's agent: one small file a framework. Each needs its framework, which the extra of that name installs."""
