@@ -8,6 +8,7 @@ import pytest
 
 import holdfast
 from holdfast.testing import MemoryStore, printed_calls
+from tests.integrations.own_loop import in_own_loop
 
 pytest.importorskip("agents", reason="needs the extra `openai-agents`")
 
@@ -27,13 +28,7 @@ def _offline() -> None:
 
 
 def run_sync(agent: Agent[None], words: str, **given: Any) -> Any:
-    """Their `run_sync`, which leaves its loop open for the next run."""
-    asyncio.set_event_loop(loop := asyncio.new_event_loop())
-    try:
-        return Runner.run_sync(agent, words, **given)
-    finally:
-        loop.close()
-        asyncio.set_event_loop(None)
+    return in_own_loop(lambda: Runner.run_sync(agent, words, **given))
 
 
 @function_tool(failure_error_function=lambda _, error: f"failed: {error}")

@@ -8,6 +8,7 @@ Their message history keeps the truth: only the request that goes to the model i
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import is_
 from typing import Any, cast
 
 from holdfast.session import Session
@@ -19,7 +20,6 @@ try:
         ModelMessage,
         ModelRequest,
         ModelResponse,
-        TextPart,
         ToolCallPart,
         ToolReturn,
         ToolReturnPart,
@@ -91,9 +91,7 @@ def _answering(session: Session, name: str) -> Callable[..., Awaitable[str]]:
 def _shown(session: Session, messages: Sequence[ModelMessage], model: str | None) -> list[ModelMessage]:
     """The messages to send: the same objects where nothing is left out."""
     spelled = [_spelled(at, message) for at, message in enumerate(messages)]
-    same = {id(each): message for each, message in zip(spelled, messages, strict=True)}
-    sent = session.view(spelled, model=model)
-    return [same.get(id(each)) or _read_back(each, messages) for each in sent]
+    return [_read(each, messages) for each in session.view(spelled, model=model)]
 
 
 def _spelled(at: int, message: ModelMessage) -> dict[str, Any]:
@@ -104,14 +102,12 @@ def _spelled(at: int, message: ModelMessage) -> dict[str, Any]:
 
 
 def _block(part: Any) -> dict[str, Any]:
-    if isinstance(part, ToolReturnPart):
-        text = _text(cast("ToolReturnPart[Any]", part))
-        if text is not None:
-            failed = part.outcome != "success"
-            return {"type": "tool_result", "tool_use_id": part.tool_call_id, "content": text, "is_error": failed}
-        return {"type": "tool_result", "tool_use_id": part.tool_call_id, "content": [{"type": "image"}]}
     if isinstance(part, ToolCallPart):
         return {"type": "tool_use", "id": part.tool_call_id, "name": part.tool_name, "input": part.args}
+    if _is_result(part):
+        text, failed = _text(part), getattr(part, "outcome", "failed") != "success"
+        content = [{"type": "image"}] if text is None else text
+        return {"type": "tool_result", "tool_use_id": part.tool_call_id, "content": content, "is_error": failed}
     content = getattr(part, "content", None)
     if not isinstance(content, str):
         words = cast("list[object]", content) if isinstance(content, list) else []
@@ -119,29 +115,48 @@ def _block(part: Any) -> dict[str, Any]:
     return {"type": "text", "text": content}
 
 
-def _text(part: "ToolReturnPart[Any]") -> str | None:
+def _is_result(part: Any) -> bool:
+    """Whether a part answers a call; what asks to try again did so as a part of its own before pydantic-ai 2."""
+    return isinstance(part, ToolReturnPart) or (part.part_kind == "retry-prompt" and part.tool_name is not None)
+
+
+def _text(part: Any) -> str | None:
     """The text of a result; None where it is more than text."""
+    if not isinstance(part, ToolReturnPart):
+        return part.model_response()
     return None if part.files else part.model_response_str(wrap_if_error=False)
 
 
-def _read_back(spelled: Mapping[str, Any], messages: Sequence[ModelMessage]) -> ModelMessage:
-    """The message that edited or joined blocks stand for, with what else their own message says."""
-    places = [block[_AT][0] for block in spelled["content"] if _AT in block]
-    if spelled["role"] == "assistant":
-        return messages[places[0]] if places else ModelResponse([TextPart(spelled["content"][0]["text"])])
-    parts = [_part(block, messages) for block in spelled["content"]]
-    own = messages[places[-1]] if places else None
-    return replace(own, parts=parts) if isinstance(own, ModelRequest) else ModelRequest(parts)
+def _read(spelled: Mapping[str, Any], messages: Sequence[ModelMessage]) -> ModelMessage:
+    """The message that blocks stand for, edited or joined; with what else the newest of its messages says."""
+    blocks = spelled["content"]
+    places = [block[_AT][0] for block in blocks if _AT in block]
+    if not places:
+        return ModelRequest([_part(block, messages) for block in blocks])
+    own = messages[places[-1]]
+    if isinstance(own, ModelResponse):
+        return own
+    parts = [_part(block, messages) for block in blocks]
+    same = len(parts) == len(own.parts) and all(map(is_, parts, own.parts))
+    return own if same else replace(own, parts=parts)
 
 
 def _part(block: Mapping[str, Any], messages: Sequence[ModelMessage]) -> Any:
+    """The part of a block; a block without a place was put in."""
     if _AT not in block:
-        text = block.get("text", block.get("content"))
-        if block.get("type") == "tool_result":
-            return ToolReturnPart(tool_name="tool", content=text, tool_call_id=block["tool_use_id"])
-        return UserPromptPart(text)
+        return UserPromptPart(block["text"]) if "text" in block else _put_in(block, messages)
     at, number = block[_AT]
-    part = messages[at].parts[number]
-    if not isinstance(part, ToolReturnPart) or (text := _text(part)) is None or text == block["content"]:
+    part: Any = messages[at].parts[number]
+    if not _is_result(part) or not isinstance(block["content"], str) or block["content"] == _text(part):
         return part
-    return replace(part, content=block["content"])
+    if isinstance(part, ToolReturnPart):
+        return replace(part, content=block["content"])
+    return ToolReturnPart(tool_name=part.tool_name, content=block["content"], tool_call_id=part.tool_call_id)
+
+
+def _put_in(block: Mapping[str, Any], messages: Sequence[ModelMessage]) -> ToolReturnPart:
+    """The words in place of a result that is missing."""
+    call_id = block["tool_use_id"]
+    calls = (part for message in messages for part in message.parts if isinstance(part, ToolCallPart))
+    name = next((call.tool_name for call in calls if call.tool_call_id == call_id), "tool")
+    return ToolReturnPart(tool_name=name, content=block["content"], tool_call_id=call_id)
