@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 pytest.register_assert_rewrite("tests.build", "tests.contracts.store_contract", "tests.contracts.archive_contract")
+pytest.register_assert_rewrite("holdfast.testing.contract")
 
 settings.register_profile(
     "holdfast", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]

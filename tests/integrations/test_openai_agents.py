@@ -103,14 +103,22 @@ def test_a_conversation_goes_on_in_another_process_and_is_sent_the_same_again(tm
     ]
 
 
-def test_without_the_filter_every_result_is_on_record_and_without_the_session_too() -> None:
-    for parts in ("session", "filter"):
-        s = holdfast.session(store=MemoryStore())
-        agent, _ = an_agent(s, [call("all")])
-        asked: Any = {"session": HoldfastSession(s)} if parts == "session" else {"run_config": config(s)}
-        run_sync(agent, "go", **asked)
-        (row,) = s.store.rows(s.id, kind="result")
-        assert s.recall(row.trace_id) == LOG + "all"
+def test_the_filter_alone_keeps_and_shows() -> None:
+    s = holdfast.session(store=MemoryStore())
+    agent, model = an_agent(s, [call("all")])
+    run_sync(agent, "go", run_config=config(s))
+    (row,) = s.store.rows(s.id, kind="result")
+    assert s.recall(row.trace_id) == LOG + "all"
+    assert "get_artifact(" in outputs(model.calls[-1].input)[0]
+
+
+def test_under_auto_a_result_that_comes_again_is_a_pointer_to_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOLDFAST_POLICY", "auto")
+    s = holdfast.session(store=MemoryStore())
+    agent, model = an_agent(s, [call("all", "c1")], [call("all", "c2")])
+    run_sync(agent, "go", session=HoldfastSession(s), run_config=config(s))
+    first, again = outputs(model.calls[-1].input)
+    assert len(again) < 400 < len(first)
 
 
 def test_parallel_calls_and_failing_ones_are_told_apart() -> None:

@@ -162,10 +162,10 @@ def test_a_streamed_run_shows_and_keeps_the_same() -> None:
     asyncio.run(run())
 
 
-def test_a_result_is_on_record_before_the_model_is_asked_again_and_after_a_cancelled_run() -> None:
+def test_a_result_is_on_record_before_the_model_is_asked_again_and_so_after_a_cancelled_run() -> None:
     async def run() -> None:
         s = holdfast.session(store=MemoryStore())
-        agent = an_agent(s, Scripted([call("all", "c1"), call("x", "c2", "slow")]))
+        agent = an_agent(s, Scripted([call("all", "c1")], [call("x", "c2", "slow")]))
         task = asyncio.create_task(agent.run("go"))
         while not list(s.store.rows(s.id, kind="result")):
             await asyncio.sleep(0.01)
@@ -188,6 +188,15 @@ def test_a_later_run_is_sent_the_same_again() -> None:
     before, after = results(model.requests[-2]), results(model.requests[-1])
     assert before == after and "get_artifact(" in after[0]
     assert len(list(s.store.rows(s.id, kind="result"))) == 1
+
+
+def test_under_auto_a_result_that_comes_again_is_a_pointer_to_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOLDFAST_POLICY", "auto")
+    s = holdfast.session(store=MemoryStore())
+    model = Scripted([call("all", "c1")], [call("all", "c2")])
+    run_sync(an_agent(s, model), "go")
+    first, again = results(model.requests[-1])
+    assert len(again) < 400 < len(first)
 
 
 def test_a_call_that_was_never_answered_is_answered_in_words() -> None:

@@ -1,1 +1,1 @@
-"""Inside someone's agent: one small file a framework. Each needs its framework, which the extra of that name installs."""
+"""Adapters: a file for each framework, over two calls of a session: a result arrives, messages are about to be sent."""

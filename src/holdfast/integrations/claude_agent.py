@@ -79,9 +79,10 @@ def _answering(session: Session, name: str) -> Callable[[Any], Awaitable[dict[st
 def _callbacks(session: Session) -> dict[str, Any]:
     """What is called when a tool has returned, and when it has failed."""
     whole = Session(session.id, store=session.store, policy=_WHOLE, settings=session.settings)
+    shows = session if session.settings.mode == "on" else whole
 
     async def returned(event: Any, call_id: str | None, context: Any) -> Any:
-        return await asyncio.to_thread(_returned, session, whole, event)
+        return await asyncio.to_thread(_returned, shows, whole, event)
 
     async def failed(event: Any, call_id: str | None, context: Any) -> Any:
         await asyncio.to_thread(_keep, whole, event, event.get("error"), is_error=True)

@@ -1,8 +1,9 @@
-"""pydantic-ai: a capability that keeps results as they come, shows the view, and offers the recall tools.
+"""pydantic-ai: a capability that keeps results, shows the view and offers the recall tools.
 
 Owns: how their messages and parts are spelled. Must not know: what is kept or shown, and why.
 
-Their message history keeps the truth: only the request that goes to the model is changed.
+Their message history keeps the truth: only the request that goes to the model is changed. Results go on record when a
+request first holds them, because only then a policy knows the model and the rest of the step.
 """
 
 import asyncio
@@ -21,7 +22,6 @@ try:
         ModelRequest,
         ModelResponse,
         ToolCallPart,
-        ToolReturn,
         ToolReturnPart,
         UserPromptPart,
     )
@@ -42,16 +42,6 @@ class Holdfast(AbstractCapability[Any]):
     def get_toolset(self) -> FunctionToolset[Any]:
         """The tools with which a model reads back."""
         return recall_toolset(self.session)
-
-    async def after_tool_execute(
-        self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: Any, args: Mapping[str, Any], result: Any
-    ) -> Any:
-        """Put a result on record as soon as it is there, and hand it on as it is."""
-        value = result.return_value if isinstance(result, ToolReturn) else result
-        text = _text(ToolReturnPart(tool_name=call.tool_name, content=value, tool_call_id=call.tool_call_id))
-        if text is not None:
-            await self.session.akeep(call.tool_name, call.args, text, call_id=call.tool_call_id)
-        return result
 
     async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext

@@ -1,7 +1,4 @@
-"""What tests of agents stand on: a record in memory, a model that follows a script, and the calls that a text prints.
-
-Nothing here reaches a network or draws a random number.
-"""
+"""A model that plays a script, in Anthropic's spelling, and the calls that a text prints."""
 
 import ast
 import re
@@ -9,9 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from holdfast.recall.names import NAMES
-from holdfast.store.memory import MemoryStore
-
-__all__ = ["FakeModel", "MemoryStore", "PrintedCall", "printed_calls"]
 
 _CALL = re.compile(rf"\b({'|'.join((*NAMES, 'Read', 'read_file'))})\(")
 

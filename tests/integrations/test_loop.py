@@ -1,0 +1,97 @@
+"""A loop written by hand keeps the contract of adapters, and `on_tool_end` says what a tool did."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from holdfast.integrations.loop import aon_tool_end, on_tool_end
+from holdfast.session.session import Session
+from holdfast.testing import AdapterContract, MemoryStore, Ran, Script
+from holdfast.testing.script import Tools
+
+
+class Loop:
+    """The loop of the how-to, with Anthropic's spelling."""
+
+    def __init__(self) -> None:
+        self.messages: list[Any] = []
+
+    def run(self, script: Script, tools: Tools, session: Session) -> Ran:
+        ended = on_tool_end(session)
+        offered = [*tools, *(tool["name"] for tool in session.tools("anthropic"))]
+        self.messages.append({"role": "user", "content": "go"})
+        while (turn := script.reply(session.view(self.messages), offered)).calls:
+            blocks = [{"type": "tool_use", "id": c.call_id, "name": c.name, "input": c.arguments} for c in turn.calls]
+            self.messages.append({"role": "assistant", "content": blocks})
+            results = [ended(block, lambda b=block: tools[str(b["name"])](**b["input"])) for block in blocks]
+            self.messages.append({"role": "user", "content": results})
+        self.messages.append({"role": "assistant", "content": turn.text})
+        return Ran(turn.text, script.requests, self.messages)
+
+
+class TestLoop(AdapterContract):
+    """`on_tool_end` where a tool has returned, `Session.view` where messages are sent."""
+
+    holds_truth = False
+
+    def harness(self) -> Loop:
+        return Loop()
+
+
+def call(name: str = "look", **arguments: Any) -> dict[str, Any]:
+    return {"type": "function", "id": "c1", "function": {"name": name, "arguments": arguments}}
+
+
+def test_the_block_is_in_the_dialect_of_the_call() -> None:
+    ended = on_tool_end(Session(store=MemoryStore()))
+    assert ended(call(), "found") == {"role": "tool", "tool_call_id": "c1", "content": "found"}
+    block = {"type": "tool_use", "id": "t1", "name": "look", "input": {}}
+    assert ended(block, lambda: "found") == {"type": "tool_result", "tool_use_id": "t1", "content": "found"}
+
+
+def test_what_a_tool_raises_is_kept_as_an_error_and_said() -> None:
+    session = Session(store=MemoryStore())
+    block = on_tool_end(session)({"type": "tool_use", "id": "t1", "name": "look", "input": {}}, lambda: 1 // 0)
+    assert block["is_error"]
+    assert block["content"].startswith("ZeroDivisionError: ")
+
+
+def test_a_call_of_ours_is_answered_and_the_function_is_not_called() -> None:
+    session = Session(store=MemoryStore())
+    block = on_tool_end(session)(call("get_artifact", id="art_1_x"), lambda: pytest.fail("it was called"))
+    assert block["content"].startswith("404")
+
+
+def test_a_cancellation_is_let_through() -> None:
+    def cancelled() -> str:
+        raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        on_tool_end(Session(store=MemoryStore()))(call(), cancelled)
+
+
+async def chunks() -> AsyncIterator[str]:
+    for part in ("a", "b", "c"):
+        yield part
+
+
+async def found() -> str:
+    return "found"
+
+
+async def failed() -> str:
+    raise ValueError("no such thing")
+
+
+def test_the_twin_awaits_coroutines_streams_and_exceptions() -> None:
+    session = Session(store=MemoryStore())
+
+    async def contents() -> list[str]:
+        ended = aon_tool_end(session)
+        outputs = (found, chunks(), failed, lambda: "plain", ValueError("wrong"))
+        blocks = [await ended(call(n=n), output) for n, output in enumerate(outputs)]
+        return [block["content"] for block in blocks]
+
+    assert asyncio.run(contents()) == ["found", "abc", "ValueError: no such thing", "plain", "ValueError: wrong"]
