@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.testing import MemoryStore, printed_calls
+from holdfast.testing import AdapterContract, MemoryStore, Ran, Script, printed_calls
+from holdfast.testing.script import Tools
 from tests.integrations.own_loop import in_own_loop
 
 pytest.importorskip("pydantic_ai", reason="needs the extra `pydantic-ai`")
 
-from pydantic_ai import Agent, ModelRetry
+from pydantic_ai import Agent, ModelRetry, capture_run_messages
 from pydantic_ai.messages import (
     BinaryContent,
     ModelMessage,
@@ -24,9 +25,11 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
+from pydantic_ai.usage import UsageLimits
 
 from holdfast.integrations.pydantic_ai import Holdfast, history_processor
 
+ENDLESS = UsageLimits(request_limit=None)
 LOG = "".join(f"{n:05} compiled unit {n}\n" for n in range(1_000))
 
 
@@ -69,6 +72,8 @@ def an_agent(session: holdfast.Session, model: Scripted, **given: Any) -> Agent[
             raise ModelRetry("say which")
         if target == "broken":
             raise ValueError("no such target")
+        if target == "page":
+            return LOG[:6_000]
         return {"log": LOG} if target == "json" else LOG + target
 
     @agent.tool_plain
@@ -193,10 +198,10 @@ def test_a_later_run_is_sent_the_same_again() -> None:
 def test_under_auto_a_result_that_comes_again_is_a_pointer_to_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOLDFAST_POLICY", "auto")
     s = holdfast.session(store=MemoryStore())
-    model = Scripted([call("all", "c1")], [call("all", "c2")])
+    model = Scripted([call("page", "c1")], [call("page", "c2")])
     run_sync(an_agent(s, model), "go")
     first, again = results(model.requests[-1])
-    assert len(again) < 400 < len(first)
+    assert first == LOG[:6_000] and again.startswith("[Artifact: ")
 
 
 def test_a_call_that_was_never_answered_is_answered_in_words() -> None:
@@ -222,3 +227,56 @@ def test_a_history_processor_knows_its_own_views_again() -> None:
     once = asyncio.run(history_processor(s)(history))
     assert asyncio.run(history_processor(s)(once)) == once
     assert len(list(s.store.rows(s.id, kind="result"))) == 1
+
+
+class Contracted:
+    """Runs with their function model, which asks the script for each turn."""
+
+    def __init__(self) -> None:
+        self.history: list[ModelMessage] = []
+
+    def run(self, script: Script, tools: Tools, session: holdfast.Session) -> Ran:
+        def turn(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+            said = script.reply(as_chat(messages), [tool.name for tool in info.function_tools])
+            calls = [ToolCallPart(each.name, each.arguments, tool_call_id=each.call_id) for each in said.calls]
+            return ModelResponse(calls or [TextPart(said.text)])
+
+        agent: Agent[None, str] = Agent(FunctionModel(turn), tools=[*tools.values()], capabilities=[Holdfast(session)])
+        with capture_run_messages() as messages:
+            try:
+                done = asyncio.run(agent.run("go", message_history=self.history, usage_limits=ENDLESS))
+            finally:
+                self.history = ended(messages)
+        return Ran(done.output, script.requests, as_chat(self.history))
+
+
+def ended(messages: list[ModelMessage]) -> list[ModelMessage]:
+    """A history that can be gone on with: without calls at its end that nobody answered."""
+    last = messages[-1] if messages else None
+    is_open = isinstance(last, ModelResponse) and any(isinstance(part, ToolCallPart) for part in last.parts)
+    return list(messages[:-1] if is_open else messages)
+
+
+def as_chat(messages: list[ModelMessage]) -> list[dict[str, Any]]:
+    """Messages in OpenAI's spelling, written down apart from what is tested."""
+    chat: list[dict[str, Any]] = []
+    for message in messages:
+        calls: list[dict[str, Any]] = []
+        for part in message.parts:
+            if isinstance(part, ToolCallPart):
+                function = {"name": part.tool_name, "arguments": part.args_as_json_str()}
+                calls.append({"id": part.tool_call_id, "type": "function", "function": function})
+            elif isinstance(part, ToolReturnPart):
+                text = part.model_response_str()
+                chat.append({"role": "tool", "tool_call_id": part.tool_call_id, "content": text})
+            else:
+                role = "assistant" if isinstance(message, ModelResponse) else "user"
+                chat.append({"role": role, "content": part.content})
+        if calls:
+            chat.append({"role": "assistant", "content": None, "tool_calls": calls})
+    return chat
+
+
+class TestContract(AdapterContract):
+    def harness(self) -> Contracted:
+        return Contracted()

@@ -50,7 +50,7 @@ class HoldfastSession:
         """The conversation, whole; the newest `limit` items if one is given."""
         items = await asyncio.to_thread(self._read)
         most = limit if limit is not None or self.session_settings is None else self.session_settings.limit
-        return items if most is None else items[-most:] if most > 0 else []
+        return items if most is None or most < 0 else items[max(0, len(items) - most) :]
 
     async def add_items(self, items: list[Any]) -> None:
         """Put items on record. A task that is cancelled meanwhile leaves all of them there or none."""
