@@ -34,7 +34,7 @@ from claude_agent_sdk import (
 from holdfast.integrations.claude_agent import recall_server, with_holdfast
 
 LOG = "".join(f"{n:05} compiled unit {n}\n" for n in range(1_000))
-_REMINDER = re.compile(r"(\n\n)?<system-reminder>.*?</system-reminder>\n?", re.S)
+_REMINDER = re.compile(r"(\n\n)?<system-reminder>.*?</system-reminder>", re.S)
 
 
 def offline(folder: str, port: int, **given: Any) -> ClaudeAgentOptions:
@@ -72,10 +72,18 @@ def _blocks(content: Any) -> Iterator[dict[str, Any]]:
         if block["type"] == "text" and not (text := _REMINDER.sub("", block["text"]).strip()):
             continue
         if block["type"] == "tool_result":
-            parts = block["content"]
-            texts = parts if isinstance(parts, str) else "".join(part.get("text", "") for part in parts)
-            block["content"] = _REMINDER.sub("", texts)
+            block["content"] = _said(block["content"])
         yield {**block, "text": text} if block["type"] == "text" else block
+
+
+def _said(content: Any) -> str:
+    """The text of a result; the client puts what it adds after two line ends, or into a block after one."""
+    if isinstance(content, str):
+        return _REMINDER.sub("", content)
+    texts = [str(part.get("text", "")) for part in content]
+    if texts[-1].startswith("<system-reminder>"):
+        texts = [*texts[:-2], texts[-2].removesuffix("\n")]
+    return "".join(texts)
 
 
 def results(body: dict[str, Any]) -> dict[str, str]:
