@@ -2,9 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
+TRIALS := $(patsubst requirements/adapters-%.in,%,$(wildcard requirements/adapters-*.in))
 export UV_LINK_MODE = copy
 
-.PHONY: docs run replay test check bench torture browser fix requirements clean
+.PHONY: docs run replay test check bench torture browser adapters fix requirements clean
 
 run: .venv/run  ## see what it does, in under ten seconds
 	@$(BIN)/holdfast demo
@@ -38,6 +39,10 @@ torture: .venv/dev  ## long fault injection: kills, power cuts, full disks
 browser: .venv/browser  ## the page of a replay in headless Chromium
 	$(BIN)/python -m pytest -m browser
 
+adapters: $(TRIALS:%=.venvs/%/made)  ## every adapter with its framework, at the lowest and the current version
+	@for name in $(TRIALS); do echo "$$name"; \
+	  .venvs/$$name/bin/python -m pytest -m adapters --timeout=60 tests/integrations tests/test_docs.py || exit 1; done
+
 requirements: .venv/uv  ## pin the newest versions, with hashes and without addresses
 	for name in uv run dev browser; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
 	  --generate-hashes --no-header --no-annotate --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt; done
@@ -63,5 +68,10 @@ requirements: .venv/uv  ## pin the newest versions, with hashes and without addr
 	  { echo "Install Chromium, then run \`make browser\` again."; exit 1; }
 	@touch $@
 
+.venvs/%/made: requirements/adapters-%.in requirements/trial.in pyproject.toml | .venv/uv
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venvs/$*
+	$(BIN)/uv pip install --quiet --python .venvs/$*/bin/python -r $< -r requirements/trial.in -e .
+	@touch $@
+
 clean:
-	rm -rf .venv .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venvs .pytest_cache .ruff_cache .hypothesis

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,8 @@ ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.M | re.S)
 RUNNABLE = {"python", "console", "sh", "yaml", "text"}
+FRAMEWORKS = ("langchain", "langgraph")
+"""What pages may need that not everyone has; their blocks run where it is installed, and in `make adapters`."""
 
 
 @pytest.fixture(autouse=True)
@@ -36,8 +39,26 @@ def with_blocks(*kinds: str) -> list[pytest.param]:  # type: ignore[valid-type]
     return [pytest.param(page, id=str(page.relative_to(ROOT))) for page in PAGES if blocks(page, *kinds)]
 
 
-@pytest.mark.parametrize("page", with_blocks("python"))
+def frameworks_of(page: Path) -> list[str]:
+    """The frameworks that the blocks of a page import."""
+    imported = re.findall(r"^(?:from|import) (\w+)", "\n".join(blocks(page, "python")), re.M)
+    return [name for name in FRAMEWORKS if name in imported]
+
+
+def runnable() -> list[pytest.param]:  # type: ignore[valid-type]
+    """The pages with Python in them; those that need a framework are tests of its adapter."""
+    return [
+        pytest.param(page, id=str(page.relative_to(ROOT)), marks=pytest.mark.adapters if frameworks_of(page) else ())
+        for page in PAGES
+        if blocks(page, "python")
+    ]
+
+
+@pytest.mark.parametrize("page", runnable())
 def test_every_python_block_runs(page: Path, tmp_path: Path) -> None:
+    for name in frameworks_of(page):
+        if find_spec(name) is None:
+            pytest.skip(f"{name} is not installed; `make adapters` installs it")
     script = tmp_path / "page.py"
     script.write_text("\n".join(blocks(page, "python")), encoding="utf-8")
     environ = {**os.environ, "HOLDFAST_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
@@ -76,7 +97,7 @@ def test_every_set_up_line_names_a_target_or_an_extra_that_exists(page: Path) ->
             assert re.search(rf"^{words[1]}:", makefile, re.M), line
         else:
             assert words[:2] == ["pip", "install"], line
-            for extra in re.findall(r"\[(\w+)\]", line):
+            for extra in re.findall(r"\[([\w-]+)\]", line):
                 assert extra in extras
 
 

@@ -55,6 +55,16 @@ def modules() -> list[str]:
     return ["holdfast", *(name for name in found if not name.endswith("__main__"))]
 
 
+def imported(name: str) -> ModuleType:
+    """A module; the test is skipped where it says which framework must be installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        if not re.search(r"`pip install 'holdfast\[[\w-]+\]'`", str(error)):
+            raise
+        pytest.skip(str(error))
+
+
 def own_names(module: ModuleType) -> dict[str, object]:
     """The public classes and functions that a module defines itself."""
     return {
@@ -97,7 +107,7 @@ def test_the_version_is_one_that_can_be_compared() -> None:
 
 @pytest.mark.parametrize("name", modules())
 def test_every_public_name_has_a_docstring(name: str) -> None:
-    module = importlib.import_module(name)
+    module = imported(name)
     assert module.__doc__
     for own, thing in own_names(module).items():
         assert inspect.getdoc(thing), f"{name}.{own} has no docstring"
