@@ -19,7 +19,9 @@ from holdfast.testing import AdapterContract, MemoryStore, Ran, Script, printed_
 from holdfast.testing.script import Tools
 from tests.integrations.claude_upstream import upstream
 
-pytest.importorskip("claude_agent_sdk", reason="needs the extra `claude-agent`")
+pytest.importorskip(
+    "claude_agent_sdk", reason="Claude's Agent SDK is not installed: `pip install 'holdfast[claude-agent]'`"
+)
 
 from claude_agent_sdk import (
     ClaudeAgentOptions,
@@ -33,6 +35,7 @@ from claude_agent_sdk import (
 
 from holdfast.integrations.claude_agent import recall_server, with_holdfast
 
+pytestmark = pytest.mark.adapters
 LOG = "".join(f"{n:05} compiled unit {n}\n" for n in range(1_000))
 _REMINDER = re.compile(r"(\n\n)?<system-reminder>.*?</system-reminder>", re.S)
 
@@ -128,9 +131,12 @@ def test_the_client_sends_what_fits_reads_back_and_the_record_has_the_whole(tmp_
 
     assert done.result == "done"
     sent = results(bodies[-1])
-    assert "get_artifact(" in sent["t1"] and sent["t1"].endswith("short")
-    assert "get_artifact(" in sent["t2"] and len(sent["t2"]) < 9_000
-    assert "get_artifact(" in sent["t3"] and "<persisted-output>" not in sent["t3"]
+    assert "get_artifact(" in sent["t1"]
+    assert sent["t1"].endswith("short")
+    assert "get_artifact(" in sent["t2"]
+    assert len(sent["t2"]) < 9_000
+    assert "get_artifact(" in sent["t3"]
+    assert "<persisted-output>" not in sent["t3"]
     assert "00500 compiled unit 500" in sent["t6"]
     kept = {s.recall(row.trace_id) for row in s.store.rows(s.id, kind="result")}
     numbers = ["\n".join(map(str, range(1, last + 1))) for last in (3_000, 20_000)]
@@ -206,7 +212,8 @@ class TestHook:
     def test_where_files_are_read_back_no_tools_are_offered(self, tmp_path: Path) -> None:
         s = holdfast.session(store=tmp_path, recall="path")
         options = with_holdfast(ClaudeAgentOptions(), s)
-        assert options.allowed_tools == [] and options.mcp_servers == {}
+        assert options.allowed_tools == []
+        assert options.mcp_servers == {}
 
     def test_servers_from_a_file_are_refused_with_what_to_do(self) -> None:
         with pytest.raises(UsageError, match="is a dict"):
@@ -218,7 +225,8 @@ class TestHook:
         response = [image, {"type": "text", "text": LOG}]
         answer = hooked(s, tool_name="mcp__x__y", tool_input={}, tool_use_id="t", tool_response=response)
         first, second = answer["hookSpecificOutput"]["updatedToolOutput"]
-        assert first == image and "get_artifact(" in second["text"]
+        assert first == image
+        assert "get_artifact(" in second["text"]
 
     def test_what_fits_is_not_replaced(self) -> None:
         s = holdfast.session(store=MemoryStore())
@@ -242,7 +250,8 @@ class TestHook:
         s = holdfast.session(store=MemoryStore())
         answer = hooked(s, tool_name="Bash", tool_input={}, tool_use_id="t", tool_response=spilled)
         shown = answer["hookSpecificOutput"]["updatedToolOutput"]
-        assert "get_artifact(" in shown["stdout"] and shown.keys() == response.keys()
+        assert "get_artifact(" in shown["stdout"]
+        assert shown.keys() == response.keys()
         (row,) = s.store.rows(s.id, kind="result")
         assert s.recall(row.trace_id) == LOG
 
@@ -262,7 +271,8 @@ class TestHook:
         failed = {"hook_event_name": "PostToolUseFailure", "tool_name": "Bash", "tool_use_id": "t"}
         assert hooked(s, **failed, tool_input={"command": "false"}, error="Exit code 1") == {}
         (row,) = s.store.rows(s.id, kind="result")
-        assert s.shown(row.trace_id).is_error and s.recall(row.trace_id) == "Exit code 1"
+        assert s.shown(row.trace_id).is_error
+        assert s.recall(row.trace_id) == "Exit code 1"
 
     def test_the_server_has_the_recall_tools(self) -> None:
         assert recall_server(holdfast.session(store=MemoryStore()))["name"] == "holdfast"

@@ -11,7 +11,7 @@ from holdfast.testing import AdapterContract, MemoryStore, Ran, Script, printed_
 from holdfast.testing.script import Tools
 from tests.integrations.own_loop import in_own_loop
 
-pytest.importorskip("agents", reason="needs the extra `openai-agents`")
+pytest.importorskip("agents", reason="OpenAI Agents is not installed: `pip install 'holdfast[openai-agents]'`")
 
 from agents import Agent, RunConfig, Runner, function_tool, set_tracing_disabled
 from agents.memory import Session as TheirSession
@@ -20,6 +20,7 @@ from agents.testing import ModelCall, ModelStep, ScriptedModel, assistant_messag
 
 from holdfast.integrations.openai_agents import HoldfastSession, input_filter, recall_tools
 
+pytestmark = pytest.mark.adapters
 LOG = "".join(f"{n:05} compiled unit {n}\n" for n in range(1_000))
 
 
@@ -78,7 +79,8 @@ def test_a_model_sees_what_fits_and_their_session_gives_the_whole() -> None:
 
     assert done.final_output == "done"
     cut, page = outputs(model.calls[-1].input)
-    assert len(cut) < 9_000 and "get_artifact(" in cut
+    assert len(cut) < 9_000
+    assert "get_artifact(" in cut
     assert "compiled unit" in page
     assert outputs(asyncio.run(items.get_items()))[0] == LOG + "all"
     assert s.verify().whole
@@ -119,7 +121,8 @@ def test_under_auto_a_result_that_comes_again_is_a_pointer_to_the_first(monkeypa
     agent, model = an_agent(s, [call("page", "c1")], [call("page", "c2")])
     run_sync(agent, "go", session=HoldfastSession(s), run_config=config(s))
     first, again = outputs(model.calls[-1].input)
-    assert first == LOG[:6_000] and again.startswith("[Artifact: ")
+    assert first == LOG[:6_000]
+    assert again.startswith("[Artifact: ")
 
 
 def test_parallel_calls_and_failing_ones_are_told_apart() -> None:
@@ -181,7 +184,8 @@ def test_a_conversation_that_openai_holds_is_sent_without_mending() -> None:
     agent, model = an_agent(s, {"output": [call("all")], "response_id": "resp_1"})
     run_sync(agent, "go", run_config=config(s), previous_response_id="resp_0")
     (only,) = model.calls[-1].input
-    assert only["type"] == "function_call_output" and "get_artifact(" in only["output"]
+    assert only["type"] == "function_call_output"
+    assert "get_artifact(" in only["output"]
 
 
 class Scripted:

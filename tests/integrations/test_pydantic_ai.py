@@ -10,7 +10,7 @@ from holdfast.testing import AdapterContract, MemoryStore, Ran, Script, printed_
 from holdfast.testing.script import Tools
 from tests.integrations.own_loop import in_own_loop
 
-pytest.importorskip("pydantic_ai", reason="needs the extra `pydantic-ai`")
+pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed: `pip install 'holdfast[pydantic-ai]'`")
 
 from pydantic_ai import Agent, ModelRetry, capture_run_messages
 from pydantic_ai.messages import (
@@ -30,6 +30,7 @@ from pydantic_ai.usage import UsageLimits
 from holdfast.integrations.pydantic_ai import Holdfast, history_processor
 
 ENDLESS = UsageLimits(request_limit=None)
+pytestmark = pytest.mark.adapters
 LOG = "".join(f"{n:05} compiled unit {n}\n" for n in range(1_000))
 
 
@@ -98,12 +99,11 @@ def results(messages: list[ModelMessage]) -> list[str]:
 
 def test_the_model_sees_what_fits_reads_back_and_the_history_keeps_the_truth() -> None:
     s = holdfast.session(store=MemoryStore())
-    model = Scripted(
-        [call("all")], lambda cut: [ToolCallPart(*printed_calls(cut)[-1], tool_call_id="c2")]
-    )
+    model = Scripted([call("all")], lambda cut: [ToolCallPart(*printed_calls(cut)[-1], tool_call_id="c2")])
     done = run_sync(an_agent(s, model), "go")
     cut, page = results(model.requests[-1])
-    assert len(cut) < 9_000 and "compiled unit" in page
+    assert len(cut) < 9_000
+    assert "compiled unit" in page
     assert results(done.all_messages()) == [LOG + "all", page]
     assert model.offered[-3:] == ["get_artifact", "get_task_trace", "search_artifacts"]
     assert s.verify().whole
@@ -191,7 +191,8 @@ def test_a_later_run_is_sent_the_same_again() -> None:
     done = run_sync(agent, "go")
     run_sync(agent, "and now?", message_history=done.all_messages())
     before, after = results(model.requests[-2]), results(model.requests[-1])
-    assert before == after and "get_artifact(" in after[0]
+    assert before == after
+    assert "get_artifact(" in after[0]
     assert len(list(s.store.rows(s.id, kind="result"))) == 1
 
 
@@ -201,7 +202,8 @@ def test_under_auto_a_result_that_comes_again_is_a_pointer_to_the_first(monkeypa
     model = Scripted([call("page", "c1")], [call("page", "c2")])
     run_sync(an_agent(s, model), "go")
     first, again = results(model.requests[-1])
-    assert first == LOG[:6_000] and again.startswith("[Artifact: ")
+    assert first == LOG[:6_000]
+    assert again.startswith("[Artifact: ")
 
 
 def test_a_call_that_was_never_answered_is_answered_in_words() -> None:

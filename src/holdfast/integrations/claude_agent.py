@@ -1,4 +1,5 @@
-"""Claude's Agent SDK: hooks that keep results and show what fits, and a server inside the process with the recall tools.
+# pyright: basic, reportMissingImports=false
+"""Claude's Agent SDK: hooks that keep results and show what fits, and a server in the process with the recall tools.
 
 Owns: where in the results of Claude's tools the text is, and how options are added to.
 Must not know: what is kept or shown, and why.

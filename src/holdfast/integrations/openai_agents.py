@@ -1,3 +1,4 @@
+# pyright: basic, reportMissingImports=false
 """OpenAI's Agents SDK: a `Session` that is our record, the input filter that shows the view, the recall tools.
 
 Owns: how their session, filter and tools are spelled. Must not know: what is kept or shown, and why.
@@ -21,8 +22,8 @@ from holdfast.wire.decode import decode_message
 from holdfast.wire.edits import apply
 
 try:
-    from agents import FunctionTool, SessionSettings
-    from agents.run_config import CallModelData, CallModelInputFilter, ModelInputData
+    from agents import FunctionTool
+    from agents.run import CallModelData, CallModelInputFilter, ModelInputData
 except ImportError as error:
     raise ImportError("Holdfast for OpenAI Agents needs `pip install 'holdfast[openai-agents]'`.") from error
 
@@ -35,7 +36,7 @@ _WHOLE = TruncationConfiguration(inline_limit=1 << 40)
 class HoldfastSession:
     """Their `Session` over one of ours: items come back whole, whatever a model was shown of them."""
 
-    def __init__(self, session: Session, session_settings: SessionSettings | None = None) -> None:
+    def __init__(self, session: Session, session_settings: Any = None) -> None:
         self.session_id = session.id
         self.session_settings = session_settings
         self._session = session

@@ -1,3 +1,4 @@
+# pyright: basic, reportMissingImports=false
 """pydantic-ai: a capability that keeps results, shows the view and offers the recall tools.
 
 Owns: how their messages and parts are spelled. Must not know: what is kept or shown, and why.
@@ -15,7 +16,6 @@ from typing import Any, cast
 from holdfast.session import Session
 
 try:
-    from pydantic_ai import FunctionToolset, RunContext, Tool
     from pydantic_ai.capabilities import AbstractCapability
     from pydantic_ai.messages import (
         ModelMessage,
@@ -26,9 +26,12 @@ try:
         UserPromptPart,
     )
     from pydantic_ai.models import ModelRequestContext
+    from pydantic_ai.tools import RunContext, Tool
+    from pydantic_ai.toolsets import FunctionToolset
 except ImportError as error:
     raise ImportError("Holdfast for pydantic-ai needs `pip install 'holdfast[pydantic-ai]'`.") from error
 
+_HAS_LATER = hasattr(AbstractCapability, "prepare_model_request")
 _AT = "holdfast_at"
 """The key under which a block says whose part it is: the message's place and the part's."""
 
@@ -47,9 +50,17 @@ class Holdfast(AbstractCapability[Any]):
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         """Show what fits to the model that is about to be asked."""
-        model = request_context.model.model_name
-        messages = await asyncio.to_thread(_shown, self.session, request_context.messages, model)
-        return replace(request_context, messages=messages)
+        return await self._with_view(request_context)
+
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """The same where pydantic-ai has no later hook."""
+        return request_context if _HAS_LATER else await self._with_view(request_context)
+
+    async def _with_view(self, request: ModelRequestContext) -> ModelRequestContext:
+        messages = await asyncio.to_thread(_shown, self.session, request.messages, request.model.model_name)
+        return replace(request, messages=messages)
 
 
 def recall_toolset(session: Session) -> FunctionToolset[Any]:
