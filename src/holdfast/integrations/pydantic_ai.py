@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import is_
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from holdfast.session import Session
 
@@ -42,6 +42,10 @@ class Holdfast(AbstractCapability[Any]):
 
     session: Session
 
+    def __post_init__(self) -> None:
+        """Begin with no conversation."""
+        self._shower = _Shower(self.session)
+
     def get_toolset(self) -> FunctionToolset[Any]:
         """The tools with which a model reads back."""
         return recall_toolset(self.session)
@@ -59,7 +63,7 @@ class Holdfast(AbstractCapability[Any]):
         return request_context if _HAS_LATER else await self._with_view(request_context)
 
     async def _with_view(self, request: ModelRequestContext) -> ModelRequestContext:
-        messages = await asyncio.to_thread(_shown, self.session, request.messages, request.model.model_name)
+        messages = await asyncio.to_thread(self._shower.shown, request.messages, request.model.model_name)
         return replace(request, messages=messages)
 
 
@@ -76,8 +80,10 @@ def recall_toolset(session: Session) -> FunctionToolset[Any]:
 def history_processor(session: Session) -> Callable[[list[ModelMessage]], Awaitable[list[ModelMessage]]]:
     """The same view as a processor of histories; results that it showed before are known again by what was shown."""
 
+    shower = _Shower(session)
+
     async def shown(messages: list[ModelMessage]) -> list[ModelMessage]:
-        return await asyncio.to_thread(_shown, session, messages, None)
+        return await asyncio.to_thread(shower.shown, messages, None)
 
     return shown
 
@@ -89,17 +95,43 @@ def _answering(session: Session, name: str) -> Callable[..., Awaitable[str]]:
     return answer
 
 
-def _shown(session: Session, messages: Sequence[ModelMessage], model: str | None) -> list[ModelMessage]:
-    """The messages to send: the same objects where nothing is left out."""
-    spelled = [_spelled(at, message) for at, message in enumerate(messages)]
-    return [_read(each, messages) for each in session.view(spelled, model=model)]
+class _Shower:
+    """The view of a session in their messages; how the newest conversation is spelled is held from call to call."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._held: dict[int, _Spelled] = {}
+
+    def shown(self, messages: Sequence[ModelMessage], model: str | None) -> list[ModelMessage]:
+        """The messages to send: the same objects where nothing is left out."""
+        spelled = [self._spelled(at, message) for at, message in enumerate(messages)]
+        self._held = {id(each.message): each for each in spelled}
+        same = {id(each.wire): each.message for each in spelled}
+        sent = self._session.view([each.wire for each in spelled], model=model)
+        return [same.get(id(each)) or _read(each, messages) for each in sent]
+
+    def _spelled(self, at: int, message: ModelMessage) -> "_Spelled":
+        """A message as blocks, each with its part's place; as before where it is the same in the same place."""
+        held, parts = self._held.get(id(message)), message.parts
+        if held is not None and held.at == at and held.is_still(message):
+            return held
+        role = "assistant" if isinstance(message, ModelResponse) else "user"
+        blocks = [{**_block(part), _AT: (at, number)} for number, part in enumerate(parts)]
+        return _Spelled(message, at, tuple(parts), {"role": role, "content": blocks})
 
 
-def _spelled(at: int, message: ModelMessage) -> dict[str, Any]:
-    """A message as blocks, each with its part's place."""
-    role = "assistant" if isinstance(message, ModelResponse) else "user"
-    blocks = [{**_block(part), _AT: (at, number)} for number, part in enumerate(message.parts)]
-    return {"role": role, "content": blocks}
+class _Spelled(NamedTuple):
+    """One message as `Session.view` reads it."""
+
+    message: ModelMessage
+    at: int
+    parts: tuple[Any, ...]
+    wire: dict[str, Any]
+
+    def is_still(self, message: ModelMessage) -> bool:
+        """Whether a message is this one, with the same parts."""
+        same = self.message is message and len(self.parts) == len(message.parts)
+        return same and all(map(is_, self.parts, message.parts))
 
 
 def _block(part: Any) -> dict[str, Any]:
@@ -125,6 +157,8 @@ def _text(part: Any) -> str | None:
     """The text of a result; None where it is more than text."""
     if not isinstance(part, ToolReturnPart):
         return part.model_response()
+    if isinstance(part.content, str):
+        return part.content
     return None if part.files else part.model_response_str(wrap_if_error=False)
 
 
