@@ -308,3 +308,46 @@ def test_a_fork_from_an_old_checkpoint_sends_what_was_sent_then() -> None:
     agent.invoke(None, past[0].config)
     assert script.requests[0] == first.requests[1]
     assert len(on_record(session)) == 3
+
+
+def test_a_task_that_is_cancelled_from_outside_can_be_gone_on_with() -> None:
+    session, stage, saver = AdapterContract().session(), Stage(), InMemorySaver()
+    script = Script([("run_command", {"command": "long"}), ("wait", {}), "never", "done"])
+
+    async def cancelled() -> None:
+        waits = asyncio.Event()
+
+        async def wait() -> str:
+            """Wait for ever."""
+            waits.set()
+            await asyncio.sleep(3_600)
+            return "never"
+
+        tools = [
+            StructuredTool.from_function(stage.tools()["run_command"]),
+            StructuredTool.from_function(coroutine=wait),
+        ]
+        agent = create_agent(
+            model_of(script), tools=tools, middleware=[HoldfastMiddleware(session)], checkpointer=saver
+        )
+        task = asyncio.create_task(agent.ainvoke({"messages": [HumanMessage("go")]}, CONFIG))
+        await waits.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await agent.ainvoke({"messages": [HumanMessage("go on")]}, CONFIG)
+
+    asyncio.run(cancelled())
+    assert on_record(session) == stage.returned
+    assert [call_id for call_id, _ in results_in(script.requests[-1])] == ["call_1", "call_2"]
+    assert unpaired(script.requests[-1]) == set()
+
+
+def test_streams_give_whole_results_and_the_model_gets_views() -> None:
+    session, stage = AdapterContract().session(), Stage()
+    script = Script([("run_command", {"command": "long"}), "done"])
+    agent = agent_with(HoldfastMiddleware(session), script, InMemorySaver(), stage)
+    updates = list(agent.stream({"messages": [HumanMessage("go")]}, CONFIG, stream_mode="updates"))
+    (result,) = [update["tools"]["messages"][0] for update in updates if "tools" in update]
+    assert result.content == stage.kinds["long"]
+    assert len(results_in(script.requests[-1])[0][1]) <= 8_000

@@ -6,7 +6,6 @@ Must not know: what is shown and why (`Session.view`).
 """
 
 import hashlib
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -104,7 +103,7 @@ def recall_tools(session: Callable[[], Session]) -> list[BaseTool]:
 def to_chat(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
     """Messages as OpenAI Chat spells them, as far as `Session.view` looks at them, each with its place."""
     answered = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
-    return [{**_chat(message, answered), _INDEX: at} for at, message in enumerate(messages)]
+    return [_chat(message, at, answered) for at, message in enumerate(messages)]
 
 
 def from_chat(
@@ -114,17 +113,17 @@ def from_chat(
     return [_message(each, chat, messages) for each in sent]
 
 
-def _chat(message: BaseMessage, answered: set[str]) -> dict[str, Any]:
+def _chat(message: BaseMessage, at: int, answered: set[str]) -> dict[str, Any]:
     if isinstance(message, ToolMessage):
-        return {"role": "tool", "tool_call_id": message.tool_call_id, "content": _result(message)}
+        return {"role": "tool", "tool_call_id": message.tool_call_id, "content": _result(message), _INDEX: at}
+    said = {"role": "other", "content": _parts(message.content), _INDEX: at}
     if isinstance(message, AIMessage):
-        calls = [_call(call["id"], call["name"], json.dumps(call["args"])) for call in message.tool_calls]
-        wrong = [call for call in message.invalid_tool_calls if call["id"] in answered]
-        calls += [_call(call["id"], call["name"], call["args"]) for call in wrong]
-        said = {"role": "assistant", "content": _parts(message.content)}
-        return {**said, "tool_calls": calls} if calls else said
-    role = "user" if isinstance(message, HumanMessage) else "system" if isinstance(message, SystemMessage) else "other"
-    return {"role": role, "content": _parts(message.content)}
+        calls = [*message.tool_calls, *(call for call in message.invalid_tool_calls if call["id"] in answered)]
+        called = {"tool_calls": [_call(call) for call in calls]} if calls else {}
+        return {**said, "role": "assistant", **called}
+    if isinstance(message, HumanMessage | SystemMessage):
+        said["role"] = "user" if isinstance(message, HumanMessage) else "system"
+    return said
 
 
 def _result(message: ToolMessage) -> Any:
@@ -133,8 +132,8 @@ def _result(message: ToolMessage) -> Any:
     return [{"type": "cleared"}] if cleared else message.content
 
 
-def _call(call_id: str | None, name: str | None, arguments: str | None) -> dict[str, Any]:
-    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments or ""}}
+def _call(call: Mapping[str, Any]) -> dict[str, Any]:
+    return {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": call["args"]}}
 
 
 def _parts(content: Any) -> Any:

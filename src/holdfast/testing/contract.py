@@ -92,8 +92,8 @@ class AdapterContract:
         names = ("long", "short", "unicode", "json")
         ran = stage.run(self.harness(), session, [("run_command", {"command": name}) for name in names])
         sent = dict(results_in(ran.requests[-1]))
-        assert list(sent) == [f"call_{number}" for number in range(1, 5)]
-        for call_id, name in zip(sent, names, strict=True):
+        assert len(sent) == len(names)
+        for call_id, name in zip(sorted(sent), names, strict=True):
             text = stage.kinds[name]
             assert sent[call_id] == text or (len(text) > _LIMIT and text.splitlines()[-1] in sent[call_id])
         assert sorted(on_record(session)) == sorted(stage.returned)
@@ -166,7 +166,7 @@ class AdapterContract:
         assert ran.text == "done"
 
     def test_a_hundred_steps_stay_under_the_window(self) -> None:
-        """Six windows of results: every request fits, is valid, and seldom changes what was sent."""
+        """Several windows of results: every request fits, is valid, and seldom changes what was sent."""
         self._needs("sees_requests")
         session, stage = self.session("auto", window=WINDOW), Stage()
         steps = [("read_file", {"path": f"file_{number}"}) for number in range(STEPS)]

@@ -1,0 +1,90 @@
+"""What an adapter costs inside its framework: CPU for each kept result of 10 KB, over a bare durable insert.
+
+The agent runs through the same results with the adapter, and without it while a plain loop inserts them durably. What
+the adapter takes beyond that, by result, is its price: storing, following the conversation and making the view before
+each request. What is over its limit is also cut, which has its own figures under `truncate`; that row is reported.
+"""
+
+import importlib
+import time
+from collections.abc import Callable, Sequence
+from statistics import median
+
+import holdfast
+from bench import floors
+from bench.bare import BareLog
+from bench.row import Row, judged, reported
+from bench.setup import Setup
+from bench.texts import text_file
+from bench.timing import interleaved
+
+Agent = Callable[[holdfast.Session | None, str, Sequence[str]], Callable[[], int]]
+FRAMEWORKS = ("loop", "langchain")
+_KINDS = {"read_file": "shown whole", "look": "cut on arrival"}
+_RESULTS = 40
+_SIZE = 10_000
+
+
+def adapters(setup: Setup) -> list[Row]:
+    bodies = _bodies(setup)
+    return [row for name in FRAMEWORKS for row in _rows(setup, name, bodies)]
+
+
+def _rows(setup: Setup, name: str, bodies: list[str]) -> list[Row]:
+    try:
+        agent: Agent = importlib.import_module(f"bench.frameworks.{name}").agent
+    except ImportError as error:
+        return [Row(f"adapter `{name}`", f"not run: {error}")]
+    return [_row(setup, name, tool, agent, bodies) for tool in _KINDS]
+
+
+def _row(setup: Setup, name: str, tool: str, agent: Agent, bodies: list[str]) -> Row:
+    place = f"adapter-{name}-{tool}"
+    bare = BareLog(setup.path(f"{place}-bare"))
+    numbers = iter(range(1_000))
+
+    def kept() -> float:
+        with holdfast.session(f"run-{next(numbers)}", store=setup.path(place)) as session:
+            session.keep("warm", None, "warm")
+            spent = _cpu(agent(session, tool, bodies))
+            _check(session)
+        return spent
+
+    def inserted() -> float:
+        return alone() + _cpu(lambda: [bare.keep_row(body.encode()) for body in bodies])
+
+    def alone() -> float:
+        return _cpu(agent(None, tool, bodies))
+
+    kept()  # what is imported at first use is no price of a result
+    times = interleaved(place, setup.rounds, {"kept": kept, "inserted": inserted, "alone": alone})
+    bare.close()
+    return _written(f"adapter `{name}`: CPU for a kept result of 10 KB, {_KINDS[tool]}", times, tool == "read_file")
+
+
+def _written(what: str, times: dict[str, list[float]], is_judged: bool) -> Row:
+    """The price over agent and insert, with the parts it is taken from."""
+    over = [(a - b) / _RESULTS * 1e3 for a, b in zip(times["kept"], times["inserted"], strict=True)]
+    kept, inserted, alone = (f"{median(times[side]) / _RESULTS * 1e3:.2f} ms" for side in ("kept", "inserted", "alone"))
+    figure, reference = f"{kept} a step", f"bare {inserted}, {alone} of it the agent"
+    if is_judged:
+        return judged(what, figure, reference, over, floors.ADAPTER)
+    return reported(what, figure, reference, over, floors.ADAPTER.unit, floors.ADAPTER.digits)
+
+
+def _check(session: holdfast.Session) -> None:
+    results = sum(1 for _ in session.store.rows(session.id, kind="result", light=True))
+    if results != _RESULTS + 1:
+        raise RuntimeError(f"{results - 1} results are on record instead of {_RESULTS}")
+
+
+def _bodies(setup: Setup) -> list[str]:
+    """Different pieces of a log."""
+    with open(text_file("ASCII", 20_000_000, setup.folder), encoding="utf-8") as file:
+        return [file.read(_SIZE) for _ in range(_RESULTS)]
+
+
+def _cpu(run: Callable[[], object]) -> float:
+    started = time.process_time()
+    run()
+    return time.process_time() - started
