@@ -19,7 +19,7 @@ from bench.texts import text_file
 from bench.timing import interleaved
 
 Agent = Callable[[holdfast.Session | None, str, Sequence[str]], Callable[[], int]]
-FRAMEWORKS = ("loop", "langchain")
+FRAMEWORKS = ("loop", "langchain", "openai_agents", "pydantic_ai", "claude_agent")
 _KINDS = {"read_file": "shown whole", "look": "cut on arrival"}
 _RESULTS = 40
 _SIZE = 10_000

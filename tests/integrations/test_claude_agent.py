@@ -103,6 +103,7 @@ async def build(arguments: dict[str, Any]) -> dict[str, Any]:
     return {"content": [*blocks, picture] if arguments["target"] == "picture" else blocks}
 
 
+@pytest.mark.clients
 def test_the_client_sends_what_fits_reads_back_and_the_record_has_the_whole(tmp_path: Path) -> None:
     s = holdfast.session(store=MemoryStore())
     bodies: list[dict[str, Any]] = []
