@@ -21,7 +21,7 @@ from bench.timing import interleaved
 from holdfast import config
 
 Agent = Callable[[holdfast.Session | None, str, Sequence[str]], Callable[[], int]]
-FRAMEWORKS = ("loop", "langchain")
+FRAMEWORKS = ("loop", "langchain", "openai_agents", "pydantic_ai", "claude_agent")
 _KINDS = {"kept": ("read_file", "off"), "kept and viewed": ("read_file", "on"), "kept, cut and viewed": ("look", "on")}
 """What is measured: which tool returns the results, and in which mode; reads are shown whole."""
 _RESULTS = 40

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.M | re.S)
 RUNNABLE = {"python", "console", "sh", "yaml", "text"}
-FRAMEWORKS = ("langchain", "langgraph")
+FRAMEWORKS = ("langchain", "langgraph", "agents", "pydantic_ai", "claude_agent_sdk")
 """What pages may need that not everyone has; their blocks run where it is installed, and in `make adapters`."""
 
 

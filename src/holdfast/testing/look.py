@@ -21,11 +21,11 @@ def on_record(session: Session) -> list[tuple[str, str]]:
 
 def _recorded(session: Session) -> Iterator[tuple[str, str]]:
     for row in session.store.rows(session.id, kind="result"):
-        result = result_of(row)
-        if result.tool in (*NAMES, TOOL, ROUND):
+        tool = result_of(row).tool.rpartition("__")[2]  # a client may put the server's name before it
+        if tool in (*NAMES, TOOL, ROUND):
             continue
         with session.store.open(body_of(row)) as reader:
-            yield result.tool, reader.text()
+            yield tool, reader.text()
 
 
 def results_in(messages: Sequence[Any]) -> list[tuple[str, str]]:

@@ -1,0 +1,28 @@
+# pyright: basic, reportMissingImports=false
+"""The hooks of Claude's Agent SDK, called as its client calls them; the client itself is another process."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from claude_agent_sdk import ClaudeAgentOptions
+
+from holdfast.integrations.claude_agent import with_holdfast
+from holdfast.session.session import Session
+
+
+def agent(session: Session | None, tool: str, outputs: Sequence[str]) -> Callable[[], int]:
+    async def nothing(*_: Any) -> Any:
+        return {}
+
+    hooks: Any = with_holdfast(ClaudeAgentOptions(), session).hooks if session is not None else {}
+    hook = hooks["PostToolUse"][0].hooks[0] if hooks else nothing
+
+    async def all_of_them() -> int:
+        for number, output in enumerate(outputs):
+            response = [{"type": "text", "text": output}]
+            event = {"tool_name": f"mcp__own__{tool}", "tool_input": {"number": number}, "tool_response": response}
+            await hook({**event, "tool_use_id": f"call_{number}"}, None, None)
+        return len(outputs)
+
+    return lambda: asyncio.run(all_of_them())

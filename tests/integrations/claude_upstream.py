@@ -1,0 +1,76 @@
+"""Anthropic on loopback: asks a function for the next turn and remembers the requests."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, TypeAlias
+
+Respond: TypeAlias = Callable[[dict[str, Any]], list[dict[str, Any]]]
+"""The blocks that answer a request's body."""
+_USAGE = {"input_tokens": 10, "output_tokens": 5}
+
+
+@contextmanager
+def upstream(respond: Respond) -> Iterator[int]:
+    """Its port, while it answers."""
+    handler = type("Scripted", (_Handler,), {"respond": staticmethod(respond)})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield server.server_address[1]
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    respond: Respond
+
+    def do_HEAD(self) -> None:
+        self._answer(200, "text/plain", b"")
+
+    def do_GET(self) -> None:
+        self._answer(404, "application/json", b"{}")
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path.split("?")[0].endswith("count_tokens"):
+            return self._answer(200, "application/json", b'{"input_tokens": 100}')
+        blocks = self.respond(body) if body.get("tools") else [{"type": "text", "text": "title"}]
+        return self._answer(200, "text/event-stream", "".join(_events(blocks)).encode())
+
+    def _answer(self, status: int, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def _event(kind: str, **fields: Any) -> str:
+    return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n"
+
+
+def _events(blocks: list[dict[str, Any]]) -> Iterator[str]:
+    message = {"id": f"msg_{id(blocks)}", "type": "message", "role": "assistant", "content": []}
+    yield _event("message_start", message={**message, "model": "m1", "stop_reason": None, "usage": _USAGE})
+    for index, block in enumerate(blocks):
+        if block["type"] == "text":
+            opened, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": block["text"]}
+        else:
+            opened = {**block, "input": {}}
+            delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+        yield _event("content_block_start", index=index, content_block=opened)
+        yield _event("content_block_delta", index=index, delta=delta)
+        yield _event("content_block_stop", index=index)
+    reason = "tool_use" if any(block["type"] == "tool_use" for block in blocks) else "end_turn"
+    yield _event("message_delta", delta={"stop_reason": reason, "stop_sequence": None}, usage=_USAGE)
+    yield _event("message_stop")
