@@ -13,7 +13,7 @@ from holdfast.store.memory import MemoryStore
 
 __all__ = ["FakeModel", "MemoryStore", "PrintedCall", "printed_calls"]
 
-_CALL = re.compile(rf"\b({'|'.join((*NAMES, 'Read', 'read_file'))})\(")
+_CALL = re.compile(rf"\b({'|'.join((*NAMES, 'Read', 'read', 'read_file'))})\(")
 
 
 class PrintedCall(NamedTuple):

@@ -21,7 +21,7 @@ def drive(home: Path, command: list[str], **environ: str) -> str:
     work.mkdir(exist_ok=True)
     given = {"HOME": str(home), "TERM": "dumb", **environ, "PATH": path}
     done = subprocess.run(
-        command, cwd=work, env=given, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=50, check=False
+        command, cwd=work, env=given, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=110, check=False
     )
     assert done.returncode == 0, done.stderr[-2_000:] + done.stdout[-2_000:]
     return done.stdout

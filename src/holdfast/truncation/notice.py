@@ -124,9 +124,9 @@ def before(session: str, command: str) -> str:
 
     >>> before("s1", "holdfast")
     'Tool results from before are on record, whole: `holdfast search --session s1 WORDS` finds them, \
-`holdfast sessions show s1` lists them, `holdfast show TRACE_ID` prints one.'
+`holdfast sessions show s1` lists them, `holdfast show --session s1 STEP` prints one.'
     """
     return (
         f"Tool results from before are on record, whole: `{command} search --session {session} WORDS` finds them, "
-        f"`{command} sessions show {session}` lists them, `{command} show TRACE_ID` prints one."
+        f"`{command} sessions show {session}` lists them, `{command} show --session {session} STEP` prints one."
     )

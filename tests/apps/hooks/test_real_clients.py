@@ -26,20 +26,21 @@ HERE = Path(str(holdfast.__file__)).parent.parent
 ENVIRON = {"PYTHONPATH": str(HERE), "HOLDFAST_POLICY": "truncation"}
 
 
-def record(home: Path) -> dict[str, dict[str, str]]:
-    """Every result on record: by session and tool, its text."""
+def record(home: Path) -> dict[str, list[tuple[str, str]]]:
+    """Every result on record, by session: its call and its text."""
     store = SqliteStore(str(home / ".holdfast"))
-    found: dict[str, dict[str, str]] = {}
+    found: dict[str, list[tuple[str, str]]] = {}
     for info in store.sessions():
         for row in store.rows(info.name, kind="result"):
             with store.open(body_of(row)) as reader:
-                found.setdefault(info.name, {})[f"{result_of(row).tool} {result_of(row).arguments}"] = reader.text()
+                call = f"{result_of(row).tool} {result_of(row).arguments}"
+                found.setdefault(info.name, []).append((call, reader.text()))
     store.close()
     return found
 
 
 def kept(home: Path, session: str, words: str) -> str:
-    return next(text for call, text in record(home)[session].items() if words in call)
+    return next(text for call, text in record(home)[session] if words in call)
 
 
 def follow(text: str) -> tuple[str, dict[str, Any]]:
@@ -84,7 +85,7 @@ def test_a_second_read_that_claude_code_refuses_leads_to_what_was_hidden(tmp_pat
     assert "Wasted call" not in second
     assert "shows only a part of it" in second
     assert "\tline 1500 of a file" in back
-    assert kept(tmp_path, session, "long.txt") == text or text in record(tmp_path)[session].values()
+    assert kept(tmp_path, session, "long.txt") == text
 
 
 def test_claude_code_takes_our_replacement_of_every_tool_that_has_a_shape(tmp_path: Path) -> None:
@@ -122,11 +123,11 @@ def test_claude_code_is_told_after_compaction_where_earlier_results_are(tmp_path
         session = claude(tmp_path, port, PROMPT, tools="Bash,Agent", **ENVIRON)
         claude(tmp_path, port, "/compact", "--resume", session, tools="Bash", **ENVIRON)
         claude(tmp_path, port, "go on", "--resume", session, tools="Bash", **ENVIRON)
-    assert {"PreCompact", "SessionStart"} <= {call.split()[0] for call in record(tmp_path)[session]}
-    told = re.findall(r"`([^`]*sessions show [^`]*)`", json.dumps(log[-1]["messages"]))
+    assert {"PreCompact", "SessionStart"} <= {call.split()[0] for call, _ in record(tmp_path)[session]}
+    told = re.findall(r"`([^`]* search [^`]*)`", json.dumps(log[-1]["messages"]))
     environ = {**os.environ, **ENVIRON, "HOME": str(tmp_path)}
     environ.pop("HOLDFAST_HOME")
-    command = ["/bin/sh", "-c", told[-1]]
+    command = ["/bin/sh", "-c", told[-1].replace("WORDS", "needle-81423")]
     listed = subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert "needle-81423" in listed
 
@@ -149,11 +150,11 @@ def test_codex_shows_what_fits_and_reads_back_what_was_left_out(tmp_path: Path) 
 def test_opencode_shows_what_fits_and_reads_back_what_was_left_out(tmp_path: Path) -> None:
     install(target("opencode", "user", {}, str(tmp_path)))
     log: list[Any] = []
-    with upstream([("seq 1 9000",), (shell_of,), ("echo small",)], log) as port:
+    with upstream([("seq 1 9000",), (follow,), ("echo small",)], log) as port:
         opencode(tmp_path, port, "run", "--format", "json", "-m", "fake/m1", PROMPT, **ENVIRON)
     long, back, small = results(log[-1]["messages"])
     assert long.startswith("... [Beginning omitted: ")
-    assert "\n5\n6\n7\n" in back
+    assert "\n5: 5\n6: 6\n7: 7\n" in back
     assert small.strip() == "small"
     (session,) = record(tmp_path)
     assert kept(tmp_path, session, "seq 1 9000").strip() == NUMBERS

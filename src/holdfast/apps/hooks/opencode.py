@@ -6,7 +6,7 @@ Must not know: the record, files, what is cut.
 
 from holdfast.apps.hooks.heard import Boundary, Heard, Json, Returned, mapping, text
 
-READER = "sed"
+READER = "read"
 
 
 def hear(event: Json) -> Heard:
