@@ -3,8 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
 export UV_LINK_MODE = copy
+# The versions whose hooks and logs were looked at; another one is a change to look at again.
+CLIENTS := @anthropic-ai/claude-code@2.1.197 @openai/codex@0.166.0 opencode-ai@1.18.33 @google/gemini-cli@0.61.0
 
-.PHONY: docs run replay test check bench torture browser fix requirements clean
+.PHONY: docs run replay test check bench torture browser clients fix requirements clean
 
 run: .venv/run  ## see what it does, in under ten seconds
 	@$(BIN)/holdfast demo
@@ -38,6 +40,9 @@ torture: .venv/dev  ## long fault injection: kills, power cuts, full disks
 browser: .venv/browser  ## the page of a replay in headless Chromium
 	$(BIN)/python -m pytest -m browser
 
+clients: .venv/dev .clients/installed  ## real coding agents, offline, against a model on loopback
+	$(BIN)/python -m pytest -m clients
+
 requirements: .venv/uv  ## pin the newest versions, with hashes and without addresses
 	for name in uv run dev browser; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
 	  --generate-hashes --no-header --no-annotate --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt; done
@@ -63,5 +68,11 @@ requirements: .venv/uv  ## pin the newest versions, with hashes and without addr
 	  { echo "Install Chromium, then run \`make browser\` again."; exit 1; }
 	@touch $@
 
+.clients/installed: Makefile
+	command -v npm >/dev/null || { echo "Install Node.js with npm, then run \`make clients\` again."; exit 1; }
+	mkdir -p .clients && cd .clients && npm init --yes >/dev/null
+	cd .clients && npm install --no-audit --no-fund $(CLIENTS)
+	@touch $@
+
 clean:
-	rm -rf .venv .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .clients .pytest_cache .ruff_cache .hypothesis

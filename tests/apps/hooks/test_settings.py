@@ -25,7 +25,9 @@ foreign = st.fixed_dictionaries(
 )
 hooks = st.dictionaries(st.sampled_from([*EVENTS, "Stop"]), st.lists(foreign, max_size=2), max_size=4)
 settings = st.tuples(st.dictionaries(names, values, max_size=3), st.none() | hooks, st.booleans()).map(
-    lambda made: made[0] if made[1] is None else {"hooks": made[1], **made[0]} if made[2] else made[0] | {"hooks": made[1]}
+    lambda made: (
+        made[0] if made[1] is None else {"hooks": made[1], **made[0]} if made[2] else made[0] | {"hooks": made[1]}
+    )
 )
 spaces = st.sampled_from(["", " ", "\n", "\r\n", "\t\n "])
 
@@ -52,7 +54,9 @@ def value(text: str) -> Any:
 
 def without_ours(settings: dict[str, Any]) -> dict[str, Any]:
     found = settings.get("hooks", {})
-    kept = {event: [one for one in entries if one["hooks"][0]["command"] != COMMAND] for event, entries in found.items()}
+    kept = {
+        event: [one for one in entries if one["hooks"][0]["command"] != COMMAND] for event, entries in found.items()
+    }
     return {**settings, "hooks": kept}
 
 
@@ -109,10 +113,20 @@ def test_an_entry_of_ours_that_somebody_added_a_command_to_is_theirs() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "  ", "{", '{"a": 1,}', '{"a": 1} // why', "[]", '{"hooks": []}', '{"hooks": {"PreCompact": {}}}', '{"a": NaN}'],
+    [
+        "",
+        "  ",
+        "{",
+        '{"a": 1,}',
+        '{"a": 1} // why',
+        "[]",
+        '{"hooks": []}',
+        '{"hooks": {"PreCompact": {}}}',
+        '{"a": NaN}',
+    ],
 )
 def test_settings_that_cannot_be_edited_safely_are_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"\w"):
         installed(text, EVENTS, COMMAND, own)
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"\w"):
         uninstalled(text, own)

@@ -33,7 +33,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         own.set_defaults(act=act)
     running = commands.add_parser("run", help="what the client calls: its JSON on standard input, an answer or nothing")
     running.add_argument("client", choices=CLIENTS, metavar="CLIENT", help=" | ".join(CLIENTS))
-    running.set_defaults(act=lambda args: run(args.client))
+    running.set_defaults(act=answer)
+
+
+def answer(args: argparse.Namespace) -> int:
+    """Answer the hook on standard input."""
+    return run(args.client)
 
 
 def install(args: argparse.Namespace) -> int:
@@ -45,6 +50,10 @@ def install(args: argparse.Namespace) -> int:
     if install(target):
         screen.say(f"{args.client} calls `{screen.safe(target.command)}` now, by {screen.safe(target.path)}.")
         screen.say(_NEXT[args.client])
+        if args.client == "claude-code":
+            screen.say(
+                f"To let it read back without asking, add `{_rule()}` to `permissions.allow`; that is yours to do."
+            )
     else:
         screen.say(f"It is installed already, in {screen.safe(target.path)}.")
     return 0
@@ -71,6 +80,15 @@ def status(args: argparse.Namespace) -> int:
     words = ", ".join(f"`{screen.safe(command)}`" for command in found) if found else "not installed"
     screen.say(f"{args.client} ({target.scope}, {screen.safe(target.path)}): {words}")
     return 0 if found else _NOT_INSTALLED
+
+
+def _rule() -> str:
+    """The permission that covers the files our notices name, as Claude Code spells paths."""
+    from holdfast.config import find_home
+
+    results = os.path.join(find_home(os.environ, os.getcwd()), "results")
+    home = os.path.expanduser("~")
+    return f"Read({'~' + results[len(home) :] if results.startswith(home + '/') else '/' + results}/**)"
 
 
 def _target(args: argparse.Namespace) -> "Target":

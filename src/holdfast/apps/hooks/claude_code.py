@@ -104,7 +104,7 @@ def _grep(event: Json, response: object) -> Returned:
     given = mapping(response)
     names, content = _names(given), given.get("content")
     if given.get("mode") == "files_with_matches" and names is not None:
-        found = {"mode": "content", "numFiles": 0, "filenames": []}
+        found: Json = {"mode": "content", "numFiles": 0, "filenames": []}
         replace = _with(lambda words: {**found, "content": words})
         return _result(event, "\n".join(names), replace=replace, most=_GREP_MOST)
     if not isinstance(content, str):

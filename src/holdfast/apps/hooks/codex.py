@@ -60,7 +60,11 @@ def _shell(event: Json, transcript: Iterable[bytes]) -> Returned:
             return _result(event, output, exit_code=code)
         output = whole
     said = f"Process exited with code {code}\nOutput:\n"
-    return _result(event, output, exit_code=code, replace=lambda words: _instead(said + words))
+
+    def replace(words: str) -> Json:
+        return _instead(said + words)
+
+    return _result(event, output, exit_code=code, replace=replace)
 
 
 def _instead(words: str) -> Json:

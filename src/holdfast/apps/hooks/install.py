@@ -20,6 +20,7 @@ from holdfast.errors import UsageError
 Scope: TypeAlias = Literal["user", "project"]
 SCOPES: tuple[Scope, ...] = ("user", "project")
 _PLUGIN = "opencode"
+_OURS = "// Written by `holdfast hook install opencode`"
 _MODE = 0o644
 
 
@@ -123,10 +124,13 @@ def _refused(to: Target, error: ValueError) -> UsageError:
 def _read(to: Target) -> str | None:
     try:
         with open(to.path, encoding="utf-8", newline="") as file:
-            return file.read()
+            text = file.read()
+        if to.client == _PLUGIN and not text.startswith(_OURS):
+            raise ValueError("it is somebody else's plugin")
+        return text
     except FileNotFoundError:
         return None
-    except UnicodeDecodeError as error:
+    except ValueError as error:
         raise _refused(to, error) from error
     except OSError as error:
         raise UsageError(f"`{to.path}` cannot be read ({error.strerror}). Check its permissions.") from error

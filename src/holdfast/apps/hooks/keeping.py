@@ -38,9 +38,7 @@ class HookSession(Session):
     def __init__(self, place: Place, returned: Returned | None = None) -> None:
         settings = place.settings
         recall: Any = settings.recall if "recall" in settings.sources else "path"
-        super().__init__(
-            place.session, agent=place.client, settings=settings, workspace=place.folder, recall=recall
-        )
+        super().__init__(place.session, agent=place.client, settings=settings, workspace=place.folder, recall=recall)
         self._returned = returned
 
     def _limits(self, result: Result, source: Source) -> Limits:
@@ -92,7 +90,8 @@ def marked(place: Place, boundary: Boundary) -> Json | None:
 
 
 def _unchanged(place: Place, returned: Returned) -> Json | None:
-    with HookSession(place, returned._replace(replace=None)) as session:
+    session = HookSession(place, returned._replace(replace=None))
+    with session:
         earlier = session.earlier(returned) if returned.replace is not None else None
         _keep(session, returned, returned.output)
     return None if earlier is None or returned.replace is None else returned.replace(earlier)

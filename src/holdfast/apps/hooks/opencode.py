@@ -25,8 +25,12 @@ def hear(event: Json) -> Heard:
         output=output,
         file=text(metadata.get("outputPath")) if metadata.get("truncated") else None,
         exit_code=code if isinstance(code, int) else None,
-        replace=None if event.get("attachments") else lambda words: {"output": words},
+        replace=None if event.get("attachments") else _instead,
     )
+
+
+def _instead(words: str) -> Json:
+    return {"output": words}
 
 
 def _telling(words: str) -> Json:
