@@ -41,7 +41,7 @@ browser: .venv/browser  ## the page of a replay in headless Chromium
 	$(BIN)/python -m pytest -m browser
 
 clients: .venv/dev .clients/installed  ## real coding agents, offline, against a model on loopback
-	$(BIN)/python -m pytest -m clients
+	PATH="$(CURDIR)/.clients/node_modules/.bin:$$PATH" $(BIN)/python -m pytest -m clients
 
 requirements: .venv/uv  ## pin the newest versions, with hashes and without addresses
 	for name in uv run dev browser; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
@@ -70,7 +70,7 @@ requirements: .venv/uv  ## pin the newest versions, with hashes and without addr
 
 .clients/installed: Makefile
 	command -v npm >/dev/null || { echo "Install Node.js with npm, then run \`make clients\` again."; exit 1; }
-	mkdir -p .clients && cd .clients && npm init --yes >/dev/null
+	mkdir -p .clients && echo '{"private": true}' > .clients/package.json
 	cd .clients && npm install --no-audit --no-fund $(CLIENTS)
 	@touch $@
 

@@ -8,18 +8,15 @@ from pathlib import Path
 
 import pytest
 
-_OURS = Path(__file__).parent.parent.parent / ".clients" / "node_modules" / ".bin"
-"""Where `make clients` puts them."""
-
 
 def drive(home: Path, command: list[str], **environ: str) -> str:
     """Run a client in a folder and a home of its own; skipped where it is not installed."""
-    path = f"{_OURS}{os.pathsep}{environ.get('PATH', os.environ['PATH'])}"
+    path = environ.get("PATH", os.environ["PATH"])
     if shutil.which(command[0], path=path) is None:
         pytest.skip(f"`{command[0]}` is not installed; `make clients` installs it")
     work = home / "work"
     work.mkdir(exist_ok=True)
-    given = {"HOME": str(home), "TERM": "dumb", **environ, "PATH": path}
+    given = {"PATH": path, "HOME": str(home), "TERM": "dumb", **environ}
     done = subprocess.run(
         command, cwd=work, env=given, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=110, check=False
     )

@@ -119,6 +119,16 @@ def test_a_refused_second_read_leads_to_what_was_hidden() -> None:
     assert len(words) < 500
 
 
+def test_a_refused_read_is_about_the_newest_result_of_that_agent() -> None:
+    unchanged = event("claude-code", "Read", type="file_unchanged")["tool_response"]
+    assert ask(read(LONG)) is not None
+    refused = {**read(""), "tool_response": unchanged}
+    assert ask({**refused, "tool_use_id": "r2", "agent_id": "a1"}) is None
+    assert ask({**refused, "tool_use_id": "r3"}) == ask({**refused, "tool_use_id": "r4"}) is not None
+    assert ask(read("mended\n", call_id="r5")) is None
+    assert ask({**refused, "tool_use_id": "r6"}) is None
+
+
 def test_a_refused_second_read_is_left_alone_where_the_first_was_shown_whole() -> None:
     unchanged = event("claude-code", "Read", type="file_unchanged")["tool_response"]
     assert ask(read("short\n")) is None

@@ -6,9 +6,10 @@ Must not know: clients.
 
 import json
 import os
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from holdfast.apps.hooks.heard import Boundary, Json, Returned, mapping
+from holdfast.canonical.body import measure
 from holdfast.canonical.entry import Result
 from holdfast.config import Settings
 from holdfast.session.session import Session
@@ -42,9 +43,10 @@ class HookSession(Session):
         self._returned = returned
 
     def _limits(self, result: Result, source: Source) -> Limits:
-        limits, returned = super()._limits(result, source), self._returned
+        returned = self._returned
         if returned is None or returned.replace is None:
-            return limits.replace(inline_limit=source.chars + 1, trusted=True)
+            return self._for_tool(result.tool).replace(inline_limit=source.chars + 1, trusted=True)
+        limits = super()._limits(result, source)
         if returned.most is not None:
             limits = limits.replace(inline_limit=min(limits.inline_limit, returned.most))
         if returned.numbered:
@@ -52,16 +54,19 @@ class HookSession(Session):
         return limits
 
     def earlier(self, returned: Returned) -> str | None:
-        """The way back to an earlier result of the same call, where only a part of that was shown."""
+        """The way back to the newest result of the same call, where only a part of that was shown."""
+        pointer = measure(returned.output.encode("utf-8", "surrogatepass")).digest
         for row in reversed(list(self.store.rows(self.id, kind="result", light=True))):
-            result = result_of(row)
-            if result.tool != returned.tool or not _same(result.arguments, returned.arguments):
-                continue
-            if self.store.decision(self.id, row.trace_id) is not None:
-                self._keeping.ways.lay_out_kept(self.store, row.trace_id)
-                cut = self.shown(row.trace_id).cut
-                return notice.unchanged(cut.above or cut.below) if cut and cut.left_out else None
+            if row.digest != pointer and _same(result_of(row), returned):
+                return self._way_back(row.trace_id)
         return None
+
+    def _way_back(self, trace_id: str) -> str | None:
+        cut = self.shown(trace_id).cut
+        if cut is None or not cut.left_out:
+            return None
+        self._keeping.ways.lay_out_kept(self.store, trace_id)
+        return notice.unchanged(cut.above or cut.below)
 
 
 def kept(place: Place, returned: Returned) -> Json | None:
@@ -128,9 +133,11 @@ def _whole(returned: Returned) -> str | bytes | None:
     return data if len(data) >= len(returned.output) else None
 
 
-def _same(arguments: str | None, others: object) -> bool:
-    """Whether a call on record asked for the same as this one."""
+def _same(result: Result, returned: Returned) -> bool:
+    """Whether a result on record is of the same agent's same call as this one."""
+    if (result.tool, result.task_id) != (returned.tool, returned.agent):
+        return False
     try:
-        return mapping(json.loads(arguments or "{}")) == mapping(cast("Any", others))
+        return mapping(json.loads(result.arguments or "{}")) == mapping(returned.arguments)
     except (ValueError, RecursionError):
         return False
