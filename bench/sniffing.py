@@ -93,6 +93,9 @@ def _data_kind(text: str) -> Kind | None:
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) > 1 and all(isinstance(_loaded(line), list | dict) for line in lines):
         return "ndjson"
+    behind = _WRAPPER.sub("", text)
+    if behind != text and isinstance(_loaded(behind), list | dict):
+        return "wrapped"
     return "xml" if _is_xml(text) else None
 
 
@@ -220,8 +223,8 @@ characters, which sees every line and the call (`judged` in `bench/sniffing.py`)
 - What the command runs: tests, checks and builds print logs, also when they are read from a running shell later.
 - What most lines look like, where neither says it: times and levels, hunks, matches of a search, paths, a table.
 
-It is made by a program too and is itself wrong at times: a reference, not the truth. A failed edit, or data behind a
-shell's wrapper or inside a sentence, counts as text; lines that `grep` prints of one source file, without numbers,
+It is made by a program too and is itself wrong at times: a reference, not the truth. A failed edit, or data inside a
+sentence, counts as text; lines that `grep` prints of one source file, without numbers,
 count as code.
 """
 

@@ -52,6 +52,11 @@ class TestConstructor:
         with pytest.raises(UsageError):
             ContextManager(persist_threshold=-1)
 
+    @pytest.mark.parametrize("threshold", [-1, float("nan")])
+    def test_a_threshold_that_is_no_number_of_bytes_is_refused(self, threshold: float) -> None:
+        with pytest.raises(UsageError, match="number of bytes"):
+            ContextManager("/any", persist_threshold=threshold)  # type: ignore[arg-type]
+
     def test_it_accepts_a_file_system_of_ones_own(self, files: MemoryFileSystem) -> None:
         path = ContextManager("/c", file_system=files).save_context("t", {}, 1)
         assert list(files.files) == [path]
@@ -302,6 +307,21 @@ class TestClear:
         assert files.files == {}
         assert len(contexts.get_all_pointers()) == 1
 
+    def test_a_name_that_is_free_again_never_gives_what_it_stood_for_before(self, contexts: ContextManager) -> None:
+        contexts.save_context("t", {"a": 1}, "small and old")
+        contexts.clear_context_dir()
+        path = contexts.save_context("t", {"a": 1}, "large and new " * 10_000)
+        assert contexts.load_contexts([path])[0].result == "large and new " * 10_000
+
+    def test_clearing_the_folder_again_and_again_leaves_the_memory_its_room(self, files: MemoryFileSystem) -> None:
+        contexts = ContextManager("/any", file_system=files, persist_threshold=100)
+        for _ in range(2_000):
+            contexts.save_context("t", None, "x" * 90)
+            contexts.clear_context_dir()
+        path = contexts.save_context("t", None, "last")
+        files.files.clear()
+        assert contexts.load_contexts([path])[0].result == "last"
+
     def test_clear_does_both(self, contexts: ContextManager, files: MemoryFileSystem) -> None:
         contexts.save_context("t", {}, 1)
         contexts.clear()
@@ -369,6 +389,17 @@ class TestEdgeCases:
         assert contexts.load_contexts([path])[0].tool_name == tool
         contexts.clear()
         assert list((tmp_path / "c").iterdir()) == []
+
+    def test_a_pipe_in_the_folder_is_skipped_and_not_waited_for(self, tmp_path: Path) -> None:
+        contexts = ContextManager(tmp_path)
+        os.mkfifo(tmp_path / "t_000000000000.json")
+        assert contexts.load_contexts([str(tmp_path / "t_000000000000.json")]) == []
+
+    def test_a_number_of_thousands_of_digits_is_saved(self, contexts: ContextManager) -> None:
+        path = contexts.save_context("t", {"n": 10**5_000}, [10**5_000, 7])
+        (found,) = contexts.load_contexts([path])
+        assert int(found.result[0], 16) == 10**5_000
+        assert found.result[1] == 7
 
     def test_unicode_in_results_is_readable_in_the_file(self, tmp_path: Path) -> None:
         text = "Größe 证书 🗝 مرحبا"

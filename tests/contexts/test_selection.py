@@ -6,6 +6,7 @@ import pytest
 
 from holdfast.contexts import ContextManager, MemoryFileSystem, get_tool_description, hash_query
 from holdfast.contexts.pointers import Pointers
+from holdfast.errors import UsageError
 from holdfast.recall.selector import Candidate, by_embedding, by_model
 
 
@@ -71,6 +72,12 @@ def test_it_chooses_only_among_the_pointers_given(contexts: ContextManager) -> N
 
 def test_it_gives_no_more_than_the_limit(contexts: ContextManager) -> None:
     assert len(contexts.select_relevant_contexts("zebra", limit=3)) == 3
+
+
+def test_a_limit_below_none_is_refused(contexts: ContextManager) -> None:
+    assert contexts.select_relevant_contexts("anything", limit=0) == []
+    with pytest.raises(UsageError, match="`limit`"):
+        contexts.select_relevant_contexts("anything", limit=-1)
 
 
 def test_many_given_pointers_are_looked_up_in_the_index() -> None:

@@ -250,6 +250,18 @@ class StoreContract:
             assert row is not None
             assert (row.kind, stored_bytes(store, row)) == ("result", b"wanted")
 
+    def test_what_was_decided_about_last_is_told_first_and_once(self, store: Store) -> None:
+        opened(store)
+        opened(store, "theirs")
+        drafts = [draft(store, b"%d" % number) for number in range(4)]
+        ids = [one.header.trace_id for one in drafts]
+        store.append("s", [*drafts, decision(ids[1]), decision(ids[0]), decision(ids[2]), decision(ids[1])])
+        foreign = draft(store)
+        store.append("theirs", [foreign, decision(foreign.header.trace_id)])
+        assert store.decided("s", 10) == [ids[1], ids[2], ids[0]]
+        assert store.decided("s", 2) == [ids[1], ids[2]]
+        assert store.decided("none", 2) == []
+
     def test_a_result_is_found_only_in_its_own_session(self, store: Store) -> None:
         opened(store, "mine")
         opened(store, "theirs")

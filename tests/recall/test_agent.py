@@ -114,7 +114,7 @@ def test_an_aged_result_is_read_back_as_its_notice_says() -> None:
     agent = Agent([("read_file", {"path": str(n)}) for n in range(25)], models={"small": {"window": 30_000}})
     agent.run(model="small")
     pointer = agent.text_of("toolu_1")
-    assert pointer.endswith(": get_artifact")
+    assert pointer.startswith("[Artifact: art_")
     artifact = pointer.split("[Artifact: ")[1].split("]")[0]
     agent.model.play([("get_artifact", {"id": artifact})])
     agent.run(model="small")
@@ -123,7 +123,7 @@ def test_an_aged_result_is_read_back_as_its_notice_says() -> None:
 
 
 def test_a_compacted_step_is_read_back_as_the_summary_says() -> None:
-    agent = Agent([("read_file", {"path": str(n)}) for n in range(60)], models={"tiny": {"window": 5_000}})
+    agent = Agent([("read_file", {"path": str(n)}) for n in range(60)], models={"tiny": {"window": 3_500}})
     agent.run(model="tiny")
     words = "\n".join(str(message["content"]) for message in agent.sent)
     assert agent.session.projection(agent.messages, model="tiny").account.compacted > 0

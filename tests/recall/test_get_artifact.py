@@ -1,6 +1,7 @@
 """`get_artifact`: what a model reads back, in any provider's spelling."""
 
 import json
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,7 +9,8 @@ import pytest
 
 from holdfast import MemoryStore, Session, SqliteStore
 from holdfast.config import Settings, load
-from holdfast.errors import ConfigError, UsageError
+from holdfast.errors import ConfigError, NotFound, UsageError
+from holdfast.store.protocol import Row
 from tests.build import NOON, in_memory, numbered_lines, printed_call
 
 TEXT = numbered_lines(400)
@@ -252,13 +254,30 @@ def test_foreign_purged_misspelt_and_invented_ids_are_told_the_same(tmp_path: An
     store.close()
 
 
+class _Long(MemoryStore):
+    """A record that is too long to be read through."""
+
+    def rows(self, session: str, **_: Any) -> Iterator[Row]:
+        raise AssertionError("the whole record is read for one answer")
+
+
+def test_an_unknown_id_does_not_make_us_read_the_whole_record() -> None:
+    session = Session(store=_Long())
+    shown = session.keep("read_file", None, TEXT)
+    answer = session.call_tool("get_artifact", {"id": "art_none"})
+    assert answer.is_error
+    assert str(shown.artifact_id) in answer.content
+    with pytest.raises(NotFound):
+        session.recall("art_none")
+
+
 def test_an_unknown_id_is_told_what_the_session_has_newest_last() -> None:
     session = Session(store=MemoryStore())
     ids = [str(session.keep("read_file", {"n": number}, TEXT).artifact_id) for number in range(13)]
     session.keep("read_file", None, "never cut, so not listed")
     answer = session.call_tool("get_artifact", {"id": "art_none"}).content
     assert [known for known in ids if f"[Artifact: {known}]" in answer] == ids[3:]
-    assert "3 older ones" in answer
+    assert "(older ones not listed)" in answer
     assert printed_call(answer) == {"id": ids[-1]}
 
 

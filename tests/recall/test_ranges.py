@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast.errors import UsageError
-from holdfast.recall.ranges import Chars, Lines, parse_chars, parse_lines, range_of
+from holdfast.recall.ranges import Chars, Lines, number_of, parse_chars, parse_lines, range_of
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,14 @@ def test_no_range_is_the_whole(arguments: dict[str, object]) -> None:
 def test_lines_go_before_characters() -> None:
     assert range_of({"lines": "1-2", "start_char": 5}) == Lines(1, 2)
     assert range_of({"start_line": 3, "start_char": 5}) == Lines(3, None)
+
+
+def test_a_whole_number_with_a_decimal_point_is_a_whole_number() -> None:
+    assert number_of({"start_line": 5.0}, "start_line") == 5
+    assert number_of({"length": 1e308}, "length") == number_of({"length": "9" * 300}, "length")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 5.5, True, [5], {"a": 5}, "5 lines"])
+def test_what_is_no_whole_number_is_said_to_be_none(value: object) -> None:
+    with pytest.raises(UsageError, match="must be a whole number"):
+        number_of({"length": value}, "length")

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from holdfast.projection.policy import Choice, Decided, Situation, replaced
+from holdfast.projection.policy import ANYWHERE, Choice, Decided, Situation, replaced
 from holdfast.projection.transcript import Item, Transcript
 from holdfast.replay.frequency import Frequency
 from holdfast.replay.measured import Measured
@@ -50,7 +50,9 @@ class Made:
     ) -> None:
         self._arriving, self._ageing = arriving, ageing
 
-    def arrive(self, transcript: Transcript, new: Sequence[Item], decided: Decided) -> list[Choice]:
+    def arrive(
+        self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
+    ) -> list[Choice]:
         return self._choices((item, self._arriving(item)) for item in new)
 
     def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:

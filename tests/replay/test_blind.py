@@ -38,7 +38,7 @@ def words_of(run: Run, shown: str) -> set[str]:
     """What can be asked with in the last step, where the listing is shown so."""
     whole = measured(run)
     missing = [one for one in whole.evidence if one.sources == (0,)]
-    return known_words(whole, 2, missing, {0: shown})
+    return set(known_words(whole, 2, missing, {0: shown}))
 
 
 def test_an_agent_asks_without_what_it_misses() -> None:
@@ -56,6 +56,17 @@ def test_rare_words_beside_a_call_are_not_known_if_only_hidden_results_have_them
 def test_what_somebody_said_is_known() -> None:
     one = shop("Cancel it and look at P-0007.", asks="What of P-0007?", id="W-2380")
     assert "0007" in words_of(one, "-")
+
+
+def test_the_words_on_the_line_of_what_is_missing_count_most_then_those_nearby() -> None:
+    body = "ticket for Smith\norder W-2380 goes back\nby post\nwith\nmany thanks"
+    whole = measured(shop(body=body))
+    weights = known_words(whole, 2, whole.evidence, {0: "-"})
+    assert [weights[word] for word in ("order", "back", "ticket", "with", "thanks")] == [16, 16, 8, 8, 1]
+
+
+def test_a_page_says_nothing_twice() -> None:
+    assert searched("smith order", CUSTOMER, CUSTOMER) == CUSTOMER
 
 
 def test_a_quoted_line_that_is_missing_is_not_asked_with() -> None:
@@ -140,6 +151,6 @@ def searched(query: str, *results: str, shown: str = "-") -> str:
     texts = Texts()
     for text in results:
         texts.add(text)
-    page = Search(texts, len).page(query.split(), dict.fromkeys(range(len(texts)), shown))
+    page = Search(texts, len).page(dict.fromkeys(query.split(), 1.0), dict.fromkeys(range(len(texts)), shown))
     assert page.tokens <= PAGE
     return page.text

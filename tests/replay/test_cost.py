@@ -87,6 +87,24 @@ def test_an_entry_more_than_twenty_blocks_back_is_not_found() -> None:
         assert cache.usage(Sent(sizes[:far], blocks, 1, 0)).read == read
 
 
+def test_the_twentieth_block_back_is_found_and_the_next_is_not() -> None:
+    for many, read in ((21, 200), (22, 0)):
+        cache = Breakpoints(PLAIN.replace(breakpoints=1))
+        cache.usage(Sent([200], range(1, 23), 0, 0))
+        assert cache.usage(Sent([200] * many, range(1, 23), 1, 0)).read == read
+
+
+def test_a_prefix_of_just_the_minimum_is_read_and_one_token_less_is_not() -> None:
+    for prefix, cost in ((1_024, 0.1 * 1_024 + 1.25 * 976), (1_023, 1.25 * 2_000)):
+        assert cached(Request(2_000, prefix, prefix, Usage(0, 0, 0)), Price(0.1, 1.25)) == pytest.approx(cost)
+
+
+def test_an_interval_leaves_out_a_fortieth_on_either_side() -> None:
+    found = interval([(1.0, 1.0), (0.0, 1.0)] * 50)
+    assert 0.36 < found.low < 0.43
+    assert 0.57 < found.high < 0.64
+
+
 def test_what_is_under_the_minimum_is_not_cached() -> None:
     cache = Breakpoints(PLAIN)
     assert cache.usage(sent(50, first=0)) == Usage(0, 0, 50)

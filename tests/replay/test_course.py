@@ -2,9 +2,10 @@
 
 import pytest
 
-from holdfast.replay.course import Became, courses, histories, misses, totals
+from holdfast.replay.contenders import contender
+from holdfast.replay.course import Became, courses, histories
+from holdfast.replay.gathered import Gathered
 from holdfast.replay.missed import answer_to, brings_back
-from holdfast.replay.needs import Tool, by_tool
 from holdfast.replay.outcome import Change
 from holdfast.replay.replay import replay
 from holdfast.replay.run import Run
@@ -59,13 +60,19 @@ def test_a_result_that_is_shown_as_before_has_not_changed() -> None:
     assert pairs(twice)[1].outcome.changes == (Change(0, 1, "made", 4),)
 
 
+def gathered(*replayed: list[Pair]) -> Gathered:
+    found = Gathered([contender("everything"), contender("auto")])
+    for one in replayed:
+        found.add(one)
+    return found
+
+
 def test_what_no_step_used_was_never_used() -> None:
-    found = totals([pairs(KEEP_ALL)])
+    found = gathered(pairs(KEEP_ALL))
     held = len(ORDER) + len(RULES)
-    assert (found.runs, found.steps, found.tokens, found.result_tokens) == (1, 3, sum(measured(RUN).sizes), held)
+    assert (found.tokens, found.unused) == ({"tool": held}, {"tool": len(RULES)})
     assert found.never_used == pytest.approx(len(RULES) / held)
-    assert found.share == pytest.approx(held / found.tokens)
-    assert found.tools == [Tool("tool", 2, held, 1.0, found.never_used)]
+    assert gathered().never_used is None
 
 
 def test_a_string_that_two_results_show_makes_both_used() -> None:
@@ -73,18 +80,19 @@ def test_a_string_that_two_results_show_makes_both_used() -> None:
     assert [one.used for one in measured(twice).results] == [1, 1]
 
 
-def test_tools_with_most_tokens_come_first() -> None:
-    one = pairs(KEEP_ALL)[0].full.results[0]
-    found = by_tool([one._replace(tool="ls", tokens=25, used=0), one._replace(tool="cat", tokens=75, used=2)])
-    assert found == [Tool("cat", 1, 75, 0.75, 0.0), Tool("ls", 1, 25, 0.25, 1.0)]
-
-
 def test_what_was_missed_is_named_with_its_source_its_rule_and_the_call_that_brings_it_back() -> None:
-    ((run_id, missed),) = misses([pairs(once_read("gone"))], "made")
-    assert run_id == "one"
+    (missed,) = pairs(once_read("gone"))[1].outcome.missed
     assert (missed.step, missed.text, missed.kind, missed.tool, missed.shown_at) == (2, "W-2380", "args", "tool", 0)
     assert (missed.rule, missed.age, missed.brought_back) == ("made", 2, True)
     assert missed.call == f'get_artifact(id="art_0_{0:022d}", lines="1-1")'
+
+
+def test_the_same_misses_are_kept_whichever_run_is_replayed_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.replay.gathered.MISSED", 1)
+    first, second = (pairs(DROP_ALL, RUN.replace(id=name)) for name in ("one", "two"))
+    assert gathered(first, second).missed == gathered(second, first).missed
+    assert [one["run"] for one in gathered(second, first).missed] == ["one"]
+    assert gathered(first, second).hidden == 2
 
 
 def test_the_call_asks_for_three_lines_on_either_side() -> None:

@@ -6,6 +6,7 @@ from holdfast.errors import UsageError
 from holdfast.replay.atoms import atoms, in_context, lines, occurs, parts
 from holdfast.replay.evidence import Evidence, evidence, recorded_under_masking
 from holdfast.replay.frequency import Frequency
+from holdfast.replay.outcome import Kept, kinds
 from holdfast.replay.run import Run, run_of
 from tests.replay.recorded import calls, result, run, says, user
 
@@ -138,3 +139,8 @@ def test_runs_recorded_under_masking_are_told_by_how_recent_their_evidence_is() 
 def test_a_record_that_is_no_run_is_refused_in_words() -> None:
     with pytest.raises(UsageError, match="messages"):
         run_of({"source": "a", "id": "b"})
+
+
+def test_evidence_is_old_after_five_steps() -> None:
+    found = [Evidence(9, f"W-{age}", "args", (0,), age) for age in (5, 6)]
+    assert kinds(found, [])["old"] == Kept(1, 1)

@@ -1,6 +1,9 @@
 """Replay: what is visible under a policy, and what the requests are."""
 
+from holdfast.projection.auto import Auto
 from holdfast.projection.policy import Choice, Decided, Situation
+from holdfast.projection.presets import CAREFUL
+from holdfast.projection.profiles import DEFAULT
 from holdfast.projection.transcript import Transcript
 from holdfast.replay.oracles import ORACLES, oracle_named
 from holdfast.replay.outcome import Kept, Outcome
@@ -169,3 +172,11 @@ def test_a_policy_is_told_when_the_cache_has_gone_cold_where_the_run_has_times()
     times = (0.0, 1.0, 2.0, 3.0, 4.0, 900.0, 901.0, 902.0)
     under(Asks(), RUN.replace(times=times))
     assert told == [False, False, True, False]
+
+
+def test_a_policy_is_told_the_window_when_results_arrive() -> None:
+    one = run(user("go"), calls("a", q="x"), result("many words of a file\n" * 2_000, "a"), calls("b", q="y"))
+    policy = Auto(CAREFUL.replace(arrival_cap={"other": 100_000}))
+    told = [DEFAULT.replace(window=window) for window in (10_000, 200_000)]
+    shown = [replay(measured(one), policy, profile).requests[1].total for profile in told]
+    assert shown[0] < 20_000 < shown[1], "half of what is left of a small window, and whole in a large one"

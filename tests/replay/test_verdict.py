@@ -23,7 +23,8 @@ def row(cost: float, kept: float = 0.95, back: float | None = None, **more: Any)
         (row(0.6), "saves 40 % and hides 5 % of what was used later"),
         (row(0.6, 1.0), "saves 40 % and hides nothing that was used later"),
         (row(0.6, 0.7), "saves 40 % but hides 30 % of what was used later"),
-        (row(0.97), "may save nothing on other runs"),
+        (row(0.97), "saves 3 % here and maybe nothing on other runs and hides 5 %"),
+        (row(0.97, 0.7), "saves 3 % here and maybe nothing on other runs but hides 30 %"),
         (row(1.3), "costs 30 % more than sending everything"),
         (row(1.02), "if anything"),
         (row(1.0), "saves nothing: what it leaves out is paid for"),
@@ -48,6 +49,10 @@ def test_nothing_is_recommended_where_nothing_is_saved_or_only_by_others() -> No
     assert recommended([row(1.0), row(0.4, ours=False)]) is None
 
 
+def test_what_hides_much_is_not_recommended_however_cheap() -> None:
+    assert recommended([row(1.0, 1.0), row(0.4, 0.1)]) is None
+
+
 def test_prices_are_those_of_the_model_that_recorded_most_else_of_the_client() -> None:
     totals = Totals()
     assert prices.recorded(totals, {})[0] == "anthropic"
@@ -64,7 +69,7 @@ def test_providers_and_models_have_prices_and_others_are_refused() -> None:
         prices.named("nobody", {})
 
 
-@pytest.mark.parametrize("text", ["", "k", "12", "many", "-3k"])
+@pytest.mark.parametrize("text", ["", "k", "12", "many", "-3k", "nan", "infk", "nank"])
 def test_a_window_that_is_no_number_of_tokens_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="128k"):
         prices.tokens(text)

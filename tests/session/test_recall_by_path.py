@@ -4,6 +4,7 @@ import json
 import os
 import stat
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -195,3 +196,113 @@ def test_laying_out_again_leaves_the_file_as_it_is(tmp_path: Path) -> None:
     again = ResultFiles(str(tmp_path / "results"))
     again.lay_out("s", "trace_1", [b"two"])
     assert Path(files.path_of("s", "trace_1")).read_bytes() == b"one"
+
+
+def test_a_link_in_place_of_the_file_is_written_over(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("not of this session")
+    files = ResultFiles(str(tmp_path / "results"))
+    for _ in range(2):  # known to be there, then not
+        files.lay_out("s", "trace_1", [b"the result"])
+        path = Path(files.path_of("s", "trace_1"))
+        path.unlink()
+        path.symlink_to(tmp_path / "secret")
+    files.lay_out("s", "trace_1", [b"the result"])
+    assert path.read_bytes() == b"the result"
+    assert not path.is_symlink()
+    assert (tmp_path / "secret").read_text() == "not of this session"
+
+
+def test_a_link_in_place_of_the_folder_is_neither_written_nor_emptied_through(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "precious.txt").write_text("precious")
+    ours = by_path(tmp_path / "record")
+    folder = Path(ours.store.files.path_of("s", "x")).parent  # type: ignore[attr-defined]
+    folder.parent.mkdir(parents=True)
+    folder.symlink_to(elsewhere)
+    assert ours.keep("bash", None, LONG).content == LONG
+    ours.store.purge("s", 0)
+    assert [path.name for path in elsewhere.iterdir()] == ["precious.txt"]
+    assert not folder.is_symlink()
+    ours.close()
+
+
+def test_something_that_cannot_be_deleted_does_not_keep_the_other_files(tmp_path: Path) -> None:
+    files = ResultFiles(str(tmp_path))
+    for number in range(6):
+        files.lay_out("s", f"trace_{number}", [b"text"])
+    folder = Path(files.path_of("s", "x")).parent
+    (folder / "a folder").mkdir()
+    files.remove("s")
+    assert [path.name for path in folder.iterdir()] == ["a folder"]
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o077, 0o777])
+def test_the_file_has_its_mode_whatever_the_umask(tmp_path: Path, mask: int) -> None:
+    files = ResultFiles(str(tmp_path / "results"))
+    before = os.umask(mask)
+    try:
+        files.lay_out("s", "trace_1", [b"text"])
+    finally:
+        os.umask(before)
+    path = files.path_of("s", "trace_1")
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o400
+    assert stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode) == 0o700
+
+
+def test_a_selection_names_a_command_where_the_file_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = by_path(tmp_path)
+    ours.keep("bash", None, "the quokka crossed at noon\n")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("holdfast.store.files.write_all", full)
+    (unit,) = ours.select("quokka").units
+    assert "the quokka crossed" in unit.text
+    assert "holdfast artifacts show" in unit.call
+    ours.close()
+
+
+def test_killed_between_the_file_and_the_row_there_is_a_file_without_a_notice_and_purging_takes_it(
+    tmp_path: Path,
+) -> None:
+    code = (
+        "import os, signal, sys\n"
+        "from holdfast import SqliteStore\n"
+        "from tests.session.test_recall_by_path import LONG, by_path\n"
+        "from pathlib import Path\n"
+        "SqliteStore.append = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "by_path(Path(sys.argv[1])).keep('bash', None, LONG)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, check=False)
+    assert done.returncode == -9
+    ours = by_path(tmp_path)
+    (file,) = (tmp_path / "results").rglob("*.txt")
+    assert file.read_text() == LONG
+    assert list(ours.store.rows("s", kind="result")) == []
+    assert ours.keep("bash", None, LONG).content != LONG
+    ours.store.purge("s", 0)
+    assert not list((tmp_path / "results").iterdir())
+    ours.close()
+
+
+def test_the_files_of_an_ephemeral_session_go_when_it_ends(tmp_path: Path) -> None:
+    ours = by_path(tmp_path, ephemeral=True)
+    ours.keep("bash", None, LONG)
+    assert list((tmp_path / "results").rglob("*.txt"))
+    ours.end()
+    assert not list((tmp_path / "results").rglob("*.txt"))
+    ours.close()
+
+
+def test_the_file_and_its_name_are_on_the_disk_before_a_notice_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    monkeypatch.setattr("holdfast.store.files.sync", lambda _: done.append("file"))
+    monkeypatch.setattr("holdfast.store.files.sync_folder", lambda _: done.append("folder"))
+    ResultFiles(str(tmp_path / "results")).lay_out("s", "trace_1", [b"text"])
+    assert done == ["file", "folder"]

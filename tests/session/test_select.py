@@ -3,7 +3,10 @@
 import asyncio
 import json
 import random
-from collections.abc import Iterator, Sequence
+import sqlite3
+import threading
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,7 +15,8 @@ from holdfast import MemoryStore, Session, SqliteStore
 from holdfast.projection.tokens import at_most
 from holdfast.recall.selector import Candidate, by_embedding, by_model
 from holdfast.store.passages import INDEXED_BYTES
-from holdfast.store.protocol import Store
+from holdfast.store.protocol import Row, Store
+from holdfast.store.sqlite.table import Execute
 from tests.build import numbered_lines
 
 WORDS = ("pump", "valve", "queue", "lease", "order", "quokka_1", "quokka_2", "settle", "4417")
@@ -216,3 +220,106 @@ def test_a_damaged_result_is_passed_over(tmp_path: Path) -> None:
     blob.write_bytes(b"")
     assert [unit.text for unit in session.select("quokka").units] == ["quokka two"]
     store.close()
+
+
+class _Full(SqliteStore):
+    """A record that cannot be written any more, once it is said to be full."""
+
+    full = False
+
+    @contextmanager
+    def writing(self) -> Generator[Execute]:
+        with super().writing() as execute:
+            if self.full:
+                raise sqlite3.OperationalError("database or disk is full")
+            yield execute
+
+
+def test_a_record_that_cannot_be_written_is_asked_all_the_same(tmp_path: Path) -> None:
+    store = _Full(str(tmp_path))
+    session = Session("s", store=store)
+    session.keep("t", None, "the quokka one\n", task_id="1")
+    assert len(session.select("quokka").units) == 1
+    session.keep("t", None, "the quokka two\n", task_id="2")
+    session.keep("t", None, numbered_lines(9_000) + "the quokka three\n", task_id="2")
+    Session("other", store=store).keep("t", None, "the quokka of another session")
+    store.full = True
+    found = session.select("quokka")
+    assert found.is_all
+    assert {number for number in ("one", "two", "three") if f"quokka {number}" in found.text} == {"one", "two", "three"}
+    assert "another" not in found.text
+    assert "quokka one" not in session.select("quokka", task_id="2").text
+    answer = session.call_tool("search_artifacts", {"query": "quokka"}).content
+    assert answer.count("[Artifact: ") == 3
+    store.close()
+
+
+def test_a_selection_that_has_no_time_says_so_and_the_next_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.store.sqlite.passages._BATCH_ROWS", 1)
+    monkeypatch.setattr("holdfast.store.sqlite.passages._PAGE", 1)
+    store = SqliteStore(str(tmp_path))
+    session = Session("s", store=store)
+    for number in range(3):
+        session.keep("t", {"n": number}, f"quokka {number}")
+    found = [session.select("quokka", seconds=0) for _ in range(3)]
+    assert [(len(one.units), one.is_all) for one in found] == [(1, False), (2, False), (3, True)]
+    store.close()
+
+
+def test_a_record_in_memory_keeps_to_its_time_too() -> None:
+    session = Session("s", store=MemoryStore())
+    session.keep("t", None, "quokka")
+    assert (session.select("quokka", seconds=-1).is_all, session.select("quokka").is_all) == (False, True)
+
+
+class _Purging(SqliteStore):
+    """Somebody purges the session while its results are being read."""
+
+    def find(self, session: str, any_id: str) -> Row | None:
+        row = super().find(session, any_id)
+        if any(info.name == session for info in self.sessions()):
+            self.purge(session, 0)
+        return row
+
+
+def test_what_is_purged_while_it_is_selected_is_passed_over(tmp_path: Path) -> None:
+    store = _Purging(str(tmp_path))
+    session = Session("s", store=store)
+    for number in range(5):
+        session.keep("t", {"n": number}, f"quokka {number}\n" + numbered_lines(9_000))
+    assert len(session.select("quokka").units) <= 1
+    assert session.select("quokka").units == ()
+    store.close()
+
+
+def test_selecting_while_others_keep_finds_everything_in_the_end(store: Store) -> None:
+    session = Session("work", store=store)
+    failed: list[BaseException] = []
+
+    def keep(thread: int) -> None:
+        for number in range(30):
+            session.keep("t", {"n": number}, f"quokka_{thread}_{number} crossed")
+
+    def ask() -> None:
+        try:
+            for _ in range(20):
+                session.select("which quokka crossed?")
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=keep, args=(thread,)) for thread in range(2)]
+    threads += [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    for name in ("quokka_0_29", "quokka_1_0"):
+        assert name in session.select(name).units[0].text
+
+
+@pytest.mark.parametrize("budget", [-5, 0, 39, float("nan")])
+def test_a_budget_in_which_nothing_fits_gives_nothing(session: Session, budget: float) -> None:
+    assert session.select("acquirer", budget=budget).units == ()  # type: ignore[arg-type]

@@ -321,7 +321,7 @@ def test_calls_that_wait_for_their_results_are_left_alone(dialect: str) -> None:
 # A window that is nearly full
 
 
-def long_work(dialect: str, steps: int = 30) -> list[dict[str, Any]]:
+def long_work(dialect: str, steps: int = 120) -> list[dict[str, Any]]:
     texts = [f"{number} " + "some words here and there\n" * 40 for number in range(steps)]
     return conversation(dialect, *texts, tool="read_file")
 

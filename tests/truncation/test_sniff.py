@@ -297,7 +297,8 @@ def test_what_a_shell_says_first_is_looked_past(before: str) -> None:
 
 
 def test_data_after_words_is_no_data_as_a_whole() -> None:
-    assert kind_of(CODEX + json.dumps([{"id": n} for n in range(90)])) == "text"
+    assert kind_of(CODEX + json.dumps([{"id": n} for n in range(90)])) == "wrapped"
+    assert kind_of("Some words.\n" + json.dumps([{"id": n} for n in range(90)])) == "text"
     assert kind_of(CODEX + "id,name,note\n" + "1,2,3\n" * 40) == "text"
 
 

@@ -91,6 +91,15 @@ def test_a_wrapper_round_a_long_list_is_kept() -> None:
     assert left["items"][0] == ITEMS[0]
 
 
+def test_json_after_what_a_shell_says_is_cut_by_structure_and_the_words_stay() -> None:
+    words = "Wall time: 0.1 seconds\nProcess exited with code 0\nOutput:\n"
+    body = shown(words + json.dumps(ITEMS), question="what is item 1234?").body
+    assert body.startswith(words)
+    left = json.loads(body[len(words) :])
+    assert left[0] == ITEMS[0]
+    assert ITEMS[1234] in left
+
+
 def test_an_element_that_the_question_names_is_kept() -> None:
     left = shown(json.dumps(ITEMS), question="what is item 1234?")
     assert '"item 1234"' in left.body

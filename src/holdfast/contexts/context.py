@@ -22,6 +22,8 @@ _HASH = 12
 _NAME = 80
 _DESCRIPTION, _VALUE = 300, 80
 _DEEPEST = 100
+_LONGEST_NUMBER = 10_000
+"""Bits; Python refuses to read or write much longer numbers in figures."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 OURS = re.compile(rf"[A-Za-z0-9._-]+_[0-9a-f]{{{_HASH}}}(?:-[1-9][0-9]*)?\.json")
 """The names of files that a `ContextManager` writes; it removes no others."""
@@ -150,9 +152,11 @@ _SPELLED = {
 
 
 def plain(value: object, depth: int = 0) -> Any:
-    """A value as JSON can hold it: what is no JSON as text, bytes as text or base64, endless nesting cut off."""
-    if value is None or isinstance(value, str | bool | int):
+    """A value as JSON can hold it: what is no JSON as text, endless nesting cut off."""
+    if value is None or isinstance(value, str | bool):
         return value
+    if isinstance(value, int):
+        return value if value.bit_length() < _LONGEST_NUMBER else hex(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if depth > _DEEPEST:

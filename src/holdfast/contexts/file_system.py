@@ -3,7 +3,9 @@
 Owns: that nothing is overwritten and no link is followed. Must not know: what is in a file.
 """
 
+import errno
 import os
+import stat
 import threading
 from typing import Protocol
 
@@ -52,9 +54,11 @@ class RealFileSystem:
             raise
 
     def read(self, path: str) -> bytes:
-        """All of a file, not what a link leads to."""
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        """All of a file, not what a link leads to; a pipe or a device is refused, never waited for."""
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(fd, "rb") as file:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise OSError(errno.EINVAL, "it is no file", path)
             return file.read()
 
     def remove(self, path: str) -> None:

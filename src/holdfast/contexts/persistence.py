@@ -62,7 +62,7 @@ class ContextManager(AsyncTwins):
             options = options._replace(context_dir=os.fspath(context_dir))
         self.context_dir = os.path.abspath(os.path.expanduser(options.context_dir))
         self.persist_threshold = options.persist_threshold if persist_threshold is None else persist_threshold
-        if self.persist_threshold < 0:
+        if not self.persist_threshold >= 0:  # nor NaN
             raise UsageError("`persist_threshold` is a number of bytes, 0 or more; 0 keeps nothing in memory.")
         self._files = file_system or options.file_system or RealFileSystem()
         self._on_debug = on_debug or options.on_debug
@@ -143,6 +143,8 @@ class ContextManager(AsyncTwins):
 
         Chooses among all pointers where none are given. Where nothing matches, all of them are given back.
         """
+        if limit is not None and limit < 0:
+            raise UsageError("`limit` is how many files are given at most, 0 or more.")
         with self._lock:
             if available_pointers is None:
                 found = self._pointers.best(query) or self._pointers.paths()
@@ -160,8 +162,7 @@ class ContextManager(AsyncTwins):
         """Forget all pointers and what is held in memory; the files stay."""
         with self._lock:
             self._pointers = Pointers(self.context_dir)
-            self._cache.clear()
-            self._cached = 0
+            self._forget_cached()
         self._debug("pointers cleared", None)
 
     def clear_context_dir(self) -> None:
@@ -173,6 +174,7 @@ class ContextManager(AsyncTwins):
                 removed += 1
         with self._lock:
             self._taken.clear()
+            self._forget_cached()  # its names are free again, and may soon stand for other results
         self._debug("context folder cleared", {"files": removed})
 
     def clear(self) -> None:
@@ -208,6 +210,10 @@ class ContextManager(AsyncTwins):
         self._cached += len(data)
         while self._cached > _CACHED * self.persist_threshold:
             self._cached -= len(self._cache.pop(next(iter(self._cache))))
+
+    def _forget_cached(self) -> None:
+        self._cache.clear()
+        self._cached = 0
 
     def _load(self, filepath: str) -> StoredContext | None:
         path = os.path.abspath(filepath)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
 from holdfast.projection.arrival import capped, question_in
-from holdfast.projection.carrying import Age, Carried, paying
+from holdfast.projection.carrying import Numbers, paying
 from holdfast.projection.failures import is_error_text
 from holdfast.projection.kinds import Kind
 from holdfast.projection.policy import ANYWHERE, Choice, Decided, Situation, open_items, replaced, sent_tokens
@@ -27,11 +27,11 @@ from holdfast.truncation.cut import Source, TextSource
 AGED = "aged"
 _LEAST_STEP = 8_000
 """Characters that a step may take however full the window is; ageing and compaction make room for it."""
-_POINTER = 32
+_POINTER = 30
 """Tokens of what is shown in place of a result."""
 _DOWN_TO = 2 / 3
 """Share of the limit down to which results age when they must."""
-_STRUCTURED = frozenset(("element", "rows"))
+_STRUCTURED = frozenset(("element", "rows", "diff"))
 
 
 class Auto:
@@ -125,32 +125,35 @@ class Auto:
 
     def _paying(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Item]:
         """The batch that pays, if one does; with a cold cache everything that has begun to be old."""
-        aged = [(item, self._age(transcript, item)) for item in self._may_age(transcript, decided)]
-        oldish = [(item, age) for item, age in aged if age.share >= self.settings.along]
+        aged = ((item, *self._age(transcript, item)) for item in self._may_age(transcript, decided))
+        oldish = [(item, overdue) for item, share, overdue in aged if share >= self.settings.along]
         if situation.cold:
             return [item for item, _ in oldish]
         price = self.settings.patience * payback(situation.profile, 1, 1)
         batch = paying(_carried(transcript, decided, oldish), price)
         if batch:
             in_use = self._in_use(transcript, decided, [transcript.items[number] for number in batch])
-            oldish = [(item, age) for item, age in oldish if item.number not in in_use]
+            oldish = [(item, overdue) for item, overdue in oldish if item.number not in in_use]
             batch = paying(_carried(transcript, decided, oldish), price)
         return [transcript.items[number] for number in reversed(batch)]
 
-    def _age(self, transcript: Transcript, item: Item) -> Age:
-        """How old a result is for its kind."""
+    def _age(self, transcript: Transcript, item: Item) -> tuple[float, float]:
+        """How far a result is on the way to being old for its kind, 1 is old; and how many requests carried it since.
+
+        Plain numbers, here and in `_carried`: this is done for every open result at every request.
+        """
         after = self.settings.old_after.get(item.kind, inf)
         turns = transcript.turns - item.turn + 1
         asked = transcript.asked_after(item)
         if asked is None:
-            return Age(turns / after, turns - after + 1)
+            return turns / after, turns - after + 1
         sooner = after / self.settings.new_task
         since = min(turns - sooner, transcript.turns - asked)
-        return Age(turns / sooner, max(turns - after, since) + 1)
+        return turns / sooner, max(turns - after, since) + 1
 
     def _forced(self, transcript: Transcript, decided: Decided, wanted: float, needed: float) -> list[Choice]:
         """The oldest for their kind until enough is free; all but the newest step where even that is not enough."""
-        ages = {item.number: self._age(transcript, item).share for item in self._may_age(transcript, decided)}
+        ages = {item.number: self._age(transcript, item)[0] for item in self._may_age(transcript, decided)}
         free = 0
         taken: list[int] = []
         for number in sorted(ages, key=lambda number: -ages[number]):
@@ -198,6 +201,8 @@ class Auto:
         found: set[int] = set()
         taken_up: set[str] = set()
         for item in reversed(open_items(transcript, decided)):
+            if item.number < items[-1].number:  # older than all that is asked about
+                break
             known = task + (item.call.arguments if item.call else "")
             shared = recent.shared_with(item.text, known)
             if item.number in old and (self._is_open_error(transcript, item) or shared not in (None, *taken_up)):
@@ -235,18 +240,18 @@ def aged(item: Item) -> Choice:
     return Choice(item.number, AGED, replaced(item, words), estimate(words))
 
 
-def _carried(transcript: Transcript, decided: Decided, aged: Sequence[tuple[Item, Age]]) -> Iterator[Carried]:
+def _carried(transcript: Transcript, decided: Decided, old: Sequence[tuple[Item, float]]) -> Iterator[Numbers]:
     """These results, newest first, with what is sent from each on."""
     saved = 0
-    later = reversed(transcript.items)
-    for item, age in reversed(aged):
-        for other in later:
-            choice = decided.get(other.number)
-            saved += 0 if choice is None else other.tokens - choice.tokens
-            if other is item:
-                break
-        frees = max(0, _shown_tokens(item, decided.get(item.number)) - _POINTER)
-        yield Carried(item.number, frees, age.overdue, transcript.tokens_from(item.index) - saved)
+    changed = iter(sorted(decided, reverse=True))
+    number = next(changed, -1)
+    for item, overdue in reversed(old):
+        while number >= item.number:
+            saved += transcript.items[number].tokens - decided[number].tokens
+            number = next(changed, -1)
+        choice = decided.get(item.number)
+        frees = (item.tokens if choice is None else choice.tokens) - _POINTER
+        yield item.number, frees if frees > 0 else 0, overdue, transcript.tokens_from(item.index) - saved
 
 
 def _is_repeat(choice: Choice | None) -> bool:

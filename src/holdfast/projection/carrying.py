@@ -9,16 +9,7 @@ rest anew would cost; then at most twice the least possible was paid, whatever c
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
-
-
-class Age(NamedTuple):
-    """How old a result is."""
-
-    share: float
-    """Of the way to being old for its kind; 1 is old."""
-    overdue: float
-    """Requests that have carried it since it grew old; none where that is not above 0."""
+from typing import NamedTuple, TypeAlias
 
 
 class Carried(NamedTuple):
@@ -28,11 +19,16 @@ class Carried(NamedTuple):
     frees: int
     """Tokens that leaving it out would save from now on."""
     overdue: float
+    """Requests that have carried it since it grew old; none where that is not above 0."""
     behind: int
     """Tokens that are sent from its message on."""
 
 
-def paying(carried: Iterable[Carried], price: float) -> list[int]:
+Numbers: TypeAlias = tuple[int, int, float, int]
+"""The same without names, where there are thousands."""
+
+
+def paying(carried: Iterable[Carried | Numbers], price: float) -> list[int]:
     """The numbers of the batch that pays best: all from some place on, given newest first; none if nothing pays.
 
     `price` is what sending a token anew costs, counted in requests that carry it.
@@ -45,11 +41,11 @@ def paying(carried: Iterable[Carried], price: float) -> list[int]:
     spent = best = 0.0
     numbers: list[int] = []
     many = 0
-    for one in carried:
-        numbers.append(one.number)
-        freed += one.frees
-        spent += one.frees * max(0.0, one.overdue)
-        gain = spent - price * (one.behind - freed)
+    for number, frees, overdue, behind in carried:
+        numbers.append(number)
+        freed += frees
+        spent += frees * overdue if overdue > 0 else 0
+        gain = spent - price * (behind - freed)
         if gain > best:
             best, many = gain, len(numbers)
     return numbers[:many]

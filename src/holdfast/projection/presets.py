@@ -14,12 +14,12 @@ class AutoSettings(Value):
     arrival_cap: Mapping[str, int] = MappingProxyType({"shell": 8_000, "search": 8_000, "other": 8_000})
     """Most characters of a result on arrival, by kind; `read` and `report` are shown whole unless named here."""
     structured_cap: int = 24_000
-    """The same for data that is cut by its structure."""
+    """The same for data and diffs, which are cut by their structure."""
     outsized: int = 120_000
     """Most characters of any result on arrival."""
     step_cap: int = 200_000
     """Most characters of all results of one step; never more than half of what is left of the window."""
-    old_after: Mapping[str, int] = MappingProxyType({"shell": 18, "search": 32, "other": 5, "read": 45, "report": 90})
+    old_after: Mapping[str, int] = MappingProxyType({"shell": 19, "search": 33, "other": 5, "read": 48, "report": 96})
     """Turns after which a result of each kind is old."""
     new_task: float = 2.0
     """How much faster results age that are older than the user's last words."""
@@ -62,10 +62,11 @@ def _at_least_one(name: str, value: Any) -> None:
 
 CAREFUL = AutoSettings()
 LEAN = AutoSettings(
+    arrival_cap=MappingProxyType({"shell": 6_000, "search": 6_000, "other": 6_000}),
     old_after=MappingProxyType({"shell": 12, "search": 24, "other": 4, "read": 40, "report": 80}),
     new_task=3.0,
     along=0.1,
-    patience=1.1,
+    patience=1.25,
     start=20_000,
     recent_steps=0,
 )

@@ -202,8 +202,10 @@ class Transcript:
 
     def asked_after(self, item: Item) -> int | None:
         """The turn after which the user first spoke since a result came; None where the user has not."""
+        if not self._asked or self._asked[-1][0] <= item.index:
+            return None
         at = bisect_right(self._asked, item.index, key=itemgetter(0))
-        return self._asked[at][1] if at < len(self._asked) else None
+        return self._asked[at][1]
 
     def _goes_on(self, message: Message) -> bool:
         """Whether a message only adds a call to those just made, as parallel calls do where each is a message."""

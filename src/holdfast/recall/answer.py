@@ -8,7 +8,7 @@ from holdfast.canonical.value import Value
 from holdfast.recall.names import GET_ARTIFACT
 from holdfast.truncation import notice
 
-_LISTED = 10
+LISTED = 10
 ROOM = 200
 """Characters kept free, beside the printed call, for the line that says what is shown."""
 
@@ -72,13 +72,12 @@ def unknown(asked: str, known: Sequence[Known], limit: int = 32_000) -> Answer:
     if not known:
         return Answer(f'404: there is no artifact "{shown}" in this session. It has none yet.', is_error=True)
     listed, room = "", limit - 2 * ROOM
-    for number, artifact in enumerate(reversed(known[-_LISTED:])):
+    for number, artifact in enumerate(reversed(known[-LISTED:])):
         line = f"- {notice.reference(artifact.artifact_id, artifact.summary, artifact.size)}\n"
         if number and len(listed) + len(line) > room:
             break
         listed = line + listed
-    older = len(known) - listed.count("\n")
-    more = f"({older} older ones not listed)\n" if older else ""
+    more = "(older ones not listed)\n" if len(known) > listed.count("\n") else ""
     return Answer(
         f'404: there is no artifact "{shown}" in this session. It has:\n{listed}{more}'
         f"Next: {Printed(known[-1].artifact_id).text()}",

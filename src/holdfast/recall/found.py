@@ -76,6 +76,8 @@ class Selection(Value):
     units: tuple[Found, ...] = ()
     tokens: int = 0
     """What `text` takes, at most."""
+    is_all: bool = True
+    """Whether everything kept was looked at; if there was no time for that, the next question goes on from there."""
 
     @property
     def text(self) -> str:

@@ -25,7 +25,7 @@ class Definition(NamedTuple):
 DEFINITIONS = (
     Definition(
         GET_ARTIFACT,
-        "Read back a stored result: all, or a page and the next call. path: $.items[0:9].name",
+        "Read back what [Artifact: id] stands for: all, or a page and the next call. path: $.items[0:9].name",
         {
             "type": "object",
             "properties": {

@@ -97,6 +97,8 @@ def number_of(arguments: Mapping[str, Any], key: str) -> int | None:
     value = arguments.get(key)
     if value is None or value == "":
         return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(max(-_FAR, min(_FAR, value)))  # JSON does not tell 5.0 from 5
     try:
         return max(-_FAR, min(_FAR, int(str(value).replace(",", ""))))
     except ValueError:

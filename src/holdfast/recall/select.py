@@ -20,7 +20,7 @@ from holdfast.recall.ranking import Ranked, ranked
 from holdfast.recall.scorer import Term, Wanted, in_turn, terms, unit_terms
 from holdfast.recall.selector import Candidate, Selector, chosen
 from holdfast.store.passages import INDEXED_BYTES, STRIDE, Passages, Place
-from holdfast.store.protocol import Body, Store, body_of, entry_of
+from holdfast.store.protocol import Body, Store, body_of, entry_of, is_over
 from holdfast.store.reader import BodyReader
 from holdfast.truncation.present import summarise
 from holdfast.truncation.sniff import sniff
@@ -91,18 +91,22 @@ def select(
     task_id: str | None = None,
     query_id: str | None = None,
     selector: Selector | None = None,
+    until: float | None = None,
 ) -> Selection:
-    """The units that have most to do with `query`, whole, `budget` tokens at most with the lines above them."""
+    """The units that have most to do with `query`, whole, `budget` tokens at most with the lines above them.
+
+    Past `until`, by the monotonic clock, those found so far; the selection says that it is not of all.
+    """
     wanted = terms(query)
-    passages = store.passages(session, task_id=task_id, query_id=query_id)
+    passages = store.passages(session, task_id=task_id, query_id=query_id, until=until)
     best = ranked(passages, passages.size(), wanted)
     windows = _windows(passages, best)
-    windows += _scanned(store, session, passages, wanted, best)
+    windows += _scanned(store, session, passages, wanted, best, until)
     longest = max(_SHORTEST, min(LONGEST, 2 * (budget - _HEADING)))
     found = [_found(unit) for unit in _chosen(_read(store, session, windows, wanted, best, longest))]
     if selector is not None:
         found = [found[at] for at in chosen(selector, query, [Candidate(unit.summary, unit.text) for unit in found])]
-    return fitted(query, found, budget)
+    return fitted(query, found, budget, passages.is_all)
 
 
 def _chosen(units: Iterable[_Scored]) -> list[_Scored]:
@@ -140,7 +144,9 @@ def _joined(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def _scanned(store: Store, session: str, passages: Passages, wanted: Wanted, best: Ranked) -> list[_Window]:
+def _scanned(
+    store: Store, session: str, passages: Passages, wanted: Wanted, best: Ranked, until: float | None
+) -> list[_Window]:
     """Where a name that the index does not know stands in what lies beyond the index; a bounded scan, newest first."""
     unknown = [term for word, term in wanted.items() if term.weight > 2 and word not in best.rarity]
     if not unknown:
@@ -149,11 +155,13 @@ def _scanned(store: Store, session: str, passages: Passages, wanted: Wanted, bes
     left = _MOST_SCANNED
     for trace_id in islice(passages.beyond(), _MOST_RESULTS):
         row = store.find(session, trace_id)
-        if row is None or left <= 0:
+        if left <= 0 or is_over(until):
             break
+        if row is None:
+            continue
         try:
             with store.open(body_of(row)) as reader:
-                at = _first(reader, unknown, left)
+                at = _first(reader, unknown, left, until)
                 left -= reader.facts.size
         except StoreError:
             continue
@@ -162,7 +170,7 @@ def _scanned(store: Store, session: str, passages: Passages, wanted: Wanted, bes
     return found
 
 
-def _first(reader: BodyReader, unknown: Sequence[Term], most: int) -> int | None:
+def _first(reader: BodyReader, unknown: Sequence[Term], most: int, until: float | None) -> int | None:
     """The first place of any of these terms after what is indexed, in so many bytes."""
     spellings = [spelling.encode() for term in unknown for spelling in term.spellings]
     stop = min(reader.facts.size, INDEXED_BYTES + most)
@@ -171,6 +179,8 @@ def _first(reader: BodyReader, unknown: Sequence[Term], most: int) -> int | None
         hits = [at for spelling in spellings if (at := folded.find(spelling)) >= 0]
         if hits:
             return reader.char_at(start - _ACROSS + min(hits))
+        if is_over(until):
+            break
     return None
 
 
@@ -255,7 +265,7 @@ def _found(unit: _Scored) -> Found:
     )
 
 
-def fitted(query: str, found: Sequence[Found], budget: int) -> Selection:
+def fitted(query: str, found: Sequence[Found], budget: int, is_all: bool = True) -> Selection:
     """As many as fit, in this order."""
     units: list[Found] = []
     tokens = 0
@@ -268,4 +278,4 @@ def fitted(query: str, found: Sequence[Found], budget: int) -> Selection:
             tokens += more
     while units and (tokens := at_most(text_of(units))) > budget:
         units.pop()
-    return Selection(query=query, units=tuple(units), tokens=tokens if units else 0)
+    return Selection(query=query, units=tuple(units), tokens=tokens if units else 0, is_all=is_all)

@@ -40,14 +40,23 @@ class Recalled(NamedTuple):
     text: str
 
 
-def at_the_tail(transcript: Transcript, decided: Decided, budget: int = BUDGET) -> Recalled | None:
-    """The unit that the newest words ask for; None where they name nothing that is hidden."""
+def at_the_tail(
+    transcript: Transcript, decided: Decided, budget: int = BUDGET, beside: Iterable[str] = ()
+) -> Recalled | None:
+    """The unit that the newest words ask for; None where they name nothing that is hidden.
+
+    `beside` are texts that are sent too: what was put back before.
+    """
     newest, into = _newest(transcript)
     named = {word: term for word, term in terms(newest).items() if term.weight >= _NAMES and len(word) >= _SHORTEST}
     hidden = [item for item in reversed(transcript.items) if _is_hidden(item, decided)] if named else []
+    if not hidden:
+        return None
+    folded = [(item, fold(item.text)) for item in hidden]
+    sent = [fold(text) for text in (*_sent(transcript, decided), *beside)]
     for word, term in named.items():
-        item = next((item for item in hidden if _holds(item.text, term)), None)
-        if item is not None and not _is_visible(transcript, decided, term):
+        item = next((item for item, text in folded if _holds(text, term)), None)
+        if item is not None and not any(_holds(text, term) for text in sent):
             found = _recalled(item, word, term, into, budget)
             if found is not None:
                 return found
@@ -74,17 +83,12 @@ def _is_hidden(item: Item, decided: Decided) -> bool:
     return item.name is not None and (item.gone or item.number in decided)
 
 
-def _holds(text: str, term: Term) -> bool:
-    folded = fold(text)
+def _holds(folded: str, term: Term) -> bool:
     return any(spelling in folded for spelling in term.spellings)
 
 
-def _is_visible(transcript: Transcript, decided: Decided, term: Term) -> bool:
-    """Whether anything that is sent holds it, beside the newest words themselves."""
-    return any(_holds(text, term) for text in _sent(transcript, decided))
-
-
 def _sent(transcript: Transcript, decided: Decided) -> Iterable[str]:
+    """The results as they are sent; the newest words themselves do not count."""
     for item in transcript.items:
         if not item.gone:
             yield shown(item, decided.get(item.number))

@@ -10,6 +10,7 @@ from pathlib import Path
 from holdfast.errors import UsageError
 from holdfast.projection.profiles import DEFAULT
 from holdfast.projection.tokens import estimate
+from holdfast.replay.appended import line
 from holdfast.replay.contenders import contender
 from holdfast.replay.draw import sample
 from holdfast.replay.importers.read import files
@@ -51,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--all", action="store_true", help="all runs, not the sample")
     found.add_argument("--exact", action="store_true", help="count tokens by a vocabulary (needs `splintr-rs`)")
     found.add_argument("--by-source", action="store_true", help="a table for each source too")
+    found.add_argument("--tail", action="store_true", help="what recall at the tail would append, and if it was used")
     found.add_argument("--jobs", type=int, default=2, help="processes (default: 2)")
     return found
 
@@ -65,7 +67,7 @@ def work_from(args: argparse.Namespace) -> Work:
     drawn = [run for run in (runs if args.all else sample(runs)) if run.chars >= args.least]
     known = frequencies(runs, args.jobs)
     counter = exact_counter() if args.exact else estimate
-    work = Work(drawn, known, counter, args.least, args.most)
+    work = Work(drawn, known, counter, args.least, args.most, tail=args.tail)
     return work._replace(window=args.window, profile=DEFAULT.replace(window=args.window)) if args.window else work
 
 
@@ -80,6 +82,9 @@ def _print(found: Sequence[Sequence[Pair]], by_sources: bool, window: int) -> No
     by_policy = list(zip(*found, strict=True))
     row = partial(summarise, window=window)
     print(table(row(pairs) for pairs in by_policy))
+    looked_at = [pairs for pairs in by_policy if pairs[0].outcome.appended is not None]
+    for pairs in looked_at:
+        print(f"\n{line(pairs[0].outcome.policy, [pair.outcome.appended or () for pair in pairs])}")
     sources = [by_source(pairs, row) for pairs in by_policy]
     for source, row in sources[0].items():
         if by_sources:

@@ -5,7 +5,7 @@ Must not know: how they are drawn.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from holdfast.replay.contenders import Contender
@@ -33,6 +33,7 @@ class Gathered:
         self.results: list[History] = []
         """Largest first."""
         self.missed: list[dict[str, Any]] = []
+        """What no call brings back first: the same ones whichever process was first."""
         self.evidence = self.hidden = self.brought_back = 0
         """What was used, what of it was hidden, and what of that one call brings back."""
         self.tokens: Counter[str] = Counter()
@@ -58,7 +59,8 @@ class Gathered:
         self.evidence += outcome.evidence
         self.hidden += len(outcome.missed)
         self.brought_back += sum(one.brought_back for one in outcome.missed)
-        self.missed = (self.missed + [_missed(outcome.id, one) for one in outcome.missed])[:MISSED]
+        both = self.missed + [_missed(outcome.id, one) for one in outcome.missed]
+        self.missed = sorted(both, key=_by_place)[:MISSED]
 
     @property
     def never_used(self) -> float | None:
@@ -79,6 +81,10 @@ def watched(contenders: Sequence[Contender]) -> int | None:
 
 def _by_size(one: Course | History) -> tuple[int, str, int]:
     return (-one.tokens, one.id, 0) if isinstance(one, Course) else (-one.tokens, one.run, one.step)
+
+
+def _by_place(one: Mapping[str, Any]) -> tuple[bool, str, int]:
+    return one["brought_back"], one["run"], one["step"]
 
 
 def _missed(run: str, one: Missed) -> dict[str, Any]:

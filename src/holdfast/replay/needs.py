@@ -29,18 +29,6 @@ class Seen(NamedTuple):
     """Pieces of evidence that it had shown."""
 
 
-class Tool(NamedTuple):
-    """All results of one tool."""
-
-    tool: str
-    results: int
-    tokens: int
-    share: float
-    """Of the tokens of all results."""
-    never_used: float
-    """Share of its tokens in results of which nothing was ever used."""
-
-
 def seen(told: Told, tokens: Sequence[int], found: Iterable[Evidence]) -> tuple[Seen, ...]:
     """The results of a run, in order."""
     used = Counter(source for one in found for source in one.sources)
@@ -48,24 +36,6 @@ def seen(told: Told, tokens: Sequence[int], found: Iterable[Evidence]) -> tuple[
         Seen(call.tool, _short(call.arguments), step, tokens[number], used[number])
         for number, (step, call) in enumerate(told.result_of)
     )
-
-
-def never_used(results: Iterable[Seen]) -> float:
-    """The share of tokens in results of which nothing was ever used; 0 where there are none."""
-    results = list(results)
-    total = sum(one.tokens for one in results)
-    return sum(one.tokens for one in results if not one.used) / total if total else 0.0
-
-
-def by_tool(results: Iterable[Seen]) -> list[Tool]:
-    """Each tool's results, the tool with most tokens first."""
-    groups: dict[str, list[Seen]] = {}
-    for one in results:
-        groups.setdefault(one.tool, []).append(one)
-    sums = {tool: sum(one.tokens for one in those) for tool, those in groups.items()}
-    total = sum(sums.values()) or 1
-    largest = sorted(groups, key=lambda tool: (-sums[tool], tool))
-    return [Tool(tool, len(groups[tool]), sums[tool], sums[tool] / total, never_used(groups[tool])) for tool in largest]
 
 
 def _short(arguments: str) -> str:

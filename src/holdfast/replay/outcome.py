@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from holdfast.canonical.value import Value
+from holdfast.replay.appended import Appended
 from holdfast.replay.cost import Asked, Loss, Request
 from holdfast.replay.evidence import RECENT, Evidence
 from holdfast.replay.missed import Missed
@@ -72,6 +73,8 @@ class Outcome(Value):
     """Evidence of late steps."""
     late_recent: int = 0
     """The same, as far as a result had just shown it."""
+    appended: tuple[Appended, ...] | None = None
+    """What recall at the tail would have appended; None where it was not looked at."""
 
     @property
     def peak(self) -> int:

@@ -54,7 +54,7 @@ def tokens(text: str) -> int:
     digits, unit = (text[:-1], text[-1].lower()) if text[-1:].lower() in _SIZES else (text, "")
     try:
         found = int(float(digits) * _SIZES[unit]) if unit else int(digits)
-    except ValueError:
+    except (ValueError, OverflowError):
         found = 0
     if found < 1_000:
         raise UsageError(f"`{text}` is no window. Give tokens, such as 128k or 200000.")

@@ -13,6 +13,7 @@ from itertools import groupby
 from holdfast.projection.policy import ANYWHERE, Choice, Decided, Policy, Situation, shown
 from holdfast.projection.profiles import DEFAULT, Profile
 from holdfast.projection.transcript import Item, Name, Transcript
+from holdfast.replay.appended import Appending
 from holdfast.replay.cache import Breakpoints, RequestEnds, Sent
 from holdfast.replay.compacted import Compacted
 from holdfast.replay.cost import Request
@@ -25,9 +26,12 @@ WINDOW = 128_000
 """Tokens of the window at which runs overflow and clients compact, unless another is given."""
 
 
-def replay(measured: Measured, policy: Policy, profile: Profile = DEFAULT, window: int = WINDOW) -> Outcome:
-    """What `policy` would have done to a run."""
+def replay(
+    measured: Measured, policy: Policy, profile: Profile = DEFAULT, window: int = WINDOW, tail: bool = False
+) -> Outcome:
+    """What `policy` would have done to a run; with `tail` also what recall at the tail would have appended."""
     state = _Replay(measured, policy, profile, window)
+    state.appending = Appending(measured) if tail else None
     for index, message in enumerate(measured.run.messages):
         if message.role == "assistant":
             state.request(index)
@@ -69,6 +73,7 @@ class _Replay:
         self._requests: list[Request] = []
         self._by_step = {step: list(found) for step, found in groupby(measured.evidence, lambda one: one.step)}
         self._tally, self._compacted = Tally(measured), Compacted(measured, window)
+        self.appending: Appending | None = None
 
     def add(self, index: int) -> None:
         """Take in one message, with the tokens that this replay counts by."""
@@ -85,9 +90,9 @@ class _Replay:
     def request(self, index: int) -> None:
         """Let the policy choose, then look at what would be sent."""
         transcript = self._transcript
-        first = self._apply(self._policy.arrive(transcript, self._new, self._decided))
         now, cold = self._clock(index)
         situation = Situation(self._profile, cold=cold)
+        first = self._apply(self._policy.arrive(transcript, self._new, self._decided, situation))
         first = min(first, self._apply(self._policy.age(transcript, self._decided, situation)), self._last)
         step = len(self._requests)
         self._rewritten += [step] if first < self._last else []
@@ -96,6 +101,8 @@ class _Replay:
         request = Request(total, prefix, self._ends.hit(sent), self._breakpoints.usage(sent))
         self._tally.look(step, self._by_step.get(step, ()), self._texts, transcript.items, self._decided)
         self._compacted.look(step, self._sizes, total, self._texts)
+        if self.appending is not None:
+            self.appending.look(step, transcript, self._decided)
         self._requests.append(request)
         self._last = index
         self._new = []
@@ -166,4 +173,5 @@ class _Replay:
             kinds=kinds(found, tally.missed),
             late=len(late),
             late_recent=sum(one.age <= RECENT for one in late),
+            appended=None if self.appending is None else tuple(self.appending.found),
         )

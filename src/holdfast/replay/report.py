@@ -98,7 +98,7 @@ def report(totals: Totals, gathered: Gathered, basis: Basis) -> Report:
             for source in several
         },
         hidden=_hidden(gathered),
-        missed=sorted(gathered.missed, key=lambda one: (one["brought_back"], one["run"], one["step"])),
+        missed=gathered.missed,
         settings=best["settings"] if best else None,
         runs=[one._asdict() for one in gathered.runs],
         results=[_history(one) for one in gathered.results],

@@ -43,6 +43,8 @@ class Work(NamedTuple):
     """What policies are told of the model."""
     window: int = WINDOW
     """At which clients compact."""
+    tail: bool = False
+    """Whether recall at the tail is looked at too."""
 
 
 def frequencies(runs: Iterable[Logged], jobs: int, budget: float = inf) -> dict[str, Frequency]:
@@ -82,7 +84,8 @@ def replay_one(run: Run, work: Work, contenders: Sequence[Contender]) -> list[Pa
 
 def _outcome(measured: Measured, contender: Contender, work: Work) -> Outcome:
     """What a policy did, under the name that the contender has."""
-    return replay(measured, contender.make(measured), work.profile, work.window).replace(policy=contender.name)
+    outcome = replay(measured, contender.make(measured), work.profile, work.window, work.tail)
+    return outcome.replace(policy=contender.name)
 
 
 def exact_counter() -> Counter:

@@ -3,17 +3,17 @@
 Owns: pieces of results, how well they answer, and the page. Everything else asks `Search.page` only.
 Must not know: evidence; it is given words.
 
-Okapi's weights, each word of a piece counted once: rare words weigh more, long pieces less. Results are indexed once,
-when they are first searched.
+Okapi's weights, each word of a piece counted once: rare words weigh more, long pieces less, and what an earlier piece
+of the page has said counts half (`recall.scorer`). Results are indexed once, when they are first searched.
 """
 
 import re
 from collections.abc import Collection, Mapping
 from heapq import nlargest
-from math import log
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from holdfast.projection.tokens import Counter
+from holdfast.recall.scorer import idf, in_turn
 from holdfast.replay.told import Texts
 
 PAGE = 1_000
@@ -25,13 +25,17 @@ _PIECE, _LONG_LINE = 400, 800
 _MOST_PIECES = 2_000
 """Of one result; what comes after is not searched."""
 _MOST_WORDS = 48
-"""The rarest of the query."""
+"""Of the query, those that weigh most."""
 _BEST = 40
 """Pieces that are tried for the page."""
 _WORD = re.compile(r"[a-z0-9_]{2,}")
 _K, _B = 1.2, 0.4
 _USUAL = 40
 """Words of a usual piece."""
+
+
+_Place: TypeAlias = tuple[int, int]
+"""A result, and the piece of it."""
 
 
 class Page(NamedTuple):
@@ -54,18 +58,19 @@ class Search:
         self._results, self._counter = results, counter
         self._indexed: dict[int, _Indexed] = {}
 
-    def page(self, query: Collection[str], texts: Mapping[int, str]) -> Page:
-        """The first page for the words of `query`, from results that are shown as `texts` only."""
+    def page(self, query: Mapping[str, float], texts: Mapping[int, str]) -> Page:
+        """The first page for the words of `query` and their weights, from results that are shown as `texts` only."""
         indexes = {number: self._index(number) for number in texts}
-        scores = _scores(query_words(query), indexes)
+        shared = _shared(query_words(query), indexes)
+        scores = {place: sum(own.values()) for place, own in shared.items()}
         best = nlargest(_BEST, scores, key=lambda place: (scores[place], place))
-        taken: list[str] = []
+        taken: dict[str, None] = {}
         left = PAGE
-        for number, at in best:
+        for number, at in in_turn({place: shared[place] for place in best}, _BEST):
             piece = indexes[number].pieces[at]
             tokens = self._counter(piece) + FRAME
-            if tokens <= left and piece not in texts[number]:
-                taken.append(piece)
+            if tokens <= left and piece not in texts[number] and piece not in taken:
+                taken[piece] = None
                 left -= tokens
         return Page("\n".join(taken), PAGE - left)
 
@@ -75,24 +80,32 @@ class Search:
         return self._indexed[number]
 
 
-def query_words(texts: Collection[str]) -> set[str]:
-    """The words that a query is made of."""
-    return {word for text in texts for word in _WORD.findall(text.lower())}
+def query_words(query: Mapping[str, float]) -> dict[str, float]:
+    """The words that a query is made of, each with its largest weight."""
+    found: dict[str, float] = {}
+    for text, weight in query.items():
+        for word in _WORD.findall(text.lower()):
+            found[word] = max(weight, found.get(word, 0.0))
+    return found
 
 
-def _scores(query: Collection[str], indexes: Mapping[int, _Indexed]) -> dict[tuple[int, int], float]:
-    total = sum(len(one.pieces) for one in indexes.values())
-    found = {word: [number for number, one in indexes.items() if word in one.by_word] for word in query}
-    counts = {word: sum(len(indexes[one].by_word[word]) for one in those) for word, those in found.items() if those}
-    scores: dict[tuple[int, int], float] = {}
-    for word in sorted(counts, key=lambda word: (counts[word], word))[:_MOST_WORDS]:
-        weight = log(1 + (total - counts[word] + 0.5) / (counts[word] + 0.5))
-        for number in found[word]:
-            _, lengths, by_word = indexes[number]
-            for at in by_word[word]:
-                worth = weight * (_K + 1) / (1 + _K * (1 - _B + _B * lengths[at] / _USUAL))
-                scores[number, at] = scores.get((number, at), 0.0) + worth
-    return scores
+def _shared(query: Mapping[str, float], indexes: Mapping[int, _Indexed]) -> dict[_Place, dict[str, float]]:
+    """What each piece shares with the query, and what each word counts there."""
+    shared: dict[_Place, dict[str, float]] = {}
+    for word, worth in _weighed(query, indexes.values()):
+        for number, (_, lengths, by_word) in indexes.items():
+            for at in by_word.get(word, ()):
+                length = 1 - _B + _B * lengths[at] / _USUAL
+                shared.setdefault((number, at), {})[word] = worth * (_K + 1) / (1 + _K * length)
+    return shared
+
+
+def _weighed(query: Mapping[str, float], indexes: Collection[_Indexed]) -> list[tuple[str, float]]:
+    """The words of a query that some piece has and that weigh most, heaviest first."""
+    total = sum(len(one.pieces) for one in indexes)
+    held = {word: sum(len(one.by_word.get(word, ())) for one in indexes) for word in query}
+    worth = {word: query[word] * idf(total, many) for word, many in held.items() if many}
+    return sorted(worth.items(), key=lambda pair: (-pair[1], pair[0]))[:_MOST_WORDS]
 
 
 def _index(text: str) -> _Indexed:

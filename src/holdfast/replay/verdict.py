@@ -41,7 +41,7 @@ def verdict(row: Mapping[str, Any]) -> str:
 
 
 def _unsure(cost: Mapping[str, float]) -> str:
-    return "" if cost["high"] < 1 else ", but may save nothing on other runs"
+    return "" if cost["high"] < 1 else " here and maybe nothing on other runs"
 
 
 def _what_it_hides(row: Mapping[str, Any]) -> str:
@@ -53,8 +53,12 @@ def _what_it_hides(row: Mapping[str, Any]) -> str:
 
 
 def recommended(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The row whose settings to copy: `auto`, or a cheaper setting of ours that hides little; None if none saves."""
-    saving = [row for row in rows if row["ours"] and row["all_in_context"]["value"] < 1 - _ABOUT]
+    """The row whose settings to copy: `auto`, or a cheaper setting of ours that hides little.
+
+    None if none saves without hiding much: nobody should copy what hides most of what was used.
+    """
+    own = [row for row in rows if row["ours"] and row["in_context"]["value"] >= _MUCH]
+    saving = [row for row in own if row["all_in_context"]["value"] < 1 - _ABOUT]
     best: Mapping[str, Any] | None = None
     for row in saving:
         if best is None or _is_better(row, best):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from holdfast.canonical.utf8 import showable
 from holdfast.errors import HoldfastError, UsageError
-from holdfast.recall.answer import Answer, Known, Printed, asked_id, unknown
+from holdfast.recall.answer import LISTED, Answer, Known, Printed, asked_id, unknown
 from holdfast.recall.names import GET_TASK_TRACE, NAMES, SEARCH_ARTIFACTS
 from holdfast.store.protocol import Row, Store, body_of, result_of
 from holdfast.truncation.present import summarise
@@ -38,7 +38,7 @@ class Answering(NamedTuple):
             asked = asked_id(arguments)
             row = self.store.find(self.session, asked)
             if row is None:
-                return unknown(asked, self.artifacts(), self.limit())
+                return self.unknown(asked)
             return self._read(name, asked, row, arguments)
         except HoldfastError as error:
             return Answer(showable(error.for_model), is_error=True)
@@ -46,13 +46,13 @@ class Answering(NamedTuple):
     def artifacts(self) -> list[Known]:
         """The results of this session that were shown cut or replaced, in order."""
         decided = {row.trace_id for row in self.store.rows(self.session, kind="decision")}
-        found: list[Known] = []
-        for row in self.store.rows(self.session, kind="result", light=True):
-            if row.trace_id in decided:
-                result = result_of(row)
-                about = summarise(result.tool, result.arguments)
-                found.append(Known(artifact_id=result.artifact_id, summary=about, size=body_of(row).facts.size))
-        return found
+        rows = self.store.rows(self.session, kind="result", light=True)
+        return [_known(row) for row in rows if row.trace_id in decided]
+
+    def unknown(self, asked: str) -> Answer:
+        """The answer for an id that the session does not have; however much it has, some of the newest are named."""
+        newest = (self._find(trace_id) for trace_id in reversed(self.store.decided(self.session, LISTED + 1)))
+        return unknown(asked, [_known(row) for row in newest if row is not None], self.limit())
 
     def _read(self, name: str, asked: str, row: Row, arguments: Mapping[str, Any]) -> Answer:
         from holdfast.recall.get_artifact import read_artifact
@@ -77,3 +77,9 @@ class Answering(NamedTuple):
 
     def _find(self, trace_id: str) -> Row | None:
         return self.store.find(self.session, trace_id)
+
+
+def _known(row: Row) -> Known:
+    result = result_of(row)
+    about = summarise(result.tool, result.arguments)
+    return Known(artifact_id=result.artifact_id, summary=about, size=body_of(row).facts.size)

@@ -12,7 +12,7 @@ from holdfast.canonical.entry import Entry, Result, arguments_text
 from holdfast.canonical.utf8 import showable
 from holdfast.errors import NotFound, StoreError, TooLargeToRecall, UsageError
 from holdfast.metrics import Metrics
-from holdfast.recall.answer import Answer, Known, unknown
+from holdfast.recall.answer import Answer, Known
 from holdfast.recall.names import DEFINITIONS, NAMES
 from holdfast.recall.ranges import Lines, parse_lines
 from holdfast.session import events, keeping
@@ -279,18 +279,30 @@ class Session(AsyncTwins):
         task_id: str | None = None,
         query_id: str | None = None,
         selector: "Selector | None" = None,
+        seconds: float = 30.0,
     ) -> "Selection":
         """The units of everything kept that have most to do with `query`: whole, `budget` tokens at most.
 
         `task_id` and `query_id` keep to what was kept under them. `selector` chooses among the best candidates
-        instead of the scorer: `recall.selector.by_model` and `by_embedding` make one.
+        instead of the scorer: `recall.selector.by_model` and `by_embedding` make one. After `seconds` what was
+        found so far is given, and `is_all` is False: only a first question to a very large record takes so long.
         """
         from holdfast.recall.select import fitted, select
 
-        found = select(self.store, self.id, query, budget=budget, task_id=task_id, query_id=query_id, selector=selector)
+        found = select(
+            self.store,
+            self.id,
+            query,
+            budget=budget,
+            task_id=task_id,
+            query_id=query_id,
+            selector=selector,
+            until=time.monotonic() + seconds,
+        )
         if self.recall_by == "tools":
             return found
-        return fitted(query, [self._keeping.ways.reached(self.store, unit) for unit in found.units], budget)
+        reached = [self._keeping.ways.reached(self.store, unit) for unit in found.units]
+        return fitted(query, reached, budget, found.is_all)
 
     def tools(self, dialect: str) -> list[dict[str, Any]]:
         """The recall tools for a model, in this dialect; the same bytes every time, or none where `recall` says so."""
@@ -381,7 +393,7 @@ class Session(AsyncTwins):
         if row is None:
             raise NotFound(
                 f"Session `{self.id}` has no result `{id[:80]}`. `holdfast artifacts list` shows what it has.",
-                unknown(id, self.artifacts()).content,
+                self._answering.unknown(id).content,
             )
         return row
 

@@ -7,7 +7,7 @@ Must not know: what a notice says, when something is cut.
 from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
-from holdfast.errors import NotFound, UsageError
+from holdfast.errors import NotFound, StoreError, UsageError
 from holdfast.recall.found import Found
 from holdfast.store.files import ResultFiles
 from holdfast.store.protocol import Store, body_of
@@ -48,8 +48,11 @@ class Ways(NamedTuple):
             self.files.lay_out(self.session, trace_id, reader.stream())
 
     def reached(self, store: Store, unit: Found) -> Found:
-        """A unit whose line says how it is read back here; a file that it names is there."""
-        self.lay_out_kept(store, unit.trace_id)
+        """A unit whose line says how it is read back here; a file that it names is there, else it names a command."""
+        try:
+            self.lay_out_kept(store, unit.trace_id)
+        except (StoreError, NotFound):
+            return unit.replace(reachable=Way(unit.artifact_id, reader="holdfast"))
         return unit.replace(reachable=self.of(unit.trace_id, unit.artifact_id))
 
 

@@ -5,9 +5,12 @@ Must not know: rows and blobs. These are copies: whatever becomes of one, the re
 path: names are digests.
 """
 
+import errno
 import hashlib
 import os
+import stat
 from collections.abc import Iterable
+from contextlib import suppress
 
 from holdfast.errors import NotStored
 from holdfast.store.durable import make_folder, sync, sync_folder, write_all
@@ -29,13 +32,16 @@ class ResultFiles:
     def lay_out(self, session: str, trace_id: str, chunks: Iterable[bytes]) -> None:
         """Write a result to its file unless it is there; durable on return. `NotStored` where that cannot be."""
         path = self.path_of(session, trace_id)
-        if path in self._there and os.path.exists(path):
+        if path in self._there and _is_file(path):
             return
+        folder = self._folder(session)
         try:
-            make_folder(self._folder(session))
-            if not os.path.exists(path):
+            make_folder(folder)
+            if os.path.islink(folder):
+                raise OSError(errno.ELOOP, "there is a link in place of its folder", folder)
+            if not _is_file(path):
                 _write(path, chunks)
-            sync_folder(self._folder(session))
+            sync_folder(folder)
         except OSError as error:
             raise NotStored(
                 f"`{path}` could not be written ({error.strerror}), so the result is shown whole. Free space, or set "
@@ -44,14 +50,16 @@ class ResultFiles:
         self._there.add(path)
 
     def remove(self, session: str) -> None:
-        """Delete what was laid out of a session; what cannot be deleted is left."""
+        """Delete what was laid out of a session; what cannot be deleted is left, and a link is not followed."""
         folder = self._folder(session)
-        try:
+        with suppress(OSError):
+            if os.path.islink(folder):
+                os.unlink(folder)
+                return
             for name in os.listdir(folder):
-                os.unlink(os.path.join(folder, name))
+                with suppress(OSError):  # not ours to delete; the others are
+                    os.unlink(os.path.join(folder, name))
             os.rmdir(folder)
-        except OSError:
-            pass  # never laid out, or not ours to delete
 
     def _folder(self, session: str) -> str:
         return os.path.join(self._path, _digest(session))
@@ -59,6 +67,14 @@ class ResultFiles:
 
 def _digest(name: str) -> str:
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+def _is_file(path: str) -> bool:
+    """Whether the file itself is there; a link that somebody put in its place is written over."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False
 
 
 def _write(path: str, chunks: Iterable[bytes]) -> None:

@@ -1,9 +1,9 @@
 """`MemoryStore`: the record in dictionaries. The reference that other back ends are compared with; forgets on exit."""
 
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 
 from holdfast.canonical.body import measure
 from holdfast.canonical.entry import GENESIS, Entry
@@ -35,6 +35,7 @@ from holdfast.store.protocol import (
     check_quota,
     entry_of,
     in_turn,
+    is_over,
     result_of,
 )
 from holdfast.store.reader import BodyReader, bytes_reader
@@ -132,6 +133,11 @@ class MemoryStore:
         """The newest decision about this result."""
         return next(reversed(self._indexed(session, "decision", trace_id)), None)
 
+    def decided(self, session: str, most: int) -> list[str]:
+        """The trace ids of the results that the newest decisions are about."""
+        rows = reversed(self._rows.get(session, []))
+        return list(islice(dict.fromkeys(row.trace_id for row in rows if row.kind == "decision"), most))
+
     def _indexed(self, session: str, by: str, value: str) -> list[Row]:
         return self._index.get(session, {}).get((by, value), [])
 
@@ -156,7 +162,7 @@ class MemoryStore:
         wanted = words.lower().split()
         found: list[Match] = []
         for row in reversed(list(self.rows(session, kind="result"))):
-            if until is not None and time.monotonic() > until:
+            if is_over(until):
                 break
             with self.open(body_of(row)) as reader:
                 lines = reader.text().split(reader.eol)
@@ -167,13 +173,24 @@ class MemoryStore:
                 found.append(Match(trace_id=row.trace_id, line=number + 1, text=lines[number][:500]))
         return found[:limit]
 
-    def passages(self, session: str, *, task_id: str | None = None, query_id: str | None = None) -> Passages:
+    def passages(
+        self,
+        session: str,
+        *,
+        task_id: str | None = None,
+        query_id: str | None = None,
+        until: float | None = None,
+    ) -> Passages:
         """The passages of a session, or of one task or query of it."""
         with self._lock:
             index = self._passages.setdefault(session, _Indexed())
+            is_all = True
             for row in self.rows(session, after=index.up_to, kind="result"):
+                if is_over(until):
+                    is_all = False
+                    break
                 index.add(row, self.open)
-            return _MemoryPassages(self, session, index, (task_id, query_id))
+            return _MemoryPassages(self, session, index, (task_id, query_id), is_all)
 
     def last_seq(self, session: str) -> int:
         """The number of a session's last entry; 0 for none."""
@@ -274,8 +291,10 @@ class _Indexed:
 class _MemoryPassages:
     """The passages of one session, or of one task or query of it."""
 
-    def __init__(self, store: MemoryStore, session: str, index: _Indexed, only: tuple[str | None, str | None]) -> None:
-        self._store, self._session, self._index, self._only = store, session, index, only
+    def __init__(
+        self, store: MemoryStore, session: str, index: _Indexed, only: tuple[str | None, str | None], is_all: bool
+    ) -> None:
+        self._store, self._session, self._index, self._only, self.is_all = store, session, index, only, is_all
         self._marks = [(mark,) for mark in marks(*only)]
 
     def size(self) -> int:

@@ -40,6 +40,9 @@ class Place(NamedTuple):
 class Passages(Protocol):
     """The passages of one session, found by their words."""
 
+    is_all: bool
+    """Whether everything on record is among them; otherwise there was no time to index it."""
+
     def size(self) -> int:
         """How many results there are, about."""
         ...

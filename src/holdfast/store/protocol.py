@@ -3,6 +3,7 @@
 A store is sync and safe from threads. `append` returns only when everything it was given is durable.
 """
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -151,6 +152,10 @@ class Store(Protocol):
         """The newest decision about this result."""
         ...
 
+    def decided(self, session: str, most: int) -> list[str]:
+        """The trace ids of the results that the newest decisions are about, the newest first, at most so many."""
+        ...
+
     def open(self, body: Body) -> BodyReader:
         """Open a body for reading."""
         ...
@@ -162,8 +167,18 @@ class Store(Protocol):
         """
         ...
 
-    def passages(self, session: str, *, task_id: str | None = None, query_id: str | None = None) -> "Passages":
-        """The passages of a session, or of one task or query of it, all that is on record among them."""
+    def passages(
+        self,
+        session: str,
+        *,
+        task_id: str | None = None,
+        query_id: str | None = None,
+        until: float | None = None,
+    ) -> "Passages":
+        """The passages of a session, or of one task or query of it, all that is on record among them.
+
+        Past `until`, by the monotonic clock, those that are indexed by then; `is_all` says whether that is everything.
+        """
         ...
 
     def end(self, session: str, at: int) -> None:
@@ -255,6 +270,11 @@ def as_asked(row: Row, session: str, any_id: str) -> Row:
     if row.session != session or any_id not in (row.trace_id, row.artifact_id):
         raise Damaged(f"An index of session `{session}` is damaged. Run `holdfast sessions verify`.")
     return row
+
+
+def is_over(until: float | None) -> bool:
+    """Whether the time for something has passed; never where none is set."""
+    return until is not None and time.monotonic() > until
 
 
 def body_of(row: Row) -> Body:

@@ -3,7 +3,7 @@
 from holdfast.truncation.configuration import Limits
 from holdfast.truncation.cut import Source
 
-BY_DATA: dict[str, str] = {"json": "element", "xml": "element", "ndjson": "rows", "csv": "rows"}
+BY_DATA: dict[str, str] = {"json": "element", "wrapped": "element", "xml": "element", "ndjson": "rows", "csv": "rows"}
 BY_KIND: dict[str, str] = {"diff": "diff", "log": "log", "code": "code", "search": "element", "listing": "element"}
 TEXT_STRATEGIES = frozenset(("head", "tail", "head_tail", "lines", "log", "code", "diff"))
 """Strategies whose views may leave noise out; the others keep their structure to the letter."""
@@ -26,6 +26,8 @@ def reason(source: Source, limits: Limits) -> str:
     if limits.chosen_by_user:
         return "you asked for it"
     kind = _kind(source)
+    if kind == "wrapped":
+        return "it is JSON after what a shell says of its command, cut by structure"
     if kind in BY_DATA:
         return f"it is {kind.upper()}, cut by structure so that what is left stays valid"
     if limits.firm or kind not in BY_KIND:

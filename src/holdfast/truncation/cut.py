@@ -130,6 +130,15 @@ def nothing(chars: int) -> Cut:
     return Cut((Segment("gap", 0, chars),))
 
 
+def behind(cut: Cut, chars: int) -> Cut:
+    """The same cut of a text that has `chars` more characters before it, which are kept."""
+    moved = (
+        Segment(piece.part, piece.start + chars, piece.stop + chars) if isinstance(piece, Segment) else piece
+        for piece in cut.pieces
+    )
+    return Cut((Segment("kept", 0, chars), *moved), cut.above, cut.below)
+
+
 def render(cut: Cut, source: Source) -> str:
     """The view that `cut` gives of `source`, notices and all."""
     return cut.above + render_body(cut, source) + cut.below

@@ -8,13 +8,14 @@ import re
 from collections.abc import Iterable
 from itertools import chain, zip_longest
 
-from holdfast.truncation.cut import Cut, Source, nothing, whole
+from holdfast.truncation.cut import Cut, Source, behind, nothing, whole
 from holdfast.truncation.head_tail import head_tail
 from holdfast.truncation.json_element import JsonCut
 from holdfast.truncation.json_spans import NotJson
 from holdfast.truncation.lines import line_bounds
 from holdfast.truncation.options import StrategyOptions
 from holdfast.truncation.question import fold, scores, terms
+from holdfast.truncation.sniff import preface
 from holdfast.truncation.units import Chosen, cut_of, widest_mark
 from holdfast.truncation.xml_element import NotXml, XmlCut
 
@@ -36,13 +37,26 @@ def element(source: Source, budget: int, options: StrategyOptions) -> Cut:
     text = source.text(0, source.chars)
     wanted = tuple(terms(options.question))
     try:
-        cut = JsonCut(text, wanted, options.max_depth, frozenset(options.keep_keys)).cut(budget)
+        cut = _json(text, budget, options)
     except NotJson:
         try:
             cut = XmlCut(text, wanted, options.max_depth).cut(budget)
         except NotXml:
             cut = _by_group(source, text, budget, options)
     return cut if cut is not None else nothing(source.chars)
+
+
+def _json(text: str, budget: int, options: StrategyOptions) -> Cut | None:
+    """JSON by its structure; what a shell's wrapper says before it is kept."""
+    wanted, keys = tuple(terms(options.question)), frozenset(options.keep_keys)
+    try:
+        return JsonCut(text, wanted, options.max_depth, keys).cut(budget)
+    except NotJson:
+        skip = preface(text)
+        if not 0 < skip < budget:
+            raise
+        cut = JsonCut(text[skip:], wanted, options.max_depth, keys).cut(budget - skip)
+        return None if cut is None else behind(cut, skip)
 
 
 def _by_group(source: Source, text: str, budget: int, options: StrategyOptions) -> Cut | None:

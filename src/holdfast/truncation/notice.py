@@ -81,10 +81,13 @@ def reference(artifact_id: str, summary: str, size: int) -> str:
 def aged(way: Way, size: int) -> str:
     """In place of a whole result; its call is still there to be read, so that this can be short.
 
+    What our tool is for its definition says; any other way back is spelled out.
+
     >>> aged(Way("art_1_x"), 2048)
-    '[Artifact: art_1_x] (2.0 KB): get_artifact'
+    '[Artifact: art_1_x] 2.0 KB'
     """
-    return f"[Artifact: {way.artifact_id}] ({size_text(size)}): {way.by}"
+    words = f"[Artifact: {way.artifact_id}] {size_text(size)}"
+    return words if way.reader == "get_artifact" else f"{words}: {way.whole()}"
 
 
 def how_to_fetch(way: Way, gap: Segment, source: Source, in_part: bool = False) -> str:

@@ -4,7 +4,7 @@ Owns: telling data (JSON, NDJSON, CSV, XML), diffs, logs, code, listings and sea
 Must not know: what is done with the answer. When in doubt the answer is `text`.
 
 Data is what a parser would take as a whole; everything else is known by what most of its lines look like. What a
-shell's wrapper says before the output of a command is looked past for lines, never for data.
+shell's wrapper says before the output of a command is looked past; JSON behind it is `wrapped`: the whole is none.
 """
 
 import csv
@@ -17,7 +17,7 @@ from xml.parsers import expat
 
 from holdfast.truncation.cut import Source
 
-Kind: TypeAlias = Literal["json", "ndjson", "csv", "xml", "diff", "log", "code", "search", "listing", "text"]
+Kind: TypeAlias = Literal["json", "ndjson", "csv", "xml", "wrapped", "diff", "log", "code", "search", "listing", "text"]
 DATA: frozenset[str] = frozenset(("json", "ndjson", "csv", "xml"))
 
 _SAMPLE = 16_384
@@ -143,14 +143,31 @@ def sniff(source: Source) -> Kind:
             return kind
     elif first == "<" and _is_xml(source, start):
         return "xml"
-    preface = _PREFACE.match(text)
-    begin = preface.end() if preface else 0
+    begin = preface(text)
+    if begin and _is_wrapped(source, text[begin:]):
+        return "wrapped"
     if _is_diff(text[begin : begin + _NEAR]):
         return "diff"
     lines = _first_lines(text[begin:], source.eol, len(text) == source.chars)
     if not begin and _is_csv(lines):
         return "csv"
     return _by_lines([*_heads(lines), *_middle_heads(source)])
+
+
+def preface(text: str) -> int:
+    """How many characters a shell's wrapper says before the output itself.
+
+    >>> preface('Exit code 1\\nOutput:\\n{"a": 1}')
+    20
+    """
+    found = _PREFACE.match(text)
+    return found.end() if found else 0
+
+
+def _is_wrapped(source: Source, text: str) -> bool:
+    """Whether one JSON value follows the preface."""
+    start = text.lstrip(_SPACE)
+    return start[:1] in ("{", "[") and _json_kind(source, text, start) == "json"
 
 
 def _json_kind(source: Source, text: str, start: str) -> Kind | None:

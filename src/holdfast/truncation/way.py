@@ -65,11 +65,6 @@ class Way(Value):
     def _bytes(self, first: int, count: int) -> str:
         return f"tail -c +{first} {shlex.quote(self.file)} | head -c {count}"
 
-    @property
-    def by(self) -> str:
-        """What reads it back, in a word."""
-        return "get_artifact" if self.reader == "get_artifact" else self.whole()
-
     def _call(self, **more: object) -> str:
         if self.reader == "holdfast":
             words = "".join(f" --{key} {value}" for key, value in more.items())

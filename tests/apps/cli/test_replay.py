@@ -87,6 +87,7 @@ def test_at_a_terminal_it_asks_first(cli: Cli) -> None:
     write(cli.folder / ".claude/projects/here/log.jsonl", [record(1)])
     assert b"Replay these?" in (said := cli.on_a_terminal("replay", typed=b"n\n"))
     assert b"Read 1 run" not in said
+    assert b"Read 1 run" not in cli.on_a_terminal("replay", typed=b"\x04"), "the end of input is no yes"
     assert b"Read 1 run" in cli.on_a_terminal("replay", "--policy", "auto", typed=b"\n")
 
 
@@ -97,11 +98,24 @@ def test_programs_get_one_line_of_json(cli: Cli) -> None:
     assert [row["name"] for row in found["policies"]] == ["everything", "auto", "clairvoyant"]
 
 
+def test_sending_everything_is_compared_once(cli: Cli) -> None:
+    write(cli.folder / "log.jsonl", [record(1)])
+    rows = cli.json("replay", "log.jsonl", "--policy", "everything", "auto", "everything")["policies"]
+    assert [row["name"] for row in rows] == ["everything", "auto"]
+
+
+def test_one_run_is_not_called_all_and_unknown_dollars_have_no_column(cli: Cli) -> None:
+    write(cli.folder / "log.jsonl", [record(1)])
+    said = cli("replay", "log.jsonl", "--policy", "auto").stdout.decode()
+    assert "Replayed 1 run at" in said
+    assert "dollars" not in said
+
+
 def test_short_runs_are_said_to_have_nothing_to_save(cli: Cli) -> None:
     write(cli.folder / "log.jsonl", map(record, range(3)))
     said = cli("replay", "log.jsonl").stdout.decode()
     assert "auto             saves nothing on runs this short" in said
-    assert "nothing to set" in said
+    assert "nothing to set" in " ".join(said.split())
 
 
 def test_a_settings_file_is_a_policy_whatever_the_environment_says(cli: Cli) -> None:
@@ -135,7 +149,14 @@ def test_the_report_is_one_page(cli: Cli) -> None:
     done = cli("replay", "log.jsonl", "--policy", "auto", "--report", "out.html")
     assert b"out.html" in done.stderr
     assert "<html" in (cli.folder / "out.html").read_text()
-    assert cli("replay", "log.jsonl", "--policy", "auto", "--report", "no/such/out.html").returncode == 2
+
+
+@pytest.mark.parametrize("path", ["no/such/out.html", "."])
+def test_a_report_that_cannot_be_written_is_refused_before_the_work(cli: Cli, path: str) -> None:
+    write(cli.folder / "log.jsonl", [record(1)])
+    done = cli("replay", "log.jsonl", "--report", path)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert path.encode() in done.stderr
 
 
 def test_a_log_cannot_act_on_the_terminal(cli: Cli) -> None:
@@ -164,10 +185,11 @@ def test_logs_without_runs_are_no_success(cli: Cli) -> None:
 
 def test_nothing_is_wider_than_the_terminal(cli: Cli) -> None:
     write(cli.folder / "log.jsonl", map(record, range(3)))
-    cli.environ["COLUMNS"] = "60"
-    said = cli("replay", "log.jsonl").stdout.decode()
-    assert max(map(len, said.splitlines())) <= 60
-    assert "evidence kept" in said
+    for columns in (60, 44):
+        cli.environ["COLUMNS"] = str(columns)
+        said = cli("replay", "log.jsonl").stdout.decode()
+        assert max(map(len, said.splitlines())) <= columns
+    assert "cost (95 %)" in said
 
 
 def test_ctrl_c_stops_at_once_with_what_is_known(cli: Cli) -> None:

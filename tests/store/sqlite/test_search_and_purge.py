@@ -61,6 +61,16 @@ def test_a_damaged_body_stops_neither_a_search_nor_a_purge(store: SqliteStore) -
     assert store.purge("s", NOON).entries == 3
 
 
+def test_a_body_that_is_damaged_after_it_was_indexed_does_not_hide_the_others(store: SqliteStore) -> None:
+    session = Session("s", store=store)
+    session.keep("t", None, "needle\n" + numbered_lines(30_000))
+    session.keep("t", None, "another needle")
+    assert len(store.search("s", "needle")) == 2
+    (blob,) = (path for path in Path(store.folder, "blobs").rglob("*") if path.is_file())
+    blob.write_bytes(b"damaged")
+    assert [match.text for match in store.search("s", "needle")] == ["another needle"]
+
+
 def test_a_search_does_not_read_what_is_not_text(store: SqliteStore) -> None:
     session = Session("s", store=store)
     session.keep("t", None, b"\x89PNG\r\n\x1a\n words in a picture")
@@ -123,7 +133,7 @@ def test_bodies_up_to_32_kilobytes_lie_in_the_row(store: SqliteStore, size: int,
 def test_what_is_purged_while_its_words_are_gathered_is_not_indexed(store: SqliteStore) -> None:
     session = Session("gone", store=store)
     session.keep("t", None, f"{CANARY} once")
-    gathered = passages.gather(store)
+    gathered = passages.gather(store, 0)
     store.purge("gone", NOON)
     Session("gone", store=store).keep("t", None, "something else")
     assert not passages.add(store, gathered)
@@ -134,7 +144,7 @@ def test_what_is_purged_while_its_words_are_gathered_is_not_indexed(store: Sqlit
 def test_two_that_catch_up_at_once_index_everything_once(store: SqliteStore) -> None:
     session = Session("s", store=store)
     session.keep("t", None, "quokka")
-    first, second = passages.gather(store), passages.gather(store)
+    first, second = passages.gather(store, 0), passages.gather(store, 0)
     assert passages.add(store, first)
     assert not passages.add(store, second)
     assert len(store.passages("s").newest([["quokka"]], 9)) == 1

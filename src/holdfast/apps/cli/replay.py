@@ -53,8 +53,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 def replay(args: argparse.Namespace) -> int:
     """Read logs, replay policies on them, and say what they come to."""
     settings = config.load(args.config)
-    contenders = [contender("everything"), *map(_contender, dict.fromkeys(args.policy or SHOWN))]
-    window = prices.tokens(args.window) if args.window else None
+    once = dict.fromkeys(("everything", *(args.policy or SHOWN)))
+    contenders = [*map(_contender, once)]
+    window = None if args.window is None else prices.tokens(args.window)
+    if args.report:
+        _refuse_unwritable(Path(args.report))
     profile = prices.named(args.provider, settings.models) if args.provider else None
     with _logs(args) as paths:
         if paths is None:
@@ -114,7 +117,7 @@ def _agreed() -> bool:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return True
     print("Replay these? Nothing leaves this machine. [Y/n] ", end="", flush=True)
-    return sys.stdin.readline().strip().lower() in ("", "y", "yes")
+    return sys.stdin.readline().lower() in ("\n", "y\n", "yes\n")  # the end of input is no yes
 
 
 class _Replay:
@@ -186,8 +189,6 @@ class _Replay:
     def _print(self, basis: Basis) -> None:
         self._say_totals()
         made = report(self._totals, self._gathered, basis)
-        if self._args.report:
-            _write_page(self._args.report, made)
         if self._args.json:
             screen.as_json(made.as_json())
         elif made.policies:
@@ -195,6 +196,15 @@ class _Replay:
             replay_screen.hidden(made, self._args.missed)
             replay_screen.settings(made)
             screen.say("" if self._args.report else "\nWith charts: add `--report out.html`.")
+        if self._args.report:
+            _write_page(self._args.report, made)
+
+
+def _refuse_unwritable(path: Path) -> None:
+    """Say so before minutes of work, not after."""
+    why = "it is a folder" if path.is_dir() else "there is no such folder" if not path.parent.is_dir() else ""
+    if why or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise UsageError(f"`{path}` cannot be written: {why or 'permission denied'}. Name a file in a folder of yours.")
 
 
 def _write_page(path: str, made: Report) -> None:

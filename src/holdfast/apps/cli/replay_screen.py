@@ -49,8 +49,15 @@ def count(number: float) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share for people; a dash where there is none."""
-    return "–" if share is None else f"{share:.0%}".replace("%", " %")
+    """A share for people, a dash where there is none; nearly all is not said to be all.
+
+    >>> percent(0.541), percent(0.9968), percent(0.99999), percent(1.0), percent(None)
+    ('54 %', '99.7 %', '>99.9 %', '100 %', '–')
+    """
+    if share is None:
+        return "–"
+    nearly = share < 1 <= round(share, 2)
+    return f"{share:.{int(nearly)}%}".replace("100.0%", ">99.9%").replace("%", " %")
 
 
 def places(found: Sequence[Place]) -> None:
@@ -77,11 +84,14 @@ def totals(found: Totals) -> None:
     if not found.runs:
         return
     share = f"{percent(found.share)} of them tool results"
-    screen.say(screen.bold(f"\n{count(found.tokens)} tokens in {found.steps:,} steps, {share}"))
+    screen.say("")
+    for line in textwrap.wrap(f"{count(found.tokens)} tokens in {found.steps:,} steps, {share}", width()):
+        screen.say(screen.bold(line))
     most = max(found.tools.values(), default=0) or 1
     name = min(24, max((len(screen.line(tool, 24)) for tool, _ in found.tools.most_common(_TOOLS)), default=0))
+    bars = min(_BAR, width() - name - 19)
     for tool, tokens in found.tools.most_common(_TOOLS):
-        bar = "█" * max(1, round(_BAR * tokens / most))
+        bar = "█" * max(1, round(bars * tokens / most))
         part = percent(tokens / (found.result_tokens or 1))
         screen.say(f"  {screen.line(tool, 24):<{name}}  {count(tokens):>6}  {part:>5}  {screen.dim(bar)}")
     others = found.tools.most_common()[_TOOLS:]
@@ -101,7 +111,7 @@ def unread(found: Sequence[Mapping[str, Any]]) -> None:
 def policies(report: Report) -> None:
     """A row a policy, then each in plain words."""
     replayed, runs = report.totals["replayed"], report.totals["runs"]
-    which = f"all {_runs(runs)}" if replayed == runs else f"{replayed:,} of {_runs(runs)}"
+    which = f"{replayed:,} of {_runs(runs)}" if replayed != runs else f"all {_runs(runs)}" if runs > 1 else _runs(runs)
     price = f"cached {report.price['read']:g}, written {report.price['write']:g} of the input price"
     screen.say("")
     if report.totals["never_used"] is not None:
@@ -139,8 +149,9 @@ _COLUMNS: dict[str, Callable[[_Row], str]] = {
 
 
 def _table(rows: Sequence[_Row]) -> None:
-    names = list(_COLUMNS)
-    cells = [[screen.line(cell(row), 30) for cell in _COLUMNS.values()] for row in rows]
+    columns = {name: cell for name, cell in _COLUMNS.items() if name != "dollars" or rows[0]["dollars"] is not None}
+    names = list(columns)
+    cells = [[screen.line(cell(row), 30) for cell in columns.values()] for row in rows]
     widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
     fitting = len(widths)
     while fitting > 2 and sum(widths[:fitting]) + 2 * (fitting - 1) > width():
@@ -206,8 +217,8 @@ def settings(report: Report) -> None:
     screen.say("")
     if report.settings is None:
         wrapped(
-            "There is nothing to save on these runs, so there is nothing to set: `auto`, the default, leaves short "
-            "conversations as they are."
+            "Nothing of ours saves on these runs without hiding much, so there is nothing to set: `auto`, the default, "
+            "leaves short conversations as they are."
         )
         return
     screen.say("Copy into holdfast.yaml:\n")

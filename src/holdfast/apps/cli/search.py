@@ -38,12 +38,14 @@ def search(args: argparse.Namespace) -> int:
         screen.say(f"Nothing in session {info.name} has to do with that. Try a name, a path or a number from it.")
     else:
         _print(found)
+    if not found.is_all and not args.json:
+        screen.say("Not everything is indexed yet. Ask again, and it goes on from there.")
     return 0 if found.units else _NOTHING
 
 
 def _report(session: str, found: Selection) -> dict[str, Any]:
     units = [unit.as_dict() | {"call": unit.call, "command": command(unit)} for unit in found.units]
-    return {"session": session, "query": found.query, "tokens": found.tokens, "units": units}
+    return {"session": session, "query": found.query, "tokens": found.tokens, "is_all": found.is_all, "units": units}
 
 
 def command(unit: Found) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from holdfast.replay.page.figures import Part, count, number, part, parts, plural, words
+from holdfast.replay.page.figures import Part, count, number, part, parts, plural, verdict, words
 from holdfast.replay.page.headline import row_named
 from holdfast.replay.page.markup import Markup, joined, short, tag
 
@@ -22,7 +22,7 @@ _DEFINITIONS = (
     ("Blind", "The same, if whoever fetches does not know where in the result to look."),
     ("Tail", "Cost, if the client marks only the ends of requests for the cache."),
     ("Clairvoyant", "A policy that knows the future. It bounds what any policy could reach."),
-    ("Intervals", "95%, by drawing runs again and again."),
+    ("Intervals", "95%, by drawing tasks again and again, with all runs of each."),
 )
 
 
@@ -33,13 +33,17 @@ def settings(report: Part) -> Markup | None:
     others = [row for row in rows if words(row, "settings") != chosen]
     if not rows and not chosen.strip():
         return None
-    first = _chosen(chosen, rows) if chosen.strip() else tag("p", "On these runs no setting of ours saves anything.")
+    first = (
+        _chosen(chosen, rows)
+        if chosen.strip()
+        else tag("p", "On these runs no setting of ours saves anything without hiding much.")
+    )
     return joined(first, [_other(row) for row in others])
 
 
 def _chosen(text: str, rows: Sequence[Part]) -> Markup:
     """The settings that are worth most, with the name and the verdict of their policy."""
-    named = [f"{words(row, 'name')}: {words(row, 'verdict')}" for row in rows if words(row, "settings") == text][:1]
+    named = [f"{words(row, 'name')}: {verdict(row)}" for row in rows if words(row, "settings") == text][:1]
     return joined([tag("p", short(name.removesuffix(": "), 200)) for name in named], _block(text))
 
 

@@ -45,6 +45,11 @@ def words(of: Part, key: str) -> str:
     return "" if found is None else str(found)
 
 
+def verdict(row: Part) -> str:
+    """A policy in plain words, with shares spelled as everywhere on the page."""
+    return words(row, "verdict").replace(" %", "%")
+
+
 def interval(of: Part, key: str) -> Interval | None:
     """A figure with its interval; a bare number is its own."""
     found = part(of, key)

@@ -12,6 +12,7 @@ from holdfast.replay.page.figures import (
     part,
     parts,
     share,
+    verdict,
     words,
 )
 from holdfast.replay.page.markup import Inside, Markup, joined, short, tag
@@ -127,8 +128,8 @@ def _body(rows: Sequence[Part], source: str, marked: bool) -> Markup:
 
 
 def _row(row: Part, mark: str | None) -> Markup:
-    name, verdict = words(row, "name"), words(row, "verdict")
-    head = tag("th", short(name, 40), tag("small", verdict) if verdict else None, scope="row", data_value=name)
+    name, said = words(row, "name"), verdict(row)
+    head = tag("th", short(name, 40), tag("small", said) if said else None, scope="row", data_value=name)
     kind = "bound" if row.get("bound") else "auto" if name == "auto" else None
     return tag("tr", head, [_cell(row, column) for column in COLUMNS], id=mark, class_=kind)
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from holdfast.canonical.entry import Result, parse_header
 from holdfast.errors import NotStored
 from holdfast.store.passages import EACH, Place, belongs, first_text, is_indexed, marks, passage_words, place_of
-from holdfast.store.protocol import Body
+from holdfast.store.protocol import Body, is_over
+from holdfast.store.word_index import WordIndex
 
 if TYPE_CHECKING:
     from holdfast.store.sqlite.store import SqliteStore
@@ -22,6 +23,7 @@ _OF_SESSION = 1 << 36
 """Rowids of one session; more than it can ever have entries."""
 _PAGE = 200
 _ROWS = "SELECT id, chain, session, seq, header, digest, blocks, body, blob FROM entries WHERE kind = 'result'"
+_LEFT = "SELECT 1 FROM entries WHERE kind = 'result' AND id > ? LIMIT 1"
 _CHAINS = "SELECT id, chain FROM entries WHERE kind = 'result' AND id > ? AND id <= ? ORDER BY id"
 _BEYOND = (  # as the partial index has it, `GOES_ON` spelled out
     "SELECT trace_id, header, digest, blocks FROM entries WHERE session = ? AND kind = 'result' "
@@ -36,7 +38,9 @@ class SqlitePassages:
         self._store, self._only = store, (task_id, query_id)
         found = store.select("SELECT id FROM sessions WHERE name = ?", (session,))
         self._number: int = found[0][0] if found else 0
-        self._marks = "".join(f' AND "{mark}"' for mark in marks(task_id, query_id))
+        self._groups = [[mark] for mark in marks(task_id, query_id)]
+        self._unindexed = WordIndex()
+        self.is_all = True
 
     def size(self) -> int:
         """How many results there are, about: the number of the last entry."""
@@ -46,14 +50,29 @@ class SqlitePassages:
         """The newest passages above a number that have a word of every group, at most so many."""
         if not groups or not all(groups):
             return []
+        groups = [*groups, *self._groups]
         asked = " AND ".join("(" + " OR ".join(f'"{word}"' for word in group) + ")" for group in groups)
         first = self._number * _OF_SESSION
         query = (
             "SELECT rowid FROM passages WHERE passages MATCH ? AND rowid > ? AND rowid < ? ORDER BY rowid DESC LIMIT ?"
         )
         last = first + _OF_SESSION
-        found = self._store.select(query, (asked + self._marks, first + max(0, above), last, most))
-        return [number - first for (number,) in found]
+        found = self._store.select(query, (asked, first + max(0, above), last, most))
+        newer = self._unindexed.newest(groups, most, above)
+        return list(dict.fromkeys([*newer, *(number - first for (number,) in found)]))[:most]
+
+    def add_unindexed(self, until: float | None) -> None:
+        """Hold the words of what is not in the index, for this question only: the record cannot be written."""
+        first = self._number * _OF_SESSION
+        after, self.is_all = _up_to(self._store), False
+        while not is_over(until):
+            gathered = gather(self._store, after, self._number)
+            if not gathered.rows:
+                self.is_all = True
+                return
+            for number, words in gathered.words:
+                self._unindexed.add(number - first, words.split())
+            after = gathered.up_to
 
     def places(self, numbers: Iterable[int]) -> dict[int, Place]:
         """Where these passages lie."""
@@ -85,26 +104,34 @@ class Gathered(NamedTuple):
     words: list[tuple[int, str]]
 
 
-def catch_up(store: "SqliteStore") -> None:
+def catch_up(store: "SqliteStore", until: float | None = None) -> bool:
     """Index what was kept since somebody last asked, a bounded batch a transaction; no writer waits for the work.
 
-    A record that cannot be written is asked as far as it is indexed.
+    Whether all of it is indexed now; not where the record cannot be written, or past `until`, but one batch always is.
     """
     try:
-        while (gathered := gather(store)).rows:
+        while (gathered := gather(store, _up_to(store))).rows:
             add(store, gathered)
+            if is_over(until):
+                return not store.select(_LEFT, (_up_to(store),))
     except NotStored:
-        return
+        return False
+    return True
 
 
-def gather(store: "SqliteStore") -> Gathered:
+def _up_to(store: "SqliteStore") -> int:
+    return store.select("SELECT up_to FROM passages_indexed")[0][0]
+
+
+def gather(store: "SqliteStore", after: int, session: int | None = None) -> Gathered:
     """The words of what comes next, in the order of rowids: an index that goes back begins a new piece each time."""
-    after = up_to = store.select("SELECT up_to FROM passages_indexed")[0][0]
+    up_to = after
+    only, values = ("", ()) if session is None else (" AND session = ?", (session,))
     rows: list[tuple[int, bytes]] = []
     words: list[tuple[int, str]] = []
     done = 0
     while done < _BATCH_CHARS and len(rows) < _BATCH_ROWS:
-        page = store.select(_ROWS + " AND id > ? ORDER BY id LIMIT ?", (up_to, _PAGE))
+        page = store.select(_ROWS + only + " AND id > ? ORDER BY id LIMIT ?", (*values, up_to, _PAGE))
         for id, chain, *row in page:
             up_to = id
             rows.append((id, chain))

@@ -4,15 +4,15 @@ The index is caught up in bounded batches when somebody searches. What lies beyo
 """
 
 import re
-import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from holdfast.canonical.entry import parse_header
 from holdfast.canonical.media import TEXT
 from holdfast.canonical.utf8 import decode, showable
+from holdfast.errors import NotStored, StoreError
 from holdfast.store.passages import INDEXED_BYTES, first_text
-from holdfast.store.protocol import Body, Match, Row, body_of, result_of
+from holdfast.store.protocol import Body, Match, Row, body_of, is_over, result_of
 from holdfast.store.reader import BodyReader
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def search(store: "SqliteStore", session: str, words: str, limit: int, until: fl
     wanted = _WORD.findall(words.lower())
     if not wanted:
         return []
-    catch_up(store, until)
+    is_indexed = catch_up(store, until)
     query = " AND ".join(f'"{word}"*' for word in wanted)
     ranked = store.select(
         "SELECT e.trace_id FROM words JOIN entries e ON e.id = words.rowid JOIN sessions s ON s.id = e.session "
@@ -39,25 +39,36 @@ def search(store: "SqliteStore", session: str, words: str, limit: int, until: fl
     found = [match for (trace_id,) in ranked if (match := _match(store, session, trace_id, wanted, until))]
     if len(found) < limit:
         seen = {match.trace_id for match in found}
-        found += _scan_large(store, session, wanted, seen, limit - len(found), until)
+        found += _scan(store, session, wanted, seen, limit - len(found), until, large_only=is_indexed)
     return found
 
 
-def catch_up(store: "SqliteStore", until: float | None = None) -> None:
-    """Index what was kept since the last search, a bounded batch a transaction; the rest another time."""
-    while not _is_over(until):
-        with store.writing() as execute:
-            up_to = execute("SELECT up_to FROM indexed").fetchone()[0]
-            newest, done = up_to, 0
-            for row in execute(_ROWS + " AND id > ? ORDER BY id LIMIT ?", (up_to, _BATCH_ROWS)).fetchall():
-                newest, text = row[0], _indexed_text(store, row)
-                execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (newest, text))
-                done += len(text)
-                if done > _BATCH_BYTES or _is_over(until):
-                    break
-            if newest == up_to:
-                return
-            execute("UPDATE indexed SET up_to = ?", (newest,))
+def catch_up(store: "SqliteStore", until: float | None = None) -> bool:
+    """Index what was kept since the last search, a bounded batch a transaction; the rest another time.
+
+    Whether the record could be written; if not, what is not in the index has to be looked through.
+    """
+    try:
+        while not is_over(until) and _add_batch(store, until):
+            pass
+    except NotStored:
+        return False
+    return True
+
+
+def _add_batch(store: "SqliteStore", until: float | None) -> bool:
+    """Index some more; whether there was more."""
+    with store.writing() as execute:
+        up_to = execute("SELECT up_to FROM indexed").fetchone()[0]
+        newest, done = up_to, 0
+        for row in execute(_ROWS + " AND id > ? ORDER BY id LIMIT ?", (up_to, _BATCH_ROWS)).fetchall():
+            newest, text = row[0], _indexed_text(store, row)
+            execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (newest, text))
+            done += len(text)
+            if done > _BATCH_BYTES or is_over(until):
+                break
+        execute("UPDATE indexed SET up_to = ?", (newest,))
+        return newest > up_to
 
 
 def forget(store: "SqliteStore", execute: Any, session: int) -> None:
@@ -82,13 +93,16 @@ def _indexed_text(store: "SqliteStore", row: Any) -> str:
         return ""
 
 
-def _is_over(until: float | None) -> bool:
-    return until is not None and time.monotonic() > until
-
-
 def _match(store: "SqliteStore", session: str, trace_id: str, wanted: list[str], until: float | None) -> Match | None:
     row = store.find(session, trace_id)
-    return None if row is None else first_match(store.open(body_of(row)), trace_id, wanted, until)
+    return None if row is None else _match_in(store, row, wanted, until)
+
+
+def _match_in(store: "SqliteStore", row: Row, wanted: list[str], until: float | None) -> Match | None:
+    try:
+        return first_match(store.open(body_of(row)), row.trace_id, wanted, until)
+    except StoreError:  # one damaged body must not hide the others
+        return None
 
 
 def first_match(reader: BodyReader, trace_id: str, wanted: list[str], until: float | None = None) -> Match | None:
@@ -111,7 +125,7 @@ def _lines(reader: BodyReader, until: float | None) -> Iterator[tuple[int, str]]
     number, rest = 1, b""
     eol = reader.facts.eol.encode()
     for chunk in reader.stream():
-        if _is_over(until):
+        if is_over(until):
             return
         *whole, rest = (rest + chunk).split(eol)
         for line in whole:
@@ -124,17 +138,23 @@ def _lines(reader: BodyReader, until: float | None) -> Iterator[tuple[int, str]]
         yield number, decode(rest, "bytes")
 
 
-def _scan_large(
-    store: "SqliteStore", session: str, wanted: list[str], seen: set[str], limit: int, until: float | None
+def _scan(
+    store: "SqliteStore",
+    session: str,
+    wanted: list[str],
+    seen: set[str],
+    limit: int,
+    until: float | None,
+    large_only: bool,
 ) -> list[Match]:
-    """Search what the index does not hold: the bodies that go on after their first 256 KB."""
+    """Search what the index does not hold: the bodies that go on after their first 256 KB, or all where it is old."""
     found: list[Match] = []
     for row in store.rows(session, kind="result"):
-        if _is_over(until):
+        if is_over(until):
             break
-        if row.trace_id in seen or not _goes_on(row):
+        if row.trace_id in seen or not _is_text(row) or (large_only and not _goes_on(row)):
             continue
-        match = first_match(store.open(body_of(row)), row.trace_id, wanted, until)
+        match = _match_in(store, row, wanted, until)
         if match is not None:
             found.append(match)
             if len(found) >= limit:
@@ -143,4 +163,8 @@ def _scan_large(
 
 
 def _goes_on(row: Row) -> bool:
-    return result_of(row).media_type == TEXT and body_of(row).facts.size > INDEXED_BYTES
+    return body_of(row).facts.size > INDEXED_BYTES
+
+
+def _is_text(row: Row) -> bool:
+    return result_of(row).media_type == TEXT

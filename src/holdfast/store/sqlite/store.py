@@ -175,6 +175,11 @@ class SqliteStore:
         row = self._one(query + " ORDER BY e.seq DESC LIMIT 1", (session, showable(trace_id)))
         return None if row is None else as_asked(row, session, trace_id)
 
+    def decided(self, session: str, most: int) -> list[str]:
+        """The trace ids of the results that the newest decisions are about."""
+        query = f"SELECT e.trace_id {table.FROM} AND e.kind = 'decision' GROUP BY e.trace_id ORDER BY max(e.seq) DESC"
+        return [trace_id for (trace_id,) in self.select(query + " LIMIT ?", (session, most))]
+
     def open(self, body: Body) -> BodyReader:
         """Open a body for reading."""
         if body.blob is None:
@@ -186,12 +191,22 @@ class SqliteStore:
         """Results in which all these words occur; the index is caught up first."""
         return search.search(self, session, words, limit, until)
 
-    def passages(self, session: str, *, task_id: str | None = None, query_id: str | None = None) -> "Passages":
+    def passages(
+        self,
+        session: str,
+        *,
+        task_id: str | None = None,
+        query_id: str | None = None,
+        until: float | None = None,
+    ) -> "Passages":
         """The passages of a session, or of one task or query of it; the index is caught up first."""
         from holdfast.store.sqlite import passages  # most commands never ask
 
-        passages.catch_up(self)
-        return passages.SqlitePassages(self, session, task_id, query_id)
+        is_all = passages.catch_up(self, until)
+        found = passages.SqlitePassages(self, session, task_id, query_id)
+        if not is_all:
+            found.add_unindexed(until)
+        return found
 
     def end(self, session: str, at: int) -> None:
         """Note that a session is over."""
