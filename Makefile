@@ -4,8 +4,10 @@ BIN := .venv/bin
 UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
 TRIALS := $(patsubst requirements/adapters-%.in,%,$(wildcard requirements/adapters-*.in))
 export UV_LINK_MODE = copy
+# The versions whose hooks and logs were looked at; another one is a change to look at again.
+CLIENTS := @anthropic-ai/claude-code@2.1.197 @openai/codex@0.166.0 opencode-ai@1.18.33 @google/gemini-cli@0.61.0
 
-.PHONY: docs run replay test check bench torture browser adapters fix requirements clean
+.PHONY: docs run replay test check bench torture browser adapters clients fix requirements clean
 
 run: .venv/run  ## see what it does, in under ten seconds
 	@$(BIN)/holdfast demo
@@ -43,6 +45,9 @@ adapters: $(TRIALS:%=.venvs/%/made)  ## every adapter with its framework, at the
 	@for name in $(TRIALS); do echo "$$name"; \
 	  .venvs/$$name/bin/python -m pytest -m adapters --timeout=60 tests/integrations tests/test_docs.py || exit 1; done
 
+clients: .venv/dev .clients/installed  ## real coding agents, offline, against a model on loopback
+	PATH="$(CURDIR)/.clients/node_modules/.bin:$$PATH" $(BIN)/python -m pytest -m clients
+
 requirements: .venv/uv  ## pin the newest versions, with hashes and without addresses
 	for name in uv run dev browser; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
 	  --generate-hashes --no-header --no-annotate --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt; done
@@ -73,5 +78,11 @@ requirements: .venv/uv  ## pin the newest versions, with hashes and without addr
 	$(BIN)/uv pip install --quiet --python .venvs/$*/bin/python -r $< -r requirements/trial.in -e .
 	@touch $@
 
+.clients/installed: Makefile
+	command -v npm >/dev/null || { echo "Install Node.js with npm, then run \`make clients\` again."; exit 1; }
+	mkdir -p .clients && echo '{"private": true}' > .clients/package.json
+	cd .clients && npm install --no-audit --no-fund $(CLIENTS)
+	@touch $@
+
 clean:
-	rm -rf .venv .venvs .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venvs .clients .pytest_cache .ruff_cache .hypothesis

@@ -3,6 +3,7 @@
 Judged by the CPU of the process itself and what it starts; the `true` that `run` runs is in its figure.
 """
 
+import json
 from collections.abc import Callable
 from statistics import median
 
@@ -25,6 +26,8 @@ def start(setup: Setup) -> list[Row]:
         "holdfast run -- true": (((*HOLDFAST, "run", "--", "true"),), floors.START_CPU),
         "holdfast keep": ((("echo", "x"), (*HOLDFAST, "keep", "--tool", "t")), floors.START_CPU),
         "holdfast artifacts show ID --lines 1-100": ((_show(artifact),), floors.START_CPU),
+        "holdfast hook run claude-code, 100 characters": (_hook(setup, 100), floors.HOOK_CPU),
+        "holdfast hook run claude-code, 25,000 characters": (_hook(setup, 25_000), floors.HOOK_CPU),
         "import holdfast": (((PYTHON, "-c", "import holdfast"),), floors.IMPORT_CPU),
     }
     _check(setup, home, source, artifact)
@@ -42,6 +45,17 @@ def _artifact(setup: Setup, home: str) -> tuple[str, str]:
 
 def _show(artifact: str) -> tuple[str, ...]:
     return (*HOLDFAST, "artifacts", "show", artifact, "--lines", f"1-{_LINES}")
+
+
+def _hook(setup: Setup, chars: int) -> tuple[tuple[str, ...], ...]:
+    """What a client's hook costs after one result; without an id of the call each run keeps it anew."""
+    output = "".join(f"line {number} of an output\n" for number in range(chars))[:chars]
+    response = {"stdout": output, "stderr": "", "interrupted": False}
+    event = {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_response": response, "session_id": "hook"}
+    path = setup.path(f"hook-{chars}.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(event, file)
+    return (("cat", path), (*HOLDFAST, "hook", "run", "claude-code"))
 
 
 def _check(setup: Setup, home: str, source: str, artifact: str) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import holdfast
 from holdfast import config, errors
-from holdfast.apps.cli.main import COMMANDS, module_of
+from holdfast.apps.cli.main import COMMANDS
+from holdfast.apps.cli.parser import module_of
 from holdfast.projection.presets import AutoSettings
 from holdfast.truncation.configuration import ToolOverride, TruncationConfiguration
 from holdfast.truncation.strategy import STRATEGIES

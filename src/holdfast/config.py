@@ -38,7 +38,7 @@ class Settings(Value):
     recall: str = "tools"
     """How what is left out is read back: `tools` of ours, a file's `path` for agents that read files here, or `off`."""
     recall_reader: str = "Read"
-    """With `recall: path`, in whose words: `Read` or `read_file` of a coding agent, or `sed` of a shell."""
+    """With `recall: path`, in whose words: `Read`, `read` or `read_file` of a coding agent, or `sed` of a shell."""
     preset: str = "careful"
     """Where the settings under `auto` start from: `careful` or `lean`."""
     auto: AutoSettings = CAREFUL
@@ -54,7 +54,7 @@ class Settings(Value):
 _CHOICES = {
     "mode": ("off", "shadow", "on"),
     "recall": ("tools", "path", "off"),
-    "recall_reader": ("Read", "read_file", "sed"),
+    "recall_reader": ("Read", "read", "read_file", "sed"),
     "preset": tuple(PRESETS),
 }
 _NAMES = ("policy", "mode", "recall", "recall_reader", "preset")

@@ -2,7 +2,6 @@
 
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -36,6 +35,8 @@ def load(path: str | None = None) -> Preferences:
 
 def save(preferences: Preferences, path: str | None = None) -> None:
     """Remember these preferences; whoever reads meanwhile sees the old ones or the new ones."""
+    import tempfile  # only who switches something pays for it, not every start
+
     path = path or path_of()
     folder = os.path.dirname(path)
     try:

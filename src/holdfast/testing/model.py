@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from holdfast.recall.names import NAMES
 
-_CALL = re.compile(rf"\b({'|'.join((*NAMES, 'Read', 'read_file'))})\(")
+_CALL = re.compile(rf"\b({'|'.join((*NAMES, 'Read', 'read', 'read_file'))})\(")
 
 
 class PrintedCall(NamedTuple):

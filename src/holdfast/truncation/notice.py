@@ -115,3 +115,21 @@ def preview(way: Way) -> str:
     return (
         f"{with_what} specific portions:\n- {way.whole()} for full content\n- {way.lines(1, 100)} for first 100 lines"
     )
+
+
+def unchanged(earlier: str) -> str:
+    """Where a client only points at an earlier result, of which we have shown a part."""
+    return f"The file is unchanged, but the earlier result shows only a part of it.\n{earlier.strip()}"
+
+
+def before(session: str, command: str) -> str:
+    """After a conversation was resumed or compacted: where results are that are no longer in it.
+
+    >>> before("s1", "holdfast")
+    'Tool results from before are on record, whole: `holdfast search --session s1 WORDS` finds them, \
+`holdfast sessions show s1` lists them, `holdfast show --session s1 STEP` prints one.'
+    """
+    return (
+        f"Tool results from before are on record, whole: `{command} search --session {session} WORDS` finds them, "
+        f"`{command} sessions show {session}` lists them, `{command} show --session {session} STEP` prints one."
+    )

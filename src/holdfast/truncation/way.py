@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from holdfast.canonical.value import Value
 from holdfast.truncation.cut import Source
 
-Reader: TypeAlias = Literal["get_artifact", "Read", "read_file", "sed", "holdfast"]
+Reader: TypeAlias = Literal["get_artifact", "Read", "read", "read_file", "sed", "holdfast"]
 
 
 class Way(Value):
@@ -20,7 +20,7 @@ class Way(Value):
     artifact_id: str
     file: str = ""
     reader: Reader = "get_artifact"
-    """Our tool; `Read` and `read_file` as coding agents have them; a shell; or our command line, for people."""
+    """Our tool; `Read`, `read` and `read_file` as coding agents have them; a shell; or our command line, for people."""
 
     def whole(self) -> str:
         """The call that reads all of it.
@@ -75,7 +75,7 @@ class Way(Value):
         return f"{self.reader}({words})"
 
 
-_FILE = {"Read": "file_path", "read_file": "path"}
+_FILE = {"Read": "file_path", "read": "filePath", "read_file": "path"}
 
 
 def _literal(value: object) -> str:

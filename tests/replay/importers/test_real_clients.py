@@ -1,9 +1,5 @@
 """What the real command lines write is what importers read: each is driven on loopback, in a home of its own."""
 
-import json
-import os
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +9,8 @@ from holdfast.replay.importers.lines import Unread
 from holdfast.replay.importers.places import known_places
 from holdfast.replay.importers.read import read_runs
 from holdfast.replay.run import Run
-from tests.replay.importers.upstream import AGENT, upstream
+from tests.clients.drive import claude, codex, drive, opencode
+from tests.clients.upstream import AGENT, upstream
 
 pytestmark = pytest.mark.clients
 NUMBERS = "\n".join(map(str, range(1, 10_501)))
@@ -24,20 +21,6 @@ PROMPT = "look around"
 def port() -> Iterator[int]:
     with upstream() as port:
         yield port
-
-
-def drive(home: Path, command: list[str], **environ: str) -> str:
-    """Run a client in a folder and a home of its own; skipped where it is not installed."""
-    if shutil.which(command[0]) is None:
-        pytest.skip(f"`{command[0]}` is not installed")
-    work = home / "work"
-    work.mkdir(exist_ok=True)
-    given = {"PATH": os.environ["PATH"], "HOME": str(home), "TERM": "dumb", **environ}
-    done = subprocess.run(
-        command, cwd=work, env=given, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=50, check=False
-    )
-    assert done.returncode == 0, done.stderr[-2_000:]
-    return done.stdout
 
 
 def the_runs(home: Path, client: str) -> list[Run]:
@@ -65,18 +48,6 @@ def check(run: Run) -> None:
     assert len(run.times) == len(run.messages)
     assert list(run.times) == sorted(run.times)
     assert PROMPT in run.task
-
-
-def claude(home: Path, port: int, prompt: str, *more: str) -> str:
-    environ = {
-        "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}",
-        "ANTHROPIC_API_KEY": "sk-ant-fake",
-        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        "IS_SANDBOX": "1",
-    }
-    options = ["--output-format", "json", "--model", "claude-sonnet-4-5", "--tools", "Bash,Agent"]
-    told = drive(home, ["claude", "-p", prompt, *more, *options, "--allowedTools", "Bash Agent"], **environ)
-    return json.loads(told)["session_id"]
 
 
 def test_claude_code(tmp_path: Path, port: int) -> None:
@@ -108,16 +79,7 @@ def test_a_sub_agent_of_claude_code_and_a_fork(tmp_path: Path) -> None:
 
 
 def test_codex(tmp_path: Path, port: int) -> None:
-    settings = tmp_path / ".codex" / "config.toml"
-    settings.parent.mkdir()
-    settings.write_text(
-        'model = "gpt-5.5"\nmodel_provider = "fake"\napproval_policy = "never"\nsandbox_mode = "danger-full-access"\n'
-        "check_for_update_on_startup = false\n"
-        f'[model_providers.fake]\nname = "fake"\nbase_url = "http://127.0.0.1:{port}/v1"\nwire_api = "responses"\n'
-        'env_key = "FAKE_KEY"\nrequest_max_retries = 0\nstream_max_retries = 0\n'
-        "[features]\nplugins = false\n[analytics]\nenabled = false\n"
-    )
-    drive(tmp_path, ["codex", "exec", "--skip-git-repo-check", "--json", PROMPT], FAKE_KEY="sk-fake")
+    codex(tmp_path, port, PROMPT)
     (run,) = the_runs(tmp_path, "codex")
     check(run)
     assert run.messages[0].role == "system"
@@ -125,20 +87,11 @@ def test_codex(tmp_path: Path, port: int) -> None:
 
 
 def test_opencode(tmp_path: Path, port: int) -> None:
-    (tmp_path / "work").mkdir()
-    options = {"baseURL": f"http://127.0.0.1:{port}/v1", "apiKey": "sk-fake"}
-    models = {"m1": {"limit": {"context": 200_000, "output": 8_000}}}
-    provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": models}
-    settings = {"autoupdate": False, "share": "disabled", "model": "fake/m1", "small_model": "fake/m1"}
-    settings |= {"provider": {"fake": provider}, "permission": {"bash": "allow", "external_directory": "allow"}}
-    (tmp_path / "work" / "opencode.json").write_text(json.dumps(settings))
-    off = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
-    environ = {f"OPENCODE_DISABLE_{name}": "1" for name in off}
-    drive(tmp_path, ["opencode", "run", "--format", "json", "-m", "fake/m1", PROMPT], **environ)
+    opencode(tmp_path, port, "run", "--format", "json", "-m", "fake/m1", PROMPT)
     (run,) = the_runs(tmp_path, "opencode")
     check(run)
     exported = tmp_path / "exported.json"
-    exported.write_text(drive(tmp_path, ["opencode", "export", run.id], **environ))
+    exported.write_text(opencode(tmp_path, port, "export", run.id))
     (again,) = read_runs(exported)
     assert isinstance(again, Run)
     assert [message.calls for message in again.messages] == [message.calls for message in run.messages]

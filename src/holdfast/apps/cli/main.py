@@ -1,13 +1,9 @@
 """`holdfast`: finds the command, imports only that one, and turns errors into words and exit codes."""
 
-import argparse
 import os
 import sys
-from importlib import import_module
-from typing import Any
 
 from holdfast.errors import HoldfastError, NotFound, StoreError
-from holdfast.version import VERSION
 
 COMMANDS: dict[str, str] = {
     "demo": "see what it does, in under ten seconds",
@@ -28,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "sessions": "list, show, verify, purge, export and import sessions",
     "config": "show the settings and where they come from, or check them",
     "doctor": "check that the record is safe here",
+    "hook": "let coding agents keep their results here, by their own hooks",
     "init": "give this folder a record of its own",
 }
 EXIT_USAGE = 2
@@ -40,7 +37,14 @@ EXIT_PIPE = 141
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
     argv = sys.argv[1:] if argv is None else argv
-    parser = _parser(next((word for word in argv if word in COMMANDS), None))
+    if argv[:2] == ["hook", "run"]:
+        from holdfast.apps.hooks.run import CLIENTS, run_and_leave
+
+        if argv[2:] in [[client] for client in CLIENTS]:
+            run_and_leave(argv[2])
+    from holdfast.apps.cli.parser import parser_for  # costs more than a hook may
+
+    parser = parser_for(next((word for word in argv if word in COMMANDS), None), COMMANDS)
     args = parser.parse_args(argv)
     if args.command is None:
         parser.print_help()
@@ -61,41 +65,6 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_PIPE
-
-
-class _Parser(argparse.ArgumentParser):
-    """A parser whose help has a fixed width: asking the terminal for it costs imports at every start."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        options.setdefault("formatter_class", _formatter)
-        super().__init__(*args, **options)
-
-
-def _formatter(prog: str) -> argparse.HelpFormatter:
-    return argparse.HelpFormatter(prog, width=100)
-
-
-def _parser(wanted: str | None) -> argparse.ArgumentParser:
-    """The parser; only the wanted command is imported and described in full."""
-    parser = _Parser(
-        prog="holdfast",
-        description="Keep every tool result whole, show what fits, recall the rest.",
-        epilog="Start with `holdfast demo`. Exit codes: 2 wrong use, 3 not found, 4 trouble with the record; "
-        "`run` exits with its command's code.",
-    )
-    parser.add_argument("--version", action="version", version=f"holdfast {VERSION}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for name, summary in COMMANDS.items():
-        if wanted in (None, name):
-            own = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
-            if wanted == name:
-                import_module(module_of(name)).add(own)
-    return parser
-
-
-def module_of(name: str) -> str:
-    """Where a command lives; `import` is a word of Python's own."""
-    return "holdfast.apps.cli." + ("import_" if name == "import" else name.replace("-", "_"))
 
 
 def _plain(text: str) -> str:

@@ -3,13 +3,17 @@
 import itertools
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeAlias
 
-SCRIPT: Sequence[Sequence[str]] = (("seq 1 9",), ("cat no-such-file", "echo second"), ("seq 1 10500",))
-"""The commands of each step; those of one step are called in parallel."""
+Call: TypeAlias = tuple[str, dict[str, Any]]
+Move: TypeAlias = str | Call | Callable[[str], str | Call]
+"""A command for the shell; a tool and its arguments; or a function that makes one of them of the newest result."""
+Script: TypeAlias = Sequence[Sequence[Move]]
+SCRIPT: Script = (("seq 1 9",), ("cat no-such-file", "echo second"), ("seq 1 10500",))
+"""The moves of each step; those of one step are called in parallel."""
 AGENT = "Agent"
 """As a command: start a sub-agent, which follows the rest of the script (Claude Code)."""
 _SHELLS = {"Bash": "command", "exec_command": "cmd", "bash": "command", "run_shell_command": "command"}
@@ -18,9 +22,9 @@ _USAGE = {"input_tokens": 10, "output_tokens": 5}
 
 
 @contextmanager
-def upstream(script: Sequence[Sequence[str]] = SCRIPT) -> Iterator[int]:
-    """Its port, while it answers."""
-    handler = type("Scripted", (_Handler,), {"script": script})
+def upstream(script: Script = SCRIPT, log: list[Any] | None = None) -> Iterator[int]:
+    """Its port, while it answers; requests that offer tools go to `log`."""
+    handler = type("Scripted", (_Handler,), {"script": script, "log": [] if log is None else log})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -34,7 +38,8 @@ def upstream(script: Sequence[Sequence[str]] = SCRIPT) -> Iterator[int]:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    script: Sequence[Sequence[str]] = ()
+    script: Script = ()
+    log: list[Any]
 
     def do_HEAD(self) -> None:
         self._answer(200, "text/plain", b"")
@@ -51,6 +56,8 @@ class _Handler(BaseHTTPRequestHandler):
         wire = next((wire for end, wire in wires.items() if path.endswith(end)), _gemini)
         if wire is _gemini and "enerateContent" not in path:
             return self._answer(404, "application/json", b"{}")
+        if body.get("tools"):
+            self.log.append(body)
         events = "".join(wire(_calls(body, self.script)))
         return self._answer(200, "text/event-stream", events.encode())
 
@@ -65,26 +72,53 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-def _calls(body: Mapping[str, Any], script: Sequence[Sequence[str]]) -> list[tuple[str, str, dict[str, str]]]:
+def _calls(body: Mapping[str, Any], script: Script) -> list[tuple[str, str, dict[str, Any]]]:
     """What to call next, by how many results the request holds: ids, tools and arguments; none where all is done."""
-    text = json.dumps(body.get("messages") or body.get("input") or body.get("contents"))
+    messages = body.get("messages") or body.get("input") or body.get("contents") or []
     tools = json.dumps(body.get("tools") or [])
     shell = next((name for name in _SHELLS if f'"name": "{name}"' in tools), None)
-    marks = ('"tool_result"', '"function_call_output"', '"role": "tool"', '"functionResponse"')
-    done = max(text.count(mark) for mark in marks)
+    texts = results(messages)
     is_agent = "cc_is_subagent=true" in json.dumps(body.get("system"))
-    script = [commands for commands in script if commands[0] != AGENT or not is_agent]
-    for number, commands in enumerate(script):
-        if shell and done == sum(map(len, script[:number])):
-            return [(f"call_{number}_{at}", *_call(shell, command)) for at, command in enumerate(commands)]
+    script = [moves for moves in script if moves[0] != AGENT or not is_agent]
+    for number, moves in enumerate(script):
+        if shell and len(texts) == sum(map(len, script[:number])):
+            newest = texts[-1] if texts else ""
+            made = [move(newest) if callable(move) else move for move in moves]
+            return [(f"call_{number}_{at}", *_call(shell, move)) for at, move in enumerate(made)]
     return []
 
 
-def _call(shell: str, command: str) -> tuple[str, dict[str, str]]:
-    if command == AGENT:
+def results(messages: Any) -> list[str]:
+    """The texts of all tool results in a conversation of any of these wires, in order."""
+    found: list[str] = []
+    if isinstance(messages, list):
+        for one in messages:
+            found += results(one)
+    elif isinstance(messages, dict):
+        if messages.get("type") == "tool_result" or messages.get("role") == "tool":
+            return [_text(messages.get("content"))]
+        if messages.get("type") == "function_call_output":
+            return [_text(messages.get("output"))]
+        if "functionResponse" in messages:
+            return [_text(messages["functionResponse"])]
+        for one in messages.values():
+            found += results(one) if isinstance(one, dict | list) else []
+    return found
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, list):
+        return "".join(one.get("text", "") for one in content)
+    return content if isinstance(content, str) else json.dumps(content)
+
+
+def _call(shell: str, move: str | Call) -> Call:
+    if not isinstance(move, str):
+        return move
+    if move == AGENT:
         return AGENT, {"description": "look", "prompt": "look deeper", "subagent_type": "general-purpose"}
     extra = {"description": "look"} if shell in ("Bash", "bash") else {}
-    return shell, {_SHELLS[shell]: command} | extra
+    return shell, {_SHELLS[shell]: move} | extra
 
 
 def _event(kind: str, **fields: Any) -> str:

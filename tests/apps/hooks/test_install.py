@@ -1,0 +1,92 @@
+"""Installing by the command line: where, how, and that nothing of anybody else is lost."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.apps.cli.cli import Cli
+
+PLACES = {
+    ("claude-code", "user"): ".claude/settings.json",
+    ("claude-code", "project"): ".claude/settings.json",
+    ("codex", "user"): ".codex/hooks.json",
+    ("codex", "project"): ".codex/hooks.json",
+    ("opencode", "user"): ".config/opencode/plugin/holdfast.js",
+    ("opencode", "project"): ".opencode/plugin/holdfast.js",
+}
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return Cli(tmp_path)
+
+
+@pytest.mark.parametrize(("client", "scope"), PLACES)
+def test_a_client_is_installed_found_and_taken_away(client: str, scope: str, cli: Cli) -> None:
+    path = cli.folder / PLACES[client, scope]
+    assert cli("hook", "status", client, "--scope", scope).returncode == 1
+    done = cli("hook", "install", client, "--scope", scope)
+    assert done.returncode == 0, done.stderr
+    assert f"hook run {client}" in path.read_text()
+    assert b"installed already" in cli("hook", "install", client, "--scope", scope).stdout
+    assert cli("hook", "status", client, "--scope", scope).returncode == 0
+    assert cli("hook", "uninstall", client, "--scope", scope).returncode == 0
+    assert not path.exists()
+    assert b"Nothing of ours" in cli("hook", "uninstall", client, "--scope", scope).stdout
+
+
+def test_a_project_names_us_by_name_and_a_user_by_path(cli: Cli) -> None:
+    cli("hook", "install", "codex", "--scope", "project")
+    path = cli.folder / ".codex/hooks.json"
+    assert '"holdfast hook run codex"' in path.read_text()
+    cli("hook", "install", "codex", "--scope", "user")
+    command = json.loads(path.read_text())["hooks"]["PostToolUse"][0]["hooks"][0]["command"]
+    assert os.path.isabs(command.split()[0])
+
+
+def test_settings_keep_their_permissions_and_stay_where_a_link_leads(cli: Cli) -> None:
+    real = cli.folder / "dotfiles.json"
+    real.write_text('{"env": {"KEY": "secret"}}')
+    real.chmod(0o600)
+    (cli.folder / ".claude").mkdir()
+    (cli.folder / ".claude/settings.json").symlink_to(real)
+    cli("hook", "install", "claude-code")
+    assert (cli.folder / ".claude/settings.json").is_symlink()
+    assert "hook run claude-code" in real.read_text()
+    assert real.stat().st_mode & 0o777 == 0o600
+    cli("hook", "uninstall", "claude-code")
+    assert real.read_text() == '{"env": {"KEY": "secret"}}'
+    assert sorted(path.name for path in (cli.folder / ".claude").iterdir()) == ["settings.json"]
+
+
+@pytest.mark.parametrize("data", [b"{ // mine\n}", b"\xff{}", b"", b'{"hooks": 3}'])
+def test_settings_that_cannot_be_parsed_are_refused_and_left_alone(data: bytes, cli: Cli) -> None:
+    path = cli.folder / ".claude/settings.json"
+    path.parent.mkdir()
+    path.write_bytes(data)
+    for action in ("install", "uninstall", "status"):
+        done = cli("hook", action, "claude-code")
+        assert done.returncode == 2
+        assert b"left as it is" in done.stderr
+    assert path.read_bytes() == data
+
+
+def test_a_plugin_that_is_not_ours_is_left_alone(cli: Cli) -> None:
+    path = cli.folder / ".opencode/plugin/holdfast.js"
+    path.parent.mkdir(parents=True)
+    path.write_text("export const Mine = async () => ({})\n")
+    assert cli("hook", "install", "opencode", "--scope", "project").returncode == 2
+    assert cli("hook", "uninstall", "opencode", "--scope", "project").returncode == 2
+    assert path.read_text() == "export const Mine = async () => ({})\n"
+
+
+def test_other_places_are_looked_up_where_the_clients_do(cli: Cli) -> None:
+    cli.environ |= {"CLAUDE_CONFIG_DIR": str(cli.folder / "c"), "CODEX_HOME": str(cli.folder / "x")}
+    cli.environ["XDG_CONFIG_HOME"] = str(cli.folder / "g")
+    for client in ("claude-code", "codex", "opencode"):
+        cli("hook", "install", client)
+    assert (cli.folder / "c/settings.json").exists()
+    assert (cli.folder / "x/hooks.json").exists()
+    assert (cli.folder / "g/opencode/plugin/holdfast.js").exists()

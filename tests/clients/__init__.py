@@ -1,0 +1,1 @@
+"""Real command lines of agents, driven offline against a model on loopback."""
