@@ -1,0 +1,165 @@
+"""A server with one tool for every thing a server may do. `python -m tests.apps.mcp.upstream` serves it over stdio."""
+
+import asyncio
+import os
+import sys
+from typing import Any
+
+import mcp_types as types
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.prompts.base import Message, UserMessage
+from pydantic import BaseModel
+
+LINES = "".join(f"{n:05} a line of a long log\n" for n in range(5_000))
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+class Name(BaseModel):
+    name: str
+
+
+def made(name: str = "upstream") -> MCPServer:
+    """The server, fresh."""
+    server = MCPServer(name, instructions="Ask it anything.")
+    for tool in (big, rows, small, fail, picture, slow, crash, environment, told, steps, both, many, who, summary):
+        server.tool()(tool)
+    server.tool(structured_output=False)(plain)
+
+    @server.tool()
+    async def grow(ctx: Context) -> str:  # type: ignore[type-arg]
+        "Add a tool."
+        server.add_tool(plain, name="grown")
+        await ctx.session.send_tool_list_changed()
+        return "grown"
+
+    @server.prompt()
+    def greeting(name: str) -> list[Message]:
+        "Greet."
+        return [UserMessage(f"Hello {name}")]
+
+    @server.resource("notes://one")
+    def note() -> str:
+        return "a note"
+
+    @server.resource("notes://by/{name}")
+    def note_by(name: str) -> str:
+        return f"a note by {name}"
+
+    @server.completion()
+    async def complete(ref: Any, argument: Any, context: Any) -> types.Completion:
+        return types.Completion(values=[f"{argument.value}-done"])
+
+    return server
+
+
+def big() -> str:
+    "A long text."
+    return LINES
+
+
+def plain() -> str:
+    "A long text without structure."
+    return LINES
+
+
+def rows(n: int) -> list[dict[str, Any]]:
+    "Rows."
+    return [{"i": i, "pad": "y" * 50} for i in range(n)]
+
+
+def summary(n: int) -> types.CallToolResult:
+    "A short text about long structured content."
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=f"{n} rows")],
+        structured_content={"rows": [{"i": i, "pad": "y" * 50} for i in range(n)]},
+    )
+
+
+def small(a: str = "", nothing: str | None = None) -> str:
+    "A short text."
+    return f"small {a}"
+
+
+def fail() -> str:
+    "Fails at length."
+    raise ValueError(LINES)
+
+
+def picture() -> types.CallToolResult:
+    "A picture, a sound and a file."
+    return types.CallToolResult(
+        content=[
+            types.ImageContent(type="image", data=PIXEL, mime_type="image/png"),
+            types.AudioContent(type="audio", data=PIXEL, mime_type="audio/wav"),
+            types.EmbeddedResource(
+                type="resource", resource=types.TextResourceContents(uri="notes://long", text=LINES)
+            ),
+        ]
+    )
+
+
+def many(n: int) -> types.CallToolResult:
+    "Many short texts."
+    return types.CallToolResult(content=[types.TextContent(type="text", text=f"{i} " + "z" * 500) for i in range(n)])
+
+
+async def slow(seconds: float) -> str:
+    "Takes its time; says on standard error when it is cancelled."
+    try:
+        await asyncio.sleep(seconds)
+    except asyncio.CancelledError:
+        print("slow was cancelled", file=sys.stderr, flush=True)
+        raise
+    return "slept"
+
+
+def crash() -> str:
+    "Dies."
+    os._exit(3)
+
+
+def environment() -> str:
+    "The names in its environment."
+    return " ".join(sorted(os.environ))
+
+
+async def told(ctx: Context) -> str:  # type: ignore[type-arg]
+    "Logs."
+    await ctx.session.send_notification(
+        types.LoggingMessageNotification(params=types.LoggingMessageNotificationParams(level="warning", data="careful")),
+        related_request_id=ctx.request_id,
+    )
+    return "told"
+
+
+async def steps(ctx: Context) -> str:  # type: ignore[type-arg]
+    "Reports progress."
+    for n in range(3):
+        await ctx.report_progress(n, 3, f"step {n}")
+    return "done"
+
+
+async def both(ctx: Context) -> str:  # type: ignore[type-arg]
+    "Asks for a name."
+    answer = await ctx.elicit("Your name?", Name)
+    return f"hello {answer.data.name}" if answer.action == "accept" else answer.action
+
+
+async def who(ctx: Context) -> str:  # type: ignore[type-arg]
+    "Asks a model, and for roots."
+    roots = await ctx.session.send_request(types.ListRootsRequest(), types.ListRootsResult)
+    said = await ctx.session.send_request(
+        types.CreateMessageRequest(
+            params=types.CreateMessageRequestParams(
+                messages=[types.SamplingMessage(role="user", content=types.TextContent(type="text", text="who?"))],
+                max_tokens=10,
+            )
+        ),
+        types.CreateMessageResult,
+    )
+    return f"{said.content.text} in {roots.roots[0].uri}"  # type: ignore[union-attr]
+
+
+if __name__ == "__main__":
+    made().run("stdio")
