@@ -44,6 +44,14 @@ def process(name: str = "up", **more: Any) -> ServerSpec:
     )
 
 
+NEAR: dict[str, Callable[[], Any]] = {"up": upstream.made}
+
+
+def near(mode: Any = "auto") -> ServerSpec:
+    """The test server in this process, spoken to in this era's revision."""
+    return ServerSpec(name="up", kind="stdio", mode=mode)
+
+
 @asynccontextmanager
 async def between(
     *specs: ServerSpec,
@@ -56,8 +64,8 @@ async def between(
 ) -> AsyncGenerator[tuple[Client, Session]]:
     """A client before a gateway before servers; the test server in this process where none is named."""
     session = session or Session("gateway")
-    named = specs or (ServerSpec(name="up", kind="stdio"),)
-    inside = connect if connect is not None else ({} if specs else {"up": upstream.made})
+    named = specs or (near(),)
+    inside = connect if connect is not None else ({} if specs else NEAR)
     gateway = Gateway(session, ServersFile(servers=named, pins=pins), recall=recall, connect=inside)
     async with gateway.opened() as front, Client(front, mode=mode, **client) as connected:
         yield connected, session

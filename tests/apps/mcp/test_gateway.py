@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 from holdfast.recall.names import NAMES
 from holdfast.session import Session
 from holdfast.testing import MemoryStore, printed_calls
-from tests.apps.mcp.front import ERAS, between, process, run
+from tests.apps.mcp.front import ERAS, NEAR, between, near, process, run
 from tests.apps.mcp.upstream import LINES, PIXEL
 
 BUDGET = 8_000
@@ -234,7 +234,7 @@ def test_what_a_server_logs_reaches_the_client_it_works_for(protocol: Any) -> No
         seen.append(params.data)
 
     async def work() -> None:
-        async with between(process(mode=protocol), mode="legacy", logging_callback=on_log) as (client, _):
+        async with between(near(protocol), connect=NEAR, mode="legacy", logging_callback=on_log) as (client, _):
             await client.call_tool("told")
             await asyncio.sleep(0.1)
         assert seen == ["careful"]
@@ -250,7 +250,7 @@ async def _elicited(context: Any, params: Any) -> types.ElicitResult:
 @pytest.mark.parametrize("protocol", ERAS)
 def test_a_server_may_ask_the_client_whatever_revisions_they_speak(mode: str, protocol: Any) -> None:
     async def work() -> None:
-        async with between(process(mode=protocol), mode=mode, elicitation_callback=_elicited) as (client, _):
+        async with between(near(protocol), connect=NEAR, mode=mode, elicitation_callback=_elicited) as (client, _):
             assert texts(await client.call_tool("both")) == ["hello Ada"]
 
     run(work())
@@ -269,7 +269,7 @@ async def _roots(context: Any) -> types.ListRootsResult:
 def test_sampling_and_roots_reach_the_client(mode: str) -> None:
     async def work() -> None:
         asked = {"sampling_callback": _sampled, "list_roots_callback": _roots}
-        async with between(process(mode="legacy"), mode=mode, **asked) as (client, _):
+        async with between(near("legacy"), connect=NEAR, mode=mode, **asked) as (client, _):
             assert texts(await client.call_tool("who")) == ["a model in file:///somewhere"]
 
     run(work())
@@ -278,10 +278,9 @@ def test_sampling_and_roots_reach_the_client(mode: str) -> None:
 @pytest.mark.parametrize("mode", ERAS)
 def test_a_client_that_offers_nothing_is_asked_nothing(mode: str) -> None:
     async def work() -> None:
-        async with between(process(mode="legacy"), mode=mode) as (client, _):
-            result = await client.call_tool("both")
-            assert result.is_error
-            assert "offers no elicitation" in texts(result)[0]
+        async with between(near("legacy"), connect=NEAR, mode=mode) as (client, _):
+            with pytest.raises(MCPError, match="offers no elicitation"):
+                await client.call_tool("both")
 
     run(work())
 
@@ -293,7 +292,7 @@ def test_a_changed_list_is_told_to_clients_with_a_handshake() -> None:
         told.append(type(message).__name__)
 
     async def work() -> None:
-        async with between(process(mode="legacy"), mode="legacy", message_handler=on_message) as (client, _):
+        async with between(near("legacy"), connect=NEAR, mode="legacy", message_handler=on_message) as (client, _):
             await client.call_tool("grow")
             await asyncio.sleep(0.1)
             assert "grown" in [tool.name for tool in (await client.list_tools()).tools]
@@ -305,7 +304,7 @@ def test_a_changed_list_is_told_to_clients_with_a_handshake() -> None:
 def test_a_changed_list_is_told_to_clients_that_listen() -> None:
     async def work() -> None:
         async with (
-            between(process(mode="legacy")) as (client, _),
+            between(near("legacy"), connect=NEAR) as (client, _),
             client.listen(tools_list_changed=True) as changes,
         ):
             await client.call_tool("grow")
@@ -315,21 +314,24 @@ def test_a_changed_list_is_told_to_clients_that_listen() -> None:
     run(work())
 
 
-def test_a_cancelled_call_is_cancelled_at_the_server(capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("mode", ERAS)
+def test_a_cancelled_call_is_cancelled_at_the_server(mode: str, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+
     async def work() -> None:
-        async with between(process(), mode="legacy") as (client, _):
+        async with between(near(mode), mode=mode, connect=NEAR) as (client, _):
             with pytest.raises(TimeoutError):
-                await asyncio.wait_for(client.call_tool("slow", {"seconds": 20}), 0.3)
+                await asyncio.wait_for(client.call_tool("slow", {"seconds": 20, "mark": str(mark)}), 0.2)
             assert texts(await client.call_tool("small")) == ["small "]
-            await asyncio.sleep(0.3)
+            while not mark.exists():
+                await asyncio.sleep(0.01)
 
     run(work())
-    assert "slow was cancelled" in capfd.readouterr().err
 
 
 def test_a_slow_call_does_not_hold_up_others() -> None:
     async def work() -> None:
-        async with between(process()) as (client, _):
+        async with between() as (client, _):
             slow = asyncio.create_task(client.call_tool("slow", {"seconds": 1}))
             assert texts(await client.call_tool("small")) == ["small "]
             assert not slow.done()

@@ -2,13 +2,14 @@
 
 import asyncio
 import os
-import sys
+from pathlib import Path
 from typing import Any
 
 import mcp_types as types
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.prompts.base import Message, UserMessage
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel
 
 LINES = "".join(f"{n:05} a line of a long log\n" for n in range(5_000))
@@ -22,9 +23,10 @@ class Name(BaseModel):
 def made(name: str = "upstream") -> MCPServer:
     """The server, fresh."""
     server = MCPServer(name, instructions="Ask it anything.")
-    for tool in (big, rows, small, fail, picture, slow, crash, environment, told, steps, both, many, who, summary):
+    for tool in (big, rows, small, fail, picture, slow, crash, environment, told, steps, many, who, summary):
         server.tool()(tool)
-    server.tool(structured_output=False)(plain)
+    for tool in (plain, both):
+        server.tool(structured_output=False)(tool)
 
     @server.tool()
     async def grow(ctx: Context) -> str:  # type: ignore[type-arg]
@@ -81,9 +83,9 @@ def small(a: str = "", nothing: str | None = None) -> str:
     return f"small {a}"
 
 
-def fail() -> str:
+def fail() -> types.CallToolResult:
     "Fails at length."
-    raise ValueError(LINES)
+    return types.CallToolResult(content=[types.TextContent(type="text", text=LINES)], is_error=True)
 
 
 def picture() -> types.CallToolResult:
@@ -104,12 +106,12 @@ def many(n: int) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(type="text", text=f"{i} " + "z" * 500) for i in range(n)])
 
 
-async def slow(seconds: float) -> str:
-    "Takes its time; says on standard error when it is cancelled."
+async def slow(seconds: float, mark: str = "") -> str:
+    "Takes its time; writes a file when it is cancelled."
     try:
         await asyncio.sleep(seconds)
     except asyncio.CancelledError:
-        print("slow was cancelled", file=sys.stderr, flush=True)
+        Path(mark).write_text("cancelled")
         raise
     return "slept"
 
@@ -140,10 +142,17 @@ async def steps(ctx: Context) -> str:  # type: ignore[type-arg]
     return "done"
 
 
-async def both(ctx: Context) -> str:  # type: ignore[type-arg]
-    "Asks for a name."
-    answer = await ctx.elicit("Your name?", Name)
-    return f"hello {answer.data.name}" if answer.action == "accept" else answer.action
+async def both(ctx: Context) -> str | types.InputRequiredResult:  # type: ignore[type-arg]
+    "Asks for a name, in the way of the revision it is spoken to in."
+    schema = Name.model_json_schema()
+    if ctx.session.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        answer = await ctx.session.elicit_form("Your name?", schema, related_request_id=ctx.request_id)
+        return f"hello {(answer.content or {}).get('name')}"
+    if ctx.input_responses is None:
+        params = types.ElicitRequestFormParams(message="Your name?", requested_schema=schema)
+        return types.InputRequiredResult(input_requests={"name": types.ElicitRequest(params=params)})
+    answered: Any = ctx.input_responses["name"]
+    return f"hello {answered.content['name']}"
 
 
 async def who(ctx: Context) -> str:  # type: ignore[type-arg]
