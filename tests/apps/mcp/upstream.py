@@ -129,7 +129,9 @@ def environment() -> str:
 async def told(ctx: Context) -> str:  # type: ignore[type-arg]
     "Logs."
     await ctx.session.send_notification(
-        types.LoggingMessageNotification(params=types.LoggingMessageNotificationParams(level="warning", data="careful")),
+        types.LoggingMessageNotification(
+            params=types.LoggingMessageNotificationParams(level="warning", data="careful")
+        ),
         related_request_id=ctx.request_id,
     )
     return "told"

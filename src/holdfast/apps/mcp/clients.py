@@ -49,11 +49,14 @@ class Clients:
             calls.remove(own)
 
     async def ask(self, upstream: Upstream, request: types.InputRequest) -> Any:
-        """The answer of the client that a server's question is for, or why there is none."""
+        """The answer of the client that a server's question is for, or why there is none.
+
+        Where nobody has roots, there are none: servers ask for them before a client is there, and ask again later.
+        """
         try:
             return await self._asker(upstream).ask(request)
         except MCPError as error:
-            return error.error
+            return types.ListRootsResult(roots=[]) if isinstance(request, types.ListRootsRequest) else error.error
         except TimeoutError:
             return types.ErrorData(code=types.REQUEST_TIMEOUT, message="The client gave no answer.")
 

@@ -113,22 +113,26 @@ async def serve_stdio(server: Server[Any]) -> None:
 
 def http_app(server: Server[Any], address: Address, token: str) -> ASGIApp:
     """The guarded application, at `/mcp`."""
-    ports = [*address.hosts]
+    hosts = sorted(address.hosts)
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
-        allowed_hosts=ports,
-        allowed_origins=[f"http://{host}" for host in ports],
+        allowed_hosts=hosts,
+        allowed_origins=[f"http://{host}" for host in hosts],
     )
     return Guard(server.streamable_http_app(transport_security=security, host=address.host), address, token)
 
 
+def http_server(server: Server[Any], address: Address, token: str) -> uvicorn.Server:
+    """What serves it; `serve` runs until interrupted."""
+    app = http_app(server, address, token)
+    return uvicorn.Server(
+        uvicorn.Config(app, address.host, address.port, log_level="warning", access_log=False, server_header=False)
+    )
+
+
 async def serve_http(server: Server[Any], address: Address, home: str, name: str) -> None:
-    """Serve clients until interrupted."""
+    """Serve clients until interrupted; says where, and where the token is."""
     token, where = token_for(home, name)
     shown = f"[{address.host}]" if ":" in address.host else address.host
     print(f"holdfast {name}: http://{shown}:{address.port}/mcp, token in {where}", file=sys.stderr, flush=True)
-    app = http_app(server, address, token)
-    settings = uvicorn.Config(
-        app, address.host, address.port, log_level="warning", access_log=False, server_header=False
-    )
-    await uvicorn.Server(settings).serve()
+    await http_server(server, address, token).serve()

@@ -72,13 +72,13 @@ class Listing(NamedTuple):
         return None if self.pinning == "block" else instructions
 
     def _outside(self, upstream: Upstream, kind: _Kind, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        found = sorted(found, key=lambda item: str(item.get(kind.identity)))
         if kind.identity != "name":
             self.routes.addresses.update({str(item.get(kind.identity)): upstream for item in found})
-            return found
+            return sorted(found, key=lambda item: str(item.get(kind.identity)))
         said = {f"{kind.one} {item['name']}": {key: item.get(key) for key in _PINNED} for item in found}
         changed = self._changed(upstream, said)
         shown = [self._named(upstream, item, f"{kind.one} {item['name']}" in changed) for item in found]
+        shown.sort(key=lambda item: item["name"])
         return [item for item in shown if self.pinning == "warn" or CHANGED not in item.get("_meta", {})]
 
     def _named(self, upstream: Upstream, item: dict[str, Any], changed: bool) -> dict[str, Any]:
