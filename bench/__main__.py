@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import asdict
 
+from bench.gateway import gateway
 from bench.ingest import ingest
 from bench.install import install
 from bench.keep import keep
@@ -35,6 +36,7 @@ BENCHMARKS: dict[str, Callable[[Setup], list[Row]]] = {
     "project": project,
     "select": select,
     "recall": recall,
+    "gateway": gateway,
     "start": start,
     "install": install,
 }

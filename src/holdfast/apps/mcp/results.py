@@ -88,7 +88,7 @@ def _too_many(texts: list[str], limit: int) -> bool:
 
 def _repeats(text: str, value: Any) -> bool:
     """Whether a text says what the structured content says, as servers are asked to have it."""
-    if value == {"result": text}:
+    if isinstance(value, dict) and list(cast("dict[str, Any]", value).values()) == [text]:
         return True
     try:
         return json.loads(text) == value

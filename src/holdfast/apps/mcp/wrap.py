@@ -44,7 +44,7 @@ def wrap(path: str, every: bool = False) -> Wrapped:
     Servers at an address without `headers` are left alone unless `every` says so: the client may log in to them,
     which the gateway does not.
     """
-    data, text, entries = _read(path)
+    text, entries = _read(path)
     fresh = [entry for entry in entries if not _is_ours(entry) and _can_wrap(entry.value, every)]
     left = [entry.name for entry in entries if not _is_ours(entry) and not _can_wrap(entry.value, every)]
     if any(entry.name == OWN and not _is_ours(entry) for entry in entries):
@@ -52,9 +52,9 @@ def wrap(path: str, every: bool = False) -> Wrapped:
     if not fresh:
         return Wrapped(path, [], left)
     beside = _beside(path)
-    kept = _merged(beside, data, text, entries) if os.path.exists(beside) else data
+    kept = _restored(text, entries, beside) if os.path.exists(beside) else text
     mode = os.stat(path).st_mode & 0o777
-    replace_file(beside, kept, mode)
+    replace_file(beside, kept.encode(), mode)
     changes = [(entry.start, entry.stop, json.dumps(_before(beside, entry.name))) for entry in fresh]
     if not any(entry.name == OWN for entry in entries):
         at = entries[-1].stop
@@ -65,26 +65,15 @@ def wrap(path: str, every: bool = False) -> Wrapped:
 
 def unwrap(path: str) -> Wrapped:
     """Put back every entry as it was; the whole file to the byte, unless it was edited in between."""
-    data, text, entries = _read(path)
-    beside = _beside(path)
+    text, entries = _read(path)
+    beside, ours = _beside(path), [entry.name for entry in entries if _is_ours(entry)]
     if not os.path.exists(beside):
-        if any(map(_is_ours, entries)):
+        if ours:
             raise NotFound(f"`{beside}`, which has the servers as they were, is gone. Put it back and try again.")
         return Wrapped(path, [], [entry.name for entry in entries])
-    before_data, before, earlier = _read(beside)
-    originals = {entry.name: before[entry.start : entry.stop] for entry in earlier}
-    ours = [entry for entry in entries if _is_ours(entry)]
-    changes = [
-        (entry.start, entry.stop, originals[entry.name])
-        for entry in ours
-        if entry.name != OWN and entry.name in originals
-    ]
-    changes += [(*_with_comma(text, entry), "") for entry in ours if entry.name == OWN]
-    back = _spliced(text, changes).encode()
-    del data, before_data
-    replace_file(path, back, os.stat(path).st_mode & 0o777)
+    replace_file(path, _restored(text, entries, beside).encode(), os.stat(path).st_mode & 0o777)
     os.unlink(beside)
-    return Wrapped(path, [entry.name for entry in ours if entry.name != OWN], [])
+    return Wrapped(path, [name for name in ours if name != OWN], [])
 
 
 def _beside(path: str) -> str:
@@ -109,7 +98,8 @@ def _own() -> dict[str, Any]:
 
 
 def _is_ours(entry: _Entry) -> bool:
-    fields = cast("dict[str, Any]", entry.value) if isinstance(entry.value, dict) else {}
+    value: Any = entry.value
+    fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
     args = fields.get("args")
     words = cast("list[Any]", args) if isinstance(args, list) else []
     return ("mcp-gateway" in words and "--server" in words) or (entry.name == OWN and words[-1:] == ["mcp"])
@@ -122,27 +112,22 @@ def _can_wrap(value: Any, every: bool) -> bool:
     return "command" in fields or ("url" in fields and (every or bool(fields.get("headers"))))
 
 
-def _merged(beside: str, data: bytes, text: str, entries: list[_Entry]) -> bytes:
-    """The copy for a file that is wrapped in part: what is ours is put back in it, the rest is as it now is."""
-    _, before, earlier = _read(beside)
+def _restored(text: str, entries: list[_Entry], beside: str) -> str:
+    """A wrapped file's text with what is ours put back as it was before; the rest is as it now is."""
+    before, earlier = _read(beside)
     originals = {entry.name: before[entry.start : entry.stop] for entry in earlier}
-    changes = [
-        (entry.start, entry.stop, originals[entry.name])
-        for entry in entries
-        if _is_ours(entry) and entry.name in originals
-    ]
-    changes += [(*_with_comma(text, entry), "") for entry in entries if _is_ours(entry) and entry.name == OWN]
-    del data
-    return _spliced(text, changes).encode()
+    ours = [entry for entry in entries if _is_ours(entry)]
+    changes = [(entry.start, entry.stop, originals[entry.name]) for entry in ours if entry.name in originals]
+    changes += [(*_with_comma(text, entry), "") for entry in ours if entry.name == OWN]
+    return _spliced(text, changes)
 
 
-def _read(path: str) -> tuple[bytes, str, list[_Entry]]:
+def _read(path: str) -> tuple[str, list[_Entry]]:
     try:
         with open(path, "rb") as file:
-            data = file.read()
-        text = data.decode()
+            text = file.read().decode()
         json.loads(text.removeprefix("\ufeff"))
-        return data, text, list(_entries(text))
+        return text, list(_entries(text))
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"`{path}` cannot be read as a client's file of MCP servers ({error}).") from error
 
