@@ -285,14 +285,16 @@ def test_a_client_that_offers_nothing_is_asked_nothing(mode: str) -> None:
     run(work())
 
 
-def test_a_changed_list_is_told_to_clients_with_a_handshake() -> None:
+@pytest.mark.parametrize("protocol", ERAS)
+def test_a_changed_list_is_told_to_clients_with_a_handshake(protocol: Any) -> None:
     told: list[str] = []
 
     async def on_message(message: Any) -> None:
         told.append(type(message).__name__)
 
     async def work() -> None:
-        async with between(near("legacy"), connect=NEAR, mode="legacy", message_handler=on_message) as (client, _):
+        async with between(near(protocol), connect=NEAR, mode="legacy", message_handler=on_message) as (client, _):
+            await asyncio.sleep(0.1)
             await client.call_tool("grow")
             await asyncio.sleep(0.1)
             assert "grown" in [tool.name for tool in (await client.list_tools()).tools]
@@ -301,15 +303,56 @@ def test_a_changed_list_is_told_to_clients_with_a_handshake() -> None:
     run(work())
 
 
-def test_a_changed_list_is_told_to_clients_that_listen() -> None:
+@pytest.mark.parametrize("protocol", ERAS)
+def test_a_changed_list_is_told_to_clients_that_listen(protocol: Any) -> None:
     async def work() -> None:
         async with (
-            between(near("legacy"), connect=NEAR) as (client, _),
+            between(near(protocol), connect=NEAR) as (client, _),
             client.listen(tools_list_changed=True) as changes,
         ):
+            await asyncio.sleep(0.1)
             await client.call_tool("grow")
             async for _event in changes:
                 break
+
+    run(work())
+
+
+def test_a_changed_resource_is_told_to_clients_that_listen_to_it() -> None:
+    async def work() -> None:
+        async with (
+            between() as (client, _),
+            client.listen(resource_subscriptions=["notes://one"]) as changes,
+        ):
+            await asyncio.sleep(0.2)
+            await client.call_tool("touch")
+            async for event in changes:
+                assert event.uri == "notes://one"
+                break
+
+    run(work())
+
+
+def test_pages_of_a_list_are_passed_on_as_they_come() -> None:
+    from mcp.server import Server
+
+    async def listing(ctx: Any, params: Any) -> types.ListToolsResult:
+        at = int(params.cursor or 0)
+        tool = types.Tool(name=f"tool{at}", input_schema={"type": "object"})
+        return types.ListToolsResult(tools=[tool], next_cursor=str(at + 1) if at < 2 else None)
+
+    async def work() -> None:
+        async with between(connect={"up": lambda: Server("up", on_list_tools=listing)}) as (client, _):
+            names, cursor = list[str](), None
+            while True:
+                page = await client.list_tools(cursor=cursor)
+                names += [tool.name for tool in page.tools]
+                cursor = page.next_cursor
+                if cursor is None:
+                    break
+            assert names == ["tool0", "tool1", "tool2", *NAMES]
+            with pytest.raises(MCPError, match="not one of ours"):
+                await client.list_tools(cursor="made up")
 
     run(work())
 

@@ -85,8 +85,8 @@ def _free_port() -> int:
 
 
 @asynccontextmanager
-async def _served(server: Any) -> AsyncGenerator[str]:
-    address = Address(host="127.0.0.1", port=_free_port())
+async def _served(server: Any, port: int | None = None) -> AsyncGenerator[str]:
+    address = Address(host="127.0.0.1", port=port or _free_port())
     listening = http_server(server, address, TOKEN)
     task = asyncio.create_task(listening.serve())
     while not listening.started:
@@ -152,6 +152,29 @@ def test_a_gateway_may_stand_before_a_server_at_an_address_and_passes_no_token_o
                 assert (await client.call_tool("keep", {"output": "x"})).content[0].text == "x"
             session.close()
         assert set(seen) == {"from the file"}
+
+    run(work())
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_server_at_an_address_that_goes_and_comes_back_is_reached_again() -> None:
+    from holdfast.apps.mcp.servers_file import ServerSpec
+
+    async def work() -> None:
+        port, session = _free_port(), Session("outer")
+        headers = (("Authorization", f"Bearer {TOKEN}"),)
+        spec = ServerSpec(name="far", kind="http", url=f"http://127.0.0.1:{port}/mcp", headers=headers, mode="legacy")
+        gateway = Gateway(session, ServersFile(servers=(spec,)))
+        inner = Session("inner")
+        async with gateway.opened() as front, Client(front, mode="legacy") as client:
+            async with _served(record_server(inner), port):
+                assert (await client.call_tool("keep", {"output": "x"})).content[0].text == "x"
+            gone = await client.call_tool("keep", {"output": "x"})
+            assert gone.is_error
+            async with _served(record_server(inner), port):
+                answers = [await client.call_tool("keep", {"output": "x"}) for _ in range(2)]
+                assert not answers[-1].is_error
+        session.close()
 
     run(work())
 

@@ -33,7 +33,14 @@ def made(name: str = "upstream") -> MCPServer:
         "Add a tool."
         server.add_tool(plain, name="grown")
         await ctx.session.send_tool_list_changed()
+        await ctx.notify_tools_changed()
         return "grown"
+
+    @server.tool()
+    async def touch(ctx: Context) -> str:  # type: ignore[type-arg]
+        "Say that a note has changed."
+        await ctx.notify_resource_updated("notes://one")
+        return "touched"
 
     @server.prompt()
     def greeting(name: str) -> list[Message]:

@@ -26,6 +26,7 @@ from holdfast.session import Session
 
 _ENVELOPE = "io.modelcontextprotocol/"
 _OURS_IN_META = ("progressToken",)
+_MOST_PARKED = 256
 _log = logging.getLogger("holdfast.mcp")
 Context = ServerRequestContext[Any, Any]
 
@@ -125,6 +126,8 @@ class Calling:
                 raise
         if result.get("resultType") == "input_required":
             self._parked[parked.state] = parked
+            if len(self._parked) > _MOST_PARKED:
+                self._parked.pop(next(iter(self._parked))).scope.cancel()
         return result
 
 

@@ -94,7 +94,8 @@ class Gateway:
 
         async def on_listen(ctx: Context, params: types.SubscriptionsListenRequestParams) -> Any:
             for uri in params.notifications.resource_subscriptions or ():
-                await calling.watch(uri, on=True)
+                with suppress(MCPError):  # a server that tells of no changes has none to tell
+                    await calling.watch(uri, on=True)
             return await listen(ctx, params)
 
         async def on_subscribe(ctx: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:

@@ -5,7 +5,8 @@ Must not know: who asks, what becomes of a result.
 """
 
 import logging
-from collections.abc import Callable
+import math
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, NamedTuple, cast
 
@@ -25,13 +26,17 @@ from holdfast.apps.mcp.transports import transport, watched
 from holdfast.version import VERSION
 
 CONNECT_SECONDS = 30.0
+LISTEN_AGAIN_SECONDS = 5.0
 _ANY: Any = TypeAdapter(dict[str, Any])
 _TERMINATED = "Session terminated"
 _log = logging.getLogger("holdfast.mcp")
 
 
-class _Raw(types.Request[dict[str, Any], str]):
+class _Raw(types.Request):  # pyright: ignore[reportMissingTypeArgument] - naming them makes a public class here
     """A request of any method, with the parameters as they came."""
+
+    method: str
+    params: dict[str, Any]
 
 
 class Lost(MCPError):
@@ -106,32 +111,25 @@ class Upstream:
         self, method: str, params: dict[str, Any], progress: ProgressFnT | None = None, again: bool = True
     ) -> dict[str, Any]:
         """What the server answers, as it came. What only reads may be sent `again` if the connection ended."""
-        client = await self.connected()
-        if self.is_modern and self.log_level is not None:
-            params = {**params, "_meta": {LOG_LEVEL_META_KEY: self.log_level, **params.get("_meta", {})}}
-        try:
-            return await client.session.send_request(
-                _Raw(method=method, params=params), _ANY, self.spec.timeout, progress_callback=progress
-            )
-        except MCPError as error:
-            if not _has_ended(error):
-                raise
-            if self.client is client:
-                self._dropped.set()
-                self._end(self._attempt)
-            if again:
-                return await self.send(method, params, progress, again=False)
-            raise Lost(
-                types.CONNECTION_CLOSED,
-                f"The MCP server `{self.name}` went away before it answered. It is started again for the next call.",
-            ) from error
+
+        async def sent(client: Client) -> dict[str, Any]:
+            given = params
+            if self.is_modern and self.log_level is not None:
+                given = {**params, "_meta": {LOG_LEVEL_META_KEY: self.log_level, **params.get("_meta", {})}}
+            request = _Raw(method=method, params=given)
+            return await client.session.send_request(request, _ANY, self.spec.timeout, progress_callback=progress)
+
+        return await self._over(sent, again)
 
     async def tools(self, cursor: str | None) -> dict[str, Any]:
         """A page of its tools. The client library reads them too: some say which arguments go into headers."""
-        client = await self.connected()
         params = types.PaginatedRequestParams(cursor=cursor) if cursor is not None else None
-        page = await client.session.list_tools(params=params)
-        return page.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+        async def listed(client: Client) -> dict[str, Any]:
+            page = await client.session.list_tools(params=params)
+            return page.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+        return await self._over(listed, again=True)
 
     async def notify(self, notification: types.ClientNotification) -> None:
         """Tell the server, where it is there to be told."""
@@ -146,6 +144,23 @@ class Upstream:
             return
         (self._watching.add if on else self._watching.discard)(uri)
         self._watch_again.set()
+
+    async def _over(self, ask: Callable[[Client], Awaitable[dict[str, Any]]], again: bool) -> dict[str, Any]:
+        client = await self.connected()
+        try:
+            return await ask(client)
+        except MCPError as error:
+            if not _has_ended(error):
+                raise
+            if self.client is client:
+                self._dropped.set()
+                self._end(self._attempt)
+            if again:
+                return await self._over(ask, again=False)
+            raise Lost(
+                types.CONNECTION_CLOSED,
+                f"The MCP server `{self.name}` went away before it answered. It is started again for the next call.",
+            ) from error
 
     async def _hold(self, attempt: _Attempt) -> None:
         self._dropped = anyio.Event()
@@ -179,9 +194,15 @@ class Upstream:
         """Changes of lists and resources, which this revision tells only those who listen."""
         while True:
             self._watch_again = anyio.Event()
-            with suppress(MCPError, SubscriptionLost, TimeoutError):
+            patience = LISTEN_AGAIN_SECONDS
+            try:
                 await self._listen_once(client)
-            await self._watch_again.wait()
+            except (SubscriptionLost, TimeoutError):
+                pass
+            except MCPError:  # it does not tell; it may when there is something else to watch
+                patience = math.inf
+            with anyio.move_on_after(patience):
+                await self._watch_again.wait()
 
     async def _listen_once(self, client: Client) -> None:
         uris = sorted(self._watching)
@@ -195,8 +216,10 @@ class Upstream:
             anyio.create_task_group() as tasks,
         ):
             tasks.start_soon(self._until_watched_again, tasks)
-            async for _ in changes:  # `_told` gets the same events
-                pass
+            with suppress(SubscriptionLost):
+                async for _ in changes:  # `_told` gets the same events
+                    pass
+            tasks.cancel_scope.cancel()
 
     async def _until_watched_again(self, tasks: Any) -> None:
         await self._watch_again.wait()
