@@ -72,6 +72,7 @@ class Gateway:
             instructions=self._instructions(),
             cache_hints={method: CacheHint() for method in _CACHED},
         )
+        front.middleware.clear()  # spans that nobody exports cost a call a millisecond of CPU
         listing, page = complete(self._listing.answer), types.PaginatedRequestParams
         front.add_request_handler("tools/list", page, listing)
         front.add_request_handler("tools/call", types.CallToolRequestParams, complete(calling.tool))
