@@ -1,5 +1,8 @@
 """`holdfast mcp`: the recall tools and `keep`, over standard input and output and in both eras."""
 
+import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -76,3 +79,28 @@ def test_the_command_serves_a_real_client_over_pipes(mode: str, tmp_path: Path) 
             )
 
     run(work())
+
+
+@pytest.mark.parametrize(("revision", "links"), [("2024-11-05", 0), ("2025-03-26", 0), ("2025-06-18", 1)])
+def test_older_revisions_get_only_what_they_know(tmp_path: Path, revision: str, links: int) -> None:
+    start = command(tmp_path, "mcp")
+    about = {"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}}
+    keep = {"name": "keep", "arguments": {"output": LINES}}
+    messages = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": keep},
+    ]
+    words = [start.command, *start.args]
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **(start.env or {})}, cwd=tmp_path
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("".join(json.dumps(message) + "\n" for message in messages).encode())
+        process.stdin.flush()
+        greeting, answer = (json.loads(process.stdout.readline())["result"] for _ in range(2))
+        process.stdin.close()
+    assert greeting["protocolVersion"] == revision
+    assert [item["type"] for item in answer["content"]] == ["text"] + ["resource_link"] * links
+    assert process.returncode == 0
