@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 
 from bench.adapters import adapters
+from bench.gateway import gateway
 from bench.ingest import ingest
 from bench.install import install
 from bench.keep import keep
@@ -37,6 +38,7 @@ BENCHMARKS: dict[str, Callable[[Setup], list[Row]]] = {
     "select": select,
     "recall": recall,
     "adapters": adapters,
+    "gateway": gateway,
     "start": start,
     "install": install,
 }

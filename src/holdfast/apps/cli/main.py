@@ -20,6 +20,8 @@ COMMANDS: dict[str, str] = {
     "undo": "show a result whole again",
     "status": "how full the context window is, and the three thresholds",
     "rolling-context": "switch ageing by steps on or off; remembered",
+    "mcp": "serve the recall tools and `keep` to MCP clients",
+    "mcp-gateway": "stand in front of other MCP servers, keep what their tools return, pass on what fits",
     "artifacts": "list, show, search and clean results that were cut",
     "sessions": "list, show, verify, purge, export and import sessions",
     "config": "show the settings and where they come from, or check them",

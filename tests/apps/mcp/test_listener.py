@@ -1,0 +1,189 @@
+"""The HTTP listener: nobody without the token, no other host, no other origin; several clients at once."""
+
+import asyncio
+import socket
+import stat
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp_types", reason="needs the extra `mcp`")
+
+import httpx2
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from holdfast.apps.mcp.gateway import Gateway
+from holdfast.apps.mcp.listener import Address, http_app, http_server, parse_address, token_for
+from holdfast.apps.mcp.server import record_server
+from holdfast.apps.mcp.servers_file import ServersFile
+from holdfast.errors import UsageError
+from holdfast.session import Session
+from tests.apps.mcp.front import ERAS, NEAR, near, run
+from tests.apps.mcp.upstream import LINES
+
+TOKEN = "a-token-long-enough"
+ADDRESS = Address(host="127.0.0.1", port=7411)
+
+
+async def _status(method: str, path: str, headers: dict[str, str]) -> int:
+    app: Any = http_app(record_server(Session("http")), ADDRESS, TOKEN)
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://127.0.0.1:7411") as client:
+        return (await client.request(method, path, headers=headers, content=b"{}")).status_code
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "OPTIONS"])
+@pytest.mark.parametrize("path", ["/mcp", "/", "/anything"])
+def test_every_route_wants_token_host_and_origin(method: str, path: str) -> None:
+    hosts = [("127.0.0.1:7411", True), ("localhost:7411", True), ("evil.example:7411", False), ("127.0.0.1", False)]
+    origins = [(None, True), ("http://localhost:7411", True), ("https://evil.example", False), ("null", False)]
+    tokens = [(f"Bearer {TOKEN}", True), ("Bearer wrong", False), (None, False)]
+    for (host, good_host), (origin, good_origin), (token, good_token) in product(hosts, origins, tokens):
+        if good_host and good_origin and good_token:
+            continue
+        given = {"host": host, "origin": origin, "authorization": token}
+        headers = {name: value for name, value in given.items() if value is not None}
+        wanted = 401 if good_host and good_origin else 403
+        assert run(_status(method, path, headers)) == wanted, headers
+
+
+def test_only_loopback_unless_it_is_said() -> None:
+    assert parse_address("7411") == ADDRESS
+    assert parse_address("[::1]:80").hosts == {
+        "127.0.0.1",
+        "localhost",
+        "[::1]",
+        "127.0.0.1:80",
+        "localhost:80",
+        "[::1]:80",
+    }
+    with pytest.raises(UsageError, match="--public"):
+        parse_address("0.0.0.0:7411")
+    assert parse_address("box.lan:7411", public=True).hosts == {"box.lan:7411"}
+    with pytest.raises(UsageError, match="HOST:PORT"):
+        parse_address("nonsense")
+
+
+def test_the_token_is_made_once_in_a_file_only_its_owner_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    token, where = token_for(str(tmp_path), "mcp")
+    assert stat.S_IMODE(Path(where).stat().st_mode) == 0o600
+    assert token_for(str(tmp_path), "mcp")[0] == token
+    assert token_for(str(tmp_path), "mcp-gateway")[0] != token
+    monkeypatch.setenv("HOLDFAST_MCP_TOKEN", "short")
+    with pytest.raises(UsageError, match="16"):
+        token_for(str(tmp_path), "mcp")
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+@asynccontextmanager
+async def _served(server: Any, port: int | None = None) -> AsyncGenerator[str]:
+    address = Address(host="127.0.0.1", port=port or _free_port())
+    listening = http_server(server, address, TOKEN)
+    task = asyncio.create_task(listening.serve())
+    while not listening.started:
+        await asyncio.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{address.port}/mcp"
+    finally:
+        listening.should_exit = listening.force_exit = True
+        await task
+
+
+@asynccontextmanager
+async def _client(url: str, mode: str, **more: Any) -> AsyncGenerator[Client]:
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=30) as http,
+        Client(streamable_http_client(url, http_client=http), mode=mode, **more) as client,
+    ):
+        yield client
+
+
+@pytest.mark.parametrize("mode", ERAS)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_two_clients_at_once_each_get_their_own_results(mode: str) -> None:
+    async def work() -> None:
+        session = Session("shared")
+        gateway = Gateway(session, ServersFile(servers=(near("legacy"),)), connect=NEAR)
+        async with gateway.opened() as front, _served(front) as url, _client(url, mode) as a, _client(url, mode) as b:
+            calls = [client.call_tool("small", {"a": f"{n}"}) for n in range(10) for client in (a, b)]
+            answers = [answer.content[0].text for answer in await asyncio.gather(*calls)]
+            assert answers == [f"small {n}" for n in range(10) for _ in (a, b)]
+            shown = (await a.call_tool("plain")).content
+            assert len(shown[0].text) < len(LINES)
+            read = await b.call_tool("get_artifact", {"id": shown[1].name, "lines": "1-1"})
+            assert read.content[0].text.startswith("00000")
+        session.close()
+
+    run(work())
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_gateway_may_stand_before_a_server_at_an_address_and_passes_no_token_on() -> None:
+    from holdfast.apps.mcp.servers_file import ServerSpec
+
+    seen: list[str | None] = []
+
+    async def work() -> None:
+        inner = record_server(Session("inner"))
+        async with _served(_noting(inner, seen)) as url:
+            headers = (("Authorization", f"Bearer {TOKEN}"), ("X-Own", "from the file"))
+            spec = ServerSpec(name="far", kind="http", url=url, headers=headers)
+            session = Session("outer")
+            gateway = Gateway(session, ServersFile(servers=(spec,)))
+            async with gateway.opened() as front, Client(front, mode="legacy") as client:
+                names = [tool.name for tool in (await client.list_tools()).tools]
+                assert names == [
+                    "far__get_artifact",
+                    "far__get_task_trace",
+                    "far__search_artifacts",
+                    "keep",
+                    *names[-3:],
+                ]
+                assert (await client.call_tool("keep", {"output": "x"})).content[0].text == "x"
+            session.close()
+        assert set(seen) == {"from the file"}
+
+    run(work())
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_server_at_an_address_that_goes_and_comes_back_is_reached_again() -> None:
+    from holdfast.apps.mcp.servers_file import ServerSpec
+
+    async def work() -> None:
+        port, session = _free_port(), Session("outer")
+        headers = (("Authorization", f"Bearer {TOKEN}"),)
+        spec = ServerSpec(name="far", kind="http", url=f"http://127.0.0.1:{port}/mcp", headers=headers, mode="legacy")
+        gateway = Gateway(session, ServersFile(servers=(spec,)))
+        inner = Session("inner")
+        async with gateway.opened() as front, Client(front, mode="legacy") as client:
+            async with _served(record_server(inner), port):
+                assert (await client.call_tool("keep", {"output": "x"})).content[0].text == "x"
+            gone = await client.call_tool("keep", {"output": "x"})
+            assert gone.is_error
+            async with _served(record_server(inner), port):
+                answers = [await client.call_tool("keep", {"output": "x"}) for _ in range(2)]
+                assert not answers[-1].is_error
+        session.close()
+
+    run(work())
+
+
+def _noting(server: Any, seen: list[str | None]) -> Any:
+    async def note(ctx: Any, call_next: Any) -> Any:
+        if ctx.request is not None:
+            seen.append(ctx.request.headers.get("x-own"))
+        return await call_next(ctx)
+
+    server.middleware.append(note)
+    return server

@@ -1,0 +1,128 @@
+"""The gateway before other people's servers, from PyPI and npm, through `holdfast mcp-gateway` and real pipes.
+
+They are looked for on `PATH` and in the folders of `MCP_SERVERS_BIN`. For example:
+`uv pip install mcp-server-time mcp-server-git`, `npm install @modelcontextprotocol/server-filesystem
+@modelcontextprotocol/server-everything`.
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp_types", reason="needs the extra `mcp`")
+
+import mcp_types as types
+from mcp import Client
+
+from tests.apps.mcp.front import ERAS, command, run, servers_file
+
+pytestmark = [pytest.mark.mcp_servers, pytest.mark.parametrize("mode", ERAS)]
+
+
+def found(name: str) -> str:
+    path = os.pathsep.join([os.environ.get("MCP_SERVERS_BIN", ""), os.environ["PATH"]])
+    program = shutil.which(name, path=path)
+    if program is None:
+        pytest.skip(f"`{name}` is not installed")
+    return program
+
+
+@asynccontextmanager
+async def through(folder: Path, mode: str, program: str, *args: str, **client: Any) -> AsyncGenerator[Client]:
+    file = servers_file(folder, real={"command": program, "args": list(args), "env": {"PATH": os.environ["PATH"]}})
+    async with Client(command(folder, "mcp-gateway", "--config", str(file)), mode=mode, **client) as connected:
+        yield connected
+
+
+def test_the_git_server_shows_a_long_log_within_budget_and_gives_it_back(mode: str, tmp_path: Path) -> None:
+    program = found("mcp-server-git")
+    _commits(tmp_path / "repository", 120)
+
+    async def work() -> None:
+        async with through(tmp_path, mode, program) as client:
+            asked = {"repo_path": str(tmp_path / "repository"), "max_count": 120}
+            text, link = (await client.call_tool("git_log", asked)).content
+            assert len(text.text) <= 8_000
+            read = await client.call_tool("get_artifact", {"id": link.name, "pattern": "commit number 57"})
+            assert "commit number 57" in read.content[0].text
+
+    run(work())
+
+
+def _commits(folder: Path, count: int) -> None:
+    folder.mkdir()
+    who = "A <a@example.invalid> 1700000000 +0000"
+    words = "".join(
+        f"commit refs/heads/main\ncommitter {who}\ndata <<E\ncommit number {n} {'of many ' * 8}\nE\n\n"
+        for n in range(count)
+    )
+    for arguments, given in ((["init", "-q", "-b", "main"], ""), (["fast-import", "--quiet"], words)):
+        subprocess.run(["git", *arguments], cwd=folder, input=words if given else "", text=True, check=True)
+
+
+def test_the_time_server_answers_as_it_does_alone(mode: str, tmp_path: Path) -> None:
+    program = found("mcp-server-time")
+
+    async def work() -> None:
+        async with through(tmp_path, mode, program) as client:
+            asked = {"source_timezone": "UTC", "time": "16:30", "target_timezone": "Asia/Tokyo"}
+            answer = await client.call_tool("convert_time", asked)
+            assert "+9.0h" in answer.content[0].text
+
+    run(work())
+
+
+def test_the_filesystem_server_reads_files_within_budget_and_refuses_as_it_does(mode: str, tmp_path: Path) -> None:
+    program = found("mcp-server-filesystem")
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "long.txt").write_text("".join(f"{n} something\n" for n in range(5_000)))
+
+    async def work() -> None:
+        async with through(tmp_path, mode, program, str(folder)) as client:
+            answer = await client.call_tool("read_text_file", {"path": str(folder / "long.txt")})
+            assert [item.type for item in answer.content] == ["text", "resource_link"]
+            assert answer.structured_content is None
+            read = await client.read_resource(f"{answer.content[1].uri}?lines=2500-2500")
+            assert read.contents[0].text.startswith("2499 something")
+            refused = await client.call_tool("read_text_file", {"path": "/etc/passwd"})
+            assert refused.is_error
+            assert "Access denied" in refused.content[0].text
+
+    run(work())
+
+
+async def _sampled(context: Any, params: Any) -> types.CreateMessageResult:
+    said = types.TextContent(type="text", text="sampled at the client")
+    return types.CreateMessageResult(role="assistant", content=said, model="m")
+
+
+def test_the_everything_server_does_everything(mode: str, tmp_path: Path) -> None:
+    program = found("mcp-server-everything")
+    steps: list[float] = []
+
+    async def progressed(progress: float, total: float | None, message: str | None) -> None:
+        steps.append(progress)
+
+    async def work() -> None:
+        async with through(tmp_path, mode, program, "stdio", sampling_callback=_sampled) as client:
+            image = await client.call_tool("get-tiny-image")
+            assert [item.type for item in image.content] == ["text", "image", "text"]
+            weather = await client.call_tool("get-structured-content", {"location": "New York"})
+            assert weather.structured_content is not None
+            asked = {"duration": 0.2, "steps": 2}
+            await client.call_tool("trigger-long-running-operation", asked, progress_callback=progressed)
+            sampled = await client.call_tool("trigger-sampling-request", {"prompt": "hi", "maxTokens": 5})
+            assert "sampled at the client" in sampled.content[0].text
+            assert (await client.get_prompt("simple-prompt")).messages
+            listed = (await client.list_resources()).resources
+            assert (await client.read_resource(listed[0].uri)).contents
+        assert steps == [1, 2]
+
+    run(work())
