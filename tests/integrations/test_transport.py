@@ -11,6 +11,8 @@ from holdfast.testing import MemoryStore
 from tests.integrations.sdks import SDKS
 from tests.upstream.provider import Provider, Text, Tool
 
+pytestmark = pytest.mark.adapters
+
 LINES = [f"line {n}: nothing to see\n" for n in range(2_000)]
 LOG = "".join([*LINES[:1_000], "the needle is 4711\n", *LINES[1_000:]])
 USER = {"role": "user", "content": "work, then say"}

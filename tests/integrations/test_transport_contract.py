@@ -4,11 +4,15 @@ import inspect
 import json
 from typing import Any
 
+import pytest
+
 from holdfast.session.session import Session
 from holdfast.testing import AdapterContract, Ran, Script
 from holdfast.testing.script import Tools
 from tests.integrations.sdks import Anthropic, Chat, Responses
 from tests.upstream.provider import Part, Provider, Text, Tool
+
+pytestmark = pytest.mark.adapters
 
 
 class Agent:

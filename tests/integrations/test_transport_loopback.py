@@ -13,6 +13,8 @@ from holdfast.integrations import clients
 from holdfast.testing import MemoryStore
 from tests.upstream.provider import httpx2
 
+pytestmark = pytest.mark.adapters
+
 REQUEST = {"model": "m", "messages": [{"role": "user", "content": "go"}], "tools": [{"name": "work"}], "stream": True}
 
 
