@@ -24,6 +24,8 @@ Agent = Callable[[holdfast.Session | None, str, Sequence[str]], Callable[[], int
 FRAMEWORKS = ("loop", "langchain", "openai_agents", "pydantic_ai", "claude_agent")
 _KINDS = {"kept": ("read_file", "off"), "kept and viewed": ("read_file", "on"), "kept, cut and viewed": ("look", "on")}
 """What is measured: which tool returns the results, and in which mode; reads are shown whole."""
+_WITH_THE_VIEW = ("openai_agents", "pydantic_ai")
+"""Adapters that keep when messages are about to be sent: with `mode: off` they keep nothing."""
 _RESULTS = 40
 _SIZE = 10_000
 
@@ -38,7 +40,8 @@ def _rows(setup: Setup, name: str, bodies: list[str]) -> list[Row]:
         agent: Agent = importlib.import_module(f"bench.frameworks.{name}").agent
     except ImportError as error:
         return [Row(f"adapter `{name}`", f"not run: {error}")]
-    return [_row(setup, name, kind, agent, bodies) for kind in _KINDS]
+    kinds = [kind for kind in _KINDS if kind != "kept" or name not in _WITH_THE_VIEW]
+    return [_row(setup, name, kind, agent, bodies) for kind in kinds]
 
 
 def _row(setup: Setup, name: str, kind: str, agent: Agent, bodies: list[str]) -> Row:

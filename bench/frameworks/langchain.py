@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.tools import StructuredTool
@@ -18,12 +19,22 @@ class _Model(GenericFakeChatModel):
         return self
 
 
+class _Nothing(AgentMiddleware):
+    """Middleware that passes everything on: what having any costs is the framework's own price."""
+
+    def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        return handler(request)
+
+    def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        return handler(request)
+
+
 def agent(session: Session | None, tool: str, outputs: Sequence[str]) -> Callable[[], int]:
     def look(number: int) -> str:
         """Look."""
         return outputs[number]
 
-    middleware = [] if session is None else [HoldfastMiddleware(session)]
+    middleware = [_Nothing() if session is None else HoldfastMiddleware(session)]
     tools = [StructuredTool.from_function(look, name=tool)]
 
     def run() -> int:

@@ -85,12 +85,16 @@ class HoldfastMiddleware(AgentMiddleware):
 
 def viewed(session: Session, messages: Sequence[AnyMessage], *, model: str | None = None) -> list[AnyMessage]:
     """What to send of messages, for a node of your own in a graph; the messages themselves stay as they are."""
+    if session.settings.mode == "off":
+        return [*messages]
     chat = to_chat(messages)
     return from_chat(session.view(chat, model=model), chat, messages)
 
 
 async def aviewed(session: Session, messages: Sequence[AnyMessage], *, model: str | None = None) -> list[AnyMessage]:
     """The same for event loops."""
+    if session.settings.mode == "off":
+        return [*messages]
     chat = to_chat(messages)
     return from_chat(await session.aview(chat, model=model), chat, messages)
 
