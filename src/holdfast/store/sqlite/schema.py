@@ -48,7 +48,8 @@ def refuse_newer(path: str, found: int, known: int) -> None:
 
 
 def migrate(connection: sqlite3.Connection, path: str, migrations: Sequence[str]) -> None:
-    """Bring the file up to date. Each script is one transaction; a file that has data is copied first."""
+    """Bring the file up to date. A new file is made in one transaction; one that may have data is copied first, and
+    each script is one."""
     found = version_of(connection)
     refuse_newer(path, found, len(migrations))
     if found == len(migrations):
@@ -60,12 +61,14 @@ def migrate(connection: sqlite3.Connection, path: str, migrations: Sequence[str]
         connection.execute("PRAGMA journal_mode = WAL")
     else:
         _back_up(connection, f"{path}.before-{found + 1}")
-    for number in range(found, len(migrations)):
+    ends = [len(migrations)] if found == 0 else range(found + 1, len(migrations) + 1)
+    for end in ends:
         with Transaction(connection, "BEGIN EXCLUSIVE") as execute:
-            for statement in statements(migrations[number]):
+            for statement in (each for script in migrations[found:end] for each in statements(script)):
                 execute(statement)
             execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            execute(f"PRAGMA user_version = {number + 1}")
+            execute(f"PRAGMA user_version = {end}")
+        found = end
 
 
 def statements(script: str) -> list[str]:
