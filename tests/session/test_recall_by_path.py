@@ -144,7 +144,7 @@ def test_where_the_file_cannot_be_written_nothing_is_left_out(tmp_path: Path, mo
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("holdfast.store.files.write_all", full)
+    monkeypatch.setattr("holdfast.store.durable.write_all", full)
     shown = ours.keep("bash", None, LONG)
     assert shown.content == LONG
     assert shown.problem is not None
@@ -259,7 +259,7 @@ def test_a_selection_names_a_command_where_the_file_cannot_be_written(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("holdfast.store.files.write_all", full)
+    monkeypatch.setattr("holdfast.store.durable.write_all", full)
     (unit,) = ours.select("quokka").units
     assert "the quokka crossed" in unit.text
     assert "holdfast artifacts show" in unit.call
@@ -302,7 +302,11 @@ def test_the_file_and_its_name_are_on_the_disk_before_a_notice_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[str] = []
-    monkeypatch.setattr("holdfast.store.files.sync", lambda _: done.append("file"))
-    monkeypatch.setattr("holdfast.store.files.sync_folder", lambda _: done.append("folder"))
+    ResultFiles(str(tmp_path / "results")).lay_out("s", "trace_0", [b"text"])
+    monkeypatch.setattr("holdfast.store.durable.sync", lambda _: done.append("file"))
+    monkeypatch.setattr("holdfast.store.durable.sync_folder", lambda _: done.append("folder"))
+    monkeypatch.setattr("holdfast.store.files.sync_folder", lambda _: done.append("folder again"))
     ResultFiles(str(tmp_path / "results")).lay_out("s", "trace_1", [b"text"])
     assert done == ["file", "folder"]
+    ResultFiles(str(tmp_path / "results")).lay_out("s", "trace_1", [b"text"])
+    assert done == ["file", "folder", "folder again"]

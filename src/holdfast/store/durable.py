@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import os
+from collections.abc import Iterable
 
 _FULL_SYNC = getattr(fcntl, "F_FULLFSYNC", None)
 
@@ -19,6 +20,24 @@ def write_all(fd: int, data: memoryview) -> None:
     """Write all of `data`, however little the kernel takes at a time."""
     while data:
         data = data[os.write(fd, data) :]
+
+
+def write_file(path: str, chunks: Iterable[bytes], mode: int) -> None:
+    """A file of that name, all of it on the disk or nothing; one that was there is replaced, a link as well."""
+    unfinished = f"{path}.{os.urandom(8).hex()}"
+    fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        for chunk in chunks:
+            write_all(fd, memoryview(chunk))
+        os.fchmod(fd, mode)
+        sync(fd)
+        os.rename(unfinished, path)
+    except BaseException:
+        os.unlink(unfinished)
+        raise
+    finally:
+        os.close(fd)
+    sync_folder(os.path.dirname(os.path.abspath(path)))
 
 
 def make_folder(path: str) -> None:

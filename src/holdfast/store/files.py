@@ -13,9 +13,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from holdfast.errors import NotStored
-from holdfast.store.durable import make_folder, sync, sync_folder, write_all
-
-_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
+from holdfast.store.durable import make_folder, sync_folder, write_file
 
 
 class ResultFiles:
@@ -39,9 +37,10 @@ class ResultFiles:
             make_folder(folder)
             if os.path.islink(folder):
                 raise OSError(errno.ELOOP, "there is a link in place of its folder", folder)
-            if not _is_file(path):
-                _write(path, chunks)
-            sync_folder(folder)
+            if _is_file(path):
+                sync_folder(folder)  # whoever wrote it may have been killed before its name was on the disk
+            else:
+                write_file(path, chunks, 0o400)
         except OSError as error:
             raise NotStored(
                 f"`{path}` could not be written ({error.strerror}), so the result is shown whole. Free space, or set "
@@ -75,20 +74,3 @@ def _is_file(path: str) -> bool:
         return stat.S_ISREG(os.lstat(path).st_mode)
     except OSError:
         return False
-
-
-def _write(path: str, chunks: Iterable[bytes]) -> None:
-    """A new file under its name, all of it or nothing."""
-    unfinished = f"{path}.{os.urandom(8).hex()}"
-    fd = os.open(unfinished, _FLAGS | os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        for chunk in chunks:
-            write_all(fd, memoryview(chunk))
-        os.fchmod(fd, 0o400)
-        sync(fd)
-        os.rename(unfinished, path)
-    except BaseException:
-        os.unlink(unfinished)
-        raise
-    finally:
-        os.close(fd)

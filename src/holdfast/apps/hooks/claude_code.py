@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from holdfast.apps.hooks.heard import Boundary, Heard, Json, Replace, Returned, mapping, text, texts
+from holdfast.apps.hooks.heard import Heard, Json, Replace, Returned, boundary, mapping, result, text, texts
 
 READER = "Read"
 EVENTS = ("PostToolUse", "PostToolUseFailure", "PreCompact", "SessionStart")
@@ -24,34 +24,14 @@ def hear(event: Json) -> Heard:
     if name == _RETURNED:
         return _returned(event)
     if name == "PostToolUseFailure":
-        return _result(event, str(event.get("error", "")), is_error=True)
-    if name == "PreCompact":
-        return Boundary(name, {"trigger": event.get("trigger")})
-    if name == "SessionStart":
-        source = event.get("source")
-        return Boundary(name, {"source": source}, _telling if source in ("resume", "compact") else None)
-    return None
-
-
-def _telling(words: str) -> Json:
-    return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": words}}
+        return result(event, str(event.get("error", "")), is_error=True)
+    return boundary(event)
 
 
 def _returned(event: Json) -> Returned:
     tool, response = str(event.get("tool_name", "")), event.get("tool_response")
     shape = _mcp if tool.startswith("mcp__") else _SHAPES.get(tool, _other)
     return shape(event, response)
-
-
-def _result(event: Json, output: str, **more: Any) -> Returned:
-    return Returned(
-        tool=str(event.get("tool_name", "")),
-        arguments=event.get("tool_input"),
-        call_id=text(event.get("tool_use_id")),
-        output=output,
-        agent=text(event.get("agent_id")),
-        **more,
-    )
 
 
 def _with(make: Callable[[str], Any]) -> Replace:
@@ -67,7 +47,7 @@ def _bash(event: Json, response: object) -> Returned:
         return _other(event, response)
     rest = {key: value for key, value in given.items() if not key.startswith("persistedOutput")}
     joined = f"{output}\n{errors}" if output and errors else output or errors
-    return _result(
+    return result(
         event,
         joined,
         file=text(given.get("persistedOutputPath")),
@@ -84,10 +64,10 @@ def _read(event: Json, response: object) -> Returned:
         asked = mapping(event.get("tool_input"))
         first = asked.get("offset") if isinstance(asked.get("offset"), int) else 1
         known = {"filePath": file.get("filePath", ""), "startLine": first}
-        return _result(event, json.dumps(given), replace=_with(_page(known)), numbered=True, unchanged=True)
+        return result(event, json.dumps(given), replace=_with(_page(known)), numbered=True, unchanged=True)
     if given.get("type") != "text" or not isinstance(content, str):
         return _other(event, response)
-    return _result(event, content, replace=_with(_page(file)), numbered=True)
+    return result(event, content, replace=_with(_page(file)), numbered=True)
 
 
 def _page(file: Json) -> Callable[[str], Json]:
@@ -106,10 +86,10 @@ def _grep(event: Json, response: object) -> Returned:
     if given.get("mode") == "files_with_matches" and names is not None:
         found: Json = {"mode": "content", "numFiles": 0, "filenames": []}
         replace = _with(lambda words: {**found, "content": words})
-        return _result(event, "\n".join(names), replace=replace, most=_GREP_MOST)
+        return result(event, "\n".join(names), replace=replace, most=_GREP_MOST)
     if not isinstance(content, str):
         return _other(event, response)
-    return _result(event, content, replace=_with(lambda words: {**given, "content": words}), most=_GREP_MOST)
+    return result(event, content, replace=_with(lambda words: {**given, "content": words}), most=_GREP_MOST)
 
 
 def _glob(event: Json, response: object) -> Returned:
@@ -118,7 +98,7 @@ def _glob(event: Json, response: object) -> Returned:
     if names is None:
         return _other(event, response)
     replace = _with(lambda words: {**given, "filenames": words.split("\n")})
-    return _result(event, "\n".join(names), replace=replace)
+    return result(event, "\n".join(names), replace=replace)
 
 
 def _names(given: Json) -> list[str] | None:
@@ -130,17 +110,17 @@ def _names(given: Json) -> list[str] | None:
 
 def _mcp(event: Json, response: object) -> Returned:
     if isinstance(response, str):
-        return _result(event, response, replace=_with(lambda words: words), most=_MCP_MOST)
+        return result(event, response, replace=_with(lambda words: words), most=_MCP_MOST)
     words = texts(response)
     if words is None:
         return _other(event, response)
     replace = _with(lambda shown: [{"type": "text", "text": shown}])
-    return _result(event, "\n".join(words), replace=replace, most=_MCP_MOST)
+    return result(event, "\n".join(words), replace=replace, most=_MCP_MOST)
 
 
 def _other(event: Json, response: object) -> Returned:
     """A shape that was not tried: kept as it is, never replaced."""
-    return _result(event, response if isinstance(response, str) else json.dumps(response, ensure_ascii=False))
+    return result(event, response if isinstance(response, str) else json.dumps(response, ensure_ascii=False))
 
 
 _Shape: TypeAlias = Callable[[Json, object], Returned]

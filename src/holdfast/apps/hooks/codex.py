@@ -8,9 +8,8 @@ Must not know: the record, files, what is cut.
 
 import json
 from collections.abc import Iterable
-from typing import Any
 
-from holdfast.apps.hooks.heard import Boundary, Heard, Json, Returned, mapping, text, texts
+from holdfast.apps.hooks.heard import Heard, Json, Returned, boundary, mapping, result, text, texts
 
 READER = "sed"
 EVENTS = ("PostToolUse", "PreCompact", "SessionStart")
@@ -23,27 +22,7 @@ def hear(event: Json, transcript: Iterable[bytes] = ()) -> Heard:
     name = event.get("hook_event_name")
     if name == "PostToolUse":
         return _shell(event, transcript) if event.get("tool_name") == "Bash" else _other(event)
-    if name == "PreCompact":
-        return Boundary(name, {"trigger": event.get("trigger")})
-    if name == "SessionStart":
-        source = event.get("source")
-        return Boundary(name, {"source": source}, _telling if source in ("resume", "compact") else None)
-    return None
-
-
-def _telling(words: str) -> Json:
-    return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": words}}
-
-
-def _result(event: Json, output: str, **more: Any) -> Returned:
-    return Returned(
-        tool=str(event.get("tool_name", "")),
-        arguments=event.get("tool_input"),
-        call_id=text(event.get("tool_use_id")),
-        output=output,
-        agent=text(event.get("agent_id")),
-        **more,
-    )
+    return boundary(event)
 
 
 def _shell(event: Json, transcript: Iterable[bytes]) -> Returned:
@@ -54,17 +33,17 @@ def _shell(event: Json, transcript: Iterable[bytes]) -> Returned:
     logged = _logged(text(event.get("tool_use_id")) or "", transcript)
     code, whole = logged.get("exit_code"), logged.get("aggregated_output")
     if not isinstance(code, int):
-        return _result(event, output)
+        return result(event, output)
     if output.startswith(_CUT):
         if not isinstance(whole, str) or len(whole.encode("utf-8", "surrogatepass")) >= _WHOLE_BELOW:
-            return _result(event, output, exit_code=code)
+            return result(event, output, exit_code=code)
         output = whole
     said = f"Process exited with code {code}\nOutput:\n"
 
     def replace(words: str) -> Json:
         return _instead(said + words)
 
-    return _result(event, output, exit_code=code, replace=replace)
+    return result(event, output, exit_code=code, replace=replace)
 
 
 def _instead(words: str) -> Json:
@@ -91,6 +70,6 @@ def _other(event: Json) -> Returned:
     given = mapping(response)
     words = texts(given.get("content"))
     if words is None or given.get("structuredContent"):
-        return _result(event, response if isinstance(response, str) else json.dumps(response, ensure_ascii=False))
+        return result(event, response if isinstance(response, str) else json.dumps(response, ensure_ascii=False))
     is_error = bool(given.get("isError"))
-    return _result(event, "\n".join(words), is_error=is_error, replace=_instead)
+    return result(event, "\n".join(words), is_error=is_error, replace=_instead)

@@ -70,3 +70,30 @@ def _text_of(block: object) -> str | None:
     fields: Mapping[str, Any] = mapping(block)
     words = fields.get("text")
     return words if fields.get("type") == "text" and isinstance(words, str) else None
+
+
+def result(event: Json, output: str, **more: Any) -> Returned:
+    """A result as Claude Code and Codex name its fields."""
+    return Returned(
+        tool=str(event.get("tool_name", "")),
+        arguments=event.get("tool_input"),
+        call_id=text(event.get("tool_use_id")),
+        output=output,
+        agent=text(event.get("agent_id")),
+        **more,
+    )
+
+
+def boundary(event: Json) -> Boundary | None:
+    """What PreCompact and SessionStart of Claude Code and Codex say; None for any other event."""
+    name = event.get("hook_event_name")
+    if name == "PreCompact":
+        return Boundary(name, {"trigger": event.get("trigger")})
+    if name == "SessionStart":
+        source = event.get("source")
+        return Boundary(name, {"source": source}, _telling if source in ("resume", "compact") else None)
+    return None
+
+
+def _telling(words: str) -> Json:
+    return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": words}}

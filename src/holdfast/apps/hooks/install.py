@@ -5,7 +5,6 @@ Must not know: how settings are edited.
 """
 
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import import_module
@@ -16,6 +15,7 @@ from holdfast.apps.hooks import settings
 from holdfast.apps.hooks.command import hook_command, is_own
 from holdfast.apps.hooks.run import CLIENTS
 from holdfast.errors import UsageError
+from holdfast.store.durable import write_file
 
 Scope: TypeAlias = Literal["user", "project"]
 SCOPES: tuple[Scope, ...] = ("user", "project")
@@ -139,20 +139,9 @@ def _read(to: Target) -> str | None:
 def _write(to: Target, text: str) -> None:
     """The new file in place of the old one, through links, with its permissions."""
     path = os.path.realpath(to.path)
-    folder = os.path.dirname(path)
     try:
-        os.makedirs(folder, exist_ok=True)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         mode = os.stat(path).st_mode & 0o777 if os.path.exists(path) else _MODE
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".holdfast-")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-                file.write(text)
-                file.flush()
-                os.fchmod(file.fileno(), mode)
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        write_file(path, [text.encode()], mode)
     except OSError as error:
         raise UsageError(f"`{path}` cannot be written ({error.strerror}). Check the folder's permissions.") from error

@@ -19,10 +19,9 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from holdfast.apps.mcp.replaced import replace_file
 from holdfast.canonical.value import Value
 from holdfast.errors import UsageError
-from holdfast.store.durable import make_folder
+from holdfast.store.durable import make_folder, write_file
 
 TOKEN = "HOLDFAST_MCP_TOKEN"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -73,7 +72,7 @@ def token_for(home: str, name: str) -> tuple[str, str]:
     except FileNotFoundError:
         make_folder(home)
         token = secrets.token_urlsafe(32)
-        replace_file(path, token.encode() + b"\n", 0o600)
+        write_file(path, [token.encode() + b"\n"], 0o600)
         return token, path
 
 

@@ -12,8 +12,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, cast
 
-from holdfast.apps.mcp.replaced import replace_file
-from holdfast.store.durable import make_folder
+from holdfast.store.durable import make_folder, write_file
 
 _NAME = "mcp-pins.json"
 
@@ -64,7 +63,7 @@ class Pins:
             fcntl.flock(fd, fcntl.LOCK_EX)
             pins = self._read()
             yield pins
-            replace_file(self._path, json.dumps(pins, indent=1, sort_keys=True).encode(), 0o600)
+            write_file(self._path, [json.dumps(pins, indent=1, sort_keys=True).encode()], 0o600)
         finally:
             os.close(fd)
 

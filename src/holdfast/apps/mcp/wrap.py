@@ -6,21 +6,18 @@ Must not know: MCP.
 
 import json
 import os
-import re
 import shutil
 import sys
-from collections.abc import Iterator
 from typing import Any, NamedTuple, cast
 
-from holdfast.apps.mcp.replaced import replace_file
+from holdfast.apps.json_text import Part, parse, parts
 from holdfast.errors import NotFound, UsageError
+from holdfast.store.durable import write_file
 
 OWN = "holdfast"
 """The entry that offers the recall tools once for all wrapped servers."""
 _BESIDE = ".before-holdfast"
-_SPACE = re.compile(r"[ \t\n\r]*")
 _KEYS = ("mcpServers", "servers")
-_decoder = json.JSONDecoder()
 
 
 class Wrapped(NamedTuple):
@@ -31,13 +28,6 @@ class Wrapped(NamedTuple):
     left: list[str]
 
 
-class _Entry(NamedTuple):
-    name: str
-    start: int
-    stop: int
-    value: Any
-
-
 def wrap(path: str, every: bool = False) -> Wrapped:
     """Have each server of a client's file run behind the gateway. Done twice, it is as done once.
 
@@ -46,32 +36,32 @@ def wrap(path: str, every: bool = False) -> Wrapped:
     """
     text, entries = _read(path)
     fresh = [entry for entry in entries if not _is_ours(entry) and _can_wrap(entry.value, every)]
-    left = [entry.name for entry in entries if not _is_ours(entry) and not _can_wrap(entry.value, every)]
-    if any(entry.name == OWN and not _is_ours(entry) for entry in entries):
+    left = [entry.key for entry in entries if not _is_ours(entry) and not _can_wrap(entry.value, every)]
+    if any(entry.key == OWN and not _is_ours(entry) for entry in entries):
         raise UsageError(f"`{path}` has a server called `{OWN}` already. Rename it first.")
     if not fresh:
         return Wrapped(path, [], left)
     beside = _beside(path)
     kept = _restored(text, entries, beside) if os.path.exists(beside) else text
     mode = os.stat(path).st_mode & 0o777
-    replace_file(beside, kept.encode(), mode)
-    changes = [(entry.start, entry.stop, json.dumps(_before(beside, entry.name))) for entry in fresh]
-    if not any(entry.name == OWN for entry in entries):
+    write_file(beside, [kept.encode()], mode)
+    changes = [(entry.value_start, entry.stop, json.dumps(_before(beside, entry.key))) for entry in fresh]
+    if not any(entry.key == OWN for entry in entries):
         at = entries[-1].stop
         changes.append((at, at, f', "{OWN}": {json.dumps(_own())}'))
-    replace_file(path, _spliced(text, changes).encode(), mode)
-    return Wrapped(path, [entry.name for entry in fresh], left)
+    _replace(path, _spliced(text, changes), mode)
+    return Wrapped(path, [entry.key for entry in fresh], left)
 
 
 def unwrap(path: str) -> Wrapped:
     """Put back every entry as it was; the whole file to the byte, unless it was edited in between."""
     text, entries = _read(path)
-    beside, ours = _beside(path), [entry.name for entry in entries if _is_ours(entry)]
+    beside, ours = _beside(path), [entry.key for entry in entries if _is_ours(entry)]
     if not os.path.exists(beside):
         if ours:
             raise NotFound(f"`{beside}`, which has the servers as they were, is gone. Put it back and try again.")
-        return Wrapped(path, [], [entry.name for entry in entries])
-    replace_file(path, _restored(text, entries, beside).encode(), os.stat(path).st_mode & 0o777)
+        return Wrapped(path, [], [entry.key for entry in entries])
+    _replace(path, _restored(text, entries, beside), os.stat(path).st_mode & 0o777)
     os.unlink(beside)
     return Wrapped(path, [name for name in ours if name != OWN], [])
 
@@ -97,12 +87,12 @@ def _own() -> dict[str, Any]:
     return {"type": "stdio", "command": command, "args": [*first, "mcp"]}
 
 
-def _is_ours(entry: _Entry) -> bool:
+def _is_ours(entry: Part) -> bool:
     value: Any = entry.value
     fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
     args = fields.get("args")
     words = cast("list[Any]", args) if isinstance(args, list) else []
-    return ("mcp-gateway" in words and "--server" in words) or (entry.name == OWN and words[-1:] == ["mcp"])
+    return ("mcp-gateway" in words and "--server" in words) or (entry.key == OWN and words[-1:] == ["mcp"])
 
 
 def _can_wrap(value: Any, every: bool) -> bool:
@@ -112,64 +102,49 @@ def _can_wrap(value: Any, every: bool) -> bool:
     return "command" in fields or ("url" in fields and (every or bool(fields.get("headers"))))
 
 
-def _restored(text: str, entries: list[_Entry], beside: str) -> str:
+def _restored(text: str, entries: list[Part], beside: str) -> str:
     """A wrapped file's text with what is ours put back as it was before; the rest is as it now is."""
     before, earlier = _read(beside)
-    originals = {entry.name: before[entry.start : entry.stop] for entry in earlier}
+    originals = {entry.key: before[entry.value_start : entry.stop] for entry in earlier}
     ours = [entry for entry in entries if _is_ours(entry)]
-    changes = [(entry.start, entry.stop, originals[entry.name]) for entry in ours if entry.name in originals]
-    changes += [(*_with_comma(text, entry), "") for entry in ours if entry.name == OWN]
+    changes = [(entry.value_start, entry.stop, originals[entry.key]) for entry in ours if entry.key in originals]
+    changes += [(*_with_comma(text, entry), "") for entry in ours if entry.key == OWN]
     return _spliced(text, changes)
 
 
-def _read(path: str) -> tuple[str, list[_Entry]]:
+def _read(path: str) -> tuple[str, list[Part]]:
     try:
         with open(path, "rb") as file:
             text = file.read().decode()
-        json.loads(text.removeprefix("\ufeff"))
-        return text, list(_entries(text))
+        return text, _entries(text)
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"`{path}` cannot be read as a client's file of MCP servers ({error}).") from error
 
 
-def _entries(text: str) -> Iterator[_Entry]:
-    """The servers with the places of their values in the text."""
-    for key, start, _ in _members(text, 1 if text.startswith("\ufeff") else 0):
-        if key in _KEYS and text[start] == "{":
-            for name, at, stop in _members(text, start):
-                yield _Entry(name, at, stop, json.loads(text[at:stop]))
-            return
+def _replace(path: str, text: str, mode: int) -> None:
+    """The new text in place of the old one; a link is followed."""
+    write_file(os.path.realpath(path), [text.encode()], mode)
+
+
+def _entries(text: str) -> list[Part]:
+    """The servers, each with its place in the text."""
+    if not isinstance(parse(text.removeprefix("\ufeff")), dict):
+        raise ValueError("it is no JSON object")
+    for part in parts(text, text.index("{")):
+        if part.key in _KEYS and isinstance(part.value, dict):
+            return parts(text, part.value_start)
     raise ValueError("there are no `mcpServers` in it")
 
 
-def _members(text: str, start: int) -> Iterator[tuple[str, int, int]]:
-    """The keys of the object at `start`, each with where its value begins and ends."""
-    at = _skip(text, start)
-    if text[at] != "{":
-        raise ValueError("it is no JSON object")
-    at = _skip(text, at + 1)
-    while text[at] != "}":
-        key, at = _decoder.raw_decode(text, at)
-        begin = _skip(text, _skip(text, at) + 1)
-        _, end = _decoder.raw_decode(text, begin)
-        yield key, begin, end
-        at = _skip(text, end)
-        at = _skip(text, at + 1) if text[at] == "," else at
-
-
-def _skip(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
-
-
-def _with_comma(text: str, entry: _Entry) -> tuple[int, int]:
+def _with_comma(text: str, entry: Part) -> tuple[int, int]:
     """Where an entry and the comma before it stand, or the comma after it where it is the first."""
-    key = text.rindex(json.dumps(entry.name), 0, entry.start)
-    before = len(text[:key].rstrip()) - 1
+    before = len(text[: entry.start].rstrip()) - 1
     if text[before] == ",":
         return before, entry.stop
-    after = _skip(text, entry.stop)
-    return key, _skip(text, after + 1) if text[after] == "," else entry.stop
+    after = text[entry.stop :].lstrip()
+    if not after.startswith(","):
+        return entry.start, entry.stop
+    return entry.start, len(text) - len(after[1:].lstrip())
 
 
 def _spliced(text: str, changes: list[tuple[int, int, str]]) -> str:

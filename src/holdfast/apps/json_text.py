@@ -24,7 +24,8 @@ _scan: Callable[[str, int], tuple[Any, int]] = cast("Any", json.JSONDecoder(pars
 class Part(NamedTuple):
     """A member of an object or an element of an array, and where it lies."""
 
-    key: str | None
+    key: str
+    """Empty for an element of an array."""
     value: Any
     start: int
     """Where it begins, with its key."""
@@ -51,7 +52,7 @@ def parts(text: str, start: int) -> list[Part]:
 def _parts(text: str, start: int) -> Iterator[Part]:
     at = _spaces(text, start + 1).end()
     while text[at] not in "}]":
-        key, first = None, at
+        key, first = "", at
         if text[start] == "{":
             key, at = _scan(text, at)
             at = _spaces(text, _spaces(text, at).end() + 1).end()
