@@ -125,7 +125,7 @@ class Relay:
         return response
 
     async def _end_cut(self, exchange: Exchange, last: bytes, is_stream: bool, error: Exception) -> None:
-        """End an answer whose provider was cut off: with its wire's own error between two events, else just as abruptly."""
+        """End an answer whose provider was cut off: between two events with the wire's own error, else as abruptly."""
         response, transport = self._response, self._request.transport
         if response is None or transport is None:
             return
