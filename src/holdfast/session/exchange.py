@@ -17,6 +17,7 @@ from holdfast.wire import splice
 from holdfast.wire.anthropic_stream import AnthropicStream
 from holdfast.wire.calls import parse_call, result_block
 from holdfast.wire.dialect import Dialect
+from holdfast.wire.dozing import Dozing
 from holdfast.wire.endpoint import Endpoint
 from holdfast.wire.fields import fields_of, parts_of
 from holdfast.wire.hidden import Round, key_of, put_back, renamed
@@ -69,6 +70,7 @@ class Exchange:
         self._shown: list[Json] = []
         self._events = Events()
         self._stream = _STREAMS[endpoint.dialect](NAMES)
+        self._dozing: Dozing | None = Dozing(NAMES)
         self.tokens = {"input_tokens": 0, "output_tokens": 0}
         """Of all rounds that the client does not see."""
 
@@ -92,7 +94,19 @@ class Exchange:
 
     def feed(self, data: bytes) -> bytes:
         """What the client gets of a piece of a streamed response."""
+        if self._dozing is not None:
+            unread = self._dozing.feed(data)
+            if unread is not None:
+                return unread
+            data = self._wake(self._dozing)
         return b"".join(map(self._fed, self._events.feed(data)))
+
+    def _wake(self, dozing: Dozing) -> bytes:
+        """Catch up with what was passed on unread; gives what is still to be read."""
+        self._dozing = None
+        for event in Events().feed(dozing.seen):
+            self._fed(event)
+        return dozing.rest
 
     def _fed(self, event: Event) -> bytes:
         try:
@@ -103,6 +117,8 @@ class Exchange:
 
     def ended(self) -> bytes | None:
         """A streamed response ended: what the client still gets; None: send `body` again."""
+        if self._dozing is not None:
+            return self._dozing.rest
         rest = self._events.rest()
         try:
             return self._ended(rest)
