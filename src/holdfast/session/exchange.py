@@ -56,8 +56,11 @@ class Stream(Protocol):
 class Exchange:
     """One request, from the client to the provider and back."""
 
-    def __init__(self, session: Session, rounds: Rounds, endpoint: Endpoint, request: splice.Request) -> None:
-        self._session, self._rounds, self._endpoint = session, rounds, endpoint
+    def __init__(
+        self, session: Session, rounds: Rounds, endpoint: Endpoint, request: splice.Request, settles: bool = False
+    ) -> None:
+        """With `settles`, what is sent whole may be put on record by `settle`."""
+        self._session, self._rounds, self._endpoint, self._settles = session, rounds, endpoint, settles
         self._asked = _messages_of(request)[-1]
         self.offers = session.settings.mode == "on" and bool(session.tools(endpoint.dialect)) and _has_tools(request)
         """Whether the model may call our tools, so that the answer has to be looked at."""
@@ -192,7 +195,11 @@ class Exchange:
 
     def _viewed(self, data: bytes) -> bytes:
         """What is sent of a request; a counting one leaves no trace."""
-        return self._session.view(data, recorded=not self._endpoint.counts)
+        return self._session.view(data, recorded=not self._endpoint.counts, settles=self._settles)
+
+    def settle(self) -> None:
+        """Put on record what was sent whole before it was; to be called once the request is on its way."""
+        self._session.settle()
 
     def _with_rounds(self, request: splice.Request) -> splice.Request:
         """The request with our tools, and with the rounds that the client does not know of."""

@@ -54,6 +54,7 @@ class Projecting:
         mode: Mode | None,
         explained: bool,
         recorded: bool = True,
+        settles: bool = False,
     ) -> Projection:
         """What to send of messages or of a request's bytes; the list of edits only if it is asked for."""
         chosen = self._policy(policy, question)
@@ -68,7 +69,7 @@ class Projecting:
         situation = self._situation(model or _model_of(request), request)
         with self._lock:
             kind = f"{how if recorded or how != 'on' else _COUNT} {chosen.name}"
-            viewer = self._brought_up(messages, kind, chosen, situation, _continues(request))
+            viewer = self._brought_up(messages, kind, chosen, situation, _continues(request), settles)
             if not recorded:
                 self._viewers.pop()
             out: Any = viewer.sent(messages)
@@ -79,7 +80,14 @@ class Projecting:
         return Projection(messages=out, edits=edits, account=account)
 
     def _brought_up(
-        self, messages: list[Any], kind: str, policy: Policy, situation: Situation, continues: bool, tries: int = 2
+        self,
+        messages: list[Any],
+        kind: str,
+        policy: Policy,
+        situation: Situation,
+        continues: bool,
+        settles: bool,
+        tries: int = 2,
     ) -> Viewer:
         """The branch of these messages, brought up to them; begun anew where the session was purged meanwhile."""
         ledger, is_known = self._desk.ledger, True
@@ -91,13 +99,19 @@ class Projecting:
             self._viewers, self._generation = [], ledger.generation
         viewer, shared = self._viewer(messages, kind)
         try:
-            viewer.view(messages, shared, policy, situation, is_known=is_known, continues=continues)
+            viewer.view(messages, shared, policy, situation, is_known=is_known, continues=continues, settles=settles)
         except BaseException:
             self._viewers = [pair for pair in self._viewers if pair[1] is not viewer]
             raise
         if ledger.generation == self._generation or not tries:
             return viewer
-        return self._brought_up(messages, kind, policy, situation, continues, tries - 1)
+        return self._brought_up(messages, kind, policy, situation, continues, settles, tries - 1)
+
+    def settle(self) -> None:
+        """Put on record what was sent whole before it was."""
+        with self._lock:
+            for _, viewer in self._viewers:
+                viewer.settle()
 
     def hydrate(self, messages: Iterable[Any]) -> list[Any]:
         """The messages with every view of ours replaced by the result it stands for."""

@@ -238,14 +238,22 @@ class Session(AsyncTwins):
         policy: "str | Policy | None" = None,
         question: str | None = None,
         recorded: bool = True,
+        settles: bool = False,
     ) -> Any:
         """What to send of a conversation, in the form it came in: a list of messages, or a request's bytes.
 
         New results in it are put on record first. What was sent once is sent again unchanged until a recorded
         decision changes it. `model` says whose window and prices hold, `policy` overrides the settings. With
-        `recorded=False` nothing is written: for counting what would be sent.
+        `recorded=False` nothing is written: for counting what would be sent. With `settles=True` results that are
+        sent whole may be put on record by `settle`, once they are on their way.
         """
-        return self._project(messages, model, policy, question, None, explained=False, recorded=recorded).messages
+        return self._project(
+            messages, model, policy, question, None, explained=False, recorded=recorded, settles=settles
+        ).messages
+
+    def settle(self) -> None:
+        """Put on record what `view(…, settles=True)` gave whole before it was there."""
+        self._projecting.settle()
 
     def projection(
         self,
@@ -386,9 +394,17 @@ class Session(AsyncTwins):
         mode: "Mode | None",
         explained: bool,
         recorded: bool = True,
+        settles: bool = False,
     ) -> "Projection":
         return self._projecting.project(
-            messages, model=model, policy=policy, question=question, mode=mode, explained=explained, recorded=recorded
+            messages,
+            model=model,
+            policy=policy,
+            question=question,
+            mode=mode,
+            explained=explained,
+            recorded=recorded,
+            settles=settles,
         )
 
     def _observe(self, entries: list[Entry]) -> None:
