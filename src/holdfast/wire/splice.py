@@ -34,7 +34,7 @@ class Request:
 
     __slots__ = ("_data", "_text", "fields", "key", "messages", "skipped", "spans", "starts", "stops")
 
-    def __init__(self, data: bytes, text: str) -> None:
+    def __init__(self, data: bytes | None, text: str) -> None:
         self._data, self._text = data, text
         self.key: Key = "messages"
         """What the list of messages goes by."""
@@ -50,6 +50,13 @@ class Request:
         self.skipped: list[tuple[int, Path]] = []
         """The edits that the last `splice` left out: no string is there, or a key on the way is there twice."""
 
+    @property
+    def data(self) -> bytes:
+        """The request as it is."""
+        if self._data is None:
+            self._data = self._text.encode()
+        return self._data
+
     def splice(self, edits: Edits) -> bytes:
         """The request with the strings at the edits' paths replaced and every other byte as it was."""
         self.skipped = []
@@ -57,7 +64,7 @@ class Request:
         for index in sorted(edits):
             found += self._places(index, list(edits[index]))
         if not found:
-            return self._data
+            return self.data
         text = self._text
         write = _write_ascii if text.isascii() else _written
         pieces: list[str] = []
@@ -68,11 +75,18 @@ class Request:
         pieces.append(text[at:])
         return "".join(pieces).encode()
 
-    def in_front(self, name: str, values: Sequence[Any]) -> bytes:
+    def in_front(self, name: str, values: Sequence[Any]) -> "Request":
         """The request with `values` at the front of the list called `name`, which has to have something in it."""
         at = self.spans[name][0] + 1
         write = _write_ascii if self._text.isascii() else _written
-        return (self._text[:at] + "".join(f"{write(value)}, " for value in values) + self._text[at:]).encode()
+        added = "".join(f"{write(value)}, " for value in values)
+        new = Request(None, self._text[:at] + added + self._text[at:])
+        new.key, new.messages = self.key, self.messages
+        new.fields = {**self.fields, name: [*values, *self.fields[name]]}
+        new.starts, new.stops = _moved(self.starts, at, len(added)), _moved(self.stops, at, len(added))
+        ends = {key: _moved(span, at, len(added)) for key, span in self.spans.items()}
+        new.spans = {key: (start, stop) for key, (start, stop) in ends.items()}
+        return new
 
     def replaced(self, name: str, value: Any) -> bytes:
         """The request with another value of this name."""
@@ -85,7 +99,7 @@ class Request:
             start, stop = self.spans[self.key]
             return (self._text[:start] + _written(list(messages)) + self._text[stop:]).encode()
         if not self.starts:
-            return self._data
+            return self.data
         places = {id(message): index for index, message in enumerate(self.messages)}
         write = _write_ascii if self._text.isascii() else _written
         pieces = [
@@ -171,6 +185,11 @@ def _read_elements(text: str, at: int, request: Request) -> int:
         at = stop + 2 if text[stop + 1] == " " else stop + 1
         if text[at] != "{":
             at = _space(text, at)
+
+
+def _moved(places: Sequence[int], at: int, by: int) -> list[int]:
+    """The places, those after `at` further on."""
+    return [place + by if place > at else place for place in places]
 
 
 def _expect(text: str, at: int, sign: str) -> int:

@@ -52,6 +52,7 @@ class Relay:
         """Send a viewed request, and further rounds of it while calls of ours are answered."""
         while True:
             async with await self._sent(exchange.body, is_read=True) as upstream:
+                self._turn.sent(exchange)
                 done = await self._round(exchange, upstream)
             if done is not None:
                 return done
