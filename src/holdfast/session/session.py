@@ -261,6 +261,11 @@ class Session(AsyncTwins):
             settles=settles,
         ).messages
 
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether `settle` has something to do."""
+        return self._projecting.is_unsettled
+
     def settle(self) -> None:
         """Put on record what `view(…, settles=True)` gave whole before it was there."""
         self._projecting.settle()
