@@ -6,13 +6,30 @@ from typing import Any
 import pytest
 
 from holdfast.config import Settings
+from holdfast.projection.policy import Choice, Decisions, Situation, replaced
 from holdfast.projection.presets import AutoSettings
+from holdfast.projection.profiles import DEFAULT
 from holdfast.projection.tokens import at_most
+from holdfast.projection.transcript import Transcript
+from holdfast.session.restoring import restored
+from holdfast.wire.decode import decode_message
 from tests.session.at_desk import Proxy, goes_on, log, shown
 from tests.wire.clients import ClaudeCode, Codex, Json, Opencode
 
 WITH_IDS = pytest.mark.parametrize("kind", [ClaudeCode, Codex])
 WINDOW = 100_000
+
+
+EAGER: dict[str, Any] = {
+    "start": 10,
+    "keep": {},
+    "clear_at_least": 1,
+    "min_tokens": 1,
+    "recent_steps": 0,
+    "patience": 0.001,
+    "old_after": dict.fromkeys(("shell", "search", "read", "report", "other"), 1),
+}
+"""Ages whatever it may."""
 
 
 def settings(window: int = WINDOW, **auto: Any) -> Settings:
@@ -98,17 +115,18 @@ def test_one_result_that_does_not_fit_keeps_no_other_out() -> None:
 
 @WITH_IDS
 def test_what_has_aged_comes_back_too_and_nothing_ages_meanwhile(kind: Any) -> None:
-    ages = settings(start=10, clear_at_least=1, patience=0.001, keep={}, old_after={"shell": 1, "other": 1})
-    client, proxy = kind(), Proxy(settings=ages)
-    history = begun(client, 3, "a short result that says enough to be worth ageing\n" * 60)
-    for length in range(3, len(history) + 1, 2):
-        turn = proxy.send(client.request(history[:length]))
-    assert len(set(shown(turn).values())) > 1, "some have aged"
+    client, proxy = kind(), Proxy(settings=settings(**EAGER))
+    texts = {f"c{n}": f"{n}: a short result that says enough to be worth ageing\n" * 60 for n in range(1, 5)}
+    steps = [more(client, call, text) for call, text in texts.items()]
+    history = [client.prompt("go"), *steps[0], *steps[1], *steps[2]]
+    turn = proxy.send(client.request(history))
+    assert shown(turn) != {call: texts[call] for call in shown(turn)}, "some have aged"
     entries = proxy.entries()
-    grown = [*history, client.said("Done."), client.prompt("next"), client.said("Yes."), client.prompt("go on")]
-    summed = proxy.send(client.compaction(grown))
-    assert len(set(shown(summed).values())) == 1
-    assert proxy.entries() == entries
+    summed = proxy.send(client.compaction([*history, *steps[3]]))
+    assert shown(summed) == texts
+    assert proxy.entries() == entries + 1, "the new result, and no decision"
+    proxy.send(client.request([*history, *steps[3]]))
+    assert proxy.entries() > entries + 1, "a turn makes the decisions that a compaction does not"
 
 
 @WITH_IDS
@@ -135,6 +153,28 @@ def test_a_summary_of_ours_stands_as_it_stood() -> None:
     asked.body["max_tokens"] = 100
     summed = proxy.send(asked)
     assert summed[: len(turn) - 1] == turn[:-1]
+
+
+def test_what_a_summary_of_ours_stands_for_takes_no_room_from_the_others() -> None:
+    transcript, decided = Transcript(), Decisions()
+    transcript.extend(decode_message(message) for message in begun(ClaudeCode(), 3))
+    for item in transcript.items:
+        decided.hold(item, Choice(item.number, "cap", replaced(item, "gone"), 1))
+    room = int((at_most(log("c1")) + 1.3 * transcript.tokens) / 0.9)
+    assert restored(transcript, decided, Situation(DEFAULT.replace(window=room)), 0) >= {2}
+    transcript.items[2].gone = True
+    assert 2 not in restored(transcript, decided, Situation(DEFAULT.replace(window=10 * room)), 0)
+
+
+def test_a_result_that_is_whole_again_keeps_the_clients_own_spelling() -> None:
+    client, proxy = ClaudeCode(), Proxy(settings=settings())
+    asked = client.compaction(begun(client, 1))
+    spelled = asked.data.replace(b"c1: line 7 of", rb"c1: \u006cine 7 of")
+    assert spelled != asked.data
+    proxy.passed(client.request(begun(client, 1)))
+    exchange = proxy.desk.begin("POST", asked.path, asked.headers, spelled)
+    assert exchange.body.endswith(spelled[spelled.index(b'"metadata"') :])
+    assert rb"c1: \u006cine 7 of" in exchange.body
 
 
 def test_what_is_sealed_goes_as_it_came() -> None:

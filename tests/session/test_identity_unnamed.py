@@ -67,13 +67,15 @@ def test_a_call_of_ours_before_there_is_a_session_is_answered_and_forgotten() ->
     proxy = Proxy()
     exchange = proxy.begin(CLIENT.request([CLIENT.prompt("go")]))
     ours: Json = {"type": "tool_use", "id": "o1", "name": "search_artifacts", "input": {"query": "x"}}
-    asked: Json = {"type": "message", "role": "assistant", "stop_reason": "tool_use", "content": [ours]}
+    words: Json = {"type": "text", "text": "Let me look."}
+    asked: Json = {"type": "message", "role": "assistant", "stop_reason": "tool_use", "content": [words, ours]}
     assert exchange.whole(json.dumps(asked).encode()) is None
     assert "o1" in shown(json.loads(exchange.body)["messages"])
     bash: Json = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "ls"}}
     answer = exchange.whole(json.dumps({**asked, "content": [bash]}).encode())
     assert b"o1" not in answer
     assert b"c1" in answer
+    assert b"Let me look." in answer, "both rounds are one answer"
     assert proxy.sessions() == []
 
 
