@@ -13,6 +13,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from holdfast.config import Settings
 from holdfast.errors import HoldfastError
 from holdfast.session import events
 from holdfast.session.exchange import Exchange
@@ -36,12 +37,22 @@ class Refused(NamedTuple):
 class Desk:
     """The sessions of one client, or with `each` of every conversation that comes. Safe from threads."""
 
-    def __init__(self, session: Session | str | None = None, *, each: bool = False, **options: Any) -> None:
+    def __init__(
+        self,
+        session: Session | str | None = None,
+        *,
+        each: bool = False,
+        settles: bool = False,
+        settings_of: Callable[[str], Settings] | None = None,
+        **options: Any,
+    ) -> None:
+        """With `settles`, whoever sends settles each exchange; `settings_of` gives each session its own settings."""
         self.own = session if isinstance(session, Session) else Session(session, **options)
         """The session of requests that do not name one; with `each` it stays empty."""
         self._is_fixed, self._each = session is not None, each and session is None
-        self._owns = not isinstance(session, Session)
-        self._options: dict[str, Any] = {**options, "store": self.own.store, "settings": self.own.settings}
+        self._owns, self._settles = not isinstance(session, Session), settles
+        self._settings_of = settings_of or (lambda _: self.own.settings)
+        self._options: dict[str, Any] = {**options, "store": self.own.store}
         self._lock = threading.Lock()
         self._sessions: OrderedDict[str, tuple[Session, Rounds]] = OrderedDict()
         self.counts: Counter[str] = Counter()
@@ -88,7 +99,7 @@ class Desk:
         if identity.purpose == "side":
             return None
         session, rounds = self._meant(identity, scope)
-        return Exchange(session, rounds, endpoint, request, identity)
+        return Exchange(session, rounds, endpoint, request, identity, self._settles)
 
     def _meant(self, identity: Identity, scope: Callable[[str], str]) -> tuple[Session, Rounds | None]:
         """The session that is meant: the one given, unless a request names another in so many words."""
@@ -102,7 +113,8 @@ class Desk:
     def _session(self, name: str) -> tuple[Session, Rounds]:
         with self._lock:
             if name not in self._sessions:
-                session = self.own if name == self.own.id else Session(name, **self._options)
+                own = {**self._options, "settings": self._settings_of(name)}
+                session = self.own if name == self.own.id else Session(name, **own)
                 self._sessions[name] = session, Rounds(session)
             self._sessions.move_to_end(name)
             if len(self._sessions) > _MOST_SESSIONS:

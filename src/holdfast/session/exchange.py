@@ -17,6 +17,7 @@ from holdfast.wire import splice
 from holdfast.wire.anthropic_stream import AnthropicStream
 from holdfast.wire.calls import parse_call, result_block
 from holdfast.wire.dialect import Dialect
+from holdfast.wire.dozing import Dozing
 from holdfast.wire.endpoint import Endpoint
 from holdfast.wire.fields import fields_of, parts_of
 from holdfast.wire.hidden import Round, key_of, put_back, renamed
@@ -64,9 +65,13 @@ class Exchange:
         endpoint: Endpoint,
         request: splice.Request,
         identity: Identity = _ANYBODY,
+        settles: bool = False,
     ) -> None:
-        """Without `rounds` the conversation has no record yet: nothing is kept of it, and nothing cut."""
-        self._session, self._rounds, self._endpoint = session, rounds, endpoint
+        """Without `rounds` the conversation has no record yet: nothing is kept of it, and nothing cut.
+
+        With `settles`, what is sent whole may be put on record by `settle`.
+        """
+        self._session, self._rounds, self._endpoint, self._settles = session, rounds, endpoint, settles
         self.identity = identity
         """Whose request it is, and what for."""
         self._asked = _messages_of(request)[-1]
@@ -81,6 +86,7 @@ class Exchange:
         self._shown: list[Json] = []
         self._events = Events()
         self._stream = _STREAMS[endpoint.dialect](NAMES)
+        self._dozing: Dozing | None = Dozing(NAMES)
         self.tokens = {"input_tokens": 0, "output_tokens": 0}
         """Of all rounds that the client does not see."""
 
@@ -104,7 +110,19 @@ class Exchange:
 
     def feed(self, data: bytes) -> bytes:
         """What the client gets of a piece of a streamed response."""
+        if self._dozing is not None:
+            unread = self._dozing.feed(data)
+            if unread is not None:
+                return unread
+            data = self._wake(self._dozing)
         return b"".join(map(self._fed, self._events.feed(data)))
+
+    def _wake(self, dozing: Dozing) -> bytes:
+        """Catch up with what was passed on unread; gives what is still to be read."""
+        self._dozing = None
+        for event in Events().feed(dozing.seen):
+            self._fed(event)
+        return dozing.rest
 
     def _fed(self, event: Event) -> bytes:
         try:
@@ -115,6 +133,8 @@ class Exchange:
 
     def ended(self) -> bytes | None:
         """A streamed response ended: what the client still gets; None: send `body` again."""
+        if self._dozing is not None:
+            return self._dozing.rest
         rest = self._events.rest()
         try:
             return self._ended(rest)
@@ -197,7 +217,14 @@ class Exchange:
         if self._rounds is None:
             return data if isinstance(data, bytes) else data.data
         is_summed_up = self.identity.purpose == "compaction"
-        return self._session.view(data, recorded=not self._endpoint.counts, restored=is_summed_up)
+        return self._session.view(
+            data, recorded=not self._endpoint.counts, restored=is_summed_up, settles=self._settles
+        )
+
+    def settle(self) -> None:
+        """Put on record what was sent whole before it was; to be called once the request is on its way."""
+        if self._rounds is not None:
+            self._session.settle()
 
     def _with_rounds(self, request: splice.Request) -> splice.Request:
         """The request with our tools, and with the rounds that the client does not know of."""

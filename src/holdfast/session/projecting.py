@@ -55,6 +55,7 @@ class Projecting:
         mode: Mode | None,
         explained: bool,
         recorded: bool = True,
+        settles: bool = False,
         restored: bool = False,
     ) -> Projection:
         """What to send of messages or of a request; the list of edits only if it is asked for."""
@@ -69,7 +70,9 @@ class Projecting:
         situation = self._situation(model or _model_of(request), request)
         with self._lock:
             kind = f"{how if recorded or how != 'on' else _COUNT} {chosen.name}"
-            viewer = self._brought_up(messages, kind, chosen, situation, _continues(request), ages=not restored)
+            viewer = self._brought_up(
+                messages, kind, chosen, situation, _continues(request), ages=not restored, settles=settles
+            )
             if not recorded:
                 self._viewers.pop()
             whole = viewer.restored(situation, _answer_of(request)) if restored else ()
@@ -89,6 +92,7 @@ class Projecting:
         situation: Situation,
         continued: bool,
         ages: bool,
+        settles: bool,
         tries: int = 2,
     ) -> Viewer:
         """The branch of these messages, brought up to them; begun anew where the session was purged meanwhile."""
@@ -101,13 +105,28 @@ class Projecting:
             self._viewers, self._generation = [], ledger.generation
         viewer, shared = self._viewer(messages, kind)
         try:
-            viewer.view(messages, shared, policy, situation, is_known=is_known, continues=continued, ages=ages)
+            viewer.view(
+                messages,
+                shared,
+                policy,
+                situation,
+                is_known=is_known,
+                continues=continued,
+                ages=ages,
+                settles=settles,
+            )
         except BaseException:
             self._viewers = [pair for pair in self._viewers if pair[1] is not viewer]
             raise
         if ledger.generation == self._generation or not tries:
             return viewer
-        return self._brought_up(messages, kind, policy, situation, continued, ages, tries - 1)
+        return self._brought_up(messages, kind, policy, situation, continued, ages, settles, tries - 1)
+
+    def settle(self) -> None:
+        """Put on record what was sent whole before it was."""
+        with self._lock:
+            for _, viewer in self._viewers:
+                viewer.settle()
 
     def hydrate(self, messages: Iterable[Any]) -> list[Any]:
         """The messages with every view of ours replaced by the result it stands for."""

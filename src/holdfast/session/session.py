@@ -238,6 +238,7 @@ class Session(AsyncTwins):
         policy: "str | Policy | None" = None,
         question: str | None = None,
         recorded: bool = True,
+        settles: bool = False,
         restored: bool = False,
     ) -> Any:
         """What to send of a conversation, in the form it came in: a list of messages, or a request's bytes.
@@ -245,7 +246,8 @@ class Session(AsyncTwins):
         New results in it are put on record first. What was sent once is sent again unchanged until a recorded
         decision changes it. `model` says whose window and prices hold, `policy` overrides the settings. With
         `recorded=False` nothing is written: for counting what would be sent. With `restored=True` results are shown
-        whole this once, the newest first, as far as the window allows: for a client that sums up by itself.
+        whole this once, the newest first, as far as the window allows: for a client that sums up by itself. With
+        `settles=True` results that are sent whole may be put on record by `settle`, once they are on their way.
         """
         return self._projecting.project(
             messages,
@@ -256,7 +258,12 @@ class Session(AsyncTwins):
             explained=False,
             recorded=recorded,
             restored=restored,
+            settles=settles,
         ).messages
+
+    def settle(self) -> None:
+        """Put on record what `view(…, settles=True)` gave whole before it was there."""
+        self._projecting.settle()
 
     def projection(
         self,

@@ -73,6 +73,8 @@ class Viewer:
         self._broken = False
         self.repaired = 0
         self._new = self._fresh_decisions = self._unstored = 0
+        self._settles: tuple[Policy, Situation] | None = None
+        """How results are to be kept that are sent whole before they are on record."""
 
     def shared(self, messages: list[Any]) -> int:
         """How many messages at the front are the ones this branch has."""
@@ -93,10 +95,12 @@ class Viewer:
         is_known: bool = True,
         continues: bool = False,
         ages: bool = True,
+        settles: bool = False,
     ) -> None:
         """Bring the branch up to these messages, of which it has `shared`, and let the policy choose.
 
-        Unless the branch `ages`, the policy chooses about new results alone.
+        Unless the branch `ages`, the policy chooses about new results alone. With `settles`, results that are sent
+        whole may wait for `settle`.
 
         While the record is not known to its end nothing is kept or decided: what came may be on it already.
         """
@@ -109,8 +113,8 @@ class Viewer:
         self._follow(messages, shared)
         self._stand()
         if self._unknown and is_known:
-            self._keep([self.transcript.items[number] for number in self._unknown], policy, situation)
-        self._unstored = len(self._unknown)
+            self._keep([self.transcript.items[number] for number in self._unknown], policy, situation, settles)
+        self._unstored = len(self._unknown) if self._settles is None else 0
         if not is_known or not ages:
             return
         choices = [
@@ -372,8 +376,14 @@ class Viewer:
                     self._apply(self.transcript.items[number], known)
         self._read_decisions = len(decided)
 
-    def _keep(self, fresh: list[Item], policy: Policy, situation: Situation) -> None:
+    def settle(self) -> None:
+        """Put on record what was sent whole before it was; what cannot be stored is tried again when it comes again."""
+        if self._settles is not None and self._unknown:
+            self._keep([self.transcript.items[number] for number in self._unknown], *self._settles)
+
+    def _keep(self, fresh: list[Item], policy: Policy, situation: Situation, settles: bool = False) -> None:
         """Put results on record, cut as the policy says; what cannot be stored is sent whole."""
+        self._settles = None
         for item in fresh:
             item.name = drawn(self._desk.keeping)
         choices = {
@@ -381,6 +391,11 @@ class Viewer:
             for choice in policy.arrive(self.transcript, fresh, self._decided, situation)
             if not is_of_recall(self.transcript.items[choice.number]) and self._is_reachable(choice.number)
         }
+        if settles and not choices and self._mode != "count":
+            self._settles = policy, situation
+            for item in fresh:
+                item.name = None
+            return
         recorded = choices if self._mode == "on" else {}
         added = stored(self._desk, once_each(fresh), recorded) if self._mode != "count" else []
         try:

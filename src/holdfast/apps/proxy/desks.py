@@ -1,0 +1,34 @@
+"""Requests of all owners at one desk.
+
+Owns: that a session's name on record is its owner's own, and that sessions held out are left as they are.
+Must not know: how a request is sent.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from holdfast.apps.proxy.tenants import Tenants
+from holdfast.config import Settings
+from holdfast.integrations.desk import Desk, Refused
+from holdfast.session.exchange import Exchange
+from holdfast.store.protocol import Store
+
+
+class Desks:
+    """The sessions of everybody. Safe from threads."""
+
+    def __init__(self, settings: Settings, store: Store, tenants: Tenants, **options: Any) -> None:
+        self.settings = settings
+        self._tenants = tenants
+        self._held_out = settings.replace(mode="shadow")
+        own = {"settings": settings, "store": store, **options}
+        self._desk = Desk(each=True, settles=True, settings_of=self._settings_of, **own)
+
+    def begin(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Exchange | Refused | None:
+        """The exchange that a request begins; None for one that is passed on as it came."""
+        scope = partial(self._tenants.scoped, self._tenants.of(headers))
+        return self._desk.begin(method, path, headers, body, scope)
+
+    def _settings_of(self, session: str) -> Settings:
+        return self._held_out if self._tenants.is_held_out(session) else self.settings
