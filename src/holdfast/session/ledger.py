@@ -14,6 +14,8 @@ from holdfast.errors import Damaged, StoreError
 from holdfast.store.protocol import Body, Row, Store, body_of, entry_of
 from holdfast.truncation.cut import Cut, decode_cut
 
+_LEARNT = ("result", "decision")
+
 
 class Known:
     """One result on record."""
@@ -60,13 +62,13 @@ class Ledger:
 
     def catch_up(self) -> None:
         """Learn what was written since; what is damaged is left out, and so is kept again when it comes."""
-        rows = self._store.rows(self._session, after=max(0, self._seen - 1), light=True)
+        rows = self._store.rows(self._session, after=max(0, self._seen - 1), kind=_LEARNT, light=True)
         if self._seen:
             last = next(rows, None)
             if last is None or (last.seq, last.chain) != (self._seen, self._head):
                 self.generation += 1
                 self._forget()
-                rows = self._store.rows(self._session, light=True)
+                rows = self._store.rows(self._session, kind=_LEARNT, light=True)
         for row in rows:
             try:
                 self.learn(row)
@@ -80,7 +82,7 @@ class Ledger:
         body = Body(entry.facts, row.inline, row.blob)
         if isinstance(entry.header, Result):
             self.add(Known(entry.header, body))
-        else:
+        elif isinstance(entry.header, Decision):
             with self._store.open(body) as reader:
                 self.decide(entry.header, decode_cut(reader.read()))
 

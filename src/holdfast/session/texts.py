@@ -1,0 +1,58 @@
+"""Texts that the record holds, known by their digests: results whole, and every view that was shown of one.
+
+Owns: which entries give a text again.
+Must not know: requests.
+"""
+
+from typing import NamedTuple
+
+from holdfast.canonical.entry import Decision
+from holdfast.errors import Damaged
+from holdfast.session.ledger import digest_of_text
+from holdfast.store.protocol import Row, Store, entry_of
+
+
+class Origin(NamedTuple):
+    """Where a text comes from: a result, shown whole or by a decision."""
+
+    trace_id: str
+    decision: int = 0
+    """The decision's number; 0 for the whole."""
+
+
+class Texts:
+    """The texts of one session, caught up with the record whenever it is asked to."""
+
+    def __init__(self, store: Store, session: str) -> None:
+        self._store, self._session = store, session
+        self._known: dict[str, Origin] = {}
+        self.seen, self._head = 0, b""
+
+    def find(self, text: str) -> Origin | None:
+        """Where this very text comes from; None if it is not on record."""
+        return self._known.get(digest_of_text(text).hex()) if self._known else None
+
+    def catch_up(self) -> bool:
+        """Learn what was written since; whether all that was known before is still on record."""
+        after, is_there = max(0, self.seen - 1), True
+        rows = self._store.rows(self._session, after=after, kind=("result", "decision"), light=True)
+        if self.seen:
+            last = next(rows, None)
+            is_there = last is not None and (last.seq, last.chain) == (self.seen, self._head)
+            if not is_there:
+                self._known, self.seen, self._head = {}, 0, b""
+                rows = self._store.rows(self._session, kind=("result", "decision"), light=True)
+        for row in rows:
+            self._learn(row)
+            self.seen, self._head = row.seq, row.chain
+        return is_there
+
+    def _learn(self, row: Row) -> None:
+        try:
+            entry = entry_of(row)
+        except Damaged:
+            return
+        if isinstance(entry.header, Decision):
+            self._known.setdefault(entry.header.shown_digest, Origin(row.trace_id, row.seq))
+        elif entry.facts.encoding != "bytes":  # else what is kept is no text, so no text gives it again
+            self._known.setdefault(row.digest.hex(), Origin(row.trace_id))
