@@ -334,10 +334,9 @@ class Session(AsyncTwins):
         self._observe(keeping.note(self._keeping, result, text, self._room()))
 
     def enter(self, make: Callable[[int, str], Header], data: bytes) -> Entry:
-        """Put a happening on record that is made of the time and a new id; raises `StoreError` as `note` does."""
-        header = make(self._now(), ids.trace_id(self._keeping.random(ids.RANDOM_BYTES)))
-        entries = keeping.note(self._keeping, header, data, self._room())
-        self._observe(entries)
+        """Put on record what is made of the time and a new id; raises `StoreError` as `note` does."""
+        trace_id = ids.trace_id(self._keeping.random(ids.RANDOM_BYTES))
+        self._observe(entries := keeping.note(self._keeping, make(self._now(), trace_id), data, self._room()))
         return entries[0]
 
     def artifacts(self) -> list[Known]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from holdfast.canonical.entry import Decision
 from holdfast.errors import Damaged
 from holdfast.session.ledger import digest_of_text
+from holdfast.store.follow import Following
 from holdfast.store.protocol import Row, Store, entry_of
 
 
@@ -24,9 +25,8 @@ class Texts:
     """The texts of one session, caught up with the record whenever it is asked to."""
 
     def __init__(self, store: Store, session: str) -> None:
-        self._store, self._session = store, session
+        self._following = Following(store, session, "result", "decision")
         self._known: dict[str, Origin] = {}
-        self.seen, self._head = 0, b""
 
     def find(self, text: str) -> Origin | None:
         """Where this very text comes from; None if it is not on record."""
@@ -34,18 +34,17 @@ class Texts:
 
     def catch_up(self) -> bool:
         """Learn what was written since; whether all that was known before is still on record."""
-        after, is_there = max(0, self.seen - 1), True
-        rows = self._store.rows(self._session, after=after, kind=("result", "decision"), light=True)
-        if self.seen:
-            last = next(rows, None)
-            is_there = last is not None and (last.seq, last.chain) == (self.seen, self._head)
-            if not is_there:
-                self._known, self.seen, self._head = {}, 0, b""
-                rows = self._store.rows(self._session, kind=("result", "decision"), light=True)
-        for row in rows:
+        is_there = self._following.look()
+        if not is_there:
+            self._known = {}
+        for row in self._following.new():
             self._learn(row)
-            self.seen, self._head = row.seq, row.chain
         return is_there
+
+    @property
+    def seen(self) -> int:
+        """The number of the last entry that is known."""
+        return self._following.seq
 
     def _learn(self, row: Row) -> None:
         try:

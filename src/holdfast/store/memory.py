@@ -131,6 +131,11 @@ class MemoryStore:
         at = seq - rows[0].seq if rows else -1
         return rows[at] if 0 <= at < len(rows) else None
 
+    def last(self, session: str) -> Row | None:
+        """The last entry of a session."""
+        rows = self._rows.get(session)
+        return rows[-1] if rows else None
+
     def newest(self, session: str, kind: str, trace_id: str) -> Row | None:
         """The newest entry of a kind with this trace id."""
         return next(reversed(self._indexed(session, kind, trace_id)), None)
@@ -210,8 +215,8 @@ class MemoryStore:
 
     def last_seq(self, session: str) -> int:
         """The number of a session's last entry; 0 for none."""
-        rows = self._rows.get(session)
-        return rows[-1].seq if rows else 0
+        last = self.last(session)
+        return last.seq if last else 0
 
     def end(self, session: str, at: int) -> None:
         """Note that a session is over."""

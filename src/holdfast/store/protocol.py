@@ -149,6 +149,10 @@ class Store(Protocol):
         """The entry with this number."""
         ...
 
+    def last(self, session: str) -> Row | None:
+        """The last entry of a session, light."""
+        ...
+
     def newest(self, session: str, kind: str, trace_id: str) -> Row | None:
         """The newest entry of a kind with this trace id."""
         ...

@@ -162,6 +162,10 @@ class SqliteStore:
         """The entry with this number."""
         return self._one(f"SELECT {table.COLUMNS} {table.FROM} AND e.seq = ?", (session, seq))
 
+    def last(self, session: str) -> Row | None:
+        """The last entry of a session, light."""
+        return self._one(f"SELECT {table.LIGHT} {table.FROM} ORDER BY e.seq DESC LIMIT 1", (session,))
+
     def newest(self, session: str, kind: str, trace_id: str) -> Row | None:
         """The newest entry of a kind with this trace id."""
         query = f"SELECT {table.COLUMNS} {table.FROM} AND e.kind = ? AND e.trace_id = ? ORDER BY e.seq DESC LIMIT 1"
