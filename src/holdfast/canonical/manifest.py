@@ -104,7 +104,7 @@ def decode_manifest(raw: bytes) -> list[Piece]:
 def _pieces(listed: list[Any], rest: bytes) -> Iterator[Piece]:
     at = 0
     for one in listed:
-        if isinstance(one, int):
+        if isinstance(one, int) and one >= 0:
             yield Literal(rest[at : at + one])
             at += one
         elif len(one) == 2:
