@@ -68,6 +68,15 @@ class Request:
         pieces.append(text[at:])
         return "".join(pieces).encode()
 
+    @property
+    def text(self) -> str:
+        """The request as it came, as text: what spans, starts and stops are places in."""
+        return self._text
+
+    def replaced_at(self, start: int, stop: int, new: str) -> bytes:
+        """The request with another piece of text at a place."""
+        return (self._text[:start] + new + self._text[stop:]).encode()
+
     def in_front(self, name: str, values: Sequence[Any]) -> bytes:
         """The request with `values` at the front of the list called `name`, which has to have something in it."""
         at = self.spans[name][0] + 1
