@@ -26,8 +26,8 @@ _SECONDS = {"5m": 300, "1h": 3_600}
 class Marker(NamedTuple):
     """One marker of a request."""
 
-    index: int
-    """Of its message; -2 for tools, -1 for the system prompt, as many as there are messages for one at the top."""
+    message: int
+    """Its index; -2 for tools, -1 for the system prompt, as many as there are messages for one at the top."""
     block: int
     """Of its message, its tool, or its part of the system prompt."""
     ttl: str | None
@@ -51,7 +51,7 @@ def markers(request: splice.Request) -> list[Marker]:
 def with_marker(request: splice.Request, index: int, most: int) -> bytes | None:
     """The request with a marker on the last block of a message; None where that cannot be, or there are enough."""
     known = markers(request)
-    if len(known) >= most or not 0 <= index < len(request.messages) or any(one.index == index for one in known):
+    if len(known) >= most or not 0 <= index < len(request.messages) or any(one.message == index for one in known):
         return None
     written = f'"{NAME}": {{"type": "ephemeral"{_ttl_at(index, known)}}}'
     content = fields_of(request.messages[index]).get("content")
@@ -84,7 +84,7 @@ def _on_text(request: splice.Request, index: int, written: str) -> bytes | None:
 
 def _ttl_at(index: int, known: list[Marker]) -> str:
     """The life of a new marker: that of the next one, else of the one before; entries that live longer come first."""
-    near = next((one for one in known if one.index > index), known[-1] if known else None)
+    near = next((one for one in known if one.message > index), known[-1] if known else None)
     return "" if near is None or near.ttl is None else f', "ttl": "{near.ttl}"'
 
 

@@ -130,7 +130,7 @@ def _is_extended(branch: _Branch, digests: list[bytes]) -> bool:
 def _points(request: splice.Request) -> Iterator[Point]:
     """The breakpoints; one inside a message counts from the message before."""
     for marker in markers(request):
-        index = marker.index
+        index = marker.message
         is_top = index == len(request.messages)
         inside = index >= 0 and not is_top and marker.block + 1 < _blocks(request, index)
         yield Point(max(0, index + (0 if inside or is_top else 1)), marker.seconds)
