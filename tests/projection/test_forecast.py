@@ -47,6 +47,9 @@ class Run:
         self.now += 10
         return hit
 
+    def hit(self, prompt: Prompt) -> Hit:
+        return self.forecast.hit(prompt, profile_for(self.agent.model), self.now)
+
 
 def output(rng: random.Random) -> str:
     return " ".join(rng.choices(WORDS, k=rng.choice([5, 50, 300, 1_500])))
@@ -151,14 +154,17 @@ def test_the_frontier_is_the_last_element_before_a_change_from_which_an_entry_is
     for number in range(30):
         run.agent.step(number, "x" * 900)
         run.send()
-    changed = run.agent.messages[41]
+    changed = run.agent.messages[31]
     assert changed["role"] == "assistant"
     changed["content"] = [{**changed["content"][0], "input": {"path": "other"}}]
     request = splice.read(run.agent.body())
     assert request is not None
     prompt = run.prompts.read(request, explicit=True)
-    assert run.forecast.frontier(prompt, run.now) == (41, 41), "element 41 is message 40, where a request ended"
-    assert run.forecast.frontier(prompt, run.now + 10_000) == (41, None)
+    assert run.forecast.frontier(prompt, run.now, run.hit(prompt)) == (31, 31), (
+        "element 31 is message 30, where a request ended"
+    )
+    run.now += 10_000
+    assert run.forecast.frontier(prompt, run.now, run.hit(prompt)) == (31, None), "all entries are forgotten"
 
 
 def test_more_messages_are_no_change() -> None:
@@ -168,4 +174,5 @@ def test_more_messages_are_no_change() -> None:
     run.agent.step(1, "y" * 9_000)
     request = splice.read(run.agent.body())
     assert request is not None
-    assert run.forecast.frontier(run.prompts.read(request, explicit=True), run.now) is None
+    prompt = run.prompts.read(request, explicit=True)
+    assert run.forecast.frontier(prompt, run.now, run.hit(prompt)) is None

@@ -77,12 +77,13 @@ class Forecast:
         self._sizes: dict[bytes, int] = {}
         self._outlived = 0.0
         """The longest pause after which the cache still served."""
+        self._told = 0
+        """Seconds that the client wants entries to live, where its last request said so."""
 
     def hit(self, prompt: Prompt, profile: Profile, now: float) -> Hit:
         """What will be served of a prompt that is sent now."""
         common, used = self._common(prompt.digests)
-        told = max((point.lifetime or 0 for point in prompt.points or ()), default=0)
-        lifetime = max(told or profile.lifetime, self._outlived)
+        lifetime = max(_told(prompt) or self.lifetime(profile), self._outlived)
         gap = None if used is None else now - used
         if prompt.points is None:
             at, _ = self._common(prompt.digests, now - lifetime)
@@ -94,13 +95,18 @@ class Forecast:
             tokens = self.tokens_at(prompt, at)
         return Hit(at, tokens if at >= 0 else 0, common, gap, gap is not None and gap > lifetime)
 
-    def frontier(self, prompt: Prompt, now: float) -> tuple[int, int | None] | None:
-        """Where a breakpoint pays when an earlier element changed: the last element before the change that finds an
-        entry, and that entry; the last one before the change where no entry is; None where nothing changed."""
-        common, _ = self._common(prompt.digests)
+    def lifetime(self, profile: Profile) -> float:
+        """Seconds after which what was sent last is surely forgotten."""
+        return max(self._told or profile.lifetime, self._outlived)
+
+    def frontier(self, prompt: Prompt, now: float, hit: Hit) -> tuple[int, int | None] | None:
+        """Where one more breakpoint pays when an earlier element changed: the last element before the change that finds
+        an entry, and that entry; the last one before the change where no breakpoint finds more than those there are;
+        None where nothing changed."""
+        common = hit.common
         if common < 0 or common + 1 >= len(prompt.digests) or self._is_end(prompt.digests[common], common + 1):
             return None
-        near = (at for at in range(common, -1, -1) if self._is_alive(prompt.digests[at], now))
+        near = (at for at in range(common, hit.at, -1) if self._is_alive(prompt.digests[at], now))
         entry = next(near, None)
         if entry is None:
             return common, None
@@ -117,6 +123,7 @@ class Forecast:
         if prompt.points is not None:
             self._use(prompt, hit, now, is_gone=billed is not None and 2 * billed[1] < hit.tokens)
             self._write(prompt, prompt.points, profile, now)
+        self._told = _told(prompt)
         ends = [chain for chain in self._chains if not _is_part(chain[0], prompt.digests)]
         self._chains = [*ends[-_CHAINS + 1 :], (prompt.digests, now)]
 
@@ -200,6 +207,10 @@ class Forecast:
     def _is_end(self, digest: bytes, length: int) -> bool:
         """Whether an earlier request ended there, so that nothing changed but that more came."""
         return any(len(chain) == length and chain[-1] == digest for chain, _ in self._chains)
+
+
+def _told(prompt: Prompt) -> int:
+    return max((point.lifetime or 0 for point in prompt.points or ()), default=0)
 
 
 def shared(one: Sequence[bytes], other: Sequence[bytes]) -> int:

@@ -9,9 +9,12 @@ told to.
 import json
 from typing import Any, Protocol
 
+from holdfast.projection.account import Account
 from holdfast.recall.names import NAMES
 from holdfast.session import events
+from holdfast.session.billing import Expected
 from holdfast.session.rounds import Rounds
+from holdfast.session.sending import Sending
 from holdfast.session.session import Session
 from holdfast.wire import splice
 from holdfast.wire.anthropic_stream import AnthropicStream
@@ -24,6 +27,7 @@ from holdfast.wire.openai_chat_stream import ChatStream
 from holdfast.wire.openai_responses_stream import ResponsesStream
 from holdfast.wire.reply import Json, Reply, answers, joined_reply, one_message, only_shown, read_reply
 from holdfast.wire.sse import Event, Events, written
+from holdfast.wire.usage import Usage, usage_in, usage_of
 
 MOST_ROUNDS = 12
 """Rounds that a client waits for at most."""
@@ -61,16 +65,16 @@ class Exchange:
         self.offers = session.settings.mode == "on" and bool(session.tools(endpoint.dialect)) and _has_tools(request)
         """Whether the model may call our tools, so that the answer has to be looked at."""
         self._request = self._with_rounds(request) if self.offers else request
-        self.body = self._viewed(self._request.joined(self._request.messages))
-        """What to send."""
+        self._sendings = [self._sending(self._request.joined(self._request.messages))]
+        self._usages: dict[int, Usage] = {}
+        """What each round was billed, as far as that was said."""
+        self._finished = 0
         self.count = 0
         """Rounds that the client does not see, so far."""
         self._said: list[Json] = []
         self._shown: list[Json] = []
         self._events = Events()
         self._stream = _STREAMS[endpoint.dialect](NAMES)
-        self.tokens = {"input_tokens": 0, "output_tokens": 0}
-        """Of all rounds that the client does not see."""
 
     def whole(self, data: bytes) -> bytes | None:
         """What the client gets of a response that came at once: the same bytes, or others; None: send `body` again."""
@@ -85,7 +89,7 @@ class Exchange:
         reply = read_reply(self.dialect, body, NAMES)
         if not reply.calls and not self.count:
             return data
-        self._count_tokens(body)
+        self._bill(self.count, usage_in(self.dialect, body))
         if self._goes_on(reply, (body.get("id"), body.get("id"))):
             return None
         return json.dumps(joined_reply(self.dialect, body, self._shown, NAMES)).encode()
@@ -132,6 +136,48 @@ class Exchange:
         plain: Json = {"type": "error", "error": error}
         return written("error", plain | (fields_of(error) | {"type": "error"} if self.dialect != "anthropic" else {}))
 
+    def finish(self, status: int, data: bytes, complete: bool) -> Usage | None:
+        """A round's answer has ended, and has gone to the client: learn from its bill. Once for each answer."""
+        try:
+            return self._finish(status, data) if complete or data else None
+        except Exception as error:  # what was not learned now is learned from the next one
+            events.passed_on("bill", type(error).__name__)
+            return None
+
+    def _finish(self, status: int, data: bytes) -> Usage | None:
+        if status != 200 or self._endpoint.counts:
+            return None
+        number, self._finished = self._finished, self._finished + 1
+        usage = usage_of(self.dialect, data, streamed=data.lstrip()[:1] != b"{")
+        self._bill(number, usage)
+        self._sendings[min(number, len(self._sendings) - 1)].learn(usage)
+        return usage
+
+    def _bill(self, number: int, usage: Usage | None) -> None:
+        if usage is not None:
+            self._usages[number] = usage
+
+    @property
+    def tokens(self) -> dict[str, int]:
+        """Of all rounds that are known to be billed so far."""
+        usages = self._usages.values()
+        return {"input_tokens": sum(one.input for one in usages), "output_tokens": sum(one.output for one in usages)}
+
+    @property
+    def body(self) -> bytes:
+        """What to send."""
+        return self._sendings[-1].body
+
+    @property
+    def account(self) -> Account:
+        """The figures of the view that is sent."""
+        return self._sendings[-1].account
+
+    @property
+    def expected(self) -> Expected | None:
+        """What the request that is sent will be billed; finding out takes a while, so do so after it is sent."""
+        return self._sendings[-1].expected
+
     @property
     def dialect(self) -> Dialect:
         """How the client spells."""
@@ -152,7 +198,7 @@ class Exchange:
             return False
         self._said += answers(self.dialect, results)
         self.count += 1
-        self.body = self._viewed(self._again(answers(self.dialect, results)))
+        self._sendings.append(self._sending(self._again(answers(self.dialect, results))))
         return True
 
     def _answer(self, call: Json) -> Json:
@@ -174,9 +220,9 @@ class Exchange:
         response, last = (name if isinstance(name, str) else "" for name in names)
         self._rounds.add(Round(key_of(shown, self._asked), self._said, beside, response, last))
 
-    def _viewed(self, data: bytes) -> bytes:
+    def _sending(self, data: bytes) -> Sending:
         """What is sent of a request; a counting one leaves no trace."""
-        return self._session.view(data, recorded=not self._endpoint.counts)
+        return Sending(self._session, self._endpoint, data)
 
     def _with_rounds(self, request: splice.Request) -> splice.Request:
         """The request with our tools, and with the rounds that the client does not know of."""
@@ -190,12 +236,6 @@ class Exchange:
         found = (splice.read(offered.joined(messages)) if messages != own else None) or offered
         name = renamed(rounds, continued)
         return found if name is None or name == continued else splice.read(found.replaced(_CONTINUED, name)) or found
-
-    def _count_tokens(self, body: Json) -> None:
-        usage = fields_of(body.get("usage"))
-        for ours, theirs in (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens")):
-            used = usage.get(ours, usage.get(theirs))
-            self.tokens[ours] += used if isinstance(used, int) else 0
 
 
 def _has_tools(request: splice.Request) -> bool:

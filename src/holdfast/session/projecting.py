@@ -15,6 +15,7 @@ from holdfast.projection.policies import policy_named
 from holdfast.projection.policy import Policy, Situation
 from holdfast.projection.profiles import Profile, profile_for
 from holdfast.projection.tokens import estimate
+from holdfast.session.billing import Billing
 from holdfast.session.keeping import append
 from holdfast.session.recording import Desk
 from holdfast.session.viewing import Viewer
@@ -26,7 +27,6 @@ from holdfast.wire.edits import apply
 
 Mode: TypeAlias = Literal["off", "shadow", "on"]
 MODES: tuple[Mode, ...] = ("off", "shadow", "on")
-_UNEXPLAINED = Account(policy="", mode="")
 _COUNT = "count"
 """As `on`, but nothing is put on record: what would be sent is only asked about."""
 _BRANCHES = 8
@@ -36,8 +36,8 @@ _BRANCHES = 8
 class Projecting:
     """One session's conversations. Safe from threads."""
 
-    def __init__(self, desk: Desk, settings: config.Settings) -> None:
-        self._desk, self._settings = desk, settings
+    def __init__(self, desk: Desk, settings: config.Settings, billing: Billing) -> None:
+        self._desk, self._settings, self.billing = desk, settings, billing
         self._lock = threading.RLock()
         self._viewers: list[tuple[str, Viewer]] = []
         self._generation = desk.ledger.generation
@@ -65,21 +65,30 @@ class Projecting:
         if how == "off" or (raw is not None and request is None):
             return Projection(messages=given, edits=(), account=Account(policy=chosen.name, mode=how))
         messages: list[Any] = _as_list(given) if request is None else request.messages
-        situation = self._situation(model or _model_of(request), request)
+        model = model or _model_of(request)
+        situation = self._situation(model, request)
         with self._lock:
             kind = f"{how if recorded or how != 'on' else _COUNT} {chosen.name}"
-            viewer = self._brought_up(messages, kind, chosen, situation, _continues(request))
+            lifetime = self.billing.lifetime(model, situation.profile)
+            viewer = self._brought_up(messages, kind, chosen, situation, _continues(request), lifetime)
             if not recorded:
                 self._viewers.pop()
             out: Any = viewer.sent(messages)
             if request is not None:
                 out = _spliced(request, viewer) if how == "on" else given
             edits = viewer.edits() if explained else ()
-            account = viewer.account(chosen, situation) if explained else _UNEXPLAINED
+            account = viewer.account(chosen, situation, explained)
         return Projection(messages=out, edits=edits, account=account)
 
     def _brought_up(
-        self, messages: list[Any], kind: str, policy: Policy, situation: Situation, continues: bool, tries: int = 2
+        self,
+        messages: list[Any],
+        kind: str,
+        policy: Policy,
+        situation: Situation,
+        continues: bool,
+        lifetime: float,
+        tries: int = 2,
     ) -> Viewer:
         """The branch of these messages, brought up to them; begun anew where the session was purged meanwhile."""
         ledger, is_known = self._desk.ledger, True
@@ -90,14 +99,17 @@ class Projecting:
         if ledger.generation != self._generation:
             self._viewers, self._generation = [], ledger.generation
         viewer, shared = self._viewer(messages, kind)
+        now = self.billing.now()
+        here = situation._replace(cold=viewer.seen is not None and now - viewer.seen > lifetime)
         try:
-            viewer.view(messages, shared, policy, situation, is_known=is_known, continues=continues)
+            viewer.view(messages, shared, policy, here, is_known=is_known, continues=continues)
         except BaseException:
             self._viewers = [pair for pair in self._viewers if pair[1] is not viewer]
             raise
+        viewer.seen = now
         if ledger.generation == self._generation or not tries:
             return viewer
-        return self._brought_up(messages, kind, policy, situation, continues, tries - 1)
+        return self._brought_up(messages, kind, policy, situation, continues, lifetime, tries - 1)
 
     def hydrate(self, messages: Iterable[Any]) -> list[Any]:
         """The messages with every view of ours replaced by the result it stands for."""
@@ -158,7 +170,12 @@ class Projecting:
         if request is not None:
             beside = (request.fields.get(key) for key in ("system", "instructions", "tools"))
             overhead = sum(estimate(str(value)) for value in beside if value)
-        return Situation(self._profile(model), overhead)
+        scale = self.billing.scale(model)
+        return Situation(self._profile(model), overhead, scale=scale, frozen=self.billing.frozen)
+
+    def profile(self, model: str | None) -> Profile:
+        """What is known of a model, as the settings have it."""
+        return self._profile(model)
 
     def _profile_for(self, model: str | None) -> Profile:
         return profile_for(model, self._settings.models)

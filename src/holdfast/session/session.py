@@ -38,8 +38,10 @@ if TYPE_CHECKING:
     from holdfast.projection.account import Projection
     from holdfast.projection.compaction import Summariser
     from holdfast.projection.policy import Policy
+    from holdfast.projection.profiles import Profile
     from holdfast.recall.found import Selection
     from holdfast.recall.selector import Selector
+    from holdfast.session.billing import Billing
     from holdfast.session.projecting import Mode, Projecting
 
 _MISSING: Any = object()
@@ -255,9 +257,14 @@ class Session(AsyncTwins):
         policy: "str | Policy | None" = None,
         question: str | None = None,
         mode: 'Literal["off", "shadow", "on"] | None' = None,
+        explained: bool = True,
+        recorded: bool = True,
     ) -> "Projection":
-        """The same with the list of edits and the account: tokens, rules, how to undo each."""
-        return self._project(messages, model, policy, question, mode, explained=True)
+        """The same with the account in tokens, and the list of edits: rules, how to undo each.
+
+        Without being `explained` the list stays empty, and this costs no more than `view`.
+        """
+        return self._project(messages, model, policy, question, mode, explained=explained, recorded=recorded)
 
     def hydrate(self, messages: Iterable[Any]) -> list[Any]:
         """The messages with every view of ours replaced by the result it stands for."""
@@ -367,15 +374,25 @@ class Session(AsyncTwins):
         kind = kind_of(result.tool, result.arguments or "")
         return capped_at(limits, arrival_cap(self.settings.auto, kind, source, limits), source.chars)
 
+    @property
+    def billing(self) -> "Billing":
+        """What requests are expected to be billed, and what is learned from what they were."""
+        return self._projecting.billing
+
+    def profile(self, model: str | None) -> "Profile":
+        """What is known of a model's prices, window and cache, as the settings have it."""
+        return self._projecting.profile(model)
+
     @cached_property
     def _projecting(self) -> "Projecting":
         """Imported when a conversation is first looked at: most short commands never do."""
+        from holdfast.session.billing import Billing
         from holdfast.session.ledger import Ledger
         from holdfast.session.projecting import Projecting
         from holdfast.session.recording import Desk
 
         desk = Desk(self._keeping, Ledger(self.store, self.id), self._observe, self._room, self._summariser)
-        return Projecting(desk, self.settings)
+        return Projecting(desk, self.settings, Billing(self.id, self._clock))
 
     def _project(
         self,

@@ -1,0 +1,167 @@
+"""What a session's requests are expected to cost, and what is learned from what they did cost.
+
+Owns: forecasts by model, how far estimates are off, and whether forecasts hold. In memory: after a restart all of it
+is learned anew from the first bills.
+Must not know: how requests are sent, what a policy does with it.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from holdfast.projection.forecast import Forecast, Hit, Prompt
+from holdfast.projection.profiles import Profile
+from holdfast.session import events
+from holdfast.wire import splice
+from holdfast.wire.dialect import Dialect
+from holdfast.wire.prompt import Prompts
+from holdfast.wire.usage import Usage
+
+_JUDGED = 5
+"""Requests after which forecasts are judged: to fail, and in a row to hold again."""
+_SCALES = 0.5, 3.0
+"""How far an estimate is corrected at most."""
+_BELIEVED = 0.25, 6.0
+"""Tokens billed for an estimated one beyond which a bill is not about the request."""
+_LEAST = 500
+"""Estimated tokens below which a request is mostly what a provider adds to it."""
+_WEIGHT = 0.3
+"""Of the newest request in the correction."""
+
+
+class Expected(NamedTuple):
+    """What a request is expected to be billed."""
+
+    input: int
+    """Tokens in all."""
+    cached: int
+    """Tokens of these from the cache."""
+    cold: bool
+    """Whether the cache has surely forgotten what was sent before."""
+    estimated: int
+    """Tokens in all as the view estimates them, not corrected; 0 where it does not."""
+    model: str
+    profile: Profile
+    at: float
+    prompt: Prompt
+    hit: Hit
+
+
+class _Model:
+    """What is known of one model."""
+
+    def __init__(self) -> None:
+        self.forecast = Forecast()
+        self.scale: float | None = None
+
+
+class Billing:
+    """The bills of one session. Safe from threads."""
+
+    def __init__(self, session: str, now: Callable[[], float]) -> None:
+        self.now = now
+        self.predicted = 0
+        """Tokens from the cache that were expected, of all requests that were billed."""
+        self.billed = 0
+        """Tokens from the cache that providers said they served for these."""
+        self.requests = 0
+        """Requests that these were."""
+        self.frozen = False
+        """Whether nothing ages by itself, since forecasts fail."""
+        self.reason = ""
+        """Why so, for people."""
+        self._session = session
+        self._lock = threading.Lock()
+        self._prompts = Prompts()
+        self._models: dict[str, _Model] = {}
+        self._judged: deque[tuple[int, int]] = deque(maxlen=_JUDGED)
+        """Expected and billed of the newest requests of which something was expected."""
+        self._held = 0
+        """Requests in a row whose forecast held."""
+
+    def expect(
+        self, dialect: Dialect, request: splice.Request, profile: Profile, now: float, estimated: int = 0
+    ) -> Expected | None:
+        """What a request, as it is sent, will be billed; None where the provider has a part of it."""
+        if request.fields.get("previous_response_id") or request.fields.get("conversation"):
+            return None
+        with self._lock:
+            model = _model_of(request)
+            forecast = self._model(model).forecast
+            prompt = self._prompts.read(request, _is_explicit(dialect, profile))
+            hit = forecast.hit(prompt, profile, now)
+            total = forecast.tokens_at(prompt, len(prompt.digests) - 1)
+        return Expected(total, hit.tokens, hit.cold, estimated, model, profile, now, prompt, hit)
+
+    def learn(self, expected: Expected, usage: Usage | None) -> None:
+        """Take in that a request was answered, and what it was billed where that is said."""
+        is_plain = usage is not None and usage.hops == 1 and not usage.applied
+        billed = usage if is_plain and usage is not None and usage.says_cached else None
+        told = None if billed is None else (billed.input, billed.cached, billed.written)
+        with self._lock:
+            model = self._model(expected.model)
+            model.forecast.learn(expected.prompt, expected.profile, expected.at, expected.hit, told)
+            if is_plain and usage is not None:
+                _correct(model, expected.estimated, usage.input)
+            if billed is not None:
+                self.requests += 1
+                self.predicted += expected.cached
+                self.billed += billed.cached
+                self._judge(expected, billed.cached)
+
+    def frontier(self, expected: Expected) -> tuple[int, int | None] | None:
+        """Where one more breakpoint pays, by messages: see `Forecast.frontier`; -1 is before the first message."""
+        with self._lock:
+            found = self._model(expected.model).forecast.frontier(expected.prompt, expected.at, expected.hit)
+        return found and (found[0] - 1, None if found[1] is None else found[1] - 1)
+
+    def scale(self, model: str | None) -> float:
+        """Tokens billed for one that a view estimates."""
+        with self._lock:
+            known = self._models.get(model or "")
+        return 1.0 if known is None or known.scale is None else min(max(known.scale, _SCALES[0]), _SCALES[1])
+
+    def lifetime(self, model: str | None, profile: Profile) -> float:
+        """Seconds after which a cache has surely forgotten what was sent last."""
+        with self._lock:
+            known = self._models.get(model or "")
+            return profile.lifetime if known is None else known.forecast.lifetime(profile)
+
+    def _model(self, name: str) -> _Model:
+        return self._models.setdefault(name, _Model())
+
+    def _judge(self, expected: Expected, cached: int) -> None:
+        """Stop ageing when forecasts fail, go on when they hold again."""
+        if expected.cold or expected.cached < max(1, expected.profile.minimum):
+            return
+        self._judged.append((expected.cached, cached))
+        self._held = self._held + 1 if 2 * cached >= expected.cached else 0
+        predicted, billed = (sum(figures) for figures in zip(*self._judged, strict=True))
+        if self.frozen and self._held >= _JUDGED:
+            self.frozen, self.reason = False, ""
+            events.trusted(self._session, self._held)
+        elif not self.frozen and len(self._judged) == _JUDGED and 2 * billed < predicted:
+            self.frozen, self._held = True, 0
+            self.reason = (
+                f"Of {predicted:,} tokens that the cache should have served in the last {_JUDGED} requests it served "
+                f"{billed:,}, so nothing ages by itself until forecasts hold again."
+            )
+            events.distrusted(self._session, _JUDGED, predicted, billed)
+
+
+def _correct(model: _Model, estimated: int, billed: int) -> None:
+    if estimated < _LEAST or not _BELIEVED[0] <= billed / estimated <= _BELIEVED[1]:
+        return
+    newest = billed / estimated
+    model.scale = newest if model.scale is None else (1 - _WEIGHT) * model.scale + _WEIGHT * newest
+
+
+def _is_explicit(dialect: Dialect, profile: Profile) -> bool:
+    """Whether a provider caches at breakpoints alone."""
+    return dialect == "anthropic" and profile.breakpoints > 0
+
+
+def _model_of(request: splice.Request) -> str:
+    model = request.fields.get("model")
+    return model if isinstance(model, str) else ""
