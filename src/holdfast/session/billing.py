@@ -20,14 +20,13 @@ from holdfast.wire.usage import Usage
 
 _JUDGED = 5
 """Requests after which forecasts are judged: to fail, and in a row to hold again."""
-_SCALES = 0.5, 3.0
-"""How far an estimate is corrected at most."""
-_BELIEVED = 0.25, 6.0
-"""Tokens billed for an estimated one beyond which a bill is not about the request."""
+_LEAST_SCALE, _MOST_SCALE = 0.6, 3.0
+"""Tokens billed for an estimated one: no tokenizer takes fewer, so such a bill is not about the whole request; a bill
+for more is taken for this, since too little room is worse than too much."""
 _LEAST = 500
 """Estimated tokens below which a request is mostly what a provider adds to it."""
-_WEIGHT = 0.3
-"""Of the newest request in the correction."""
+_SPREAD = 1.2
+"""How far bills may lie apart that are believed when they say that there is more room than was thought."""
 
 
 class Expected(NamedTuple):
@@ -53,7 +52,21 @@ class _Model:
 
     def __init__(self) -> None:
         self.forecast = Forecast()
-        self.scale: float | None = None
+        self.scale = 1.0
+        """Tokens billed for one that a view estimates."""
+        self._ratios: deque[float] = deque(maxlen=_JUDGED)
+
+    def correct(self, estimated: int, billed: int) -> None:
+        """Take in a bill. What it says in favour of less room holds at once, of more only when others say the same."""
+        if estimated < _LEAST:
+            return
+        ratio = billed / estimated
+        self._ratios.append(min(ratio, _MOST_SCALE))
+        if ratio < _LEAST_SCALE:
+            self._ratios.clear()
+        mean = sum(self._ratios) / max(1, len(self._ratios))
+        is_sure = len(self._ratios) == _JUDGED and max(self._ratios) <= _SPREAD * min(self._ratios)
+        self.scale = mean if mean > 1 or is_sure else 1.0
 
 
 class Billing:
@@ -103,7 +116,7 @@ class Billing:
             model = self._model(expected.model)
             model.forecast.learn(expected.prompt, expected.profile, expected.at, expected.hit, told)
             if is_plain and usage is not None:
-                _correct(model, expected.estimated, usage.input)
+                model.correct(expected.estimated, usage.input)
             if billed is not None:
                 self.requests += 1
                 self.predicted += expected.cached
@@ -120,7 +133,7 @@ class Billing:
         """Tokens billed for one that a view estimates."""
         with self._lock:
             known = self._models.get(model or "")
-        return 1.0 if known is None or known.scale is None else min(max(known.scale, _SCALES[0]), _SCALES[1])
+        return 1.0 if known is None else known.scale
 
     def lifetime(self, model: str | None, profile: Profile) -> float:
         """Seconds after which a cache has surely forgotten what was sent last."""
@@ -148,13 +161,6 @@ class Billing:
                 f"{billed:,}, so nothing ages by itself until forecasts hold again."
             )
             events.distrusted(self._session, _JUDGED, predicted, billed)
-
-
-def _correct(model: _Model, estimated: int, billed: int) -> None:
-    if estimated < _LEAST or not _BELIEVED[0] <= billed / estimated <= _BELIEVED[1]:
-        return
-    newest = billed / estimated
-    model.scale = newest if model.scale is None else (1 - _WEIGHT) * model.scale + _WEIGHT * newest
 
 
 def _is_explicit(dialect: Dialect, profile: Profile) -> bool:

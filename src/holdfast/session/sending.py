@@ -62,8 +62,8 @@ class Sending:
     def _with_frontier(self, body: bytes) -> bytes | None:
         request = splice.read(body)
         expected = self._expected(request) if request is not None else None
-        if request is None or expected is None:
-            return None
+        if request is None or expected is None or not expected.prompt.points:
+            return None  # a client that sets no marker does not want to pay for what is written
         places = _places(request, self._session.billing.frontier(expected))
         made = (with_marker(request, index, expected.profile.breakpoints) for index in places)
         return next((data for data in made if data is not None), None)
