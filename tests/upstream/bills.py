@@ -65,6 +65,7 @@ class Bills:
             ends.append(self._tokens(size))
             prefixes.append(seen)
         points = [at for at, (_, is_marked) in enumerate(blocks) if is_marked]
+        points = sorted({*points, *([len(blocks) - 1] if fields.get("cache_control") else [])})
         assert len(points) <= 4, "more breakpoints than a provider takes"
         alive = {prefix for prefix, used in self._entries.items() if now - used <= self._lifetime}
         reached = {at for point in points for at in range(max(0, point - LOOK_BACK), point + 1)}

@@ -8,7 +8,8 @@ A cache with breakpoints holds prefixes that ended at one, and a breakpoint find
 it. A cache without holds every prefix, in steps of tokens. Both forget what was not used for a while.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from math import inf
 from typing import NamedTuple
 
@@ -91,7 +92,7 @@ class Forecast:
             tokens -= tokens % min(_STEP, max(1, profile.minimum))
             at = at if tokens >= profile.minimum else -1
         else:
-            at = max((self._found(prompt, point, now) for point in prompt.points), default=-1)
+            at = max((next(self._reached(prompt, point, now), -1) for point in prompt.points), default=-1)
             tokens = self.tokens_at(prompt, at)
         return Hit(at, tokens if at >= 0 else 0, common, gap, gap is not None and gap > lifetime)
 
@@ -118,7 +119,7 @@ class Forecast:
     ) -> None:
         """Take in that a prompt was sent; `billed` are the tokens of the input, those served, and those written."""
         if billed is not None:
-            self._learn_sizes(prompt, hit, *billed)
+            self._learn_sizes(prompt, now, hit, *billed)
             self._learn_life(prompt, hit, billed[1])
         if prompt.points is not None:
             self._use(prompt, hit, now, is_gone=billed is not None and 2 * billed[1] < hit.tokens)
@@ -142,18 +143,23 @@ class Forecast:
             ratio = (sizes[digests[high]] - base) / (tokens[high] - start)
         return int(base + ratio * (tokens[at] - start))
 
-    def _learn_sizes(self, prompt: Prompt, hit: Hit, total: int, cached: int, written: int) -> None:
-        expected = hit.tokens
+    def _learn_sizes(self, prompt: Prompt, now: float, hit: Hit, total: int, cached: int, written: int) -> None:
         self._keep_size(prompt.digests[-1], total)
         if prompt.points:
             if cached + written:
                 self._keep_size(prompt.digests[max(point.at for point in prompt.points)], cached + written)
-            if hit.at >= 0 and abs(cached - expected) <= expected // 50:
+            if self._is_nearest(prompt, hit, cached, now):
                 self._keep_size(prompt.digests[hit.at], cached)
         if prompt.tokens[-1] > 0:
             newest = total / prompt.tokens[-1]
             self.ratio = newest if not self._billed else (1 - _WEIGHT) * self.ratio + _WEIGHT * newest
             self._billed += 1
+
+    def _is_nearest(self, prompt: Prompt, hit: Hit, cached: int, now: float) -> bool:
+        """Whether what was served ends where it was expected, rather than at another entry that could be found."""
+        ends = {at for point in prompt.points or () for at in self._reached(prompt, point, now)}
+        off = {at: abs(self.tokens_at(prompt, at) - cached) for at in ends}
+        return cached > 0 and off.get(hit.at, inf) <= min(off.values(), default=inf)
 
     def _learn_life(self, prompt: Prompt, hit: Hit, cached: int) -> None:
         """A cache that served after it should have forgotten lives longer than was thought."""
@@ -178,15 +184,11 @@ class Forecast:
                 alive[prompt.digests[point.at]] = _Entry(now, point.lifetime or profile.lifetime)
         self._entries = alive
 
-    def _found(self, prompt: Prompt, point: Point, now: float) -> int:
-        """The longest entry that a breakpoint finds."""
+    def _reached(self, prompt: Prompt, point: Point, now: float) -> Iterator[int]:
+        """The entries that a breakpoint can find, longest first."""
         reach = prompt.blocks[point.at] - LOOK_BACK
-        for at in range(point.at, -1, -1):
-            if prompt.blocks[at] < reach:
-                break
-            if self._is_alive(prompt.digests[at], now):
-                return at
-        return -1
+        near = takewhile(lambda at: prompt.blocks[at] >= reach, range(point.at, -1, -1))
+        return (at for at in near if self._is_alive(prompt.digests[at], now))
 
     def _is_alive(self, digest: bytes, now: float) -> bool:
         entry = self._entries.get(digest)

@@ -90,6 +90,8 @@ class Request:
 
     def joined(self, messages: Sequence[Any]) -> bytes:
         """The request with this list of messages: those that are its own keep their bytes, others are written."""
+        if messages is self.messages:
+            return self._data
         if messages and not self.starts and self.key in self.spans:
             start, stop = self.spans[self.key]
             return (self._text[:start] + _written(list(messages)) + self._text[stop:]).encode()
