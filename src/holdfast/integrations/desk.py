@@ -113,7 +113,7 @@ class Desk:
     def _session(self, name: str) -> tuple[Session, Rounds]:
         with self._lock:
             if name not in self._sessions:
-                own = {**self._options, "settings": self._settings_of(name)}
+                own: dict[str, Any] = {**self._options, "settings": self._settings_of(name)}
                 session = self.own if name == self.own.id else Session(name, **own)
                 self._sessions[name] = session, Rounds(session)
             self._sessions.move_to_end(name)
