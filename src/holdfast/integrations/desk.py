@@ -51,7 +51,7 @@ class Desk:
         """The session of requests that do not name one; with `each` it stays empty."""
         self._is_fixed, self._each = session is not None, each and session is None
         self._owns, self._settles = not isinstance(session, Session), settles
-        self._settings_of = settings_of or (lambda _: self.own.settings)
+        self._settings_of = settings_of or self._own_settings
         self._options: dict[str, Any] = {**options, "store": self.own.store}
         self._lock = threading.Lock()
         self._sessions: OrderedDict[str, tuple[Session, Rounds]] = OrderedDict()
@@ -109,6 +109,9 @@ class Desk:
         if identity.session is None:
             return self.own, None
         return self._session(session_id(identity.session, scope))
+
+    def _own_settings(self, _: str) -> Settings:
+        return self.own.settings
 
     def _session(self, name: str) -> tuple[Session, Rounds]:
         with self._lock:
