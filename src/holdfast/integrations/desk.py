@@ -21,10 +21,13 @@ from holdfast.session.rounds import Rounds
 from holdfast.session.session import Session
 from holdfast.wire import splice
 from holdfast.wire.endpoint import Endpoint, endpoint_of
-from holdfast.wire.identity import Identity, identity_of, session_id
+from holdfast.wire.identity import Identity, identity_of, sender_of, session_id
 
 _MOST_SESSIONS = 64
 """Sessions that are remembered; another one is read from the record again."""
+_MOST_REMEMBERED = 16
+"""Senders whose latest request is remembered, so that the next one need not be read from its beginning."""
+_LARGEST_REMEMBERED = 8 * 1024 * 1024
 
 
 class Refused(NamedTuple):
@@ -51,10 +54,11 @@ class Desk:
         """The session of requests that do not name one; with `each` it stays empty."""
         self._is_fixed, self._each = session is not None, each and session is None
         self._owns, self._settles = not isinstance(session, Session), settles
-        self._settings_of = settings_of or self._own_settings
+        self._settings_of: Callable[[str], Settings] = settings_of or self._own_settings
         self._options: dict[str, Any] = {**options, "store": self.own.store}
         self._lock = threading.Lock()
         self._sessions: OrderedDict[str, tuple[Session, Rounds]] = OrderedDict()
+        self._latest: OrderedDict[tuple[str | None, ...], splice.Request] = OrderedDict()
         self.counts: Counter[str] = Counter()
         """Requests by what became of them."""
 
@@ -88,7 +92,7 @@ class Desk:
     def _begun(
         self, endpoint: Endpoint, headers: Mapping[str, str], body: bytes, scope: Callable[[str], str]
     ) -> Exchange | Refused | None:
-        request = splice.read(body) if "content-encoding" not in headers else None
+        request = self._read(headers, body)
         if request is None:
             return self._untouched("not understood")
         if "thread" in request.fields and endpoint.dialect == "anthropic":
@@ -101,6 +105,20 @@ class Desk:
         session, rounds = self._meant(identity, scope)
         return Exchange(session, rounds, endpoint, request, identity, self._settles)
 
+    def _read(self, headers: Mapping[str, str], body: bytes) -> splice.Request | None:
+        """The request, read like the one before it of whoever sends it: most of it is the same."""
+        if "content-encoding" in headers:
+            return None
+        sender = sender_of(headers)
+        request = splice.read(body, self._latest.get(sender))
+        if request is not None and len(body) < _LARGEST_REMEMBERED:
+            with self._lock:
+                self._latest[sender] = request
+                self._latest.move_to_end(sender)
+                if len(self._latest) > _MOST_REMEMBERED:
+                    self._latest.popitem(last=False)
+        return request
+
     def _meant(self, identity: Identity, scope: Callable[[str], str]) -> tuple[Session, Rounds | None]:
         """The session that is meant: the one given, unless a request names another in so many words."""
         is_named = identity.explicit if self._is_fixed else identity.by in ("header", "client") or self._each
@@ -109,9 +127,6 @@ class Desk:
         if identity.session is None:
             return self.own, None
         return self._session(session_id(identity.session, scope))
-
-    def _own_settings(self, _: str) -> Settings:
-        return self.own.settings
 
     def _session(self, name: str) -> tuple[Session, Rounds]:
         with self._lock:
@@ -123,6 +138,9 @@ class Desk:
             if len(self._sessions) > _MOST_SESSIONS:
                 self._sessions.popitem(last=False)
             return self._sessions[name]
+
+    def _own_settings(self, _: str) -> Settings:
+        return self.own.settings
 
     def _untouched(self, why: str) -> None:
         self.counts["untouched"] += 1

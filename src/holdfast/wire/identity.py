@@ -24,6 +24,7 @@ MAIN = "main"
 _PARENT, _OPENCODE = "x-parent-session-id", "x-session-id"
 _HEADERS = ("x-claude-code-session-id", "session-id", _PARENT, _OPENCODE, "x-opencode-session")
 """What clients call their session; opencode's sub-agents have one of their own, and share their parent's here."""
+_AGENTS = ("x-claude-code-agent-id", "thread-id")
 By: TypeAlias = Literal["header", "client", "messages", "nobody"]
 
 
@@ -52,6 +53,11 @@ def identity_of(endpoint: Endpoint, headers: Mapping[str, str], request: splice.
             return Identity(session_id(told), branch, purpose, by)
     name = None if continues(request) else conversation(request.messages)
     return Identity(name, branch, purpose, "messages" if name else "nobody")
+
+
+def sender_of(headers: Mapping[str, str]) -> tuple[str | None, ...]:
+    """Who sends a request, as far as its headers tell: a guess at which one came before, never more."""
+    return tuple(headers.get(name) for name in (SESSION_HEADER, *_HEADERS, *_AGENTS))
 
 
 def conversation(messages: Sequence[Any]) -> str | None:

@@ -22,7 +22,7 @@ class Desks:
         self.settings = settings
         self._tenants = tenants
         self._held_out = settings.replace(mode="shadow")
-        own = {"settings": settings, "store": store, **options}
+        own: dict[str, Any] = {"settings": settings, "store": store, **options}
         self._desk = Desk(each=True, settles=True, settings_of=self._settings_of, **own)
 
     def begin(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Exchange | Refused | None:
