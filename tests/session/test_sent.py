@@ -365,6 +365,17 @@ def test_requests_count_towards_the_quota_and_one_too_many_is_not_stored() -> No
     assert store.stored("s") < 5_000
 
 
+def test_a_large_request_that_another_process_left_no_room_for_leaves_no_file(tmp_path: Path) -> None:
+    store = SqliteStore(str(tmp_path))
+    first, second = (Sent(session(store, session_quota=250_000)) for _ in range(2))
+    assert first.add(b"a") is not None
+    assert second.add(b"b" * 200_000) is not None
+    files = sorted((tmp_path / "blobs").rglob("*/*"))
+    assert first.add(b"c" * 200_000) is None
+    assert sorted((tmp_path / "blobs").rglob("*/*")) == files
+    store.close()
+
+
 def test_after_a_purge_requests_rest_on_nothing_that_is_gone() -> None:
     store = MemoryStore()
     talker = session(store)
