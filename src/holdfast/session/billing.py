@@ -72,8 +72,10 @@ class _Model:
 class Billing:
     """The bills of one session. Safe from threads."""
 
-    def __init__(self, session: str, now: Callable[[], float]) -> None:
+    def __init__(self, session: str, now: Callable[[], float], profile: Callable[[str | None], Profile]) -> None:
         self.now = now
+        self.profile = profile
+        """What is known of a model by its name, as the settings have it."""
         self.predicted = 0
         """Tokens from the cache that were expected, of all requests that were billed."""
         self.billed = 0

@@ -38,11 +38,10 @@ if TYPE_CHECKING:
     from holdfast.projection.account import Projection
     from holdfast.projection.compaction import Summariser
     from holdfast.projection.policy import Policy
-    from holdfast.projection.profiles import Profile
     from holdfast.recall.found import Selection
     from holdfast.recall.selector import Selector
     from holdfast.session.billing import Billing
-    from holdfast.session.projecting import Mode, Projecting
+    from holdfast.session.projecting import Projecting
 
 _MISSING: Any = object()
 _TOOLS = tuple(ToolSpec(**definition._asdict()) for definition in DEFINITIONS)
@@ -247,7 +246,9 @@ class Session(AsyncTwins):
         decision changes it. `model` says whose window and prices hold, `policy` overrides the settings. With
         `recorded=False` nothing is written: for counting what would be sent.
         """
-        return self._project(messages, model, policy, question, None, explained=False, recorded=recorded).messages
+        return self.projection(
+            messages, model=model, policy=policy, question=question, explained=False, recorded=recorded
+        ).messages
 
     def projection(
         self,
@@ -264,7 +265,9 @@ class Session(AsyncTwins):
 
         Without being `explained` the list stays empty, and this costs no more than `view`.
         """
-        return self._project(messages, model, policy, question, mode, explained=explained, recorded=recorded)
+        return self._projecting.project(
+            messages, model=model, policy=policy, question=question, mode=mode, explained=explained, recorded=recorded
+        )
 
     def hydrate(self, messages: Iterable[Any]) -> list[Any]:
         """The messages with every view of ours replaced by the result it stands for."""
@@ -379,34 +382,15 @@ class Session(AsyncTwins):
         """What requests are expected to be billed, and what is learned from what they were."""
         return self._projecting.billing
 
-    def profile(self, model: str | None) -> "Profile":
-        """What is known of a model's prices, window and cache, as the settings have it."""
-        return self._projecting.profile(model)
-
     @cached_property
     def _projecting(self) -> "Projecting":
         """Imported when a conversation is first looked at: most short commands never do."""
-        from holdfast.session.billing import Billing
         from holdfast.session.ledger import Ledger
         from holdfast.session.projecting import Projecting
         from holdfast.session.recording import Desk
 
         desk = Desk(self._keeping, Ledger(self.store, self.id), self._observe, self._room, self._summariser)
-        return Projecting(desk, self.settings, Billing(self.id, self._clock))
-
-    def _project(
-        self,
-        messages: Any,
-        model: str | None,
-        policy: "str | Policy | None",
-        question: str | None,
-        mode: "Mode | None",
-        explained: bool,
-        recorded: bool = True,
-    ) -> "Projection":
-        return self._projecting.project(
-            messages, model=model, policy=policy, question=question, mode=mode, explained=explained, recorded=recorded
-        )
+        return Projecting(desk, self.settings, self._clock)
 
     def _observe(self, entries: list[Entry]) -> None:
         for entry in entries:
