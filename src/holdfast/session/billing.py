@@ -166,8 +166,8 @@ class Billing:
 
 
 def _is_explicit(dialect: Dialect, profile: Profile) -> bool:
-    """Whether a provider caches at breakpoints alone."""
-    return dialect == "anthropic" and profile.breakpoints > 0
+    """Whether a provider caches at breakpoints alone; a gateway has Claude do so in another dialect too."""
+    return profile.breakpoints > 0 and (dialect == "anthropic" or profile.name.startswith("claude"))
 
 
 def _model_of(request: splice.Request) -> str:
