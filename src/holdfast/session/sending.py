@@ -8,8 +8,10 @@ Must not know: answers, further rounds (`exchange`).
 from collections.abc import Iterable
 from functools import cached_property
 
+from holdfast.projection.account import Account, Projection
 from holdfast.session import events
 from holdfast.session.billing import Expected
+from holdfast.session.manner import Manner
 from holdfast.session.session import Session
 from holdfast.wire import splice
 from holdfast.wire.endpoint import Endpoint
@@ -21,9 +23,12 @@ from holdfast.wire.usage import Usage
 class Sending:
     """One request, as it is sent."""
 
-    def __init__(self, session: Session, endpoint: Endpoint, data: bytes) -> None:
+    def __init__(
+        self, session: Session, endpoint: Endpoint, data: bytes | splice.Request, manner: Manner | None
+    ) -> None:
+        """Without a `manner` it goes as it came."""
         self._session, self._endpoint = session, endpoint
-        projection = session.projection(data, explained=False, recorded=not endpoint.counts)
+        projection = _projection(session, data, manner)
         self.account = projection.account
         """The figures of the view."""
         self._at = session.billing.now()
@@ -67,6 +72,13 @@ class Sending:
         places = _places(request, self._session.billing.frontier(expected))
         made = (with_marker(request, index, expected.profile.breakpoints) for index in places)
         return next((data for data in made if data is not None), None)
+
+
+def _projection(session: Session, data: bytes | splice.Request, manner: Manner | None) -> Projection:
+    if manner is None:
+        account = Account(policy="", mode="off")
+        return Projection(data if isinstance(data, bytes) else data.data, (), account)
+    return session.projection(data, explained=False, manner=manner)
 
 
 def _places(request: splice.Request, frontier: tuple[int, int | None] | None) -> Iterable[int]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import config
 from holdfast.canonical import ids
-from holdfast.canonical.entry import Entry, Result, arguments_text
+from holdfast.canonical.entry import Entry, Header, Result, arguments_text
 from holdfast.canonical.utf8 import showable
 from holdfast.errors import NotFound, StoreError, TooLargeToRecall, UsageError
 from holdfast.metrics import Metrics
@@ -19,6 +19,7 @@ from holdfast.session import events, keeping
 from holdfast.session.aio import AsyncTwins
 from holdfast.session.answering import Answering
 from holdfast.session.keeping import Keeping
+from holdfast.session.manner import USUAL, Manner
 from holdfast.session.shown import Shown
 from holdfast.session.ways import Recall, ways_of
 from holdfast.store.protocol import Row, SessionInfo, Store, body_of
@@ -80,6 +81,7 @@ class Session(AsyncTwins):
         settings: config.Settings | None = None,
         workspace: str | None = None,
         summariser: "Summariser | None" = None,
+        metrics: Metrics | None = None,
         clock: Callable[[], float] = time.time,
         random: Callable[[int], bytes] = os.urandom,
     ) -> None:
@@ -91,7 +93,7 @@ class Session(AsyncTwins):
         self.configuration = policy or self.settings.truncation
         self.strategies = strategies
         self.recall_by = recall or self.settings.recall
-        self.metrics = Metrics()
+        self.metrics = metrics or Metrics()
         self._owns_store = store is None or folder is not None
         self.store: Store = (
             SqliteStore(self.settings.home, inline_body=self.settings.inline_body)
@@ -239,16 +241,30 @@ class Session(AsyncTwins):
         policy: "str | Policy | None" = None,
         question: str | None = None,
         recorded: bool = True,
+        settles: bool = False,
+        restored: bool = False,
     ) -> Any:
         """What to send of a conversation, in the form it came in: a list of messages, or a request's bytes.
 
         New results in it are put on record first. What was sent once is sent again unchanged until a recorded
         decision changes it. `model` says whose window and prices hold, `policy` overrides the settings. With
-        `recorded=False` nothing is written: for counting what would be sent.
+        `recorded=False` nothing is written: for counting what would be sent. With `restored=True` results are shown
+        whole this once, the newest first, as far as the window allows: for a client that sums up by itself. With
+        `settles=True` results that are sent whole may be put on record by `settle`, once they are on their way.
         """
+        manner = Manner(recorded, restored, settles)
         return self.projection(
-            messages, model=model, policy=policy, question=question, explained=False, recorded=recorded
+            messages, model=model, policy=policy, question=question, explained=False, manner=manner
         ).messages
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether `settle` has something to do."""
+        return self._projecting.is_unsettled
+
+    def settle(self) -> None:
+        """Put on record what `view(…, settles=True)` gave whole before it was there."""
+        self._projecting.settle()
 
     def projection(
         self,
@@ -259,14 +275,14 @@ class Session(AsyncTwins):
         question: str | None = None,
         mode: 'Literal["off", "shadow", "on"] | None' = None,
         explained: bool = True,
-        recorded: bool = True,
+        manner: Manner = USUAL,
     ) -> "Projection":
         """The same with the account in tokens, and the list of edits: rules, how to undo each.
 
         Without being `explained` the list stays empty, and this costs no more than `view`.
         """
         return self._projecting.project(
-            messages, model=model, policy=policy, question=question, mode=mode, explained=explained, recorded=recorded
+            messages, model=model, policy=policy, question=question, mode=mode, explained=explained, manner=manner
         )
 
     def hydrate(self, messages: Iterable[Any]) -> list[Any]:
@@ -342,6 +358,12 @@ class Session(AsyncTwins):
         """Put something of our own on record, as it is; raises `StoreError` where that cannot be done."""
         result = keeping.new_result(self._keeping, tool, arguments=arguments_text(about))
         self._observe(keeping.note(self._keeping, result, text, self._room()))
+
+    def enter(self, make: Callable[[int, str], Header], data: bytes) -> Entry:
+        """Put on record what is made of the time and a new id; raises `StoreError` as `note` does."""
+        trace_id = ids.trace_id(self._keeping.random(ids.RANDOM_BYTES))
+        self._observe(entries := keeping.note(self._keeping, make(self._now(), trace_id), data, self._room()))
+        return entries[0]
 
     def artifacts(self) -> list[Known]:
         """The results of this session that were shown cut or replaced, in order."""

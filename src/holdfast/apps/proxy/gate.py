@@ -51,6 +51,6 @@ class Gate:
             return target
         return TurnedAway(
             401,
-            "The proxy's token is missing or wrong. It belongs into the base URL, as `holdfast proxy` prints it, or into "
-            f"the header `{TOKEN_HEADER}`.",
+            "The proxy's token is missing or wrong. It belongs into the base URL, as `holdfast proxy` prints it, or "
+            f"into the header `{TOKEN_HEADER}`.",
         )
