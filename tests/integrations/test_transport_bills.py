@@ -98,10 +98,9 @@ def test_without_tools_of_ours_answers_pass_as_they_come_and_are_learned_from(
 def test_without_tools_of_ours_asynchronous_answers_are_learned_from(sdk: Any, finished: list[Finished]) -> None:
     provider = Provider([[Text("Hello.")], [Text("Bye.")]], packed=True)
     agent = sdk(provider, store=MemoryStore())
-    agent.options.pop("tools")
 
     async def run() -> None:
-        async with client_of(agent, provider, store=MemoryStore()) as client:
+        async with client_of(agent, provider, store=MemoryStore(), recall="off") as client:
             assert (await ask(agent, client, [USER], False)).text == "Hello."
             await ask(agent, client, [USER], True)
 
