@@ -234,7 +234,7 @@ class Viewer:
         )
 
     def account(self, policy: Policy, situation: Situation, explained: bool) -> Account:
-        """The figures of what is sent; what recall at the tail would do only if it is asked for."""
+        """The figures of what is sent; those that take a look at every result only if asked for."""
         sent = sent_tokens(self.transcript, self._decided) + self._with_summary(situation).overhead
         return Account(
             policy=policy.name,
@@ -374,8 +374,7 @@ class Viewer:
         decided = self._desk.ledger.decided
         for trace_id in dict.fromkeys(decided[self._read_decisions :]):
             for number in self._numbers.get(trace_id, ()):
-                known = self._known[number]
-                if known is not None:
+                if (known := self._known[number]) is not None:
                     self._apply(self.transcript.items[number], known)
         self._read_decisions = len(decided)
 
@@ -431,8 +430,7 @@ class Viewer:
 
     def _recognise_all(self, items: list[Item]) -> None:
         for item in items:
-            match = self._desk.ledger.match(item.returned.call_id, self._came[item.number])
-            if match is not None:
+            if match := self._desk.ledger.match(item.returned.call_id, self._came[item.number]):
                 self._recognise(item, match[0])
 
     def _is_reachable(self, number: int) -> bool:
@@ -480,8 +478,7 @@ class Viewer:
         del self._messages[length:], self._out[length:], self._known[left:], self._came[left:]
         self._prefixes.cut_back(length)
         self._checked = min(self._checked, length)
-        for number in [number for number in self._texts if number >= left]:
-            del self._texts[number]
+        self._texts = {number: text for number, text in self._texts.items() if number < left}
         self._skipped = {index for index in self._skipped if index < length}
         self._numbers = {}
         for item in self.transcript.items:
