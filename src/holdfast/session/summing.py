@@ -27,6 +27,11 @@ class Summing:
         self.standing: Standing | None = None
         """The one that holds now."""
 
+    @property
+    def messages(self) -> int:
+        """How many messages it stands for."""
+        return 0 if self.standing is None else self.standing.upto - len(self.standing.kept)
+
     def stand(self) -> None:
         """Find the summary on record that stands for most of these messages."""
         self.standing = None

@@ -142,10 +142,9 @@ class Viewer:
     def arranged(self, messages: Sequence[Any]) -> list[Any]:
         """The messages with a summary in place of the oldest, and with broken pairs mended."""
         dialect = dialect_of(messages) or "openai_chat"
-        if self._summing.standing is not None:
-            messages = compacted(
-                messages, self._summing.standing.upto, self._summing.standing.text, dialect, self._summing.standing.kept
-            )
+        standing = self._summing.standing
+        if standing is not None:
+            messages = compacted(messages, standing.upto, standing.text, dialect, standing.kept)
         if not self._continues:
             messages, repairs = repair(messages, dialect)
             self.repaired = sum(repairs)
@@ -187,9 +186,7 @@ class Viewer:
             unstored=self._unstored,
             repaired=self.repaired,
             skipped=len(self._skipped),
-            compacted=0
-            if self._summing.standing is None
-            else self._summing.standing.upto - len(self._summing.standing.kept),
+            compacted=self._summing.messages,
             tail=int(explained and at_the_tail(self.transcript, self._decided) is not None),
             scale=situation.scale,
         )
