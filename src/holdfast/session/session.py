@@ -314,12 +314,13 @@ class Session(Reading, AsyncTwins):
     def note(self, tool: str, about: object, text: str) -> None:
         """Put something of our own on record, as it is; raises `StoreError` where that cannot be done."""
         result = keeping.new_result(self._keeping, tool, arguments=arguments_text(about))
-        self._observe(keeping.note(self._keeping, result, text, self._room()))
+        self._observe(keeping.note(self._keeping, [(result, text)], self._room()))
 
-    def enter(self, make: Callable[[int, str], Header], data: bytes) -> Entry:
-        """Put on record what is made of the time and a new id; raises `StoreError` as `note` does."""
-        trace_id = ids.trace_id(self._keeping.random(ids.RANDOM_BYTES))
-        self._observe(entries := keeping.note(self._keeping, make(self._now(), trace_id), data, self._room()))
+    def enter(self, *made: tuple[Callable[[int, str], Header], bytes]) -> Entry:
+        """Put on record what is made of the time and a new id, together; raises `StoreError` as `note` does."""
+        trace_id, at = ids.trace_id(self._keeping.random(ids.RANDOM_BYTES)), self._now()
+        noted = [(make(at, trace_id), data) for make, data in made]
+        self._observe(entries := keeping.note(self._keeping, noted, self._room()))
         return entries[0]
 
     def artifacts(self) -> list[Known]:
