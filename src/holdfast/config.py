@@ -13,6 +13,7 @@ from holdfast import preferences
 from holdfast.canonical.value import Value
 from holdfast.errors import ConfigError
 from holdfast.projection.presets import CAREFUL, PRESETS, AutoSettings
+from holdfast.proxy_settings import ProxySettings
 from holdfast.truncation.configuration import ToolOverride, TruncationConfiguration
 from holdfast.truncation.strategy import STRATEGIES
 
@@ -47,6 +48,8 @@ class Settings(Value):
     """Windows and prices of models, by the beginning of their names, over the built-in table."""
     truncation: TruncationConfiguration = TruncationConfiguration()
     """How results are shortened, under `tools.truncation`."""
+    proxy: ProxySettings = ProxySettings()
+    """The proxy."""
     sources: Mapping[str, str] = MappingProxyType({})
     """Where each setting that is not a default came from."""
 
@@ -77,7 +80,7 @@ def load(
     file = find_file(path, environ, folder)
     sources: dict[str, str] = {}
     plain, truncation = _from_file(file, sources) if file else ({}, {})
-    auto, models = (_mapping(file or "", key, plain.pop(key, None) or {}) for key in ("auto", "models"))
+    auto, models, proxy = (_mapping(file or "", key, plain.pop(key, None) or {}) for key in ("auto", "models", "proxy"))
     _from_environment(environ, plain, truncation, sources)
     if preferences.load(preferences.path_of(environ)).rolling_context_enabled and "HOLDFAST_POLICY" not in environ:
         plain["policy"], sources["policy"] = "rolling", "holdfast rolling-context"
@@ -87,6 +90,7 @@ def load(
         truncation=_truncation(truncation, file),
         sources=sources,
         auto=_auto(PRESETS[names.get("preset", "careful")], auto, file, sources),
+        proxy=_proxy(proxy, file, sources),
         models={name: _mapping(file or "", f"models.{name}", given) for name, given in models.items()},
         **cast("dict[str, Any]", names),
         **cast("dict[str, Any]", {key: _positive(key, value) for key, value in plain.items()}),
@@ -109,6 +113,12 @@ def _auto(start: AutoSettings, given: dict[str, Any], path: str | None, sources:
             given[key] = {**getattr(start, key), **_mapping(path or "", f"auto.{key}", given[key])}
     sources.update({f"auto.{key}": path or "" for key in given})
     return start.replace(**given)
+
+
+def _proxy(given: dict[str, Any], path: str | None, sources: dict[str, str]) -> ProxySettings:
+    _refuse_unknown(path or "", "proxy.", given, ProxySettings.fields)
+    sources.update({f"proxy.{key}": path or "" for key in given})
+    return ProxySettings(**given)
 
 
 def find_home(environ: Mapping[str, str], folder: str) -> str:
@@ -151,7 +161,7 @@ def _from_file(path: str, sources: dict[str, str]) -> tuple[dict[str, Any], dict
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"`{path}` cannot be read: {error}. Check it with `holdfast config check`.") from error
     top = _mapping(path, "", raw)
-    _refuse_unknown(path, "", top, (*_PLAIN, *_NAMES, "auto", "models", "tools"))
+    _refuse_unknown(path, "", top, (*_PLAIN, *_NAMES, "auto", "models", "proxy", "tools"))
     tools = _mapping(path, "tools", top.pop("tools", None) or {})
     _refuse_unknown(path, "tools.", tools, ("truncation",))
     truncation = _mapping(path, "tools.truncation", tools.get("truncation") or {})
@@ -230,6 +240,10 @@ def flattened(settings: Settings) -> list[tuple[str, object, str]]:
         value = getattr(settings.auto, key)
         plain = dict(cast("Mapping[str, int]", value)) if isinstance(value, Mapping) else value
         rows.append((f"auto.{key}", plain, settings.sources.get(f"auto.{key}", "default")))
+    for key in ProxySettings.fields:
+        value = getattr(settings.proxy, key)
+        plain = dict(cast("Mapping[str, str]", value)) if isinstance(value, Mapping) else value
+        rows.append((f"proxy.{key}", plain, settings.sources.get(f"proxy.{key}", "default")))
     for key in _TRUNCATION:
         name = f"tools.truncation.{key}"
         rows.append((name, getattr(settings.truncation, key), settings.sources.get(name, "default")))

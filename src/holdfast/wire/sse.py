@@ -56,6 +56,11 @@ class Events:
         return rest
 
 
+def is_event_stream(content_type: str) -> bool:
+    """Whether a response of this type is a stream of events."""
+    return content_type.lower().startswith("text/event-stream")
+
+
 def written(name: str, data: dict[str, Any]) -> bytes:
     """An event; without a name it is data alone."""
     head = f"event: {name}\n" if name else ""

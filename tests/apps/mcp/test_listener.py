@@ -17,8 +17,9 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from holdfast.apps.listening import Address, parse_address, token_for
 from holdfast.apps.mcp.gateway import Gateway
-from holdfast.apps.mcp.listener import Address, http_app, http_server, parse_address, token_for
+from holdfast.apps.mcp.listener import http_app, http_server
 from holdfast.apps.mcp.server import record_server
 from holdfast.apps.mcp.servers_file import ServersFile
 from holdfast.errors import UsageError
@@ -69,13 +70,13 @@ def test_only_loopback_unless_it_is_said() -> None:
 
 
 def test_the_token_is_made_once_in_a_file_only_its_owner_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    token, where = token_for(str(tmp_path), "mcp")
+    token, where = token_for(str(tmp_path), "mcp", "HOLDFAST_MCP_TOKEN")
     assert stat.S_IMODE(Path(where).stat().st_mode) == 0o600
-    assert token_for(str(tmp_path), "mcp")[0] == token
-    assert token_for(str(tmp_path), "mcp-gateway")[0] != token
+    assert token_for(str(tmp_path), "mcp", "HOLDFAST_MCP_TOKEN")[0] == token
+    assert token_for(str(tmp_path), "mcp-gateway", "HOLDFAST_MCP_TOKEN")[0] != token
     monkeypatch.setenv("HOLDFAST_MCP_TOKEN", "short")
     with pytest.raises(UsageError, match="16"):
-        token_for(str(tmp_path), "mcp")
+        token_for(str(tmp_path), "mcp", "HOLDFAST_MCP_TOKEN")
 
 
 def _free_port() -> int:

@@ -26,7 +26,8 @@ def add_listening(parser: argparse.ArgumentParser) -> None:
 def mcp(args: argparse.Namespace) -> int:
     """Serve this folder's session."""
     needs_extra()
-    from holdfast.apps.mcp.listener import parse_address, serve_http, serve_stdio
+    from holdfast.apps.listening import parse_address
+    from holdfast.apps.mcp.listener import serve_http, serve_stdio
     from holdfast.apps.mcp.server import record_server
 
     address = parse_address(args.http, args.public) if args.http else None

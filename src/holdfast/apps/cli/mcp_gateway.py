@@ -38,8 +38,9 @@ def gateway(args: argparse.Namespace) -> int:
     if args.config is None:
         raise UsageError("Which servers? Give `--config FILE`, a file with `mcpServers` as clients write it.")
     needs_extra()
+    from holdfast.apps.listening import parse_address
     from holdfast.apps.mcp.gateway import Gateway
-    from holdfast.apps.mcp.listener import parse_address, serve_http, serve_stdio
+    from holdfast.apps.mcp.listener import serve_http, serve_stdio
     from holdfast.apps.mcp.servers_file import read_servers
 
     address = parse_address(args.http, args.public) if args.http else None

@@ -1,0 +1,102 @@
+"""`holdfast proxy`: stand between agents and their providers."""
+
+import argparse
+import asyncio
+import sys
+from importlib.util import find_spec
+
+from holdfast import config
+from holdfast.apps.cli.place import Place
+from holdfast.apps.listening import Address, token_for
+from holdfast.errors import HoldfastError, UsageError
+from holdfast.proxy_settings import check_upstream
+
+TOKEN = "HOLDFAST_PROXY_TOKEN"
+PORT = 8787
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the command's options."""
+    parser.add_argument("--port", type=int, default=PORT, metavar="N", help=f"where to listen (default: {PORT})")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: 127.0.0.1)")
+    parser.add_argument("--public", action="store_true", help="let it listen where other machines can reach it")
+    parser.add_argument("--no-token", action="store_true", help="let every process of this machine in")
+    parser.add_argument("--config", metavar="FILE", help="settings file (default: the nearest holdfast.yaml)")
+    parser.add_argument("--mode", choices=("off", "shadow", "on"), help="change nothing, only say what would, or do it")
+    parser.add_argument(
+        "--upstream", action="append", default=[], metavar="NAME=URL", help="where requests go: openai=…, anthropic=…"
+    )
+    parser.add_argument("--watch", action="store_true", help="a line for each request")
+    parser.set_defaults(act=proxy)
+
+
+def proxy(args: argparse.Namespace) -> int:
+    """Serve until stopped."""
+    needs_extra()
+    return asyncio.run(_serve(args))
+
+
+async def _serve(args: argparse.Namespace) -> int:
+    from holdfast.apps.proxy.server import Wanted, listening, setup_of, until_stopped
+    from holdfast.apps.proxy.watch import watcher
+
+    settings = settings_from(args)
+    place = Place(args)
+    address = _address(args)
+    token, where = (None, "") if args.no_token else token_for(settings.home, "proxy", TOKEN)
+    wanted = Wanted(address, token, watcher(args.watch))
+    async with listening(settings, place.store, wanted) as (running, port):
+        _greet(address.replace(port=port), token, where)
+
+        def reload() -> None:
+            try:
+                running.setup = setup_of(settings_from(args), place.store, wanted, port)
+                print("holdfast proxy: settings read again", file=sys.stderr, flush=True)
+            except HoldfastError as error:
+                print(f"holdfast proxy: kept the old settings: {error}", file=sys.stderr, flush=True)
+
+        await until_stopped(reload)
+        print("holdfast proxy: stopping, streams get ten seconds to end", file=sys.stderr, flush=True)
+    place.close()
+    return 0
+
+
+def settings_from(args: argparse.Namespace) -> config.Settings:
+    """The settings, with what the command line says."""
+    settings = config.load(args.config)
+    given = dict(_upstream(text) for text in args.upstream)
+    own = settings.proxy.replace(upstreams={**settings.proxy.upstreams, **given})
+    return settings.replace(proxy=own, **({"mode": args.mode} if args.mode else {}))
+
+
+def needs_extra() -> None:
+    """`UsageError` where the package for the proxy is not there."""
+    if find_spec("aiohttp") is None:
+        raise UsageError("The proxy needs a package more: `pip install 'holdfast[proxy]'`.")
+
+
+def _upstream(text: str) -> tuple[str, str]:
+    name, equals, url = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise UsageError(f"`--upstream {text}` says no NAME=URL, such as openai=https://api.openai.com.")
+    return name, check_upstream(name, url)
+
+
+def _address(args: argparse.Namespace) -> Address:
+    address = Address(host=args.host, port=args.port)
+    if not 0 <= args.port < 65_536:
+        raise UsageError(f"`--port {args.port}` is no port. Give one between 1 and 65535, or 0 for any that is free.")
+    if not address.is_loopback and not args.public:
+        raise UsageError(f"`{args.host}` can be reached from other machines. If that is what you want, add `--public`.")
+    if args.public and args.no_token:
+        raise UsageError("A proxy that other machines reach needs its token: leave `--no-token` out.")
+    return address
+
+
+def _greet(address: Address, token: str | None, where: str) -> None:
+    base = address.url + (f"/hf-{token}" if token else "")
+    print(f"holdfast proxy: {address.url}" + (f", token in {where}" if token else ", no token asked for"))
+    print(f"  export ANTHROPIC_BASE_URL={base}")
+    print(f"  export OPENAI_BASE_URL={base}/v1", flush=True)
+    if not address.is_loopback:
+        print("holdfast proxy: other machines can reach this; put TLS in front of it", file=sys.stderr, flush=True)

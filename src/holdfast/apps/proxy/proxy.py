@@ -1,0 +1,119 @@
+"""The proxy: every request that comes in, from its head to its last byte.
+
+Owns: what is ours to answer, what is refused, and which requests are looked at.
+Must not know: how a session views, how bytes are relayed.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import aiohttp
+from aiohttp import web
+
+from holdfast.apps.proxy.counters import Counters
+from holdfast.apps.proxy.desks import Desks
+from holdfast.apps.proxy.errors import refusal
+from holdfast.apps.proxy.gate import Gate, TurnedAway
+from holdfast.apps.proxy.headers import BYPASS
+from holdfast.apps.proxy.reading import TooLarge, body_of, greet
+from holdfast.apps.proxy.relay import Relay, Unreachable, refused
+from holdfast.apps.proxy.turn import Turn
+from holdfast.apps.proxy.upstreams import Upstreams
+from holdfast.integrations.desk import Refused
+from holdfast.session.exchange import Exchange
+from holdfast.version import VERSION
+from holdfast.wire.endpoint import Endpoint, endpoint_of
+
+
+class Setup(NamedTuple):
+    """What the settings say; another one takes its place when they are read again."""
+
+    gate: Gate
+    upstreams: Upstreams
+    desks: Desks
+
+
+class Proxy:
+    """Answers requests until it is told to stop."""
+
+    def __init__(self, setup: Setup, client: aiohttp.ClientSession, told: Callable[[Turn], None]) -> None:
+        self.setup = setup
+        self._client = client
+        self._told = told
+        self.counters = Counters()
+        self.spoke: Callable[[Any], None] = lambda _: None
+        """Told of every connection that sent a request."""
+        self._pending: set[asyncio.Future[Any]] = set()
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request."""
+        self.spoke(request.protocol)
+        setup = self.setup
+        target = setup.gate.admit(request.raw_path, request.headers)
+        if isinstance(target, TurnedAway):
+            self.counters.refused(target.status)
+            return refusal(target.status, target.message)
+        own = self._own(request.method, target)
+        if own is not None:
+            return own
+        endpoint = endpoint_of(target.partition("?")[0]) if request.method == "POST" else None
+        turn = Turn(endpoint, self._later)
+        try:
+            with self.counters.open():
+                return await self._relayed(setup, request, target, turn)
+        finally:
+            self.counters.add(turn)
+            self._told(turn)
+
+    async def drain(self) -> None:
+        """Wait for what is still to be put on record."""
+        while self._pending:
+            await asyncio.gather(*self._pending, return_exceptions=True)
+
+    def _own(self, method: str, target: str) -> web.Response | None:
+        """An answer of the proxy's own."""
+        if method != "GET" or target not in ("/healthz", "/metrics"):
+            return None
+        if target == "/metrics":
+            return web.Response(text=self.counters.text(), content_type="text/plain", charset="utf-8")
+        return web.Response(text=json.dumps({"status": "ok", "version": VERSION}), content_type="application/json")
+
+    async def _relayed(self, setup: Setup, request: web.BaseRequest, target: str, turn: Turn) -> web.StreamResponse:
+        if "websocket" in request.headers.get("upgrade", "").lower():
+            return refusal(426, "WebSockets are not served here; send the request over HTTP.", turn.endpoint)
+        name, path = setup.upstreams.target(target, request.headers)
+        relay = Relay(self._client, request, setup.upstreams.url(name, path), turn)
+        try:
+            begun, body = await self._begun(setup, request, path, turn.endpoint)
+            if isinstance(begun, Refused):
+                turn.outcome = "refused"
+                return web.Response(status=begun.status, body=begun.body, content_type="application/json")
+            if begun is None:
+                return await relay.passed(body)
+            turn.exchange = begun
+            return await relay.exchanged(begun)
+        except Unreachable as error:
+            return refused(error, turn)
+        except TooLarge:
+            return refusal(413, "The request is larger than `proxy.max_body`.", turn.endpoint)
+        except TimeoutError:
+            return refusal(408, "The request did not come in time.", turn.endpoint)
+
+    async def _begun(
+        self, setup: Setup, request: web.BaseRequest, path: str, endpoint: Endpoint | None
+    ) -> tuple[Exchange | Refused | None, Any]:
+        """The exchange that a request begins, and its body; a body that nobody looks at is not waited for."""
+        if endpoint is None or setup.desks.settings.mode == "off" or request.headers.get(BYPASS) == "1":
+            await greet(request)
+            return None, request.content if request.body_exists else None
+        body = await body_of(request, setup.desks.settings.proxy.max_body)
+        begin = setup.desks.begin
+        return await asyncio.to_thread(begin, request.method, path.partition("?")[0], request.headers, body), body
+
+    def _later(self, act: Callable[..., Any], *given: Any) -> None:
+        """Do something on a worker thread that nobody waits for; `drain` does."""
+        future = asyncio.get_running_loop().run_in_executor(None, act, *given)
+        self._pending.add(future)
+        future.add_done_callback(self._pending.discard)

@@ -1,0 +1,224 @@
+"""One request on its way: let in, viewed, sent on, its answer streamed back, and put on record.
+
+Owns: the order of these, what a client gets when a provider fails, and that nothing is sent twice after its first byte.
+Must not know: what is hidden and why (`session`), how a provider spells (`wire`).
+"""
+
+import asyncio
+import zlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+from multidict import CIMultiDict
+from yarl import URL
+
+from holdfast.apps.proxy import headers as passing
+from holdfast.apps.proxy.errors import error_body, refusal
+from holdfast.apps.proxy.reading import write
+from holdfast.apps.proxy.turn import Turn
+from holdfast.session.exchange import Exchange
+from holdfast.wire.ends import is_between_events
+from holdfast.wire.sse import is_event_stream
+
+_MOST_HELD = 64 * 1024 * 1024
+"""Bytes of an answer that are held to be put on record."""
+_SKIPPED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
+"""Headers that the client library would add by itself."""
+
+
+class Unreachable(Exception):
+    """An upstream did not answer, or answered what must not be passed on."""
+
+
+class Relay:
+    """Sends one request and its further rounds, and the answer back."""
+
+    def __init__(self, client: aiohttp.ClientSession, request: web.BaseRequest, url: URL, turn: Turn) -> None:
+        self._client, self._request, self._url, self._turn = client, request, url, turn
+        self._response: web.StreamResponse | None = None
+
+    async def passed(self, body: Any) -> web.StreamResponse:
+        """Send a request on as it came, and the answer back as it comes."""
+        async with await self._sent(body, is_read=False) as upstream:
+            response = await self._begun(upstream, is_changed=False)
+            async for piece in upstream.content.iter_any():
+                await write(response, self._request, piece)
+            await response.write_eof()
+            return response
+
+    async def exchanged(self, exchange: Exchange) -> web.StreamResponse:
+        """Send a viewed request, and further rounds of it while calls of ours are answered."""
+        while True:
+            async with await self._sent(exchange.body, is_read=True) as upstream:
+                done = await self._round(exchange, upstream)
+            if done is not None:
+                return done
+
+    async def _round(self, exchange: Exchange, upstream: aiohttp.ClientResponse) -> web.StreamResponse | None:
+        if upstream.status != 200 or not exchange.offers:
+            return await self._watched(exchange, upstream)
+        if is_event_stream(upstream.headers.get("content-type", "")):
+            return await self._streamed(exchange, upstream)
+        data = await self._all(upstream)
+        self._turn.came(exchange, upstream.status, data, is_stream=False)
+        out = await asyncio.to_thread(exchange.whole, data)
+        if out is None:
+            return None
+        response = await self._begun(upstream, is_changed=True)
+        await write(response, self._request, out)
+        await response.write_eof()
+        return response
+
+    async def _watched(self, exchange: Exchange, upstream: aiohttp.ClientResponse) -> web.StreamResponse:
+        """Pass an answer on as it comes, and look at it when it has ended."""
+        is_stream = is_event_stream(upstream.headers.get("content-type", ""))
+        if self._response is not None:  # a later round was refused
+            data = await self._all(upstream)
+            self._turn.came(exchange, upstream.status, data, is_stream)
+            await write(self._response, self._request, exchange.failed(upstream.status, data))
+            await self._response.write_eof()
+            return self._response
+        response = await self._begun(upstream, is_changed=False)
+        held = Held(upstream.headers.get("content-encoding", ""))
+        try:
+            async for piece in upstream.content.iter_any():
+                held.add(piece)
+                await write(response, self._request, piece)
+        except (aiohttp.ClientError, TimeoutError, ConnectionError) as error:
+            self._turn.came(exchange, upstream.status, held.data(), is_stream, is_cut=True)
+            await self._end_cut(exchange, held.last, is_stream, error)
+            return response
+        except asyncio.CancelledError:
+            self._turn.came(exchange, upstream.status, held.data(), is_stream, is_cut=True)
+            raise
+        self._turn.came(exchange, upstream.status, held.data(), is_stream)
+        await response.write_eof()
+        return response
+
+    async def _streamed(self, exchange: Exchange, upstream: aiohttp.ClientResponse) -> web.StreamResponse | None:
+        """Pass a stream on without what is ours in it; None where another round follows."""
+        response = self._response or await self._begun(upstream, is_changed=True)
+        held = Held("")
+        last = b""
+        try:
+            async for piece in self._unpacked(upstream):
+                held.add(piece)
+                if out := exchange.feed(piece):
+                    last = out[-4:]
+                    await write(response, self._request, out)
+        except (aiohttp.ClientError, TimeoutError, ConnectionError, zlib.error) as error:
+            self._turn.came(exchange, upstream.status, held.data(), is_stream=True, is_cut=True)
+            await self._end_cut(exchange, last, True, error)
+            return response
+        except asyncio.CancelledError:
+            self._turn.came(exchange, upstream.status, held.data(), is_stream=True, is_cut=True)
+            raise
+        self._turn.came(exchange, upstream.status, held.data(), is_stream=True)
+        rest = await asyncio.to_thread(exchange.ended)
+        if rest is None:
+            return None
+        if rest:
+            await write(response, self._request, rest)
+        await response.write_eof()
+        return response
+
+    async def _end_cut(self, exchange: Exchange, last: bytes, is_stream: bool, error: Exception) -> None:
+        """End an answer whose provider was cut off: between two events with the wire's own error, else as abruptly."""
+        response, transport = self._response, self._request.transport
+        if response is None or transport is None:
+            return
+        self._turn.note = f"the upstream was cut: {type(error).__name__}"
+        if is_stream and is_between_events(last):
+            await write(
+                response, self._request, exchange.failed(502, error_body(502, "The upstream's answer was cut."))
+            )
+            await response.write_eof()
+        else:
+            transport.abort()
+
+    async def _sent(self, body: Any, is_read: bool) -> aiohttp.ClientResponse:
+        headers: CIMultiDict[str] = passing.to_upstream(self._request.headers, is_read)
+        length = self._request.headers.get("content-length")
+        if not isinstance(body, bytes) and length is not None:
+            headers["content-length"] = length
+        try:
+            upstream = await self._client.request(
+                self._request.method,
+                self._url,
+                data=body if body is None or not isinstance(body, bytes) or body else None,
+                headers=headers,
+                allow_redirects=False,
+                skip_auto_headers=_SKIPPED,
+            )
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise Unreachable(f"{self._url.host} cannot be reached ({type(error).__name__}).") from error
+        if upstream.status in (301, 302, 303, 307, 308):
+            upstream.close()
+            raise Unreachable(f"{self._url.host} answered with a redirect, and none is followed.")
+        self._turn.first_byte(upstream.status)
+        return upstream
+
+    async def _begun(self, upstream: aiohttp.ClientResponse, is_changed: bool) -> web.StreamResponse:
+        """The head of the answer, sent to the client."""
+        is_changed = is_changed or "content-length" not in upstream.headers
+        headers = passing.to_client(upstream.headers, False, self._turn.said())
+        if is_changed:
+            headers.popall("content-length", None)
+        self._response = response = web.StreamResponse(status=upstream.status, reason=upstream.reason, headers=headers)
+        await response.prepare(self._request)
+        return response
+
+    async def _all(self, upstream: aiohttp.ClientResponse) -> bytes:
+        try:
+            return b"".join([piece async for piece in self._unpacked(upstream)])
+        except (aiohttp.ClientError, TimeoutError, ConnectionError, zlib.error) as error:
+            raise Unreachable(f"{self._url.host} was cut off ({type(error).__name__}).") from error
+
+    async def _unpacked(self, upstream: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+        """The answer, unpacked where it came packed although it was asked not to be."""
+        packing = upstream.headers.get("content-encoding", "identity")
+        unpack = unpacker(packing)
+        async for piece in upstream.content.iter_any():
+            yield piece if unpack is None else unpack.decompress(piece)
+
+
+class Held:
+    """What an upstream said, held to be looked at and put on record."""
+
+    def __init__(self, packing: str) -> None:
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._packing = packing
+        self.last = b""
+        """The last few bytes."""
+
+    def add(self, piece: bytes) -> None:
+        """One more piece; of an answer that is too large nothing is held."""
+        self.last = (self.last + piece)[-4:]
+        self._size += len(piece)
+        if self._size <= _MOST_HELD:
+            self._pieces.append(piece)
+        else:
+            self._pieces.clear()
+
+    def data(self) -> bytes:
+        """All of it, unpacked; as it came where that cannot be done."""
+        data = b"".join(self._pieces)
+        unpack = unpacker(self._packing)
+        try:
+            return data if unpack is None else unpack.decompress(data, _MOST_HELD)
+        except zlib.error:
+            return data
+
+
+def unpacker(packing: str) -> Any:
+    """What unpacks; None for what is not packed, or in a way that is not known."""
+    return zlib.decompressobj(47) if packing.lower() in ("gzip", "x-gzip", "deflate") else None
+
+
+def refused(error: Exception, turn: Turn) -> web.Response:
+    """What a client gets where an upstream failed before its first byte."""
+    turn.note = str(error)
+    return refusal(502, str(error), turn.endpoint)

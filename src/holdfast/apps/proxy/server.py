@@ -1,0 +1,104 @@
+"""The proxy as a process: from the settings to a port, and down again without losing a stream.
+
+Owns: start, reload, stop, and what the process allows itself.
+Must not know: what a request is.
+"""
+
+import asyncio
+import os
+import resource
+import signal
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
+
+import aiohttp
+from aiohttp import web
+
+from holdfast.apps.listening import Address
+from holdfast.apps.proxy.desks import Desks
+from holdfast.apps.proxy.gate import Gate
+from holdfast.apps.proxy.proxy import Proxy, Setup
+from holdfast.apps.proxy.reading import Connections
+from holdfast.apps.proxy.tenants import Tenants
+from holdfast.apps.proxy.turn import Turn
+from holdfast.apps.proxy.upstreams import Upstreams
+from holdfast.config import Settings
+from holdfast.store.protocol import Store
+
+DRAIN_WITHIN = 10.0
+"""Seconds that streams get to end when the proxy stops."""
+_LONGEST_HEADER = 65_536
+
+
+class Wanted(NamedTuple):
+    """Where and how to listen."""
+
+    address: Address
+    token: str | None
+    told: Callable[[Turn], None] = lambda _: None
+
+
+def setup_of(settings: Settings, store: Store, wanted: Wanted, port: int) -> Setup:
+    """What the settings say, for a listener at this port."""
+    tenants = Tenants(settings.home, settings.proxy.tenants, settings.proxy.holdout)
+    return Setup(
+        Gate(wanted.address.replace(port=port), wanted.token, settings.proxy.hosts),
+        Upstreams(settings.proxy.upstreams),
+        Desks(settings, store, tenants),
+    )
+
+
+@asynccontextmanager
+async def listening(settings: Settings, store: Store, wanted: Wanted) -> AsyncGenerator[tuple[Proxy, int]]:
+    """A proxy that listens, and its port; on leaving, streams get time to end and everything is put on record."""
+    private()
+    async with _client(settings.proxy.patience) as client:
+        proxy = Proxy(setup_of(settings, store, wanted, wanted.address.port), client, wanted.told)
+        server = Connections(proxy.handle, settings.proxy.max_connections, **_limits())
+        runner = web.ServerRunner(server, shutdown_timeout=DRAIN_WITHIN)
+        proxy.spoke = server.spoke
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, wanted.address.host, wanted.address.port).start()
+            port = runner.addresses[0][1]
+            proxy.setup = setup_of(settings, store, wanted, port)
+            yield proxy, port
+        finally:
+            await runner.cleanup()
+            await proxy.drain()
+
+
+async def until_stopped(reload: Callable[[], None]) -> None:
+    """Wait for SIGTERM or SIGINT; SIGHUP reads the settings again, streams go on."""
+    loop, stopped = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    loop.add_signal_handler(signal.SIGHUP, reload)
+    await stopped.wait()
+
+
+def private() -> None:
+    """Leave nothing of a client's key behind: no core dumps, no files that others read."""
+    os.umask(0o077)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _client(patience: int) -> aiohttp.ClientSession:
+    return aiohttp.ClientSession(
+        auto_decompress=False,
+        connector=aiohttp.TCPConnector(limit=0),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=patience),
+        max_field_size=_LONGEST_HEADER,
+        trust_env=False,
+    )
+
+
+def _limits() -> dict[str, Any]:
+    return {
+        "max_line_size": 16_384,
+        "max_field_size": _LONGEST_HEADER,
+        "keepalive_timeout": 75.0,
+        "access_log": None,
+    }
