@@ -31,7 +31,7 @@ class Transport(httpx2.BaseTransport):
         """Send a request; an answer may take several rounds."""
         begun = self.desk.begin(request.method, request.url.path, request.headers, request.read())
         if not isinstance(begun, Exchange):
-            return _refused(begun) if begun else self._inner.handle_request(request)
+            return _refused(begun) if begun else self._inner.handle_request(_with_body(request, request.content))
         while True:
             response = self.send(request, begun)
             if not begun.offers or response.status_code != 200:
@@ -68,7 +68,7 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
         body, begin = await request.aread(), self.desk.begin
         begun = await anyio.to_thread.run_sync(begin, request.method, request.url.path, request.headers, body)
         if not isinstance(begun, Exchange):
-            return _refused(begun) if begun else await self._inner.handle_async_request(request)
+            return _refused(begun) if begun else await self._inner.handle_async_request(_with_body(request, body))
         while True:
             response = await self.send(request, begun)
             if not begun.offers or response.status_code != 200:

@@ -17,9 +17,11 @@ from holdfast.wire import splice
 from holdfast.wire.anthropic_stream import AnthropicStream
 from holdfast.wire.calls import parse_call, result_block
 from holdfast.wire.dialect import Dialect
+from holdfast.wire.dozing import Dozing
 from holdfast.wire.endpoint import Endpoint
 from holdfast.wire.fields import fields_of, parts_of
 from holdfast.wire.hidden import Round, key_of, put_back, renamed
+from holdfast.wire.identity import Identity
 from holdfast.wire.openai_chat_stream import ChatStream
 from holdfast.wire.openai_responses_stream import ResponsesStream
 from holdfast.wire.reply import Json, Reply, answers, joined_reply, one_message, only_shown, read_reply
@@ -27,6 +29,7 @@ from holdfast.wire.sse import Event, Events, written
 
 MOST_ROUNDS = 12
 """Rounds that a client waits for at most."""
+_ANYBODY = Identity()
 _CONTINUED = "previous_response_id"
 _UNNAMED = (None, None)
 _ENOUGH = "That was the last read for now. Answer with what you have."
@@ -55,13 +58,27 @@ class Stream(Protocol):
 class Exchange:
     """One request, from the client to the provider and back."""
 
-    def __init__(self, session: Session, rounds: Rounds, endpoint: Endpoint, request: splice.Request) -> None:
-        self._session, self._rounds, self._endpoint = session, rounds, endpoint
+    def __init__(
+        self,
+        session: Session,
+        rounds: Rounds | None,
+        endpoint: Endpoint,
+        request: splice.Request,
+        identity: Identity = _ANYBODY,
+        settles: bool = False,
+    ) -> None:
+        """Without `rounds` the conversation has no record yet: nothing is kept of it, and nothing cut.
+
+        With `settles`, what is sent whole may be put on record by `settle`.
+        """
+        self._session, self._rounds, self._endpoint, self._settles = session, rounds, endpoint, settles
+        self.identity = identity
+        """Whose request it is, and what for."""
         self._asked = _messages_of(request)[-1]
-        self.offers = session.settings.mode == "on" and bool(session.tools(endpoint.dialect)) and _has_tools(request)
+        self.offers = session.settings.mode == "on" and bool(session.tools(endpoint.dialect)) and self._may(request)
         """Whether the model may call our tools, so that the answer has to be looked at."""
         self._request = self._with_rounds(request) if self.offers else request
-        self.body = self._viewed(self._request.joined(self._request.messages))
+        self.body = self._viewed(self._request)
         """What to send."""
         self.count = 0
         """Rounds that the client does not see, so far."""
@@ -69,6 +86,7 @@ class Exchange:
         self._shown: list[Json] = []
         self._events = Events()
         self._stream = _STREAMS[endpoint.dialect](NAMES)
+        self._dozing: Dozing | None = Dozing(NAMES)
         self.tokens = {"input_tokens": 0, "output_tokens": 0}
         """Of all rounds that the client does not see."""
 
@@ -92,7 +110,24 @@ class Exchange:
 
     def feed(self, data: bytes) -> bytes:
         """What the client gets of a piece of a streamed response."""
+        if self._dozing is not None:
+            unread = self._dozing.feed(data)
+            if unread is not None:
+                return unread
+            data = self._wake(self._dozing)
         return b"".join(map(self._fed, self._events.feed(data)))
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether a stream has nothing of ours in it so far, so that its end takes no work."""
+        return self._dozing is not None
+
+    def _wake(self, dozing: Dozing) -> bytes:
+        """Catch up with what was passed on unread; gives what is still to be read."""
+        self._dozing = None
+        for event in Events().feed(dozing.seen):
+            self._fed(event)
+        return dozing.rest
 
     def _fed(self, event: Event) -> bytes:
         try:
@@ -103,6 +138,8 @@ class Exchange:
 
     def ended(self) -> bytes | None:
         """A streamed response ended: what the client still gets; None: send `body` again."""
+        if self._dozing is not None:
+            return self._dozing.rest
         rest = self._events.rest()
         try:
             return self._ended(rest)
@@ -168,22 +205,42 @@ class Exchange:
         return request.joined([*_messages_of(request), *self._said])
 
     def _record(self, beside: list[Json], names: tuple[object, object]) -> None:
-        if not self.count and not beside:
+        if self._rounds is None or (not self.count and not beside):
             return
         shown = [one_message(self._shown)] if self.dialect == "openai_chat" else self._shown
         response, last = (name if isinstance(name, str) else "" for name in names)
         self._rounds.add(Round(key_of(shown, self._asked), self._said, beside, response, last))
 
-    def _viewed(self, data: bytes) -> bytes:
+    def _may(self, request: splice.Request) -> bool:
+        """Whether our tools may be offered: to who has tools, and not where an answer that nobody could put back as it
+        was may be gone on with by its name."""
+        is_kept = self.dialect == "openai_responses" and request.fields.get("store") is not False
+        return _has_tools(request) and (self._rounds is not None or not is_kept)
+
+    def _viewed(self, data: bytes | splice.Request) -> bytes:
         """What is sent of a request; a counting one leaves no trace."""
-        return self._session.view(data, recorded=not self._endpoint.counts)
+        if self._rounds is None:
+            return data if isinstance(data, bytes) else data.data
+        is_summed_up = self.identity.purpose == "compaction"
+        return self._session.view(
+            data, recorded=not self._endpoint.counts, restored=is_summed_up, settles=self._settles
+        )
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether something was sent whole that is not on record yet."""
+        return self._rounds is not None and self._session.is_unsettled
+
+    def settle(self) -> None:
+        """Put on record what was sent whole before it was; to be called once the request is on its way."""
+        self._session.settle()
 
     def _with_rounds(self, request: splice.Request) -> splice.Request:
         """The request with our tools, and with the rounds that the client does not know of."""
-        offered = splice.read(request.in_front("tools", self._session.tools(self.dialect)))
-        rounds = self._rounds.all()
-        if offered is None or not rounds:
-            return offered or request
+        offered = request.in_front("tools", self._session.tools(self.dialect))
+        rounds = self._rounds.all() if self._rounds is not None else None
+        if not rounds:
+            return offered
         continued = offered.fields.get(_CONTINUED)
         own = _messages_of(offered)
         messages = put_back(self.dialect, own, rounds, continued)

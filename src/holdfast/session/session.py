@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from holdfast.projection.policy import Policy
     from holdfast.recall.found import Selection
     from holdfast.recall.selector import Selector
-    from holdfast.session.projecting import Mode, Projecting
+    from holdfast.session.projecting import Projecting
 
 _MISSING: Any = object()
 _TOOLS = tuple(ToolSpec(**definition._asdict()) for definition in DEFINITIONS)
@@ -238,14 +238,37 @@ class Session(AsyncTwins):
         policy: "str | Policy | None" = None,
         question: str | None = None,
         recorded: bool = True,
+        settles: bool = False,
+        restored: bool = False,
     ) -> Any:
         """What to send of a conversation, in the form it came in: a list of messages, or a request's bytes.
 
         New results in it are put on record first. What was sent once is sent again unchanged until a recorded
         decision changes it. `model` says whose window and prices hold, `policy` overrides the settings. With
-        `recorded=False` nothing is written: for counting what would be sent.
+        `recorded=False` nothing is written: for counting what would be sent. With `restored=True` results are shown
+        whole this once, the newest first, as far as the window allows: for a client that sums up by itself. With
+        `settles=True` results that are sent whole may be put on record by `settle`, once they are on their way.
         """
-        return self._project(messages, model, policy, question, None, explained=False, recorded=recorded).messages
+        return self._projecting.project(
+            messages,
+            model=model,
+            policy=policy,
+            question=question,
+            mode=None,
+            explained=False,
+            recorded=recorded,
+            restored=restored,
+            settles=settles,
+        ).messages
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether `settle` has something to do."""
+        return self._projecting.is_unsettled
+
+    def settle(self) -> None:
+        """Put on record what `view(…, settles=True)` gave whole before it was there."""
+        self._projecting.settle()
 
     def projection(
         self,
@@ -257,7 +280,9 @@ class Session(AsyncTwins):
         mode: 'Literal["off", "shadow", "on"] | None' = None,
     ) -> "Projection":
         """The same with the list of edits and the account: tokens, rules, how to undo each."""
-        return self._project(messages, model, policy, question, mode, explained=True)
+        return self._projecting.project(
+            messages, model=model, policy=policy, question=question, mode=mode, explained=True
+        )
 
     def hydrate(self, messages: Iterable[Any]) -> list[Any]:
         """The messages with every view of ours replaced by the result it stands for."""
@@ -376,20 +401,6 @@ class Session(AsyncTwins):
 
         desk = Desk(self._keeping, Ledger(self.store, self.id), self._observe, self._room, self._summariser)
         return Projecting(desk, self.settings)
-
-    def _project(
-        self,
-        messages: Any,
-        model: str | None,
-        policy: "str | Policy | None",
-        question: str | None,
-        mode: "Mode | None",
-        explained: bool,
-        recorded: bool = True,
-    ) -> "Projection":
-        return self._projecting.project(
-            messages, model=model, policy=policy, question=question, mode=mode, explained=explained, recorded=recorded
-        )
 
     def _observe(self, entries: list[Entry]) -> None:
         for entry in entries:

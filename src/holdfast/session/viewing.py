@@ -4,7 +4,7 @@ Owns: the order that makes the promises: on record before hidden, decided before
 Must not know: how a provider spells a message (`wire`), why a policy chooses (`projection`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from holdfast.errors import NotFound, StoreError
@@ -28,6 +28,7 @@ from holdfast.session.recording import (
     record,
     stored,
 )
+from holdfast.session.restoring import restored
 from holdfast.wire.alike import alike, copied
 from holdfast.wire.compacted import compacted
 from holdfast.wire.decode import decode_message, dialect_of
@@ -72,6 +73,8 @@ class Viewer:
         self._broken = False
         self.repaired = 0
         self._new = self._fresh_decisions = self._unstored = 0
+        self._settles: tuple[Policy, Situation] | None = None
+        """How results are to be kept that are sent whole before they are on record."""
 
     def shared(self, messages: list[Any]) -> int:
         """How many messages at the front are the ones this branch has."""
@@ -91,8 +94,13 @@ class Viewer:
         *,
         is_known: bool = True,
         continues: bool = False,
+        ages: bool = True,
+        settles: bool = False,
     ) -> None:
         """Bring the branch up to these messages, of which it has `shared`, and let the policy choose.
+
+        Unless the branch `ages`, the policy chooses about new results alone. With `settles`, results that are sent
+        whole may wait for `settle`.
 
         While the record is not known to its end nothing is kept or decided: what came may be on it already.
         """
@@ -105,9 +113,9 @@ class Viewer:
         self._follow(messages, shared)
         self._stand()
         if self._unknown and is_known:
-            self._keep([self.transcript.items[number] for number in self._unknown], policy, situation)
-        self._unstored = len(self._unknown)
-        if not is_known:
+            self._keep([self.transcript.items[number] for number in self._unknown], policy, situation, settles)
+        self._unstored = len(self._unknown) if self._settles is None else 0
+        if not is_known or not ages:
             return
         choices = [
             choice
@@ -119,11 +127,16 @@ class Viewer:
         if self._mode == "on" and policy.name != "everything":
             self._compact(self._with_summary(situation))
 
-    def sent(self, messages: Sequence[Any]) -> list[Any]:
+    def sent(self, messages: Sequence[Any], whole: Collection[int] = ()) -> list[Any]:
         """The messages to send: those that came, the edited ones replaced."""
         if self._mode == "shadow":
             return list(messages)
-        return self.arranged(self._out.copy()) if self.is_rearranged else self._out.copy()
+        out = apply(self._messages, self.texts(whole)).messages if whole else self._out.copy()
+        return self.arranged(out) if self.is_rearranged else out
+
+    def restored(self, situation: Situation, answer: int) -> Collection[int]:
+        """The results that may be shown whole this once, though it is decided otherwise."""
+        return restored(self.transcript, self._decided, self._with_summary(situation), answer)
 
     @property
     def is_rearranged(self) -> bool:
@@ -199,10 +212,13 @@ class Viewer:
         self._fresh_decisions += len(drafts) // 2
         self._stand()
 
-    def texts(self) -> dict[int, list[tuple[Path, str]]]:
-        """The edits by message: where, and what stands there now."""
+    def texts(self, whole: Collection[int] = ()) -> dict[int, list[tuple[Path, str]]]:
+        """The edits by message: where, and what stands there now; the results in `whole` as they are on record."""
         found: dict[int, list[tuple[Path, str]]] = {}
-        for number, text in sorted(self._texts.items()):
+        originals = {number: self.transcript.items[number].text for number in whole}
+        for number, text in sorted({**self._texts, **originals}.items()):
+            if number in originals and text == self._came[number]:
+                continue
             item = self.transcript.items[number]
             if item.index not in self._skipped:
                 found.setdefault(item.index, []).append((item.returned.path, text))
@@ -360,8 +376,19 @@ class Viewer:
                     self._apply(self.transcript.items[number], known)
         self._read_decisions = len(decided)
 
-    def _keep(self, fresh: list[Item], policy: Policy, situation: Situation) -> None:
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether results were sent whole that are not on record yet."""
+        return self._settles is not None and bool(self._unknown)
+
+    def settle(self) -> None:
+        """Put them on record; what cannot be stored is tried again when it comes again."""
+        if self._settles is not None and self._unknown:
+            self._keep([self.transcript.items[number] for number in self._unknown], *self._settles)
+
+    def _keep(self, fresh: list[Item], policy: Policy, situation: Situation, settles: bool = False) -> None:
         """Put results on record, cut as the policy says; what cannot be stored is sent whole."""
+        self._settles = None
         for item in fresh:
             item.name = drawn(self._desk.keeping)
         choices = {
@@ -369,6 +396,11 @@ class Viewer:
             for choice in policy.arrive(self.transcript, fresh, self._decided, situation)
             if not is_of_recall(self.transcript.items[choice.number]) and self._is_reachable(choice.number)
         }
+        if settles and not choices and self._mode != "count":
+            self._settles = policy, situation
+            for item in fresh:
+                item.name = None
+            return
         recorded = choices if self._mode == "on" else {}
         added = stored(self._desk, once_each(fresh), recorded) if self._mode != "count" else []
         try:

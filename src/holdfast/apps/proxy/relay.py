@@ -52,6 +52,7 @@ class Relay:
         """Send a viewed request, and further rounds of it while calls of ours are answered."""
         while True:
             async with await self._sent(exchange.body, is_read=True) as upstream:
+                self._turn.sent(exchange)
                 done = await self._round(exchange, upstream)
             if done is not None:
                 return done
@@ -116,7 +117,7 @@ class Relay:
             self._turn.came(exchange, upstream.status, held.data(), is_stream=True, is_cut=True)
             raise
         self._turn.came(exchange, upstream.status, held.data(), is_stream=True)
-        rest = await asyncio.to_thread(exchange.ended)
+        rest = exchange.ended() if exchange.is_unread else await asyncio.to_thread(exchange.ended)
         if rest is None:
             return None
         if rest:

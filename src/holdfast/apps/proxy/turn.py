@@ -42,6 +42,11 @@ class Turn:
         """What the client is told in headers."""
         return {}
 
+    def sent(self, exchange: Exchange) -> None:
+        """A round is on its way."""
+        if exchange.is_unsettled:
+            self._later(exchange.settle)
+
     def came(self, exchange: Exchange, status: int, data: bytes, is_stream: bool, is_cut: bool = False) -> None:
         """A round's answer ended."""
         whole = not is_cut and is_whole(exchange.dialect, data, is_stream)
