@@ -84,7 +84,7 @@ def on_record(folder: Path) -> dict[str, bytes]:
     try:
         session = Session(SESSION, store=store)
         known = [result_of(row) for row in store.rows(SESSION, kind="result")]
-        assert session.verify().ok
+        assert session.verify().whole
         return {one.call_id: session.recall_bytes(one.trace_id) for one in known if one.call_id}
     finally:
         store.close()
