@@ -1,6 +1,7 @@
 """An agent works through the proxy as it works without it: same result, fewer tokens, no higher bill, all on record."""
 
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -132,52 +133,77 @@ def test_what_is_left_out_is_read_from_the_files_that_notices_name(tmp_path: Pat
 
 
 class Trouble:
-    """Something that happens to the record of a proxy, and is over at times."""
+    """Something that happens to the record of a proxy for a third of the requests that are left."""
 
-    def __init__(self, kind: str, running: Running) -> None:
-        self._kind, self._running = kind, running
-        self._lock: sqlite3.Connection | None = None
+    def __init__(self, kind: str, steps: int) -> None:
+        self._kind, self._begins, self._ends = kind, steps * 2 // 3, steps * 7 // 9
 
-    def begin(self) -> None:
-        home = self._running.home
-        if self._kind == "full":
-            forbid_growth(self._running.pid, True)
-        elif self._kind == "locked":
-            (database,) = home.glob("*.db")
-            self._lock = sqlite3.connect(database, isolation_level=None, check_same_thread=False)
-            self._lock.execute("BEGIN EXCLUSIVE")
-        else:
-            home.rename(home.with_name("elsewhere"))
-            home.write_text("in the way")
+    def __call__(self, running: Running, step: int) -> None:
+        """Told of every request."""
+        if self._kind == "slow":
+            if self._begins <= step < self._ends:
+                _hold(running.home / "record.db", seconds=0.2)
+        elif step == self._begins:
+            _break(self._kind, running)
+        elif step == self._ends:
+            _mend(self._kind, running)
 
-    def end(self) -> None:
-        home = self._running.home
-        if self._kind == "full":
-            forbid_growth(self._running.pid, False)
-        elif self._lock is not None:
-            self._lock.close()
-        elif home.is_file():
-            home.unlink()
-            home.with_name("elsewhere").rename(home)
+
+def _hold(database: Path, seconds: float) -> None:
+    """Keep everybody else from writing for a while."""
+    lock = sqlite3.connect(database, isolation_level=None, check_same_thread=False)
+    lock.execute("BEGIN EXCLUSIVE")
+    threading.Timer(seconds, lock.close).start()
+
+
+def _break(kind: str, running: Running) -> None:
+    if kind == "full":
+        forbid_growth(running.pid, True)
+    else:
+        running.home.rename(running.home.with_name("elsewhere"))
+        running.home.write_text("in the way")
+
+
+def _mend(kind: str, running: Running) -> None:
+    if kind == "full":
+        forbid_growth(running.pid, False)
+    else:
+        running.home.unlink()
+        running.home.with_name("elsewhere").rename(running.home)
 
 
 @every_dialect
-@pytest.mark.parametrize("kind", ["full", "locked", "gone"])
-def test_trouble_with_the_record_costs_tokens_and_nothing_else(tmp_path: Path, dialect: Dialect, kind: str) -> None:
-    plain = straight(dialect, FEW)
-    troubles: list[Trouble] = []
-
-    def happens(running: Running, step: int) -> None:
-        if step == FEW * 2 // 3:
-            troubles.append(Trouble(kind, running))
-            troubles[0].begin()
-        if step == FEW * 5 // 6:
-            troubles[0].end()
-
-    run = through(tmp_path, dialect, FEW, happens)
+@every_length
+@pytest.mark.parametrize("kind", ["full", "slow", "gone"])
+def test_trouble_with_the_record_costs_tokens_and_nothing_else(
+    tmp_path: Path, dialect: Dialect, steps: int, kind: str
+) -> None:
+    plain, run = straight(dialect, steps), through(tmp_path, dialect, steps, Trouble(kind, steps))
     assert run.did == plain.did
     recorded = on_record(tmp_path)
     assert_nothing_hidden_is_lost(run, recorded)
+    returned = {kept.call_id: kept.text.encode() for kept in run.outcome.results}
+    assert {call_id: recorded.get(call_id) for call_id in returned} == returned, "not put on record once it could be"
+
+
+@every_dialect
+def test_on_a_disk_that_stays_full_the_rest_is_sent_whole_and_the_work_is_done(
+    tmp_path: Path, dialect: Dialect
+) -> None:
+    begins = FEW * 2 // 3
+
+    def fill(running: Running, step: int) -> None:
+        if step == begins:
+            forbid_growth(running.pid, True)
+
+    plain, run = straight(dialect, FEW), through(tmp_path, dialect, FEW, fill)
+    assert run.did == plain.did
+    recorded = on_record(tmp_path)
+    assert_nothing_hidden_is_lost(run, recorded)
+    new = [kept for kept in run.outcome.results if kept.call_id not in recorded]
+    sent = {call_id: text for turn in turns_of(run.upstream.asked[-1].body) for call_id, text in turn.results.items()}
+    assert [sent[kept.call_id] for kept in new] == [kept.text for kept in new]
+    assert max(len(kept.text) for kept in new) > 8_000, "nothing was large enough to be cut"
 
 
 def assert_nothing_hidden_is_lost(run: Run, recorded: dict[str, bytes]) -> None:
