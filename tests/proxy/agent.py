@@ -4,6 +4,7 @@ Owns: how a client of each dialect writes its requests and reads answers, whole 
 Must not know: whether a proxy is in between.
 """
 
+import gzip
 import http.client
 import json
 from collections.abc import Callable, Iterator
@@ -83,7 +84,7 @@ class Agent:
         body = json.dumps(self._wire.request() | {"stream": streamed}, ensure_ascii=False).encode()
         answer = self._sent(body)
         self.headers.append({name.lower(): value for name, value in answer.getheaders()})
-        data = answer.read()
+        data = gzip.decompress(answer.read()) if answer.headers["content-encoding"] == "gzip" else answer.read()
         assert answer.status == 200, f"{answer.status}: {data[:500]!r}"
         return self._wire.read(list(events_of(data)) if streamed else json.loads(data))
 

@@ -15,6 +15,7 @@ from holdfast.store.protocol import result_of
 from tests.proxy.agent import Agent, Outcome
 from tests.proxy.agent_model import Model, turns_of
 from tests.proxy.agent_proxy import Running, forbid_growth, proxy
+from tests.upstream.answer import Answer
 from tests.upstream.billing import TILLS, Breakpoints, Clock, Prefixes
 from tests.upstream.server import Upstream, upstream
 from tests.upstream.spelling import Dialect
@@ -48,9 +49,12 @@ class Run(NamedTuple):
 
 
 @contextmanager
-def provider(dialect: Dialect, steps: int, window: int) -> Iterator[tuple[Upstream, Breakpoints | Prefixes, Model]]:
+def provider(
+    dialect: Dialect, steps: int, window: int, packed: bool = False
+) -> Iterator[tuple[Upstream, Breakpoints | Prefixes, Model]]:
     model, till = Model(steps), TILLS[dialect](Clock(), window=window)
-    with upstream(model, till) as served:
+    answer = (lambda body: Answer(model(body), packed=True)) if packed else model
+    with upstream(answer, till) as served:
         yield served, till, model
     assert served.failed == []
     assert served.refused == []
@@ -68,11 +72,12 @@ def through(
     dialect: Dialect,
     steps: int,
     before: Callable[[Running, int], None] = lambda running, step: None,
+    packed: bool = False,
     **settings: Any,
 ) -> Run:
     """The work through a proxy, at a provider with the window that its models have."""
     with (
-        provider(dialect, steps, window=200_000) as (served, till, model),
+        provider(dialect, steps, window=200_000, packed=packed) as (served, till, model),
         proxy(folder, served.url, **{**ONE, **settings}) as running,
     ):
         outcome = Agent(dialect, running.url, SESSION).run(lambda step: before(running, step))
@@ -130,6 +135,11 @@ def test_what_is_left_out_is_read_from_the_files_that_notices_name(tmp_path: Pat
     assert run.did == plain.did
     assert run.till.cost <= 1.02 * plain.till.cost
     assert run.model.did["read_file"] >= 0
+
+
+@every_dialect
+def test_answers_that_come_packed_are_read_alike(tmp_path: Path, dialect: Dialect) -> None:
+    assert through(tmp_path, dialect, 12, packed=True).did == straight(dialect, 12).did
 
 
 class Trouble:
