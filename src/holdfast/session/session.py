@@ -19,6 +19,7 @@ from holdfast.session import events, keeping
 from holdfast.session.aio import AsyncTwins
 from holdfast.session.answering import Answering
 from holdfast.session.keeping import Keeping
+from holdfast.session.manner import USUAL, Manner
 from holdfast.session.shown import Shown
 from holdfast.session.ways import Recall, ways_of
 from holdfast.store.protocol import Row, SessionInfo, Store, body_of
@@ -38,8 +39,10 @@ if TYPE_CHECKING:
     from holdfast.projection.account import Projection
     from holdfast.projection.compaction import Summariser
     from holdfast.projection.policy import Policy
+    from holdfast.projection.profiles import Profile
     from holdfast.recall.found import Selection
     from holdfast.recall.selector import Selector
+    from holdfast.session.billing import Billing
     from holdfast.session.projecting import Projecting
 
 _MISSING: Any = object()
@@ -249,16 +252,9 @@ class Session(AsyncTwins):
         whole this once, the newest first, as far as the window allows: for a client that sums up by itself. With
         `settles=True` results that are sent whole may be put on record by `settle`, once they are on their way.
         """
-        return self._projecting.project(
-            messages,
-            model=model,
-            policy=policy,
-            question=question,
-            mode=None,
-            explained=False,
-            recorded=recorded,
-            restored=restored,
-            settles=settles,
+        manner = Manner(recorded, restored, settles)
+        return self.projection(
+            messages, model=model, policy=policy, question=question, explained=False, manner=manner
         ).messages
 
     @property
@@ -278,10 +274,15 @@ class Session(AsyncTwins):
         policy: "str | Policy | None" = None,
         question: str | None = None,
         mode: 'Literal["off", "shadow", "on"] | None' = None,
+        explained: bool = True,
+        manner: Manner = USUAL,
     ) -> "Projection":
-        """The same with the list of edits and the account: tokens, rules, how to undo each."""
+        """The same with the account in tokens, and the list of edits: rules, how to undo each.
+
+        Without being `explained` the list stays empty, and this costs no more than `view`.
+        """
         return self._projecting.project(
-            messages, model=model, policy=policy, question=question, mode=mode, explained=True
+            messages, model=model, policy=policy, question=question, mode=mode, explained=explained, manner=manner
         )
 
     def hydrate(self, messages: Iterable[Any]) -> list[Any]:
@@ -398,15 +399,25 @@ class Session(AsyncTwins):
         kind = kind_of(result.tool, result.arguments or "")
         return capped_at(limits, arrival_cap(self.settings.auto, kind, source, limits), source.chars)
 
+    @property
+    def billing(self) -> "Billing":
+        """What requests are expected to be billed, and what is learned from what they were."""
+        return self._projecting.billing
+
+    def profile(self, model: str | None) -> "Profile":
+        """What is known of a model's prices, window and cache, as the settings have it."""
+        return self._projecting.profile(model)
+
     @cached_property
     def _projecting(self) -> "Projecting":
         """Imported when a conversation is first looked at: most short commands never do."""
+        from holdfast.session.billing import Billing
         from holdfast.session.ledger import Ledger
         from holdfast.session.projecting import Projecting
         from holdfast.session.recording import Desk
 
         desk = Desk(self._keeping, Ledger(self.store, self.id), self._observe, self._room, self._summariser)
-        return Projecting(desk, self.settings)
+        return Projecting(desk, self.settings, Billing(self.id, self._clock))
 
     def _observe(self, entries: list[Entry]) -> None:
         for entry in entries:

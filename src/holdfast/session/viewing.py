@@ -9,13 +9,14 @@ from typing import Any
 
 from holdfast.errors import NotFound, StoreError
 from holdfast.projection.account import Account, Edit, edit_of
-from holdfast.projection.policy import Choice, Decisions, Policy, Situation, sent_tokens, shown
+from holdfast.projection.policy import SHOWN, Choice, Decisions, Policy, Situation, sent_tokens, shown
 from holdfast.projection.thresholds import Thresholds
 from holdfast.projection.tokens import estimate
 from holdfast.projection.transcript import Item, Message, Path, Transcript
 from holdfast.recall.tail import at_the_tail
 from holdfast.session.compacting import TOOL, Prefixes, Standing, standing_of, summarised
 from holdfast.session.ledger import Known
+from holdfast.session.manner import USUAL, Manner
 from holdfast.session.reaching import are_reachable, is_of_recall, is_reachable
 from holdfast.session.recording import (
     Desk,
@@ -75,6 +76,8 @@ class Viewer:
         self._new = self._fresh_decisions = self._unstored = 0
         self._settles: tuple[Policy, Situation] | None = None
         """How results are to be kept that are sent whole before they are on record."""
+        self.seen: float | None = None
+        """When these messages were last looked at, to be sent."""
 
     def shared(self, messages: list[Any]) -> int:
         """How many messages at the front are the ones this branch has."""
@@ -91,16 +94,14 @@ class Viewer:
         shared: int,
         policy: Policy,
         situation: Situation,
+        manner: Manner = USUAL,
         *,
         is_known: bool = True,
         continues: bool = False,
-        ages: bool = True,
-        settles: bool = False,
     ) -> None:
         """Bring the branch up to these messages, of which it has `shared`, and let the policy choose.
 
-        Unless the branch `ages`, the policy chooses about new results alone. With `settles`, results that are sent
-        whole may wait for `settle`.
+        Where results are restored, the policy chooses about new ones alone.
 
         While the record is not known to its end nothing is kept or decided: what came may be on it already.
         """
@@ -113,9 +114,9 @@ class Viewer:
         self._follow(messages, shared)
         self._stand()
         if self._unknown and is_known:
-            self._keep([self.transcript.items[number] for number in self._unknown], policy, situation, settles)
+            self._keep([self.transcript.items[number] for number in self._unknown], policy, situation, manner.settles)
         self._unstored = len(self._unknown) if self._settles is None else 0
-        if not is_known or not ages:
+        if not is_known or manner.restored:
             return
         choices = [
             choice
@@ -189,7 +190,7 @@ class Viewer:
     def _compact(self, situation: Situation) -> None:
         """Record a summary of the oldest steps when the window is nearly full."""
         sent = sent_tokens(self.transcript, self._decided) + situation.overhead
-        if sent < _THRESHOLDS.compact * situation.profile.window:
+        if sent < _THRESHOLDS.compact * situation.window:
             return
         keeping = self._desk.keeping
         try:
@@ -197,7 +198,7 @@ class Viewer:
                 keeping,
                 self.transcript,
                 self._decided,
-                situation.profile.window,
+                situation.window,
                 lambda length: self._prefixes.of(self.transcript, length),
                 drawn(keeping),
                 self._desk.room(),
@@ -232,15 +233,16 @@ class Viewer:
             if self._is_edit(number)
         )
 
-    def account(self, policy: Policy, situation: Situation) -> Account:
-        """The figures of what is sent."""
+    def account(self, policy: Policy, situation: Situation, explained: bool) -> Account:
+        """The figures of what is sent; what recall at the tail would do only if it is asked for."""
+        sent = sent_tokens(self.transcript, self._decided) + self._with_summary(situation).overhead
         return Account(
             policy=policy.name,
             mode=self._mode,
             results=len(self.transcript.items),
-            edited=sum(map(self._is_edit, self._decided)),
-            tokens_whole=self.transcript.tokens + situation.overhead,
-            tokens_sent=sent_tokens(self.transcript, self._decided) + self._with_summary(situation).overhead,
+            edited=sum(map(self._is_edit, self._decided)) if self._skipped else self._decided.edits,
+            tokens_whole=int((self.transcript.tokens + situation.overhead) * situation.scale),
+            tokens_sent=int(sent * situation.scale),
             window=situation.profile.window,
             new_results=self._new,
             new_decisions=self._fresh_decisions,
@@ -248,12 +250,13 @@ class Viewer:
             repaired=self.repaired,
             skipped=len(self._skipped),
             compacted=0 if self._standing is None else self._standing.upto - len(self._standing.kept),
-            tail=int(at_the_tail(self.transcript, self._decided) is not None),
+            tail=int(explained and at_the_tail(self.transcript, self._decided) is not None),
+            scale=situation.scale,
         )
 
     def _is_edit(self, number: int) -> bool:
         choice = self._decided[number]
-        return choice.rule not in ("undo", "pin") and self.transcript.items[number].index not in self._skipped
+        return choice.rule not in SHOWN and self.transcript.items[number].index not in self._skipped
 
     def _follow(self, messages: list[Any], shared: int) -> None:
         """Forget what is no longer said, add what is new."""
