@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from holdfast import Session, SqliteStore
+from holdfast.session.sent import Sent
 from holdfast.store.protocol import result_of
 from tests.proxy.agent import Agent, Outcome
 from tests.proxy.agent_model import Model, turns_of
@@ -107,6 +108,18 @@ def test_the_work_is_the_same_and_costs_no_more(tmp_path: Path, dialect: Dialect
     recorded = on_record(tmp_path)
     returned = {kept.call_id: kept.text.encode() for kept in run.outcome.results}
     assert {call_id: recorded.get(call_id) for call_id in returned} == returned
+
+
+@every_dialect
+@every_length
+def test_what_the_provider_reads_from_its_cache_was_foreseen(tmp_path: Path, dialect: Dialect, steps: int) -> None:
+    run = through(tmp_path, dialect, steps)
+    with Session(SESSION, store=tmp_path / "home") as session:
+        on_record = [(step.request.predicted, step.response and step.response.cached) for step in Sent(session).all()]
+    billed = [bill.read for bill in run.till.bills]
+    assert [cached for _, cached in on_record] == billed
+    missed = sum(abs((predicted or 0) - cached) for (predicted, _), cached in zip(on_record, billed, strict=True))
+    assert missed <= 0.02 * sum(billed)
 
 
 @every_dialect
