@@ -35,8 +35,8 @@ class Model:
 
     def __init__(self, steps: int) -> None:
         self.plan = plan(steps)
-        self.last = next(token for moves in self.plan for move in moves if (token := token_of(move)))
-        """The token of which the last answer speaks: the first that was told."""
+        self.last = next(token_of(move) for moves in self.plan for move in moves if move.tool == "query")
+        """The token of which the last answer speaks: the first that a table told, long ago."""
         self.did: Counter[str] = Counter()
         """How values were found: `shown`, or by which tool."""
         self._lock = threading.Lock()
