@@ -399,7 +399,7 @@ class Viewer:
             for choice in policy.arrive(self.transcript, fresh, self._decided, situation)
             if not is_of_recall(self.transcript.items[choice.number]) and self._is_reachable(choice.number)
         }
-        if settles and not choices and self._mode != "count":
+        if settles and not choices and self._mode != "count" and self._are_newest(fresh):
             self._settles = policy, situation
             for item in fresh:
                 item.name = None
@@ -424,6 +424,10 @@ class Viewer:
             for item in fresh:
                 if item.name is not None and item.number in choices:
                     self._show(item, choices[item.number])
+
+    def _are_newest(self, items: list[Item]) -> bool:
+        """Whether all results are of the newest step; older ones may have to age at once, and so are put on record."""
+        return all(item.step == self.transcript.steps for item in items)
 
     def _recognise_all(self, items: list[Item]) -> None:
         for item in items:
