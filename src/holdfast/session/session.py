@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import config
 from holdfast.canonical import ids
-from holdfast.canonical.entry import Entry, Result, arguments_text
+from holdfast.canonical.entry import Entry, Header, Result, arguments_text
 from holdfast.canonical.utf8 import showable
 from holdfast.errors import NotFound, StoreError, TooLargeToRecall, UsageError
 from holdfast.metrics import Metrics
@@ -332,6 +332,12 @@ class Session(AsyncTwins):
         """Put something of our own on record, as it is; raises `StoreError` where that cannot be done."""
         result = keeping.new_result(self._keeping, tool, arguments=arguments_text(about))
         self._observe(keeping.note(self._keeping, result, text, self._room()))
+
+    def enter(self, make: Callable[[int, str], Header], data: bytes) -> Entry:
+        """Put on record what is made of the time and a new id; raises `StoreError` as `note` does."""
+        trace_id = ids.trace_id(self._keeping.random(ids.RANDOM_BYTES))
+        self._observe(entries := keeping.note(self._keeping, make(self._now(), trace_id), data, self._room()))
+        return entries[0]
 
     def artifacts(self) -> list[Known]:
         """The results of this session that were shown cut or replaced, in order."""
