@@ -19,6 +19,8 @@ class Turn:
     def __init__(self, endpoint: Endpoint | None, later: Callable[..., None]) -> None:
         self.endpoint = endpoint
         self.exchange: Exchange | None = None
+        self.asked = 0
+        """Bytes that the client sent, where they were looked at."""
         self.status = 0
         self.outcome = "passed"
         self.note = ""

@@ -2,15 +2,21 @@
 
 import sys
 from collections.abc import Callable
+from typing import TextIO
 
 from holdfast.apps.proxy.turn import Turn
 
 
-def watcher(is_wanted: bool) -> Callable[[Turn], None]:
-    """What is told of each request."""
-    return _line if is_wanted else lambda _: None
+def watcher(is_wanted: bool, stream: TextIO | None = None) -> Callable[[Turn], None]:
+    """What is told of each request; it goes to the error stream, or another."""
+
+    def told(turn: Turn) -> None:
+        print(line_of(turn), file=stream or sys.stderr, flush=True)
+
+    return told if is_wanted else lambda _: None
 
 
-def _line(turn: Turn) -> None:
+def line_of(turn: Turn) -> str:
+    """The line of one request."""
     dialect = turn.endpoint.dialect if turn.endpoint is not None else "other"
-    print(f"{turn.status} {dialect} {turn.outcome} {turn.first * 1000:.0f} ms, {turn.seconds:.1f} s", file=sys.stderr)
+    return f"{turn.status} {dialect} {turn.outcome} {turn.first * 1000:.0f} ms, {turn.seconds:.1f} s"

@@ -9,7 +9,7 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import NamedTuple
 
@@ -57,9 +57,13 @@ class Child:
 def leave_signals_to_the_child() -> None:
     """From now on what a terminal sends ends the command, not us; a handler is not inherited, as ignoring would be."""
     for number in _FROM_TERMINAL:
-        _handle(number, lambda number, frame: None)
+        _handle(number, _do_nothing)
 
 
-def _handle(number: signal.Signals, act: object) -> None:
+def _do_nothing(number: int, frame: FrameType | None) -> None:
+    pass
+
+
+def _handle(number: signal.Signals, act: Callable[[int, FrameType | None], None]) -> None:
     if signal.getsignal(number) is not signal.SIG_IGN:
-        signal.signal(number, act)  # type: ignore[arg-type]
+        signal.signal(number, act)

@@ -39,8 +39,8 @@ def _may_read(permission: object, results: str) -> dict[str, Any]:
 
 def _over(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     """`one` with what `other` says over it."""
-    both = {key: _over(mapping(one.get(key)), value) if isinstance(value, dict) else value for key, value in other.items()}
-    return {**one, **both}
+    inner = {key: mapping(value) for key, value in other.items() if mapping(value)}
+    return {**one, **other, **{key: _over(mapping(one.get(key)), value) for key, value in inner.items()}}
 
 
 def _given(run: Run) -> dict[str, Any]:
