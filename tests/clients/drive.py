@@ -40,6 +40,11 @@ class Start(NamedTuple):
         return done
 
 
+def drive(home: Path, command: list[str], **environ: str) -> str:
+    """Any client; gives what it printed."""
+    return Start(command, environ).run(home).stdout
+
+
 def claude(home: Path, port: int, prompt: str, *more: str, tools: str = "Bash,Agent", **environ: str) -> str:
     """Claude Code; gives the id of its session."""
     return json.loads(start_claude(port, prompt, *more, tools=tools, **environ).run(home).stdout)["session_id"]
@@ -90,7 +95,8 @@ def start_opencode(home: Path, port: int, *words: str, outside: str = "allow", *
     options = {"baseURL": f"http://127.0.0.1:{port}/v1", "apiKey": "sk-fake"}
     models = {"m1": {"limit": {"context": 200_000, "output": 8_000}}}
     provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": models}
-    settings = {"autoupdate": False, "share": "disabled", "model": "fake/m1", "small_model": "fake/m1"}
+    settings: dict[str, object] = {"$schema": "https://opencode.ai/config.json", "autoupdate": False}
+    settings |= {"share": "disabled", "model": "fake/m1", "small_model": "fake/m1"}
     settings |= {"provider": {"fake": provider}, "permission": {"bash": "allow", "external_directory": outside}}
     (work / "opencode.json").write_text(json.dumps(settings))
     off = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")

@@ -17,6 +17,8 @@ SCRIPT: Script = (("seq 1 9",), ("cat no-such-file", "echo second"), ("seq 1 105
 AGENT = "Agent"
 """As a command: start a sub-agent, which follows the rest of the script (Claude Code)."""
 _SHELLS = {"Bash": "command", "exec_command": "cmd", "bash": "command", "run_shell_command": "command"}
+COMPACTED = "Another language model started to solve this problem"
+"""How Codex goes on after a compaction, without any result; what the script asks for is done by then."""
 _NUMBERS = itertools.count()
 _USAGE = {"input_tokens": 10, "output_tokens": 5}
 
@@ -78,6 +80,8 @@ def _calls(body: Mapping[str, Any], script: Script) -> list[tuple[str, str, dict
     tools = json.dumps(body.get("tools") or [])
     shell = next((name for name in _SHELLS if f'"name": "{name}"' in tools), None)
     texts = results(messages)
+    if COMPACTED in json.dumps(messages):
+        return []
     is_agent = "cc_is_subagent=true" in json.dumps(body.get("system"))
     script = [moves for moves in script if moves[0] != AGENT or not is_agent]
     for number, moves in enumerate(script):
