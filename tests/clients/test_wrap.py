@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -147,7 +148,7 @@ def test_an_agent_comes_to_the_same_end_with_smaller_requests(case: Case, tmp_pa
     calls, answers = ("tool_use", "function_call", "function"), ("tool_result", "function_call_output", "tool")
     for body in viewed:
         assert ids(body, *calls) == ids(body, *answers)
-    for before, after in zip(viewed, viewed[1:], strict=False):
+    for before, after in pairwise(viewed):
         assert said(after)[: len(said(before))] == said(before)
 
     whole = results(plain[-1].get("messages") or plain[-1]["input"])

@@ -7,8 +7,9 @@ Must not know: what is printed of it.
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 from holdfast.apps.proxy.turn import Turn
 from holdfast.canonical.entry import Request, Response, Result
@@ -38,6 +39,8 @@ class Record(SqliteStore):
         super().__init__(folder, inline_body=inline_body)
         self.opened: dict[str, int] = {}
         """The sessions of this run, and how many entries each had before it."""
+        self.refused: set[str] = set()
+        """Why something could not be put on record."""
 
     def open_session(self, info: SessionInfo) -> SessionInfo:
         """Open a session for writing."""
@@ -46,6 +49,24 @@ class Record(SqliteStore):
             last = self.last(info.name)
             self.opened[info.name] = last.seq if last is not None else 0
         return opened
+
+    def take(self, *given: Any, **more: Any) -> Any:
+        """Take a body in."""
+        with self._noting():
+            return super().take(*given, **more)
+
+    def append(self, *given: Any, **more: Any) -> Any:
+        """Append entries."""
+        with self._noting():
+            return super().append(*given, **more)
+
+    @contextmanager
+    def _noting(self) -> Generator[None]:
+        try:
+            yield
+        except StoreError as error:
+            self.refused.add(type(error).__name__)
+            raise
 
 
 class Trouble(logging.Handler):
@@ -73,7 +94,8 @@ class Tally(NamedTuple):
 class Meter:
     """Told of every request of a run."""
 
-    def __init__(self) -> None:
+    def __init__(self, mode: str) -> None:
+        self._mode = mode
         self.steps: list[Step] = []
         self.trouble: Counter[str] = Counter()
 
@@ -85,7 +107,7 @@ class Meter:
             self.trouble[f"request failed ({turn.status or 'no answer'})"] += 1
         elif turn.outcome == "incomplete":
             self.trouble["answer cut off"] += 1
-        self.steps.append(_step(len(self.steps) + 1, turn))
+        self.steps.append(_step(len(self.steps) + 1, turn, self._mode))
 
     def tally(self, store: Record, settings: Settings) -> Tally:
         """The run so far."""
@@ -117,14 +139,15 @@ def _results(store: Record, name: str, before: int) -> Iterator[Result]:
         return
 
 
-def _step(seq: int, turn: Turn) -> Step:
+def _step(seq: int, turn: Turn, mode: str) -> Step:
     """A request as far as the proxy has seen it."""
-    sent = turn.asked if turn.exchange is None else len(turn.exchange.body)
+    sent = turn.asked if turn.exchange is None or mode != "on" else len(turn.exchange.body)
     request = Request(
         at=0,
         trace_id=str(seq),
         size=sent,
         digest="",
+        mode=mode,
         dialect=turn.endpoint.dialect if turn.endpoint is not None else "",
         tokens_whole=of_chars(turn.asked),
         tokens_sent=of_chars(sent),

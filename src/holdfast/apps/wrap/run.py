@@ -8,6 +8,7 @@ import asyncio
 import logging
 import os
 import secrets
+from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -48,7 +49,7 @@ def run(
     pointing = agent.pointed(asked)
     settings = settings_for(agent, settings, pointing)
     store = Record(settings.home, inline_body=settings.inline_body)
-    meter = Meter()
+    meter = Meter(settings.mode)
 
     def both(turn: Turn) -> None:
         meter.told(turn)
@@ -63,7 +64,8 @@ def run(
         code = asyncio.run(_behind_a_proxy(settings, store, wanted, start))
         tally = meter.tally(store, settings)
     store.close()
-    found = meter.trouble + trouble.counts
+    refused = [f"something could not be kept, so it was shown whole ({why})" for why in sorted(store.refused)]
+    found = meter.trouble + trouble.counts + Counter(refused)
     return Ended(code, receipt(tally, found, lambda model: profile_for(model, settings.models), argv[0]))
 
 
