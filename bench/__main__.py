@@ -16,6 +16,7 @@ from bench.ingest import ingest
 from bench.install import install
 from bench.keep import keep
 from bench.project import project
+from bench.proxy import proxy
 from bench.ranges import ranges
 from bench.recall import recall
 from bench.row import Row, markdown_table, text_table
@@ -39,6 +40,7 @@ BENCHMARKS: dict[str, Callable[[Setup], list[Row]]] = {
     "recall": recall,
     "adapters": adapters,
     "gateway": gateway,
+    "proxy": proxy,
     "start": start,
     "install": install,
 }

@@ -1,5 +1,8 @@
 """What a transport asks for each request: whose session it is, and the exchange that it begins.
 
+A transport inside of one agent has one session, unless a request names another. A process that serves many gives each
+conversation its own.
+
 Owns: sessions by id over one store, what was passed on untouched and why, and that nothing here ever breaks a call.
 Must not know: any HTTP library.
 """
@@ -7,20 +10,25 @@ Must not know: any HTTP library.
 import json
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from holdfast.canonical import ids
+from holdfast.config import Settings
 from holdfast.errors import HoldfastError
 from holdfast.session import events
 from holdfast.session.exchange import Exchange
 from holdfast.session.rounds import Rounds
+from holdfast.session.sent import Sent
 from holdfast.session.session import Session
 from holdfast.wire import splice
-from holdfast.wire.endpoint import SESSION_HEADER, Endpoint, endpoint_of, session_of
+from holdfast.wire.endpoint import Endpoint, endpoint_of
+from holdfast.wire.identity import Identity, identity_of, sender_of, session_id
 
 _MOST_SESSIONS = 64
 """Sessions that are remembered; another one is read from the record again."""
+_MOST_REMEMBERED = 16
+"""Senders whose latest request is remembered, so that the next one need not be read from its beginning."""
+_LARGEST_REMEMBERED = 8 * 1024 * 1024
 
 
 class Refused(NamedTuple):
@@ -31,27 +39,43 @@ class Refused(NamedTuple):
 
 
 class Desk:
-    """The sessions of one client. Safe from threads."""
+    """The sessions of one client, or with `each` of every conversation that comes. Safe from threads."""
 
-    def __init__(self, session: Session | str | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        session: Session | str | None = None,
+        *,
+        each: bool = False,
+        settles: bool = False,
+        settings_of: Callable[[str], Settings] | None = None,
+        **options: Any,
+    ) -> None:
+        """With `settles`, whoever sends settles each exchange; `settings_of` gives each session its own settings."""
         self.own = session if isinstance(session, Session) else Session(session, **options)
-        """The session of requests that do not name one."""
-        self._is_fixed = session is not None
-        self._owns = not isinstance(session, Session)
+        """The session of requests that do not name one; with `each` it stays empty."""
+        self._is_fixed, self._each = session is not None, each and session is None
+        self._owns, self._settles = not isinstance(session, Session), settles
+        self._settings_of: Callable[[str], Settings] = settings_of or self._own_settings
         self._options: dict[str, Any] = {**options, "store": self.own.store}
         self._lock = threading.Lock()
-        self._sessions: OrderedDict[str, tuple[Session, Rounds]] = OrderedDict()
+        self._sessions: OrderedDict[str, tuple[Session, Rounds, Sent]] = OrderedDict()
+        self._latest: OrderedDict[tuple[str | None, ...], splice.Request] = OrderedDict()
         self.counts: Counter[str] = Counter()
         """Requests by what became of them."""
 
-    def begin(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Exchange | Refused | None:
-        """The exchange that a request begins; None for one that is passed on as it came."""
+    def begin(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes, scope: Callable[[str], str] = str
+    ) -> Exchange | Refused | None:
+        """The exchange that a request begins; None for one that is passed on as it came.
+
+        `scope` makes the final name of the session from the one that the request has: for whom it is.
+        """
         endpoint = endpoint_of(path) if method == "POST" else None
         if endpoint is None or self.own.settings.mode == "off":
             return None
         self.counts["requests"] += 1
         try:
-            return self._begun(endpoint, headers, body)
+            return self._begun(endpoint, headers, body, scope)
         except HoldfastError as error:
             return self._untouched(type(error).__name__)
         except Exception as error:  # a conversation is worth more than our part in it
@@ -61,32 +85,63 @@ class Desk:
     def close(self) -> None:
         """Close the sessions, and the store if it is ours."""
         with self._lock:
-            for session, _ in self._sessions.values():
+            for session, *_ in self._sessions.values():
                 session.close()
         if self._owns:
             self.own.close()
 
-    def _begun(self, endpoint: Endpoint, headers: Mapping[str, str], body: bytes) -> Exchange | Refused | None:
-        request = splice.read(body) if "content-encoding" not in headers else None
+    def _begun(
+        self, endpoint: Endpoint, headers: Mapping[str, str], body: bytes, scope: Callable[[str], str]
+    ) -> Exchange | Refused | None:
+        request = self._read(headers, body)
         if request is None:
             return self._untouched("not understood")
         if "thread" in request.fields and endpoint.dialect == "anthropic":
             self.counts["threads refused"] += 1
             return Refused(400, _UNTHREADED)
-        session, rounds = self._session(session_of(headers, request.fields), SESSION_HEADER in headers)
-        return Exchange(session, rounds, endpoint, request)
+        identity = identity_of(endpoint, headers, request)
+        self.counts[identity.purpose] += 1
+        if identity.purpose == "side":
+            return None
+        session, rounds, sent = self._meant(identity, scope)
+        return Exchange(session, rounds, endpoint, request, identity, self._settles, sent)
 
-    def _session(self, told: str | None, is_explicit: bool) -> tuple[Session, Rounds]:
+    def _read(self, headers: Mapping[str, str], body: bytes) -> splice.Request | None:
+        """The request, read like the one before it of whoever sends it: most of it is the same."""
+        if "content-encoding" in headers:
+            return None
+        sender = sender_of(headers)
+        request = splice.read(body, self._latest.get(sender))
+        if request is not None and len(body) < _LARGEST_REMEMBERED:
+            with self._lock:
+                self._latest[sender] = request
+                self._latest.move_to_end(sender)
+                if len(self._latest) > _MOST_REMEMBERED:
+                    self._latest.popitem(last=False)
+        return request
+
+    def _meant(self, identity: Identity, scope: Callable[[str], str]) -> tuple[Session, Rounds | None, Sent | None]:
         """The session that is meant: the one given, unless a request names another in so many words."""
-        name = told if told and (is_explicit or not self._is_fixed) and ids.is_session_id(told) else self.own.id
+        is_named = identity.explicit if self._is_fixed else identity.by in ("header", "client") or self._each
+        if not is_named:
+            return self._session(self.own.id)
+        if identity.session is None:
+            return self.own, None, None
+        return self._session(session_id(identity.session, scope))
+
+    def _session(self, name: str) -> tuple[Session, Rounds, Sent]:
         with self._lock:
             if name not in self._sessions:
-                session = self.own if name == self.own.id else Session(name, **self._options)
-                self._sessions[name] = session, Rounds(session)
+                own: dict[str, Any] = {**self._options, "settings": self._settings_of(name)}
+                session = self.own if name == self.own.id else Session(name, **own)
+                self._sessions[name] = session, Rounds(session), Sent(session)
             self._sessions.move_to_end(name)
             if len(self._sessions) > _MOST_SESSIONS:
                 self._sessions.popitem(last=False)
             return self._sessions[name]
+
+    def _own_settings(self, _: str) -> Settings:
+        return self.own.settings
 
     def _untouched(self, why: str) -> None:
         self.counts["untouched"] += 1

@@ -1,7 +1,7 @@
 """`view`, `projection`, `hydrate`, `undo`: the calls of a session that look at whole conversations."""
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, cast
 
@@ -15,7 +15,9 @@ from holdfast.projection.policies import policy_named
 from holdfast.projection.policy import Policy, Situation
 from holdfast.projection.profiles import Profile, profile_for
 from holdfast.projection.tokens import estimate
+from holdfast.session.billing import Billing
 from holdfast.session.keeping import append
+from holdfast.session.manner import USUAL, Manner
 from holdfast.session.recording import Desk
 from holdfast.session.viewing import Viewer
 from holdfast.store.protocol import Body, Draft, body_of
@@ -23,10 +25,10 @@ from holdfast.truncation.cut import encode_cut, whole
 from holdfast.wire import splice
 from holdfast.wire.decode import decode_message
 from holdfast.wire.edits import apply
+from holdfast.wire.purpose import continues
 
 Mode: TypeAlias = Literal["off", "shadow", "on"]
 MODES: tuple[Mode, ...] = ("off", "shadow", "on")
-_UNEXPLAINED = Account(policy="", mode="")
 _COUNT = "count"
 """As `on`, but nothing is put on record: what would be sent is only asked about."""
 _BRANCHES = 8
@@ -36,8 +38,8 @@ _BRANCHES = 8
 class Projecting:
     """One session's conversations. Safe from threads."""
 
-    def __init__(self, desk: Desk, settings: config.Settings) -> None:
-        self._desk, self._settings = desk, settings
+    def __init__(self, desk: Desk, settings: config.Settings, billing: Billing) -> None:
+        self._desk, self._settings, self.billing = desk, settings, billing
         self._lock = threading.RLock()
         self._viewers: list[tuple[str, Viewer]] = []
         self._generation = desk.ledger.generation
@@ -53,33 +55,44 @@ class Projecting:
         question: str | None,
         mode: Mode | None,
         explained: bool,
-        recorded: bool = True,
+        manner: Manner = USUAL,
     ) -> Projection:
-        """What to send of messages or of a request's bytes; the list of edits only if it is asked for."""
+        """What to send of messages or of a request; the list of edits only if it is asked for."""
         chosen = self._policy(policy, question)
         how = mode or cast("Mode", self._settings.mode)
         if how not in MODES:
             raise UsageError(f"`mode` is {how!r}; give one of {', '.join(MODES)}.")
-        raw = bytes(given) if _is_bytes(given) else None
-        request = splice.read(raw) if raw is not None else None
-        if how == "off" or (raw is not None and request is None):
-            return Projection(messages=given, edits=(), account=Account(policy=chosen.name, mode=how))
+        request = _request(given)
+        if how == "off" or (request is None and _is_bytes(given)):
+            return Projection(messages=_as_it_came(given), edits=(), account=Account(policy=chosen.name, mode=how))
         messages: list[Any] = _as_list(given) if request is None else request.messages
-        situation = self._situation(model or _model_of(request), request)
+        model = model or _model_of(request)
+        situation = self._situation(model, request)
         with self._lock:
-            kind = f"{how if recorded or how != 'on' else _COUNT} {chosen.name}"
-            viewer = self._brought_up(messages, kind, chosen, situation, _continues(request))
-            if not recorded:
+            kind = f"{how if manner.recorded or how != 'on' else _COUNT} {chosen.name}"
+            lifetime = self.billing.lifetime(model, situation.profile)
+            viewer = self._brought_up(messages, kind, chosen, situation, _continues(request), lifetime, manner)
+            if not manner.recorded:
                 self._viewers.pop()
-            out: Any = viewer.sent(messages)
-            if request is not None:
-                out = _spliced(request, viewer) if how == "on" else given
+            whole = viewer.restored(situation, _answer_of(request)) if manner.restored else ()
+            if request is None:
+                out: Any = viewer.sent(messages, whole)
+            else:
+                out = _spliced(request, viewer, whole) if how == "on" else _as_it_came(given)
             edits = viewer.edits() if explained else ()
-            account = viewer.account(chosen, situation) if explained else _UNEXPLAINED
+            account = viewer.account(chosen, situation, explained)
         return Projection(messages=out, edits=edits, account=account)
 
     def _brought_up(
-        self, messages: list[Any], kind: str, policy: Policy, situation: Situation, continues: bool, tries: int = 2
+        self,
+        messages: list[Any],
+        kind: str,
+        policy: Policy,
+        situation: Situation,
+        continued: bool,
+        lifetime: float,
+        manner: Manner,
+        tries: int = 2,
     ) -> Viewer:
         """The branch of these messages, brought up to them; begun anew where the session was purged meanwhile."""
         ledger, is_known = self._desk.ledger, True
@@ -90,14 +103,28 @@ class Projecting:
         if ledger.generation != self._generation:
             self._viewers, self._generation = [], ledger.generation
         viewer, shared = self._viewer(messages, kind)
+        now = self.billing.now()
+        here = situation._replace(cold=viewer.seen is not None and now - viewer.seen > lifetime)
         try:
-            viewer.view(messages, shared, policy, situation, is_known=is_known, continues=continues)
+            viewer.view(messages, shared, policy, here, manner, is_known=is_known, continues=continued)
         except BaseException:
             self._viewers = [pair for pair in self._viewers if pair[1] is not viewer]
             raise
+        viewer.seen = now
         if ledger.generation == self._generation or not tries:
             return viewer
-        return self._brought_up(messages, kind, policy, situation, continues, tries - 1)
+        return self._brought_up(messages, kind, policy, situation, continued, lifetime, manner, tries - 1)
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether something was sent whole that is not on record yet."""
+        return any(viewer.is_unsettled for _, viewer in self._viewers)
+
+    def settle(self) -> None:
+        """Put on record what was sent whole before it was."""
+        with self._lock:
+            for _, viewer in self._viewers:
+                viewer.settle()
 
     def hydrate(self, messages: Iterable[Any]) -> list[Any]:
         """The messages with every view of ours replaced by the result it stands for."""
@@ -158,7 +185,12 @@ class Projecting:
         if request is not None:
             beside = (request.fields.get(key) for key in ("system", "instructions", "tools"))
             overhead = sum(estimate(str(value)) for value in beside if value)
-        return Situation(self._profile(model), overhead)
+        scale = self.billing.scale(model)
+        return Situation(self._profile(model), overhead, scale=scale, frozen=self.billing.frozen)
+
+    def profile(self, model: str | None) -> Profile:
+        """What is known of a model, as the settings have it."""
+        return self._profile(model)
 
     def _profile_for(self, model: str | None) -> Profile:
         return profile_for(model, self._settings.models)
@@ -174,15 +206,33 @@ class Projecting:
         return best, shared
 
 
-def _spliced(request: splice.Request, viewer: Viewer) -> bytes:
+def _spliced(request: splice.Request, viewer: Viewer, whole: Collection[int]) -> bytes:
     """The request's bytes, edited in place; messages that are left out or put in change the list, not the others."""
-    data = request.splice(viewer.texts())
+    data = request.splice(viewer.texts(whole))
     if request.skipped:  # a message is edited in all its places or in none
         for index in {index for index, _ in request.skipped}:
             viewer.skip(index)
-        data = request.splice(viewer.texts())
+        data = request.splice(viewer.texts(whole))
     again = splice.read(data) if viewer.is_rearranged else None
     return data if again is None else again.joined(viewer.arranged(again.messages))
+
+
+def _request(given: Any) -> splice.Request | None:
+    """What is given as a request; None for messages, and for bytes that can only be passed on."""
+    if isinstance(given, splice.Request):
+        return given
+    return splice.read(bytes(given)) if _is_bytes(given) else None
+
+
+def _as_it_came(given: Any) -> Any:
+    return given.data if isinstance(given, splice.Request) else given
+
+
+def _answer_of(request: splice.Request | None) -> int:
+    """Tokens that an answer may take, where a request says so."""
+    fields = {} if request is None else request.fields
+    limits = (fields.get(key) for key in ("max_tokens", "max_completion_tokens", "max_output_tokens"))
+    return next((limit for limit in limits if isinstance(limit, int)), 0)
 
 
 def _as_list(given: Any) -> list[Any]:
@@ -200,7 +250,7 @@ def _is_bytes(given: Any) -> bool:
 
 def _continues(request: splice.Request | None) -> bool:
     """Whether a request goes on with one that the provider has, and so holds half of its pairs."""
-    return request is not None and any(request.fields.get(key) for key in ("previous_response_id", "conversation"))
+    return request is not None and continues(request)
 
 
 def _model_of(request: splice.Request | None) -> str | None:

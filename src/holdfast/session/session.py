@@ -19,6 +19,7 @@ from holdfast.session import events, keeping
 from holdfast.session.aio import AsyncTwins
 from holdfast.session.answering import Answering
 from holdfast.session.keeping import Keeping
+from holdfast.session.manner import USUAL, Manner
 from holdfast.session.shown import Shown
 from holdfast.session.ways import Recall, ways_of
 from holdfast.store.protocol import Row, SessionInfo, Store, body_of
@@ -38,9 +39,11 @@ if TYPE_CHECKING:
     from holdfast.projection.account import Projection
     from holdfast.projection.compaction import Summariser
     from holdfast.projection.policy import Policy
+    from holdfast.projection.profiles import Profile
     from holdfast.recall.found import Selection
     from holdfast.recall.selector import Selector
-    from holdfast.session.projecting import Mode, Projecting
+    from holdfast.session.billing import Billing
+    from holdfast.session.projecting import Projecting
 
 _MISSING: Any = object()
 _TOOLS = tuple(ToolSpec(**definition._asdict()) for definition in DEFINITIONS)
@@ -238,14 +241,30 @@ class Session(AsyncTwins):
         policy: "str | Policy | None" = None,
         question: str | None = None,
         recorded: bool = True,
+        settles: bool = False,
+        restored: bool = False,
     ) -> Any:
         """What to send of a conversation, in the form it came in: a list of messages, or a request's bytes.
 
         New results in it are put on record first. What was sent once is sent again unchanged until a recorded
         decision changes it. `model` says whose window and prices hold, `policy` overrides the settings. With
-        `recorded=False` nothing is written: for counting what would be sent.
+        `recorded=False` nothing is written: for counting what would be sent. With `restored=True` results are shown
+        whole this once, the newest first, as far as the window allows: for a client that sums up by itself. With
+        `settles=True` results that are sent whole may be put on record by `settle`, once they are on their way.
         """
-        return self._project(messages, model, policy, question, None, explained=False, recorded=recorded).messages
+        manner = Manner(recorded, restored, settles)
+        return self.projection(
+            messages, model=model, policy=policy, question=question, explained=False, manner=manner
+        ).messages
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether `settle` has something to do."""
+        return self._projecting.is_unsettled
+
+    def settle(self) -> None:
+        """Put on record what `view(…, settles=True)` gave whole before it was there."""
+        self._projecting.settle()
 
     def projection(
         self,
@@ -255,9 +274,16 @@ class Session(AsyncTwins):
         policy: "str | Policy | None" = None,
         question: str | None = None,
         mode: 'Literal["off", "shadow", "on"] | None' = None,
+        explained: bool = True,
+        manner: Manner = USUAL,
     ) -> "Projection":
-        """The same with the list of edits and the account: tokens, rules, how to undo each."""
-        return self._project(messages, model, policy, question, mode, explained=True)
+        """The same with the account in tokens, and the list of edits: rules, how to undo each.
+
+        Without being `explained` the list stays empty, and this costs no more than `view`.
+        """
+        return self._projecting.project(
+            messages, model=model, policy=policy, question=question, mode=mode, explained=explained, manner=manner
+        )
 
     def hydrate(self, messages: Iterable[Any]) -> list[Any]:
         """The messages with every view of ours replaced by the result it stands for."""
@@ -373,29 +399,25 @@ class Session(AsyncTwins):
         kind = kind_of(result.tool, result.arguments or "")
         return capped_at(limits, arrival_cap(self.settings.auto, kind, source, limits), source.chars)
 
+    @property
+    def billing(self) -> "Billing":
+        """What requests are expected to be billed, and what is learned from what they were."""
+        return self._projecting.billing
+
+    def profile(self, model: str | None) -> "Profile":
+        """What is known of a model's prices, window and cache, as the settings have it."""
+        return self._projecting.profile(model)
+
     @cached_property
     def _projecting(self) -> "Projecting":
         """Imported when a conversation is first looked at: most short commands never do."""
+        from holdfast.session.billing import Billing
         from holdfast.session.ledger import Ledger
         from holdfast.session.projecting import Projecting
         from holdfast.session.recording import Desk
 
         desk = Desk(self._keeping, Ledger(self.store, self.id), self._observe, self._room, self._summariser)
-        return Projecting(desk, self.settings)
-
-    def _project(
-        self,
-        messages: Any,
-        model: str | None,
-        policy: "str | Policy | None",
-        question: str | None,
-        mode: "Mode | None",
-        explained: bool,
-        recorded: bool = True,
-    ) -> "Projection":
-        return self._projecting.project(
-            messages, model=model, policy=policy, question=question, mode=mode, explained=explained, recorded=recorded
-        )
+        return Projecting(desk, self.settings, Billing(self.id, self._clock))
 
     def _observe(self, entries: list[Entry]) -> None:
         for entry in entries:

@@ -4,18 +4,19 @@ Owns: the order that makes the promises: on record before hidden, decided before
 Must not know: how a provider spells a message (`wire`), why a policy chooses (`projection`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from holdfast.errors import NotFound, StoreError
 from holdfast.projection.account import Account, Edit, edit_of
-from holdfast.projection.policy import Choice, Decisions, Policy, Situation, sent_tokens, shown
+from holdfast.projection.policy import SHOWN, Choice, Decisions, Policy, Situation, sent_tokens, shown
 from holdfast.projection.thresholds import Thresholds
 from holdfast.projection.tokens import estimate
 from holdfast.projection.transcript import Item, Message, Path, Transcript
 from holdfast.recall.tail import at_the_tail
 from holdfast.session.compacting import TOOL, Prefixes, Standing, standing_of, summarised
 from holdfast.session.ledger import Known
+from holdfast.session.manner import USUAL, Manner
 from holdfast.session.reaching import are_reachable, is_of_recall, is_reachable
 from holdfast.session.recording import (
     Desk,
@@ -28,6 +29,7 @@ from holdfast.session.recording import (
     record,
     stored,
 )
+from holdfast.session.restoring import restored
 from holdfast.wire.alike import alike, copied
 from holdfast.wire.compacted import compacted
 from holdfast.wire.decode import decode_message, dialect_of
@@ -72,6 +74,10 @@ class Viewer:
         self._broken = False
         self.repaired = 0
         self._new = self._fresh_decisions = self._unstored = 0
+        self._settles: tuple[Policy, Situation] | None = None
+        """How results are to be kept that are sent whole before they are on record."""
+        self.seen: float | None = None
+        """When these messages were last looked at, to be sent."""
 
     def shared(self, messages: list[Any]) -> int:
         """How many messages at the front are the ones this branch has."""
@@ -88,11 +94,14 @@ class Viewer:
         shared: int,
         policy: Policy,
         situation: Situation,
+        manner: Manner = USUAL,
         *,
         is_known: bool = True,
         continues: bool = False,
     ) -> None:
         """Bring the branch up to these messages, of which it has `shared`, and let the policy choose.
+
+        Where results are restored, the policy chooses about new ones alone.
 
         While the record is not known to its end nothing is kept or decided: what came may be on it already.
         """
@@ -105,9 +114,9 @@ class Viewer:
         self._follow(messages, shared)
         self._stand()
         if self._unknown and is_known:
-            self._keep([self.transcript.items[number] for number in self._unknown], policy, situation)
-        self._unstored = len(self._unknown)
-        if not is_known:
+            self._keep([self.transcript.items[number] for number in self._unknown], policy, situation, manner.settles)
+        self._unstored = len(self._unknown) if self._settles is None else 0
+        if not is_known or manner.restored:
             return
         choices = [
             choice
@@ -119,11 +128,16 @@ class Viewer:
         if self._mode == "on" and policy.name != "everything":
             self._compact(self._with_summary(situation))
 
-    def sent(self, messages: Sequence[Any]) -> list[Any]:
+    def sent(self, messages: Sequence[Any], whole: Collection[int] = ()) -> list[Any]:
         """The messages to send: those that came, the edited ones replaced."""
         if self._mode == "shadow":
             return list(messages)
-        return self.arranged(self._out.copy()) if self.is_rearranged else self._out.copy()
+        out = apply(self._messages, self.texts(whole)).messages if whole else self._out.copy()
+        return self.arranged(out) if self.is_rearranged else out
+
+    def restored(self, situation: Situation, answer: int) -> Collection[int]:
+        """The results that may be shown whole this once, though it is decided otherwise."""
+        return restored(self.transcript, self._decided, self._with_summary(situation), answer)
 
     @property
     def is_rearranged(self) -> bool:
@@ -176,7 +190,7 @@ class Viewer:
     def _compact(self, situation: Situation) -> None:
         """Record a summary of the oldest steps when the window is nearly full."""
         sent = sent_tokens(self.transcript, self._decided) + situation.overhead
-        if sent < _THRESHOLDS.compact * situation.profile.window:
+        if sent < _THRESHOLDS.compact * situation.window:
             return
         keeping = self._desk.keeping
         try:
@@ -184,7 +198,7 @@ class Viewer:
                 keeping,
                 self.transcript,
                 self._decided,
-                situation.profile.window,
+                situation.window,
                 lambda length: self._prefixes.of(self.transcript, length),
                 drawn(keeping),
                 self._desk.room(),
@@ -199,10 +213,13 @@ class Viewer:
         self._fresh_decisions += len(drafts) // 2
         self._stand()
 
-    def texts(self) -> dict[int, list[tuple[Path, str]]]:
-        """The edits by message: where, and what stands there now."""
+    def texts(self, whole: Collection[int] = ()) -> dict[int, list[tuple[Path, str]]]:
+        """The edits by message: where, and what stands there now; the results in `whole` as they are on record."""
         found: dict[int, list[tuple[Path, str]]] = {}
-        for number, text in sorted(self._texts.items()):
+        originals = {number: self.transcript.items[number].text for number in whole}
+        for number, text in sorted({**self._texts, **originals}.items()):
+            if number in originals and text == self._came[number]:
+                continue
             item = self.transcript.items[number]
             if item.index not in self._skipped:
                 found.setdefault(item.index, []).append((item.returned.path, text))
@@ -216,15 +233,16 @@ class Viewer:
             if self._is_edit(number)
         )
 
-    def account(self, policy: Policy, situation: Situation) -> Account:
-        """The figures of what is sent."""
+    def account(self, policy: Policy, situation: Situation, explained: bool) -> Account:
+        """The figures of what is sent; what recall at the tail would do only if it is asked for."""
+        sent = sent_tokens(self.transcript, self._decided) + self._with_summary(situation).overhead
         return Account(
             policy=policy.name,
             mode=self._mode,
             results=len(self.transcript.items),
-            edited=sum(map(self._is_edit, self._decided)),
-            tokens_whole=self.transcript.tokens + situation.overhead,
-            tokens_sent=sent_tokens(self.transcript, self._decided) + self._with_summary(situation).overhead,
+            edited=sum(map(self._is_edit, self._decided)) if self._skipped else self._decided.edits,
+            tokens_whole=int((self.transcript.tokens + situation.overhead) * situation.scale),
+            tokens_sent=int(sent * situation.scale),
             window=situation.profile.window,
             new_results=self._new,
             new_decisions=self._fresh_decisions,
@@ -232,12 +250,13 @@ class Viewer:
             repaired=self.repaired,
             skipped=len(self._skipped),
             compacted=0 if self._standing is None else self._standing.upto - len(self._standing.kept),
-            tail=int(at_the_tail(self.transcript, self._decided) is not None),
+            tail=int(explained and at_the_tail(self.transcript, self._decided) is not None),
+            scale=situation.scale,
         )
 
     def _is_edit(self, number: int) -> bool:
         choice = self._decided[number]
-        return choice.rule not in ("undo", "pin") and self.transcript.items[number].index not in self._skipped
+        return choice.rule not in SHOWN and self.transcript.items[number].index not in self._skipped
 
     def _follow(self, messages: list[Any], shared: int) -> None:
         """Forget what is no longer said, add what is new."""
@@ -360,8 +379,19 @@ class Viewer:
                     self._apply(self.transcript.items[number], known)
         self._read_decisions = len(decided)
 
-    def _keep(self, fresh: list[Item], policy: Policy, situation: Situation) -> None:
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether results were sent whole that are not on record yet."""
+        return self._settles is not None and bool(self._unknown)
+
+    def settle(self) -> None:
+        """Put them on record; what cannot be stored is tried again when it comes again."""
+        if self._settles is not None and self._unknown:
+            self._keep([self.transcript.items[number] for number in self._unknown], *self._settles)
+
+    def _keep(self, fresh: list[Item], policy: Policy, situation: Situation, settles: bool = False) -> None:
         """Put results on record, cut as the policy says; what cannot be stored is sent whole."""
+        self._settles = None
         for item in fresh:
             item.name = drawn(self._desk.keeping)
         choices = {
@@ -369,6 +399,11 @@ class Viewer:
             for choice in policy.arrive(self.transcript, fresh, self._decided, situation)
             if not is_of_recall(self.transcript.items[choice.number]) and self._is_reachable(choice.number)
         }
+        if settles and not choices and self._mode != "count":
+            self._settles = policy, situation
+            for item in fresh:
+                item.name = None
+            return
         recorded = choices if self._mode == "on" else {}
         added = stored(self._desk, once_each(fresh), recorded) if self._mode != "count" else []
         try:

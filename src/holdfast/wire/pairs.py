@@ -42,7 +42,7 @@ def contents(message: Wire) -> list[Any]:
     content: Any = message.get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
-    return list(content or ())
+    return list(parts_of(content))
 
 
 def ties_in_chat(message: Wire) -> Ties:

@@ -25,6 +25,10 @@ _scan: Callable[[str, int], tuple[Any, int]] = _decoder.scan_once
 _spaces = cast("Callable[[str, int], re.Match[str]]", re.compile(r"[ \t\n\r]*").match)
 _LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 _BOM = "\ufeff"
+_LOOSE = 4
+"""Newest messages that are always read again."""
+_LONG = 1_000
+"""Characters of a value from which on comparing it is less work than reading it."""
 _write_ascii = json.JSONEncoder().encode
 _write = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -32,10 +36,11 @@ _write = json.JSONEncoder(ensure_ascii=False).encode
 class Request:
     """A request's values, and where its messages lie in its text."""
 
-    __slots__ = ("_data", "_text", "fields", "key", "messages", "skipped", "spans", "starts", "stops")
+    __slots__ = ("_data", "_head", "_text", "fields", "key", "messages", "skipped", "spans", "starts", "stops")
 
-    def __init__(self, data: bytes, text: str) -> None:
+    def __init__(self, data: bytes | None, text: str) -> None:
         self._data, self._text = data, text
+        self._head: str | None = None
         self.key: Key = "messages"
         """What the list of messages goes by."""
         self.fields: dict[str, Any] = {}
@@ -50,6 +55,20 @@ class Request:
         self.skipped: list[tuple[int, Path]] = []
         """The edits that the last `splice` left out: no string is there, or a key on the way is there twice."""
 
+    @property
+    def head(self) -> str:
+        """All up to the newest few messages, of which clients change the markers."""
+        if self._head is None:
+            self._head = self._text[: self.starts[-_LOOSE]]
+        return self._head
+
+    @property
+    def data(self) -> bytes:
+        """The request as it is."""
+        if self._data is None:
+            self._data = self._text.encode()
+        return self._data
+
     def splice(self, edits: Edits) -> bytes:
         """The request with the strings at the edits' paths replaced and every other byte as it was."""
         self.skipped = []
@@ -57,7 +76,7 @@ class Request:
         for index in sorted(edits):
             found += self._places(index, list(edits[index]))
         if not found:
-            return self._data
+            return self.data
         text = self._text
         write = _write_ascii if text.isascii() else _written
         pieces: list[str] = []
@@ -68,11 +87,27 @@ class Request:
         pieces.append(text[at:])
         return "".join(pieces).encode()
 
-    def in_front(self, name: str, values: Sequence[Any]) -> bytes:
+    @property
+    def text(self) -> str:
+        """The request as it came, as text: what spans, starts and stops are places in."""
+        return self._text
+
+    def replaced_at(self, start: int, stop: int, new: str) -> bytes:
+        """The request with another piece of text at a place."""
+        return (self._text[:start] + new + self._text[stop:]).encode()
+
+    def in_front(self, name: str, values: Sequence[Any]) -> "Request":
         """The request with `values` at the front of the list called `name`, which has to have something in it."""
         at = self.spans[name][0] + 1
         write = _write_ascii if self._text.isascii() else _written
-        return (self._text[:at] + "".join(f"{write(value)}, " for value in values) + self._text[at:]).encode()
+        added = "".join(f"{write(value)}, " for value in values)
+        new = Request(None, self._text[:at] + added + self._text[at:])
+        new.key, new.messages = self.key, self.messages
+        new.fields = {**self.fields, name: [*values, *self.fields[name]]}
+        new.starts, new.stops = _moved(self.starts, at, len(added)), _moved(self.stops, at, len(added))
+        ends = {key: _moved(span, at, len(added)) for key, span in self.spans.items()}
+        new.spans = {key: (start, stop) for key, (start, stop) in ends.items()}
+        return new
 
     def replaced(self, name: str, value: Any) -> bytes:
         """The request with another value of this name."""
@@ -81,11 +116,13 @@ class Request:
 
     def joined(self, messages: Sequence[Any]) -> bytes:
         """The request with this list of messages: those that are its own keep their bytes, others are written."""
+        if messages is self.messages:
+            return self.data
         if messages and not self.starts and self.key in self.spans:
             start, stop = self.spans[self.key]
             return (self._text[:start] + _written(list(messages)) + self._text[stop:]).encode()
         if not self.starts:
-            return self._data
+            return self.data
         places = {id(message): index for index, message in enumerate(self.messages)}
         write = _write_ascii if self._text.isascii() else _written
         pieces = [
@@ -105,21 +142,45 @@ class Request:
         return found
 
 
-def read(data: bytes) -> Request | None:
-    """The request, or `None` for one that can only be passed on: no JSON, not UTF-8, no messages or twice."""
+def read(data: bytes, like: Request | None = None) -> Request | None:
+    """The request, or `None` for one that can only be passed on: no JSON, not UTF-8, no messages or twice.
+
+    Where it begins as `like` does, the messages there are taken over and only the rest is read.
+    """
     try:
         text = data.decode()
         request = Request(data, text)
-        at = _read_members(text, _space(text, int(text.startswith(_BOM))), request)
+        at = _taken_over(text, like, request) if like is not None else 0
+        if at:
+            at = _read_members(text, _read_elements(text, at, request), request, like)
+        else:
+            at = _read_members(text, _expect(text, _space(text, int(text.startswith(_BOM))), "{"), request, like)
         return request if _space(text, at) == len(text) else None
     except (ValueError, StopIteration, IndexError, RecursionError):
         return None
 
 
-def _read_members(text: str, at: int, request: Request) -> int:
-    """Read the top-level object at `at`; gives where it ends."""
-    lists = 0
-    at = _expect(text, at, "{")
+def _taken_over(text: str, like: Request, request: Request) -> int:
+    """Take over the messages that both begin with; gives where the next one begins, or 0 where they do not."""
+    kept = len(like.starts) - _LOOSE
+    if kept < 1 or not text.startswith(like.head):
+        return 0
+    request.key = like.key
+    request.messages, request.starts, request.stops = like.messages[:kept], like.starts[:kept], like.stops[:kept]
+    first = like.starts[0]
+    request.spans = {name: span for name, span in like.spans.items() if span[1] <= first}
+    request.fields = {name: like.fields[name] for name in request.spans}
+    return like.starts[kept]
+
+
+def _read_members(text: str, at: int, request: Request, like: Request | None) -> int:
+    """Read the rest of the top-level object, from before a name or after the list of messages; gives where it ends."""
+    lists = int(bool(request.starts))
+    if lists:
+        at = _space(text, at)
+        if text[at] != ",":
+            return _expect(text, at, "}")
+        at += 1
     while True:
         at = _space(text, at)
         if text[at] != '"':
@@ -130,9 +191,7 @@ def _read_members(text: str, at: int, request: Request) -> int:
             lists += 1
             at = _read_list(text, at, name, request)
         else:
-            start = at
-            request.fields[name], at = _scan(text, at)
-            request.spans[name] = start, at
+            at = _read_field(text, at, name, request, like)
         at = _space(text, at)
         if text[at] != ",":
             break
@@ -140,6 +199,18 @@ def _read_members(text: str, at: int, request: Request) -> int:
     if lists != 1:
         raise ValueError("no list of messages, or more than one")
     return _expect(text, at, "}")
+
+
+def _read_field(text: str, at: int, name: str, request: Request, like: Request | None) -> int:
+    """Read a value beside the messages, or take over a long one that is the same; gives where it ends."""
+    start, stop = like.spans.get(name, (0, 0)) if like is not None else (0, 0)
+    length = stop - start
+    if like is not None and length > _LONG and text[at] in "[{" and text.startswith(like.text[start:stop], at):
+        value, end = like.fields[name], at + length
+    else:
+        value, end = _scan(text, at)
+    request.fields[name], request.spans[name] = value, (at, end)
+    return end
 
 
 def _read_list(text: str, at: int, key: Key, request: Request) -> int:
@@ -171,6 +242,11 @@ def _read_elements(text: str, at: int, request: Request) -> int:
         at = stop + 2 if text[stop + 1] == " " else stop + 1
         if text[at] != "{":
             at = _space(text, at)
+
+
+def _moved(places: Sequence[int], at: int, by: int) -> list[int]:
+    """The places, those after `at` further on."""
+    return [place + by if place > at else place for place in places]
 
 
 def _expect(text: str, at: int, sign: str) -> int:

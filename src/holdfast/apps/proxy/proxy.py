@@ -7,6 +7,7 @@ Must not know: how a session views, how bytes are relayed.
 import asyncio
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import aiohttp
@@ -59,13 +60,13 @@ class Proxy:
         if own is not None:
             return own
         endpoint = endpoint_of(target.partition("?")[0]) if request.method == "POST" else None
-        turn = Turn(endpoint, self._later)
+        turn = Turn(endpoint)
         try:
             with self.counters.open():
                 return await self._relayed(setup, request, target, turn)
         finally:
-            self.counters.add(turn)
-            self._told(turn)
+            turn.end()
+            self._later(partial(self._finish, turn, asyncio.get_running_loop()))
 
     async def drain(self) -> None:
         """Wait for what is still to be put on record."""
@@ -94,7 +95,7 @@ class Proxy:
             if begun is None:
                 return await relay.passed(body)
             turn.exchange = begun
-            return await relay.exchanged(begun)
+            return await relay.exchanged(begun, self._later)
         except Unreachable as error:
             return refused(error, turn)
         except TooLarge:
@@ -113,8 +114,17 @@ class Proxy:
         begin = setup.desks.begin
         return await asyncio.to_thread(begin, request.method, path.partition("?")[0], request.headers, body), body
 
-    def _later(self, act: Callable[..., Any], *given: Any) -> None:
+    def _finish(self, turn: Turn, loop: asyncio.AbstractEventLoop) -> None:
+        """On a worker thread: learn from an answer, put it on record, then let it be counted and told."""
+        turn.finish()
+        loop.call_soon_threadsafe(self._tell, turn)
+
+    def _tell(self, turn: Turn) -> None:
+        self.counters.add(turn)
+        self._told(turn)
+
+    def _later(self, act: Callable[[], None]) -> None:
         """Do something on a worker thread that nobody waits for; `drain` does."""
-        future = asyncio.get_running_loop().run_in_executor(None, act, *given)
+        future = asyncio.get_running_loop().run_in_executor(None, act)
         self._pending.add(future)
         future.add_done_callback(self._pending.discard)

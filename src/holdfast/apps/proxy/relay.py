@@ -6,8 +6,8 @@ Must not know: what is hidden and why (`session`), how a provider spells (`wire`
 
 import asyncio
 import zlib
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncIterator, Callable
+from typing import Any, TypeAlias
 
 import aiohttp
 from aiohttp import web
@@ -22,6 +22,8 @@ from holdfast.session.exchange import Exchange
 from holdfast.wire.ends import is_between_events
 from holdfast.wire.sse import is_event_stream
 
+Later: TypeAlias = Callable[[Callable[[], None]], None]
+"""Does something on another thread that nobody waits for."""
 _MOST_HELD = 64 * 1024 * 1024
 """Bytes of an answer that are held to be put on record."""
 _SKIPPED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
@@ -48,10 +50,13 @@ class Relay:
             await response.write_eof()
             return response
 
-    async def exchanged(self, exchange: Exchange) -> web.StreamResponse:
+    async def exchanged(self, exchange: Exchange, later: Later) -> web.StreamResponse:
         """Send a viewed request, and further rounds of it while calls of ours are answered."""
         while True:
+            self._turn.sent()
             async with await self._sent(exchange.body, is_read=True) as upstream:
+                if exchange.is_unsettled:
+                    later(exchange.settle)
                 done = await self._round(exchange, upstream)
             if done is not None:
                 return done
@@ -116,7 +121,7 @@ class Relay:
             self._turn.came(exchange, upstream.status, held.data(), is_stream=True, is_cut=True)
             raise
         self._turn.came(exchange, upstream.status, held.data(), is_stream=True)
-        rest = await asyncio.to_thread(exchange.ended)
+        rest = exchange.ended() if exchange.is_unread else await asyncio.to_thread(exchange.ended)
         if rest is None:
             return None
         if rest:

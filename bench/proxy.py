@@ -1,0 +1,191 @@
+"""What the proxy adds to a request: time to the first byte and CPU, beside a bare relay over aiohttp in the same run.
+
+The provider answers at once, so that everything between is what is measured. Requests of the three ways alternate.
+"""
+
+import http.client
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
+from statistics import median
+from typing import Any
+
+from bench import floors
+from bench.bare import BareLog
+from bench.row import Row, judged, reported
+from bench.setup import PYTHON, ROOT, Setup, say
+
+_WHAT = "proxy"
+_TOOLS = [{"name": "Bash", "description": "Run a command.", "input_schema": {"type": "object"}}]
+_LINE = "the quick brown fox jumps over the lazy dog, and again\n"
+
+
+def proxy(setup: Setup) -> list[Row]:
+    if find_spec("aiohttp") is None or not os.path.exists("/proc/self/stat"):
+        return [Row(_WHAT, "–", "needs the extra `proxy` and /proc")]
+    with ExitStack() as stack:
+        ways = _Ways(setup, stack)
+        return [*_first_byte(ways, setup), *_streams(ways, setup), *_large(ways)]
+
+
+class _Ways:
+    """The provider, and two ways to it."""
+
+    def __init__(self, setup: Setup, stack: ExitStack) -> None:
+        say("proxy: starting")
+        provider = stack.enter_context(_process([PYTHON, "-m", "bench.relays.provider"], setup))
+        url = f"http://127.0.0.1:{provider[1]}"
+        bare = stack.enter_context(_process([PYTHON, "-m", "bench.relays.bare", url], setup))
+        words = [PYTHON, "-m", "holdfast", "proxy", "--port", "0", "--no-token", "--upstream", f"anthropic={url}"]
+        own = stack.enter_context(_process(words, setup))
+        self.ports = {"direct": provider[1], "bare": bare[1], "proxy": own[1]}
+        self.processes = {"bare": bare[0].pid, "proxy": own[0].pid}
+        self._open = {name: http.client.HTTPConnection("127.0.0.1", port) for name, port in self.ports.items()}
+
+    def ask(self, way: str, body: bytes, session: str) -> tuple[float, float]:
+        """Seconds to the first byte of an answer, and to its end."""
+        connection = self._open[way]
+        headers = {"content-type": "application/json", "x-api-key": "k", "x-claude-code-session-id": session}
+        begun = time.perf_counter()
+        connection.request("POST", "/v1/messages", body, headers)
+        answer = connection.getresponse()
+        first = time.perf_counter() - begun
+        if answer.status != 200 or b"message_stop" not in answer.read():
+            raise RuntimeError(f"{way} answered {answer.status}")
+        return first, time.perf_counter() - begun
+
+
+@contextmanager
+def _process(words: Sequence[str], setup: Setup) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A process that prints its port."""
+    environ = {**setup.environment(setup.path("proxy")), "PYTHONPATH": f"{ROOT}/src:{ROOT}"}
+    running = subprocess.Popen(words, env=environ, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    line = running.stdout.readline()
+    try:
+        yield running, int(line.split(",")[0].rpartition(":")[2])
+    finally:
+        running.terminate()
+        running.wait(30)
+
+
+def _step(number: int, chars: int) -> list[dict[str, Any]]:
+    call = {"type": "tool_use", "id": f"toolu_{number}", "name": "Bash", "input": {"command": f"make {number}"}}
+    text = f"{number}\n" + _LINE * (chars // len(_LINE))
+    result = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": text}
+    return [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+
+
+def _request(messages: Sequence[Any], most: int = 100) -> bytes:
+    first = {"max_tokens": most, "model": "claude-sonnet-5", "stream": True, "tools": _TOOLS}
+    return json.dumps({**first, "messages": messages}).encode()
+
+
+def _first_byte(ways: _Ways, setup: Setup) -> list[Row]:
+    """A conversation of about 200 KB that goes on by small results, then one that goes on by long ones."""
+    requests = 30 if setup.quick else 200
+    small = _added(ways, "small", 100, requests)
+    large = _added(ways, "large", 20_000, requests // 5)
+    commit = _commit(setup)
+    ratios = [own / bare for own, bare in zip(small["proxy"], small["bare"], strict=True)]
+    over = [(own - median(small["proxy"]) - commit) * 1000 for own in large["proxy"]]
+    return [
+        judged(
+            "proxy: added to the first byte, 200 KB, nothing to hide",
+            f"{median(small['proxy']) * 1000:.2f} ms",
+            f"bare relay {median(small['bare']) * 1000:.2f} ms",
+            ratios,
+            floors.PROXY_FIRST_BYTE,
+        ),
+        judged(
+            "proxy: added with 20 KB to hide, over that and a bare commit",
+            f"{median(large['proxy']) * 1000:.2f} ms",
+            f"bare commit {commit * 1000:.2f} ms",
+            over,
+            floors.PROXY_HIDING,
+        ),
+    ]
+
+
+def _added(ways: _Ways, name: str, chars: int, requests: int) -> dict[str, list[float]]:
+    """Seconds that each way adds to the first byte over asking the provider itself, in nine parts of the run."""
+    messages: list[Any] = [{"role": "user", "content": "Find out what is wrong."}]
+    for number in range(60):
+        messages += _step(number, 3_000)
+    took: dict[str, list[float]] = {way: [] for way in ways.ports}
+    say(f"proxy: {requests} requests, {name} results")
+    for number in range(requests):
+        messages += _step(1_000 + number, chars)
+        if chars > 10_000:  # so that the request stays as large as it was
+            del messages[-4:-2]
+        body = _request(messages)
+        for way in ways.ports:
+            took[way].append(ways.ask(way, body, f"bench-{name}")[0])
+    size = max(1, requests // 9)
+    parts = [slice(at, at + size) for at in range(size, requests - size + 1, size)]
+    direct = [median(took["direct"][part]) for part in parts]
+    return {way: [median(took[way][part]) - base for part, base in zip(parts, direct, strict=True)] for way in took}
+
+
+def _commit(setup: Setup) -> float:
+    """Seconds of one durable commit of 20 KB, with nothing around it."""
+    log = BareLog(setup.path("bare"))
+    took: list[float] = []
+    for _ in range(50):
+        begun = time.perf_counter()
+        log.keep_row(b"x" * 20_000)
+        took.append(time.perf_counter() - begun)
+    return median(took)
+
+
+def _streams(ways: _Ways, setup: Setup) -> list[Row]:
+    """CPU of a process for a stream of 200 events."""
+    many = 50 if setup.quick else 200
+    messages = [{"role": "user", "content": "Say something."}, *_step(1, 200)]
+    body = _request(messages, most=200)
+    spent: dict[str, list[float]] = {way: [] for way in ways.processes}
+    say("proxy: streams")
+    for round in range(setup.rounds):
+        for way, process in ways.processes.items():
+            before = _cpu(process)
+            for number in range(many):
+                ways.ask(way, body, f"bench-streams-{round}-{number % 4}")
+            spent[way].append((_cpu(process) - before) * 1000 / many)
+    ratios = [own / bare for own, bare in zip(spent["proxy"], spent["bare"], strict=True)]
+    return [
+        judged(
+            "proxy: CPU of a stream of 200 events",
+            f"{median(spent['proxy']):.2f} ms",
+            f"bare relay {median(spent['bare']):.2f} ms",
+            ratios,
+            floors.PROXY_STREAM,
+        )
+    ]
+
+
+def _large(ways: _Ways) -> list[Row]:
+    """A request with a result of 10 MB, and how much of it goes on."""
+    took: list[float] = []
+    for number in range(3):
+        messages = [{"role": "user", "content": "Go."}, *_step(number, 10_000_000)]
+        took.append(ways.ask("proxy", _request(messages), f"bench-large-{number}")[1])
+    peak = _peak(ways.processes["proxy"])
+    return [
+        judged("proxy: a result of 10 MB in a request", f"{median(took):.2f} s", "–", took, floors.PROXY_LARGE),
+        reported("proxy: peak memory meanwhile", f"{peak:.0f} MB", "–", [peak], " MB", 0),
+    ]
+
+
+def _cpu(process: int) -> float:
+    with open(f"/proc/{process}/stat", encoding="utf-8") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _peak(process: int) -> float:
+    with open(f"/proc/{process}/status", encoding="utf-8") as file:
+        return next(int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM"))
