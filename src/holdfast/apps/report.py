@@ -16,7 +16,8 @@ from holdfast.session.sent import Step
 FEWEST = 5
 """Sessions that a group needs before it is compared."""
 VIEWED, HELD_OUT = "viewed", "held out"
-_VIEWED_MODE = "on"
+_VIEWED, _HELD_OUT = "on", "shadow"
+"""The modes of their requests."""
 _RESAMPLES, _SEED = 2_000, 5
 
 
@@ -64,10 +65,11 @@ def reported(sessions: Iterable[Sequence[Step]], profile_of: ProfileOf) -> Repor
     values: dict[str, list[dict[str, float]]] = {VIEWED: [], HELD_OUT: []}
     mixed = 0
     for steps in map(figures.turns, sessions):
-        modes = {step.request.mode == _VIEWED_MODE for step in steps}
-        if len(modes) == 1:
-            values[VIEWED if True in modes else HELD_OUT].append(_figures(steps, profile_of))
-        mixed += len(modes) > 1
+        modes = {step.request.mode for step in steps}
+        is_mixed = modes >= {_VIEWED, _HELD_OUT}
+        if steps and not is_mixed:
+            values[VIEWED if _VIEWED in modes else HELD_OUT].append(_figures(steps, profile_of))
+        mixed += is_mixed
     groups = {name: _group(found) for name, found in values.items()}
     compared = ((measure.name, _ratio(measure.name, values)) for measure in MEASURES if measure.is_compared)
     ratios = {name: ratio for name, ratio in compared if ratio is not None}

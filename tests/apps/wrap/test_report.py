@@ -50,7 +50,7 @@ def test_few_sessions_are_not_compared(cli: Cli) -> None:
     for number in range(9):
         put(cli, f"viewed-{number}", "on", [1_000, 2_000])
     for number in range(4):
-        put(cli, f"held-{number}", "off", [9_000, 18_000])
+        put(cli, f"held-{number}", "shadow", [9_000, 18_000])
     told = cli("report").stdout.decode()
     assert "Too few sessions to tell: 9 viewed, 4 held out" in told
     assert "less" not in told
@@ -75,7 +75,7 @@ def test_a_difference_is_said_with_its_spread(cli: Cli) -> None:
 def test_noise_is_no_difference(cli: Cli) -> None:
     chance = random.Random(3)
     for number in range(8):
-        for group, mode in (("viewed", "on"), ("held", "off")):
+        for group, mode in (("viewed", "on"), ("held", "shadow")):
             put(cli, f"{group}-{number}", mode, [chance.randrange(1_000, 30_000) for _ in range(2)])
     found = reported(steps(cli), profile_for)
     assert all("no difference seen" in sentence for sentence in found.says)
@@ -83,14 +83,14 @@ def test_noise_is_no_difference(cli: Cli) -> None:
 
 def test_a_session_that_was_both_belongs_to_neither(cli: Cli) -> None:
     put(cli, "both", "on", [1_000])
-    put(cli, "both", "off", [2_000])
+    put(cli, "both", "shadow", [2_000])
     found = reported(steps(cli), profile_for)
     assert found.mixed == 1
     assert {found.groups[VIEWED].sessions, found.groups[HELD_OUT].sessions} == {0}
 
 
 def test_filling_the_window_is_counted(cli: Cli) -> None:
-    put(cli, "full", "off", [100_000, 170_000, 185_000, 190_000])
+    put(cli, "full", "shadow", [100_000, 170_000, 185_000, 190_000])
     group = reported(steps(cli), profile_for).groups[HELD_OUT]
     assert group.measures["filled"].value == 1
     assert group.measures["full"].value == 3

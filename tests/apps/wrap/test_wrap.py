@@ -74,6 +74,14 @@ def test_a_run_that_changed_nothing_says_so(cli: Cli) -> None:
         assert b"nothing was changed" in run(cli, port, "--mode", "shadow").stderr
 
 
+def test_a_run_with_everything_off_passes_everything_on(cli: Cli) -> None:
+    log: list[Any] = []
+    with upstream([(LONG,)], log) as port:
+        done = run(cli, port, "--mode", "off")
+    assert results(log[-1]["messages"]) == [TEXT]
+    assert done.stderr == b"holdfast: 2 requests, 2 of them passed on unread\n"
+
+
 def test_an_agent_that_goes_another_way_is_said_to_have_done_so(cli: Cli) -> None:
     done = cli("wrap", "--", "true")
     assert done.returncode == 0
@@ -212,4 +220,4 @@ def test_a_record_that_cannot_be_written_is_in_the_receipt_and_the_agent_goes_on
         done = run(cli, port)
     assert done.stdout == b"All done.\n"
     assert results(log[-1]["messages"]) == [TEXT]
-    assert b"something could not be kept, so it was shown whole (QuotaExceeded)" in done.stderr
+    assert b"result not kept and so shown whole" in done.stderr

@@ -88,7 +88,6 @@ class Proxy:
         relay = Relay(self._client, request, setup.upstreams.url(name, path), turn)
         try:
             begun, body = await self._begun(setup, request, path, turn.endpoint)
-            turn.asked = len(body) if isinstance(body, bytes) else request.content_length or 0
             if isinstance(begun, Refused):
                 turn.outcome = "refused"
                 return web.Response(status=begun.status, body=begun.body, content_type="application/json")

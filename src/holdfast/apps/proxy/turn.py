@@ -31,8 +31,6 @@ class Turn:
     def __init__(self, endpoint: Endpoint | None) -> None:
         self.endpoint = endpoint
         self.exchange: Exchange | None = None
-        self.asked = 0
-        """Bytes that the client sent, where they were looked at."""
         self.status = 0
         self.outcome = "passed"
         """`passed` on unread, `complete`, `incomplete` or `refused`."""

@@ -5,7 +5,7 @@ Must not know: where the figures come from.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 from holdfast.apps import steps as figures
@@ -16,20 +16,22 @@ from holdfast.session.sent import Step
 _WIDTH = 9
 
 
-def receipt(tally: Tally, trouble: Counter[str], profile_of: ProfileOf, command: str) -> list[str]:
+def receipt(tally: Tally, profile_of: ProfileOf, command: str) -> list[str]:
     """The lines to print; at most twelve."""
     steps = list(chain.from_iterable(tally.steps.values()))
-    if not steps:
+    if not steps and not tally.passed and not tally.trouble:
         return [f"holdfast: no request came through; `{command}` did not use the address it was given"]
-    told = [*_sent(steps, tally), *_kept(tally), *_cache(steps), *_cost(tally, profile_of), *_window(tally, profile_of)]
-    lines = [f"  {name:<{_WIDTH}} {words}" for name, words in (*told, *_trouble(trouble), *_look(tally))]
-    return [f"holdfast: {_count(len(steps), 'request')}", *lines]
+    told = [*_sent(steps), *_kept(tally), *_cache(steps), *_cost(tally, profile_of), *_window(tally, profile_of)]
+    lines = [f"  {name:<{_WIDTH}} {words}" for name, words in (*told, *_trouble(tally.trouble), *_look(tally))]
+    passed = f", {tally.passed} of them passed on unread" if tally.passed else ""
+    return [f"holdfast: {_count(len(steps) + tally.passed, 'request')}{passed}", *lines]
 
 
-def _sent(steps: Sequence[Step], tally: Tally) -> Iterator[tuple[str, str]]:
+def _sent(steps: Sequence[Step]) -> Iterator[tuple[str, str]]:
+    if not steps:
+        return
     sent, whole = (sum(size) for size in zip(*map(figures.sizes, steps), strict=True))
-    edited = max(step.request.edited for step in steps)
-    if not edited or sent >= whole:
+    if not any(step.request.edited for step in steps):
         yield "sent", f"≈ {_tokens(sent)} tokens; nothing was changed"
         return
     yield "sent", f"≈ {_tokens(sent)} of {_tokens(whole)} tokens, {1 - sent / whole:.0%} left out".replace("%", " %")
@@ -72,7 +74,8 @@ def _cost(tally: Tally, profile_of: ProfileOf) -> Iterator[tuple[str, str]]:
 
 def _window(tally: Tally, profile_of: ProfileOf) -> Iterator[tuple[str, str]]:
     """When the longest conversation would have been compacted."""
-    longest = max((branch for steps in tally.steps.values() for branch in figures.branches(steps)), key=len)
+    every = [branch for steps in tally.steps.values() for branch in figures.branches(steps)]
+    longest = max(every, key=len) if every else ()
     whole = figures.first_full(longest, profile_of, whole=True)
     sent = figures.first_full(longest, profile_of, whole=False)
     if sent is not None:
@@ -81,17 +84,16 @@ def _window(tally: Tally, profile_of: ProfileOf) -> Iterator[tuple[str, str]]:
         yield "window", f"never 90 % full; with everything at request {whole}"
 
 
-def _trouble(trouble: Counter[str]) -> Iterator[tuple[str, str]]:
+def _trouble(trouble: Mapping[str, int]) -> Iterator[tuple[str, str]]:
     if trouble:
-        most = [f"{what} ({count})" if count > 1 else what for what, count in trouble.most_common(4)]
+        most = [f"{what} ({_times(count)})" for what, count in Counter(trouble).most_common(4)]
         yield "trouble", "; ".join(most)
 
 
 def _look(tally: Tally) -> Iterator[tuple[str, str]]:
-    names = [name for name in tally.steps if name] or list(tally.sessions)
-    if names:
-        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        yield "look", f"`holdfast sessions show {names[0]}`{more}"
+    if tally.steps:
+        first, *others = tally.steps
+        yield "look", f"`holdfast sessions show {first}`" + (f" and {len(others)} more" if others else "")
 
 
 def _tokens(number: float) -> str:

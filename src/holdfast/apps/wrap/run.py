@@ -8,7 +8,7 @@ import asyncio
 import logging
 import os
 import secrets
-from collections import Counter
+import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -19,11 +19,12 @@ from holdfast.apps.proxy.server import Wanted, listening
 from holdfast.apps.proxy.turn import Turn
 from holdfast.apps.wrap.agents import Agent
 from holdfast.apps.wrap.child import Child, Inherited, leave_signals_to_the_child
-from holdfast.apps.wrap.meter import Meter, Record, Trouble, results_in
+from holdfast.apps.wrap.meter import Meter, Trouble, results_in
 from holdfast.apps.wrap.pointing import Pointing, Run
 from holdfast.apps.wrap.receipt import receipt
 from holdfast.config import Settings
 from holdfast.projection.profiles import profile_for
+from holdfast.store.sqlite.store import SqliteStore
 
 _HOST = "127.0.0.1"
 _BY_PATH = ("recall", "recall_reader")
@@ -48,8 +49,8 @@ def run(
     asked = Run(argv, dict(os.environ), results_in(settings.home))
     pointing = agent.pointed(asked)
     settings = settings_for(agent, settings, pointing)
-    store = Record(settings.home, inline_body=settings.inline_body)
-    meter = Meter(settings.mode)
+    store = SqliteStore(settings.home, inline_body=settings.inline_body)
+    meter = Meter(since=int(time.time() * 1000))
 
     def both(turn: Turn) -> None:
         meter.told(turn)
@@ -64,9 +65,8 @@ def run(
         code = asyncio.run(_behind_a_proxy(settings, store, wanted, start))
         tally = meter.tally(store, settings)
     store.close()
-    refused = [f"something could not be kept, so it was shown whole ({why})" for why in sorted(store.refused)]
-    found = meter.trouble + trouble.counts + Counter(refused)
-    return Ended(code, receipt(tally, found, lambda model: profile_for(model, settings.models), argv[0]))
+    tally = tally._replace(trouble={**tally.trouble, **trouble.counts})
+    return Ended(code, receipt(tally, lambda model: profile_for(model, settings.models), argv[0]))
 
 
 def settings_for(agent: Agent, settings: Settings, pointing: Pointing) -> Settings:
@@ -76,7 +76,7 @@ def settings_for(agent: Agent, settings: Settings, pointing: Pointing) -> Settin
     return settings.replace(proxy=proxy, **own, **({"recall_reader": agent.reader} if own else {}))
 
 
-async def _behind_a_proxy(settings: Settings, store: Record, wanted: Wanted, start: Callable[[str], Child]) -> int:
+async def _behind_a_proxy(settings: Settings, store: SqliteStore, wanted: Wanted, start: Callable[[str], Child]) -> int:
     async with listening(settings, store, wanted) as (_, port):
         child = start(f"{wanted.address.replace(port=port).url}/{PREFIX}{wanted.token}")
         return await asyncio.to_thread(child.wait)
