@@ -42,10 +42,7 @@ def turns(steps: Iterable[Step]) -> list[Step]:
 
 def billed(step: Step) -> int | None:
     """Tokens of input that the provider counted, from the cache or not; None where it did not say."""
-    response = step.response
-    if response is None or response.input is None:
-        return None
-    return response.input + (response.cached or 0) + (response.written or 0)
+    return None if step.response is None else step.response.input
 
 
 def sizes(step: Step) -> tuple[float, float]:
@@ -89,7 +86,8 @@ def _cost_of_step(step: Step, profile: Profile, before: float | None) -> tuple[C
     response = step.response
     assert response is not None
     cached, written = response.cached or 0, response.written or 0
-    paid = (response.input or 0) + cached * profile.read + written * profile.write
+    plain = max(0, (response.input or 0) - cached - written)
+    paid = plain + cached * profile.read + written * profile.write
     _, size = sizes(step)
     found = min(cached if before is None else before, size)
     whole = found * profile.read + (size - found) * (profile.write if written else 1.0)

@@ -205,7 +205,7 @@ class Exchange:
         account, expected = sending.account, sending.expected
         about = About(
             dialect=self.dialect,
-            model=text_of(self._request.fields.get("model")),
+            model=self.model,
             branch=self.identity.branch,
             purpose=self.identity.purpose,
             policy=account.policy,
@@ -224,6 +224,11 @@ class Exchange:
     def session(self) -> str:
         """The session's id."""
         return self._session.id
+
+    @property
+    def model(self) -> str:
+        """Who is asked, as the client calls it."""
+        return text_of(self._request.fields.get("model"))
 
     @property
     def trouble(self) -> str:

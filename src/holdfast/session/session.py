@@ -82,6 +82,7 @@ class Session(AsyncTwins):
         settings: config.Settings | None = None,
         workspace: str | None = None,
         summariser: "Summariser | None" = None,
+        metrics: Metrics | None = None,
         clock: Callable[[], float] = time.time,
         random: Callable[[int], bytes] = os.urandom,
     ) -> None:
@@ -93,7 +94,7 @@ class Session(AsyncTwins):
         self.configuration = policy or self.settings.truncation
         self.strategies = strategies
         self.recall_by = recall or self.settings.recall
-        self.metrics = Metrics()
+        self.metrics = metrics or Metrics()
         self._owns_store = store is None or folder is not None
         self.store: Store = (
             SqliteStore(self.settings.home, inline_body=self.settings.inline_body)

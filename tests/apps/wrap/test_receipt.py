@@ -16,10 +16,8 @@ def step(whole: int, sent: int, used: tuple[int, int, int] | None = None, **abou
     """A request; `used` is what was billed: uncached, cached, written."""
     given = {"model": SONNET, "mode": "on", "edited": int(sent < whole), **about}
     request = Request(at=0, trace_id="r", size=0, digest="", tokens_whole=whole, tokens_sent=sent, **given)
-    uncached, cached, written = used or (None, None, None)
-    response = Response(
-        at=0, trace_id="r", status=200, outcome="complete", input=uncached, cached=cached, written=written
-    )
+    billed = {} if used is None else {"input": sum(used), "cached": used[1], "written": used[2]}
+    response = Response(at=0, trace_id="r", status=200, outcome="complete", **billed)
     return Step(1, request, response)
 
 

@@ -30,7 +30,7 @@ def put(cli: Cli, name: str, mode: str, sizes: list[int]) -> None:
             about = About("anthropic", MODEL, mode=mode, tokens_whole=2 * size, tokens_sent=size, edited=mode == "on")
             trace_id = sent.add(body, about)
             assert trace_id is not None
-            used = Usage(input=10, cached=before, written=max(0, size - before - 10), output=5)
+            used = Usage(input=max(size, before), cached=before, written=max(0, size - before - 10), output=5)
             assert sent.answered(trace_id, b"{}", 200, usage=used)
             before = size
 

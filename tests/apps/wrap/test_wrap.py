@@ -157,8 +157,8 @@ def test_requests_are_watched_where_nobody_is_disturbed(cli: Cli) -> None:
     with upstream([("echo one",)]) as port:
         watched = run(cli, port, "--watch").stderr.decode()
         assert run(cli, port, "--watch-file", str(file), "--no-receipt").stderr == b""
-    assert watched.count("200 anthropic complete") == 2
-    assert file.read_text().count("200 anthropic complete") == 2
+    assert watched.count("200 · complete") == 2
+    assert file.read_text().count("200 · complete") == 2
     words = ("wrap", "--watch", "--", sys.executable, "-c", "print('here')")
     assert b"--watch-file" in cli.on_a_terminal(*words)
 

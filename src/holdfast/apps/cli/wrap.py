@@ -5,6 +5,7 @@ import shutil
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TextIO
 
 from holdfast import config
@@ -73,18 +74,22 @@ def _print(lines: Sequence[str]) -> None:
 
 
 @contextmanager
-def _watching(args: argparse.Namespace) -> Generator[Callable[[Any], None]]:
-    """What is told of each request."""
-    from holdfast.apps.proxy.watch import watcher
-
+def _watching(args: argparse.Namespace) -> Generator[Sequence[Callable[[Any], None]]]:
+    """Who is told of each request."""
     if args.watch_file:
         with _opened(args.watch_file) as stream:
-            yield watcher(True, stream)
+            yield [partial(_note, stream)]
         return
     has_terminal = sys.stdin.isatty() and sys.stderr.isatty()
     if args.watch and has_terminal:
         screen.warn("holdfast: the agent has the terminal; `--watch-file FILE` writes its requests elsewhere")
-    yield watcher(args.watch and not has_terminal)
+    yield [partial(_note, sys.stderr)] if args.watch and not has_terminal else []
+
+
+def _note(stream: TextIO, turn: Any) -> None:
+    from holdfast.apps.proxy.watch import line
+
+    print(line(turn), file=stream, flush=True)
 
 
 def _opened(path: str) -> TextIO:

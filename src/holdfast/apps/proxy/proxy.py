@@ -6,7 +6,7 @@ Must not know: how a session views, how bytes are relayed.
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -27,6 +27,8 @@ from holdfast.session.exchange import Exchange
 from holdfast.version import VERSION
 from holdfast.wire.endpoint import Endpoint, endpoint_of
 
+_TRACE = ("traceparent", "tracestate")
+
 
 class Setup(NamedTuple):
     """What the settings say; another one takes its place when they are read again."""
@@ -39,7 +41,7 @@ class Setup(NamedTuple):
 class Proxy:
     """Answers requests until it is told to stop."""
 
-    def __init__(self, setup: Setup, client: aiohttp.ClientSession, told: Callable[[Turn], None]) -> None:
+    def __init__(self, setup: Setup, client: aiohttp.ClientSession, told: Sequence[Callable[[Turn], None]]) -> None:
         self.setup = setup
         self._client = client
         self._told = told
@@ -60,7 +62,7 @@ class Proxy:
         if own is not None:
             return own
         endpoint = endpoint_of(target.partition("?")[0]) if request.method == "POST" else None
-        turn = Turn(endpoint)
+        turn = Turn(endpoint, {name: value for name in _TRACE if (value := request.headers.get(name))})
         try:
             with self.counters.open():
                 return await self._relayed(setup, request, target, turn)
@@ -78,7 +80,11 @@ class Proxy:
         if method != "GET" or target not in ("/healthz", "/metrics"):
             return None
         if target == "/metrics":
-            return web.Response(text=self.counters.text(), content_type="text/plain", charset="utf-8")
+            return web.Response(
+                text=self.counters.text() + self.setup.desks.metrics.prometheus(),
+                content_type="text/plain",
+                charset="utf-8",
+            )
         return web.Response(text=json.dumps({"status": "ok", "version": VERSION}), content_type="application/json")
 
     async def _relayed(self, setup: Setup, request: web.BaseRequest, target: str, turn: Turn) -> web.StreamResponse:
@@ -120,7 +126,8 @@ class Proxy:
 
     def _tell(self, turn: Turn) -> None:
         self.counters.add(turn)
-        self._told(turn)
+        for told in self._told:
+            told(turn)
 
     def _later(self, act: Callable[[], None]) -> None:
         """Do something on a worker thread that nobody waits for; `drain` does."""

@@ -5,6 +5,8 @@ Must not know: sockets.
 """
 
 import time
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from holdfast.session.exchange import Exchange
@@ -12,6 +14,8 @@ from holdfast.session.sent import Outcome
 from holdfast.wire.endpoint import Endpoint
 from holdfast.wire.ends import is_whole
 from holdfast.wire.usage import Usage
+
+_UNTRACED: Mapping[str, str] = MappingProxyType({})
 
 
 class Round(NamedTuple):
@@ -28,8 +32,10 @@ class Round(NamedTuple):
 class Turn:
     """One request, as far as it has come."""
 
-    def __init__(self, endpoint: Endpoint | None) -> None:
+    def __init__(self, endpoint: Endpoint | None, traced: Mapping[str, str] = _UNTRACED) -> None:
         self.endpoint = endpoint
+        self.traced = traced
+        """Headers that say which trace a request belongs to."""
         self.exchange: Exchange | None = None
         self.status = 0
         self.outcome = "passed"

@@ -42,7 +42,7 @@ def run(
     agent: Agent,
     settings: Settings,
     session: str | None = None,
-    told: Callable[[Turn], None] = lambda _: None,
+    told: Sequence[Callable[[Turn], None]] = (),
 ) -> Ended:
     """Run a command as this kind of agent, and wait until it has ended."""
     inherited = Inherited.now()
@@ -52,14 +52,10 @@ def run(
     store = SqliteStore(settings.home, inline_body=settings.inline_body)
     meter = Meter(since=int(time.time() * 1000))
 
-    def both(turn: Turn) -> None:
-        meter.told(turn)
-        told(turn)
-
     def start(base: str) -> Child:
         return Child(*pointing.command(asked, base), inherited)
 
-    wanted = Wanted(Address(_HOST, 0), secrets.token_urlsafe(24), both, session, agent.name)
+    wanted = Wanted(Address(_HOST, 0), secrets.token_urlsafe(24), (meter.told, *told), session, agent.name)
     leave_signals_to_the_child()
     with _troubles() as trouble:
         code = asyncio.run(_behind_a_proxy(settings, store, wanted, start))
