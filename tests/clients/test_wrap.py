@@ -261,3 +261,26 @@ def test_codex_that_compacts_under_wrap_goes_on_after_it(tmp_path: Path) -> None
     assert COMPACTED in json.dumps(log[-1])
     assert not results(log[-1]["input"])
     assert len(record(tmp_path)) == 1
+
+
+def test_codex_and_opencode_resume_in_the_session_of_the_first(tmp_path: Path) -> None:
+    starts: dict[str, Callable[[Path, int, bool], Start]] = {
+        "codex": lambda home, port, again: start_codex(
+            home, port, PROMPT, *(["resume", "--last"] if again else []), **ENVIRON
+        ),
+        "opencode": lambda home, port, again: start_opencode(
+            home, port, "run", *(["--continue"] if again else []), PROMPT, outside="ask", **ENVIRON
+        ),
+    }
+    for name, start in starts.items():
+        home = tmp_path / name
+        home.mkdir()
+        log: list[Any] = []
+        with upstream([(LISTING.format(1),)], log) as port:
+            start(home, port, False).run(home, wrap())
+        with upstream([(LISTING.format(1),), (LISTING.format(2),)], log) as port:
+            start(home, port, True).run(home, wrap())
+        (kept,) = record(home).values()
+        assert ["listing 1 line" in kept[0], "listing 2 line" in kept[1]] == [True, True]
+        for before, after in pairwise(log):
+            assert said(after)[: len(said(before))] == said(before)

@@ -24,9 +24,9 @@ _USAGE = {"input_tokens": 10, "output_tokens": 5}
 
 
 @contextmanager
-def upstream(script: Script = SCRIPT, log: list[Any] | None = None) -> Iterator[int]:
-    """Its port, while it answers; requests that offer tools go to `log`."""
-    handler = type("Scripted", (_Handler,), {"script": script, "log": [] if log is None else log})
+def upstream(script: Script = SCRIPT, log: list[Any] | None = None, usage: Mapping[str, int] = _USAGE) -> Iterator[int]:
+    """Its port, while it answers; requests that offer tools go to `log`. `usage` is what each message is billed."""
+    handler = type("Scripted", (_Handler,), {"script": script, "log": [] if log is None else log, "usage": usage})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -42,6 +42,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     script: Script = ()
     log: list[Any]
+    usage: Mapping[str, int] = _USAGE
 
     def do_HEAD(self) -> None:
         self._answer(200, "text/plain", b"")
@@ -60,7 +61,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._answer(404, "application/json", b"{}")
         if body.get("tools"):
             self.log.append(body)
-        events = "".join(wire(_calls(body, self.script)))
+        calls = _calls(body, self.script)
+        events = "".join(_messages(calls, self.usage) if wire is _messages else wire(calls))
         return self._answer(200, "text/event-stream", events.encode())
 
     def _answer(self, status: int, kind: str, body: bytes) -> None:
@@ -129,9 +131,9 @@ def _event(kind: str, **fields: Any) -> str:
     return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n"
 
 
-def _messages(calls: Any) -> Iterator[str]:
+def _messages(calls: Any, usage: Mapping[str, int] = _USAGE) -> Iterator[str]:
     message = {"id": f"msg_{next(_NUMBERS)}", "type": "message", "role": "assistant", "content": []}
-    yield _event("message_start", message={**message, "model": "m1", "stop_reason": None, "usage": _USAGE})
+    yield _event("message_start", message={**message, "model": "m1", "stop_reason": None, "usage": usage})
     blocks = [({"type": "text", "text": ""}, {"type": "text_delta", "text": "Looking." if calls else "All done."})]
     for call_id, tool, arguments in calls:
         block = {"type": "tool_use", "id": f"toolu_{call_id}", "name": tool, "input": {}}
@@ -141,7 +143,7 @@ def _messages(calls: Any) -> Iterator[str]:
         yield _event("content_block_delta", index=index, delta=delta)
         yield _event("content_block_stop", index=index)
     reason = "tool_use" if calls else "end_turn"
-    yield _event("message_delta", delta={"stop_reason": reason, "stop_sequence": None}, usage=_USAGE)
+    yield _event("message_delta", delta={"stop_reason": reason, "stop_sequence": None}, usage=usage)
     yield _event("message_stop")
 
 

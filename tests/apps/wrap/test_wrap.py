@@ -50,6 +50,20 @@ def test_an_agent_runs_as_ever_and_a_receipt_follows(cli: Cli) -> None:
     session.close()
 
 
+def test_what_was_billed_is_on_the_receipt(cli: Cli) -> None:
+    used = {"input_tokens": 100, "cache_read_input_tokens": 8_000, "cache_creation_input_tokens": 900}
+    with upstream([(LONG,), (LONG,)], usage={**used, "output_tokens": 5}) as port:
+        told = run(cli, port).stderr.decode()
+    assert "cache     24k of 27k input tokens came from it" in told
+    assert "input     cost ≈ $0.02, with everything ≈ $" in told
+    assert "sent      ≈ 27k of " in told
+
+
+def test_the_agent_has_the_terminal(cli: Cli) -> None:
+    asking = "import os; print([os.isatty(number) for number in range(3)])"
+    assert b"[True, True, True]" in cli.on_a_terminal("wrap", "--", sys.executable, "-c", asking)
+
+
 def test_the_exit_code_is_the_agents(cli: Cli) -> None:
     with upstream([]) as port:
         assert run(cli, port, code=3).returncode == 3
@@ -61,6 +75,14 @@ def test_a_command_that_is_not_installed_is_said_to_be_so(cli: Cli) -> None:
     assert done.returncode == 127
     assert b"`no-such-agent` is not installed" in done.stderr
     assert not (cli.folder / "home").exists()
+
+
+def test_a_record_that_cannot_be_is_said_to_be_the_trouble(cli: Cli) -> None:
+    cli.environ["HOLDFAST_HOME"] = "/dev/null/record"
+    done = cli("wrap", "--", "true")
+    assert done.returncode == 4
+    assert b"HOLDFAST_HOME" in done.stderr
+    assert cli("proxy", "--port", "0").returncode == 4
 
 
 def test_nothing_to_run_is_wrong_use(cli: Cli) -> None:
