@@ -37,6 +37,7 @@ def test_an_agent_runs_as_ever_and_a_receipt_follows(cli: Cli) -> None:
         done = run(cli, port)
     assert done.stdout == b"All done.\n"
     assert done.returncode == 0
+    assert log[0]["tools"][0]["name"] == "get_artifact"
     first, short, _ = results(log[-1]["messages"])
     assert len(first) < 10_000
     assert short == "short\n"
@@ -102,6 +103,16 @@ def test_a_run_with_everything_off_passes_everything_on(cli: Cli) -> None:
         done = run(cli, port, "--mode", "off")
     assert results(log[-1]["messages"]) == [TEXT]
     assert done.stderr == b"holdfast: 2 requests, 2 of them passed on unread\n"
+
+
+def test_a_session_that_is_held_out_goes_as_it_came_and_is_reported_so(cli: Cli) -> None:
+    (cli.folder / "holdfast.yaml").write_text("proxy:\n  holdout: 1\n")
+    log: list[Any] = []
+    with upstream([(LONG,)], log) as port:
+        assert b"nothing was changed" in run(cli, port).stderr
+    assert results(log[-1]["messages"]) == [TEXT]
+    groups = cli.json("report")["groups"]
+    assert (groups["viewed"]["sessions"], groups["held out"]["sessions"]) == (0, 1)
 
 
 def test_an_agent_that_goes_another_way_is_said_to_have_done_so(cli: Cli) -> None:

@@ -10,6 +10,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -75,7 +76,8 @@ def settings_for(agent: Agent, settings: Settings, pointing: Pointing) -> Settin
 async def _behind_a_proxy(settings: Settings, store: SqliteStore, wanted: Wanted, start: Callable[[str], Child]) -> int:
     async with listening(settings, store, wanted) as (_, port):
         child = start(f"{wanted.address.replace(port=port).url}/{PREFIX}{wanted.token}")
-        return await asyncio.to_thread(child.wait)
+        with ThreadPoolExecutor(1) as waiting:  # the threads that there are belong to requests
+            return await asyncio.get_running_loop().run_in_executor(waiting, child.wait)
 
 
 @contextmanager
