@@ -253,4 +253,7 @@ def test_a_record_that_cannot_be_written_is_in_the_receipt_and_the_agent_goes_on
         done = run(cli, port)
     assert done.stdout == b"All done.\n"
     assert results(log[-1]["messages"]) == [TEXT]
-    assert b"result not kept and so shown whole" in done.stderr
+    told = done.stderr.decode()
+    assert "result not kept and so shown whole" in told
+    assert "not on record" in told
+    assert all(line.startswith(("holdfast: ", "  ")) for line in told.splitlines())
