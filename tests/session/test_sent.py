@@ -23,7 +23,8 @@ from holdfast.session.sent import NO_ANSWER, About, Sent, Usage
 from holdfast.store.archive import export_session, import_session
 from holdfast.store.protocol import Store, entry_of
 from holdfast.store.verify import verify
-from tests.build import NOON, stored_bytes
+from tests.build import NOON, opened, stored_bytes
+from tests.build import request as drafted
 from tests.promises import conversations as talk
 
 LONG = "".join(f"line {number} of a long output é\n" for number in range(2_000))
@@ -63,9 +64,14 @@ def texts_in(manifest: bytes) -> list[Shown]:
 # Byte for byte
 
 WORDS = st.text(st.characters(exclude_categories=()), max_size=30)
-RESULTS = st.one_of(WORDS, st.sampled_from((LONG, "short", "{" * 500, '"quoted" ' * 100, "\ud800 half " * 60)))
+RESULTS = st.one_of(
+    WORDS, st.sampled_from((LONG, LONG[:3_000], "short", "{" * 500, '"quoted" ' * 100, "\ud800 half " * 60))
+)
 MOVES = st.lists(
-    st.tuples(st.sampled_from(("step", "words", "fork", "again", "marker", "other", "odd", "garbage")), RESULTS),
+    st.tuples(
+        st.sampled_from(("step", "step", "step", "words", "fork", "again", "marker", "other", "odd", "garbage")),
+        RESULTS,
+    ),
     min_size=1,
     max_size=10,
 )
@@ -161,6 +167,41 @@ def test_a_result_that_is_cut_is_not_stored_again_and_neither_is_a_whole_one() -
     assert b"line 1 of a long output" not in manifests(store)[0]
 
 
+@pytest.mark.parametrize("how", ["ascii", "utf8", "markup", "by hand"])
+def test_a_result_is_named_in_the_spelling_it_was_sent_in_or_not_at_all(how: str) -> None:
+    store = MemoryStore()
+    talker = session(store)
+    messages = [talk.asked("anthropic", "?"), *step("anthropic", "c1", "<b>é</b> & more " * 40)]
+    body = json.dumps({"messages": messages}, ensure_ascii=how == "ascii")
+    if how == "markup":
+        body = body.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    elif how == "by hand":
+        body = body.replace("<", "\\u003C")
+    data = talker.view(body.encode())
+    sent = Sent(talker)
+    assert sent.body(sent.add(data) or "") == data
+    assert [each.spelling for each in texts_in(manifests(store)[0])] == [how][: how != "by hand"]
+
+
+def test_a_text_whose_bytes_are_those_of_a_result_that_is_no_text_comes_back_too() -> None:
+    store = MemoryStore()
+    talker = session(store)
+    talker.keep("read_file", None, "\ud800".encode("utf-8", "surrogatepass") * 300)
+    body = json.dumps({"messages": [talk.asked("anthropic", "\ud800" * 300)]}).encode()
+    sent = Sent(talker)
+    assert sent.body(sent.add(body) or "") == body
+
+
+def test_what_is_put_together_wrong_is_never_given_out() -> None:
+    store = MemoryStore()
+    wrong = drafted(store, digest="0" * 64)
+    opened(store)
+    store.append("s", [wrong])
+    with pytest.raises(Damaged, match="not what was sent"):
+        Sent(session(store)).body(wrong.header.trace_id)
+    assert [finding.seq for finding in verify(store, "s").findings] == [1]
+
+
 def test_a_decision_that_came_later_leaves_earlier_requests_as_they_were() -> None:
     store = MemoryStore()
     talker = session(store)
@@ -205,6 +246,16 @@ def test_a_long_conversation_stores_what_is_new_and_not_what_is_said_again() -> 
     assert sum(sizes) < len(bodies[-1])
     assert [sent.body(name) for name in names if name] == bodies
     assert sent.all()[50].request.same > 0.9 * len(bodies[49]) - len(json.dumps(TOOLS))
+
+
+def test_a_long_text_is_not_stored_again_where_only_the_marker_beside_it_moves() -> None:
+    store = MemoryStore()
+    sent = Sent(session(store))
+    pasted = [{"role": "user", "content": [{"type": "text", "text": LONG}]}]
+    for body in (request("anthropic", marked(pasted)), request("anthropic", pasted)):
+        assert sent.body(sent.add(body) or "") == body
+    assert len(manifests(store)[0]) > len(LONG)
+    assert len(manifests(store)[1]) < 500
 
 
 def test_branches_that_take_turns_are_each_written_against_their_own() -> None:
@@ -312,6 +363,17 @@ def test_requests_count_towards_the_quota_and_one_too_many_is_not_stored() -> No
     assert sent.add(b"x" * 4_000) is not None
     assert sent.add(b"y" * 4_000) is None
     assert store.stored("s") < 5_000
+
+
+def test_a_large_request_that_another_process_left_no_room_for_leaves_no_file(tmp_path: Path) -> None:
+    store = SqliteStore(str(tmp_path))
+    first, second = (Sent(session(store, session_quota=250_000)) for _ in range(2))
+    assert first.add(b"a") is not None
+    assert second.add(b"b" * 200_000) is not None
+    files = sorted((tmp_path / "blobs").rglob("*/*"))
+    assert first.add(b"c" * 200_000) is None
+    assert sorted((tmp_path / "blobs").rglob("*/*")) == files
+    store.close()
 
 
 def test_after_a_purge_requests_rest_on_nothing_that_is_gone() -> None:

@@ -11,6 +11,7 @@ import json
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from holdfast.config import Settings
@@ -22,7 +23,7 @@ from holdfast.session.sent import Sent
 from holdfast.session.session import Session
 from holdfast.wire import splice
 from holdfast.wire.endpoint import Endpoint, endpoint_of
-from holdfast.wire.identity import Identity, identity_of, sender_of, session_id
+from holdfast.wire.identity import Identity, conversation, identity_of, sender_of, session_id
 
 _MOST_SESSIONS = 64
 """Sessions that are remembered; another one is read from the record again."""
@@ -104,7 +105,8 @@ class Desk:
         if identity.purpose == "side":
             return None
         session, rounds, sent = self._meant(identity, scope)
-        return Exchange(session, rounds, endpoint, request, identity, self._settles, sent)
+        named = partial(self._named, scope)
+        return Exchange(session, rounds, endpoint, request, identity, self._settles, named, sent)
 
     def _read(self, headers: Mapping[str, str], body: bytes) -> splice.Request | None:
         """The request, read like the one before it of whoever sends it: most of it is the same."""
@@ -128,6 +130,11 @@ class Desk:
         if identity.session is None:
             return self.own, None, None
         return self._session(session_id(identity.session, scope))
+
+    def _named(self, scope: Callable[[str], str], messages: list[Any]) -> Rounds | None:
+        """The rounds of a conversation that has a name from its first answer on; None where it still has none."""
+        name = conversation(messages)
+        return None if name is None else self._session(session_id(name, scope))[1]
 
     def _session(self, name: str) -> tuple[Session, Rounds, Sent]:
         with self._lock:

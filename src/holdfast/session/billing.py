@@ -72,8 +72,10 @@ class _Model:
 class Billing:
     """The bills of one session. Safe from threads."""
 
-    def __init__(self, session: str, now: Callable[[], float]) -> None:
+    def __init__(self, session: str, now: Callable[[], float], profile: Callable[[str | None], Profile]) -> None:
         self.now = now
+        self.profile = profile
+        """What is known of a model by its name, as the settings have it."""
         self.predicted = 0
         """Tokens from the cache that were expected, of all requests that were billed."""
         self.billed = 0
@@ -164,8 +166,8 @@ class Billing:
 
 
 def _is_explicit(dialect: Dialect, profile: Profile) -> bool:
-    """Whether a provider caches at breakpoints alone."""
-    return dialect == "anthropic" and profile.breakpoints > 0
+    """Whether a provider caches at breakpoints alone; a gateway has Claude do so in another dialect too."""
+    return profile.breakpoints > 0 and (dialect == "anthropic" or profile.name.startswith("claude"))
 
 
 def _model_of(request: splice.Request) -> str:

@@ -7,6 +7,7 @@ told to.
 """
 
 import json
+from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias
 
 from holdfast.projection.account import Account
@@ -44,6 +45,10 @@ _UNNAMED = (None, None)
 _ENOUGH = "That was the last read for now. Answer with what you have."
 
 
+def _nowhere(_: list[Any]) -> None:
+    """Nothing is put on record of a conversation that has no name."""
+
+
 class Stream(Protocol):
     """A dialect's streamed answer."""
 
@@ -75,14 +80,16 @@ class Exchange:
         request: splice.Request,
         identity: Identity = _ANYBODY,
         settles: bool = False,
+        named: Callable[[list[Any]], Rounds | None] = _nowhere,
         sent: Sent | None = None,
     ) -> None:
-        """Without `rounds` the conversation has no record yet: nothing is kept of it, and nothing cut.
+        """Without `rounds` the conversation has no record yet: nothing is kept of it, and nothing cut. Once it is
+        answered it may be `named`, so that what was hidden of the answer is found again.
 
         With `settles`, what is sent whole may be put on record by `settle`; with `sent`, requests and answers too.
         """
         self._session, self._rounds, self._endpoint, self._settles = session, rounds, endpoint, settles
-        self._sent = sent
+        self._named, self._sent = named, sent
         self.identity = identity
         """Whose request it is, and what for."""
         self._asked = _messages_of(request)[-1]
@@ -296,11 +303,13 @@ class Exchange:
         return request.joined([*_messages_of(request), *self._said])
 
     def _record(self, beside: list[Json], names: tuple[object, object]) -> None:
-        if self._rounds is None or (not self.count and not beside):
+        if not self.count and not beside:
             return
         shown = [one_message(self._shown)] if self.dialect == "openai_chat" else self._shown
+        rounds = self._rounds or self._named([*_messages_of(self._request), *_as_messages(self.dialect, shown)])
         response, last = (name if isinstance(name, str) else "" for name in names)
-        self._rounds.add(Round(key_of(shown, self._asked), self._said, beside, response, last))
+        if rounds is not None:
+            rounds.add(Round(key_of(shown, self._asked), self._said, beside, response, last))
 
     def _may(self, request: splice.Request) -> bool:
         """Whether our tools may be offered: to who has tools, and not where an answer that nobody could put back as it
@@ -341,6 +350,11 @@ def _billed(usage: Usage | None, ms: Took) -> Billed:
     if usage is None:
         return Billed(first_ms=ms[0], total_ms=ms[1])
     return Billed(usage.input, usage.cached, usage.written, usage.output, *ms)
+
+
+def _as_messages(dialect: Dialect, shown: list[Json]) -> list[Json]:
+    """What a client adds to its messages, given what it was shown of an answer."""
+    return [{"role": "assistant", "content": shown}] if dialect == "anthropic" else shown
 
 
 def _has_tools(request: splice.Request) -> bool:

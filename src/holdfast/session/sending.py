@@ -49,7 +49,7 @@ class Sending:
     def _expected(self, request: splice.Request) -> Expected | None:
         account = self.account
         tokens = account.tokens_sent if account.mode == "on" else account.tokens_whole
-        profile = self._session.profile(_model_of(request))
+        profile = self._session.billing.profile(_model_of(request))
         estimated = round(tokens / account.scale)
         return self._session.billing.expect(self._endpoint.dialect, request, profile, self._at, estimated)
 

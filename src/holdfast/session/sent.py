@@ -147,8 +147,7 @@ class Sent:
 
     def _base(self, parts: list[str], branch: str) -> Known | None:
         """The request to write another against; the texts on record are known then."""
-        if not self._texts.catch_up():
-            self._bases.forget()
+        self._texts.catch_up()
         base = self._bases.best_for(parts, branch)
         if base is None or self._is_there(base.seq):
             return base

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from holdfast.projection.account import Projection
     from holdfast.projection.compaction import Summariser
     from holdfast.projection.policy import Policy
-    from holdfast.projection.profiles import Profile
     from holdfast.recall.found import Selection
     from holdfast.recall.selector import Selector
     from holdfast.session.billing import Billing
@@ -405,20 +404,15 @@ class Session(AsyncTwins):
         """What requests are expected to be billed, and what is learned from what they were."""
         return self._projecting.billing
 
-    def profile(self, model: str | None) -> "Profile":
-        """What is known of a model's prices, window and cache, as the settings have it."""
-        return self._projecting.profile(model)
-
     @cached_property
     def _projecting(self) -> "Projecting":
         """Imported when a conversation is first looked at: most short commands never do."""
-        from holdfast.session.billing import Billing
         from holdfast.session.ledger import Ledger
         from holdfast.session.projecting import Projecting
         from holdfast.session.recording import Desk
 
         desk = Desk(self._keeping, Ledger(self.store, self.id), self._observe, self._room, self._summariser)
-        return Projecting(desk, self.settings, Billing(self.id, self._clock))
+        return Projecting(desk, self.settings, self._clock)
 
     def _observe(self, entries: list[Entry]) -> None:
         for entry in entries:

@@ -234,7 +234,7 @@ class Viewer:
         )
 
     def account(self, policy: Policy, situation: Situation, explained: bool) -> Account:
-        """The figures of what is sent; what recall at the tail would do only if it is asked for."""
+        """The figures of what is sent; those that take a look at every result only if asked for."""
         sent = sent_tokens(self.transcript, self._decided) + self._with_summary(situation).overhead
         return Account(
             policy=policy.name,
@@ -374,8 +374,7 @@ class Viewer:
         decided = self._desk.ledger.decided
         for trace_id in dict.fromkeys(decided[self._read_decisions :]):
             for number in self._numbers.get(trace_id, ()):
-                known = self._known[number]
-                if known is not None:
+                if (known := self._known[number]) is not None:
                     self._apply(self.transcript.items[number], known)
         self._read_decisions = len(decided)
 
@@ -399,7 +398,7 @@ class Viewer:
             for choice in policy.arrive(self.transcript, fresh, self._decided, situation)
             if not is_of_recall(self.transcript.items[choice.number]) and self._is_reachable(choice.number)
         }
-        if settles and not choices and self._mode != "count":
+        if settles and not choices and self._mode != "count" and self._are_newest(fresh):
             self._settles = policy, situation
             for item in fresh:
                 item.name = None
@@ -425,10 +424,13 @@ class Viewer:
                 if item.name is not None and item.number in choices:
                     self._show(item, choices[item.number])
 
+    def _are_newest(self, items: list[Item]) -> bool:
+        """Whether all results are of the newest step; older ones may have to age at once, and so are put on record."""
+        return all(item.step == self.transcript.steps for item in items)
+
     def _recognise_all(self, items: list[Item]) -> None:
         for item in items:
-            match = self._desk.ledger.match(item.returned.call_id, self._came[item.number])
-            if match is not None:
+            if match := self._desk.ledger.match(item.returned.call_id, self._came[item.number]):
                 self._recognise(item, match[0])
 
     def _is_reachable(self, number: int) -> bool:
@@ -476,8 +478,7 @@ class Viewer:
         del self._messages[length:], self._out[length:], self._known[left:], self._came[left:]
         self._prefixes.cut_back(length)
         self._checked = min(self._checked, length)
-        for number in [number for number in self._texts if number >= left]:
-            del self._texts[number]
+        self._texts = {number: text for number, text in self._texts.items() if number < left}
         self._skipped = {index for index in self._skipped if index < length}
         self._numbers = {}
         for item in self.transcript.items:
