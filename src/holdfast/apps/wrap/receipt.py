@@ -20,7 +20,10 @@ def receipt(tally: Tally, profile_of: ProfileOf, command: str) -> list[str]:
     """The lines to print; at most twelve."""
     steps = list(chain.from_iterable(tally.steps.values()))
     if not steps and not tally.passed and not tally.trouble:
-        return [f"holdfast: no request came through; `{command}` did not use the address it was given"]
+        return [
+            "holdfast: no request came through",
+            f"  Either nothing was asked, or a setting of `{command}` counts more than the address it was given.",
+        ]
     told = [*_sent(steps), *_kept(tally), *_cache(steps), *_cost(tally, profile_of), *_window(tally, profile_of)]
     lines = [f"  {name:<{_WIDTH}} {words}" for name, words in (*told, *_trouble(tally.trouble), *_look(tally))]
     passed = f", {tally.passed} of them passed on unread" if tally.passed else ""
