@@ -89,6 +89,7 @@ class Billing:
         self._session = session
         self._lock = threading.Lock()
         self._prompts = Prompts()
+        self._latest: splice.Request | None = None
         self._models: dict[str, _Model] = {}
         self._judged: deque[tuple[int, int]] = deque(maxlen=_JUDGED)
         """Expected and billed of the newest requests of which something was expected."""
@@ -108,6 +109,12 @@ class Billing:
             hit = forecast.hit(prompt, profile, now)
             total = forecast.tokens_at(prompt, len(prompt.digests) - 1)
         return Expected(total, hit.tokens, hit.cold, estimated, model, profile, now, prompt, hit)
+
+    def read(self, body: bytes) -> splice.Request | None:
+        """A request that is sent, read like the one before it."""
+        request = splice.read(body, self._latest)
+        self._latest = request or self._latest
+        return request
 
     def learn(self, expected: Expected, usage: Usage | None) -> None:
         """Take in that a request was answered, and what it was billed where that is said."""

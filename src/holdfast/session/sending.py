@@ -38,7 +38,7 @@ class Sending:
     @cached_property
     def expected(self) -> Expected | None:
         """What this will be billed; None for what only counts, or cannot be known."""
-        request = splice.read(self.body) if not self._endpoint.counts else None
+        request = self._session.billing.read(self.body) if not self._endpoint.counts else None
         return None if request is None else self._expected(request)
 
     def learn(self, usage: Usage | None) -> None:
