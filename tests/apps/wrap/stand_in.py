@@ -18,13 +18,16 @@ def ask(messages: list[Any]) -> list[dict[str, Any]]:
     with urllib.request.build_opener(urllib.request.ProxyHandler()).open(request) as response:
         events = [json.loads(line[6:]) for line in response.read().decode().splitlines() if line.startswith("data: ")]
     blocks: dict[int, dict[str, Any]] = {}
+    written: dict[int, str] = {}
     for event in events:
         if event["type"] == "content_block_start":
             blocks[event["index"]] = event["content_block"]
         elif event["type"] == "content_block_delta" and "partial_json" in event["delta"]:
-            blocks[event["index"]]["input"] = json.loads(event["delta"]["partial_json"])
+            written[event["index"]] = written.get(event["index"], "") + event["delta"]["partial_json"]
         elif event["type"] == "content_block_delta":
             blocks[event["index"]]["text"] += event["delta"]["text"]
+    for index, text in written.items():
+        blocks[index]["input"] = json.loads(text)
     return list(blocks.values())
 
 

@@ -10,7 +10,7 @@ import pytest
 from holdfast.apps.report import HELD_OUT, VIEWED, reported
 from holdfast.projection.profiles import profile_for
 from holdfast.session import Session
-from holdfast.session.sent import About, Sent, Step, Usage
+from holdfast.session.sent import About, Answer, Sent, Step, Usage
 from tests.apps.cli.cli import Cli
 
 MODEL = "claude-sonnet-4-5"
@@ -28,10 +28,8 @@ def put(cli: Cli, name: str, mode: str, sizes: list[int]) -> None:
         for size in sizes:
             body = json.dumps({"model": MODEL, "messages": [{"role": "user", "content": f"{name} {size}"}]}).encode()
             about = About("anthropic", MODEL, mode=mode, tokens_whole=2 * size, tokens_sent=size, edited=mode == "on")
-            trace_id = sent.add(body, about)
-            assert trace_id is not None
             used = Usage(input=max(size, before), cached=before, written=max(0, size - before - 10), output=5)
-            assert sent.answered(trace_id, b"{}", 200, usage=used)
+            assert sent.add(body, about, Answer(b"{}", 200, usage=used)) is not None
             before = size
 
 
