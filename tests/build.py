@@ -13,7 +13,7 @@ from typing import Any
 from holdfast import MemoryStore, Session
 from holdfast.canonical import ids
 from holdfast.canonical.body import measure
-from holdfast.canonical.entry import Decision, Result
+from holdfast.canonical.entry import Decision, Request, Response, Result
 from holdfast.store.feed import Feed, Output
 from holdfast.store.protocol import Body, Draft, Row, SessionInfo, Store, body_of
 from holdfast.truncation.cut import encode_cut, whole
@@ -60,6 +60,19 @@ def decision(trace_id: str, rule: str = "arrival") -> Draft:
         shown_chars=4,
     )
     return Draft(header, Body(measure(cut), inline=cut))
+
+
+def request(store: Store, output: Output = b"[0]\n", **fields: Any) -> Draft:
+    """A request with an id of its own, ready to append; it sent nothing."""
+    trace_id = ids.trace_id(os.urandom(ids.RANDOM_BYTES))
+    about = {"at": NOON * 1000, "trace_id": trace_id, "size": 0, "digest": hashlib.sha256(b"").hexdigest()}
+    return Draft(Request(**{**about, **fields}), taken(store, output))
+
+
+def response(store: Store, trace_id: str, output: Output = b"said", **fields: Any) -> Draft:
+    """A response to a request, ready to append."""
+    about = {"at": NOON * 1000, "trace_id": trace_id, "status": 200, "outcome": "complete"}
+    return Draft(Response(**{**about, **fields}), taken(store, output))
 
 
 def opened(store: Store, name: str = "s", **fields: Any) -> str:

@@ -32,7 +32,7 @@ class Metrics:
         with self._lock:
             if isinstance(entry.header, Result):
                 self._observe_result(entry.header, entry.facts.chars, entry.facts.size)
-            else:
+            elif isinstance(entry.header, Decision):
                 self._observe_decision(entry.header)
 
     def observe_unstored(self) -> None:

@@ -11,10 +11,11 @@ from holdfast import Session
 from holdfast.canonical.body import BLOCK
 from holdfast.canonical.entry import GENESIS, header_bytes
 from holdfast.errors import NotFound, QuotaExceeded, UsageError
+from holdfast.session.sent import Sent
 from holdfast.store.feed import Feed
 from holdfast.store.protocol import SessionInfo, Store, body_of, decision_of, entry_of
 from holdfast.store.verify import verify
-from tests.build import NOON, decision, draft, numbered_lines, opened, stored_bytes, taken
+from tests.build import NOON, decision, draft, numbered_lines, opened, request, response, stored_bytes, taken
 
 SIZES = (0, 1, 100, 32_768, 32_769, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 7, 1_048_577)
 ODD_IDS = ("", "art_", "trace_", "'; DROP TABLE entries; --", "../../etc/passwd", "a\x00b", "\ud800", "x" * 5_000)
@@ -40,6 +41,10 @@ def filled(store: Store, name: str = "work") -> Session:
     session.keep("draw", None, b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 300)
     session.keep("odd", None, "half a pair: \udc80 " * 9_000)
     session.keep("none", None, "")
+    sent = Sent(session)
+    for words in ("a first question", "another one"):
+        body = f'{{"messages": [{{"role": "user", "content": "{words}"}}, {{"content": "{"said " * 100}"}}]}}'
+        sent.answered(sent.add(body.encode()) or "", b"\xff what came " * 9_000, 200)
     return session
 
 
@@ -326,6 +331,71 @@ class StoreContract:
         assert row is not None
         assert decision_of(row).rule == "second"
         assert store.decision("s", two.header.trace_id) is None
+
+    def with_requests(self, store: Store) -> tuple[str, str]:
+        """A session with a result, its decision, two requests and two responses to the first; the requests' ids."""
+        opened(store)
+        result, one, two = draft(store, b"body"), request(store), request(store)
+        ids = one.header.trace_id, two.header.trace_id
+        store.append("s", [one, response(store, ids[0]), result, decision(result.header.trace_id)])
+        store.append("s", [two, response(store, ids[0], b"needle said again")])
+        return ids
+
+    def test_rows_of_several_kinds_can_be_read_together(self, store: Store) -> None:
+        self.with_requests(store)
+        kinds = ["request", "response", "result", "decision", "request", "response"]
+        assert [row.kind for row in store.rows("s")] == kinds
+        assert [row.seq for row in store.rows("s", kind=("result", "decision"))] == [3, 4]
+        assert [row.seq for row in store.rows("s", after=1, kind=("request", "response"))] == [2, 5, 6]
+        assert [row.seq for row in store.rows("s", kind="request")] == [1, 5]
+        assert [entry_of(row).kind for row in store.rows("s")] == kinds
+
+    def test_a_light_decision_has_its_body(self, store: Store) -> None:
+        self.with_requests(store)
+        light = next(row for row in store.rows("s", light=True) if row.kind == "decision")
+        assert stored_bytes(store, light) == stored_bytes(store, next(store.rows("s", kind="decision")))
+
+    def test_an_entry_is_found_by_its_number(self, store: Store) -> None:
+        self.with_requests(store)
+        rows = list(store.rows("s"))
+        assert [store.entry("s", seq) for seq in range(8)] == [None, *rows, None]
+        assert store.entry("nobody", 1) is None
+        assert store.entry("s", -1) is None
+
+    def test_entries_after_a_purge_are_found_by_their_numbers(self, store: Store) -> None:
+        self.with_requests(store)
+        store.purge("s", NOON)
+        opened(store)
+        assert store.last("s") is None
+        store.append("s", [draft(store, b"later")])
+        assert [store.entry("s", seq) for seq in (1, 6)] == [None, None]
+        assert store.entry("s", 7) == next(store.rows("s"))
+
+    def test_the_last_entry_is_the_one_written_last(self, store: Store) -> None:
+        assert store.last("s") is None
+        self.with_requests(store)
+        last = store.last("s")
+        assert last is not None
+        assert (last.seq, last.kind, last.chain) == (6, "response", list(store.rows("s"))[-1].chain)
+
+    def test_the_newest_entry_of_a_kind_is_found_by_its_id(self, store: Store) -> None:
+        one, two = self.with_requests(store)
+        found = store.newest("s", "response", one)
+        assert found is not None
+        assert stored_bytes(store, found) == b"needle said again"
+        assert [row.seq for row in (store.newest("s", "request", id) for id in (one, two)) if row] == [1, 5]
+        assert store.newest("s", "response", two) is None
+        assert store.newest("s", "result", one) is None
+        assert store.newest("nobody", "request", one) is None
+        assert [store.newest("s", "request", id) for id in ODD_IDS] == [None] * len(ODD_IDS)
+
+    def test_requests_and_responses_are_never_found_as_results(self, store: Store) -> None:
+        one, two = self.with_requests(store)
+        assert [store.find("s", id) for id in (one, two)] == [None, None]
+        assert store.search("s", "needle") == []
+        assert store.passages("s").newest([("needle",)], 10) == []
+        assert store.decision("s", one) is None
+        assert store.decided("s", 10) == [next(store.rows("s", kind="result")).trace_id]
 
     # Searching
 

@@ -50,7 +50,7 @@ def test_each_name_is_taken_before_those_after_it() -> None:
         "x-session-id": "e",
         "x-opencode-session": "f",
     }
-    fields = {"metadata": {"user_id": "g"}, "prompt_cache_key": "h", "conversation": "i"}
+    fields = {"conversation": "g", "metadata": {"user_id": "h"}, "prompt_cache_key": "i"}
     for expected in "abcdefghi":
         sent = Sent("/v1/responses", headers, {"input": [{"role": "user", "content": "go"}], **fields})
         assert identity(sent).session == expected

@@ -1,7 +1,7 @@
 """Entries: what happened in a session, one after the other, chained by hash.
 
 Owns: the fields of an entry, their canonical bytes, the chain.
-Must not know: how an entry is stored, what a cut means (a decision carries it as an opaque body).
+Must not know: how an entry is stored, what a cut or a manifest means (an entry carries it as an opaque body).
 
 The header bytes are what the chain covers. They are ASCII JSON in a fixed order, so that the same entry has
 the same bytes on any machine; lone surrogates survive as escapes.
@@ -59,8 +59,62 @@ class Decision(Value):
     shown_chars: int
 
 
-Header: TypeAlias = Result | Decision
-KINDS: dict[str, type[Header]] = {"result": Result, "decision": Decision}
+class Request(Value):
+    """Something was sent to a provider; the body is its manifest, from which its bytes are put together again."""
+
+    at: int
+    trace_id: str
+    size: int
+    """Bytes that were sent."""
+    digest: str
+    """SHA-256 of the bytes that were sent, by which they are known to be put together right."""
+    base: int | None = None
+    """The number of the earlier request that the manifest is written against."""
+    same: int = 0
+    """Bytes at its beginning that are those of its base."""
+    dialect: str = ""
+    model: str = ""
+    branch: str = "main"
+    """Which of the conversations that a session holds side by side: an agent's, or one of its helpers'."""
+    purpose: str = "turn"
+    """`turn`, `compaction` and the like."""
+    policy: str = ""
+    mode: str = ""
+    tokens_whole: int = 0
+    """Tokens of what the client meant to send, about."""
+    tokens_sent: int = 0
+    predicted: int | None = None
+    """Tokens that the provider should find in its cache."""
+    edited: int = 0
+    """Results in it that are shown otherwise than they came."""
+    decisions: int = 0
+    """How many decisions were made for it."""
+
+
+class Response(Value):
+    """A provider answered; the body is what came, as it came."""
+
+    at: int
+    trace_id: str
+    """That of the request it answers."""
+    status: int
+    """As HTTP has it; 0 where there was no answer at all."""
+    outcome: str
+    """`complete`, `incomplete` or `refused`."""
+    response_id: str | None = None
+    """What the provider calls it."""
+    input: int | None = None
+    """Tokens billed as read, those from the cache and those written to it not counted."""
+    cached: int | None = None
+    written: int | None = None
+    output: int | None = None
+    first_ms: int | None = None
+    """Milliseconds from the request to the first byte."""
+    total_ms: int | None = None
+
+
+Header: TypeAlias = Result | Decision | Request | Response
+KINDS: dict[str, type[Header]] = {"result": Result, "decision": Decision, "request": Request, "response": Response}
 _KIND_OF: dict[type[Any], str] = {kind: name for name, kind in KINDS.items()}
 
 
@@ -75,7 +129,7 @@ class Entry(Value):
 
     @property
     def kind(self) -> str:
-        """`result` or `decision`."""
+        """`result`, `decision`, `request` or `response`."""
         return _KIND_OF[type(self.header)]
 
 

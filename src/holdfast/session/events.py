@@ -18,6 +18,11 @@ def unstored(session: str, tool: str, kind: str) -> None:
     _warning("not stored, shown whole: session=%s tool=%s reason=%s", session, _safe(tool), kind)
 
 
+def unrecorded(session: str, what: str, kind: str) -> None:
+    """A request or a response could not be put on record; it was sent all the same."""
+    _warning("not on record: session=%s %s reason=%s", session, what, kind)
+
+
 def marked(session: str, trace_id: str, tool: str) -> None:
     """A result arrived looking cut."""
     _info("arrived with a truncation mark: session=%s trace=%s tool=%s", session, trace_id, _safe(tool))

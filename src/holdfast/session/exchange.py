@@ -117,6 +117,11 @@ class Exchange:
             data = self._wake(self._dozing)
         return b"".join(map(self._fed, self._events.feed(data)))
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether a stream has nothing of ours in it so far, so that its end takes no work."""
+        return self._dozing is not None
+
     def _wake(self, dozing: Dozing) -> bytes:
         """Catch up with what was passed on unread; gives what is still to be read."""
         self._dozing = None
@@ -221,10 +226,14 @@ class Exchange:
             data, recorded=not self._endpoint.counts, restored=is_summed_up, settles=self._settles
         )
 
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether something was sent whole that is not on record yet."""
+        return self._rounds is not None and self._session.is_unsettled
+
     def settle(self) -> None:
         """Put on record what was sent whole before it was; to be called once the request is on its way."""
-        if self._rounds is not None:
-            self._session.settle()
+        self._session.settle()
 
     def _with_rounds(self, request: splice.Request) -> splice.Request:
         """The request with our tools, and with the rounds that the client does not know of."""

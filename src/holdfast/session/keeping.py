@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, cast
 
 from holdfast.canonical import ids
 from holdfast.canonical.body import BLOCK, measure
-from holdfast.canonical.entry import Decision, Entry, Result
+from holdfast.canonical.entry import Decision, Entry, Header, Result
 from holdfast.canonical.guard import truncation_mark
 from holdfast.canonical.media import TEXT, media_type
 from holdfast.canonical.utf8 import decode, encode, showable
@@ -79,11 +79,15 @@ def keep(
     return kept
 
 
-def note(keeping: Keeping, result: Result, text: str, room: int) -> list[Entry]:
-    """Store a text of our own, with nothing decided about it."""
-    taken = keeping.store.take(Feed(text), room)
+def note(keeping: Keeping, header: Header, output: str | bytes, room: int) -> list[Entry]:
+    """Store something of our own, with nothing decided about it."""
+    taken = keeping.store.take(Feed(output), room)
     taken.reader.close()
-    return append(keeping, [Draft(result, taken.body)], once=False)
+    try:
+        return append(keeping, [Draft(header, taken.body)], once=False)
+    except (QuotaExceeded, NotFound):
+        keeping.store.discard(taken.body)
+        raise
 
 
 def _keep_taken(keeping: Keeping, result: Result, taken: Taken, is_text: bool) -> tuple[Shown, list[Entry]]:

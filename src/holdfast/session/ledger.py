@@ -11,6 +11,7 @@ from holdfast.canonical.entry import Decision, Result
 from holdfast.canonical.guard import truncation_mark
 from holdfast.canonical.utf8 import encode, showable
 from holdfast.errors import Damaged, StoreError
+from holdfast.store.follow import Following
 from holdfast.store.protocol import Body, Row, Store, body_of, entry_of
 from holdfast.truncation.cut import Cut, decode_cut
 
@@ -34,6 +35,7 @@ class Ledger:
 
     def __init__(self, store: Store, session: str) -> None:
         self._store, self._session = store, session
+        self._following = Following(store, session, "result", "decision")
         self.generation = 0
         """How often the session was found purged; what was known of it before no longer holds."""
         self._forget()
@@ -50,7 +52,6 @@ class Ledger:
             return None
 
     def _forget(self) -> None:
-        self._seen, self._head = 0, b""
         self._by_view: dict[str, Known] = {}
         self._by_call: dict[str, list[Known]] = {}
         self._by_trace: dict[str, Known] = {}
@@ -60,19 +61,14 @@ class Ledger:
 
     def catch_up(self) -> None:
         """Learn what was written since; what is damaged is left out, and so is kept again when it comes."""
-        rows = self._store.rows(self._session, after=max(0, self._seen - 1), light=True)
-        if self._seen:
-            last = next(rows, None)
-            if last is None or (last.seq, last.chain) != (self._seen, self._head):
-                self.generation += 1
-                self._forget()
-                rows = self._store.rows(self._session, light=True)
-        for row in rows:
+        if not self._following.look():
+            self.generation += 1
+            self._forget()
+        for row in self._following.new():
             try:
                 self.learn(row)
             except Damaged:
                 pass
-            self._seen, self._head = row.seq, row.chain
 
     def learn(self, row: Row) -> None:
         """Add one entry."""
@@ -80,7 +76,7 @@ class Ledger:
         body = Body(entry.facts, row.inline, row.blob)
         if isinstance(entry.header, Result):
             self.add(Known(entry.header, body))
-        else:
+        elif isinstance(entry.header, Decision):
             with self._store.open(body) as reader:
                 self.decide(entry.header, decode_cut(reader.read()))
 

@@ -122,6 +122,11 @@ class Projecting:
             return viewer
         return self._brought_up(messages, kind, policy, situation, continued, ages, settles, tries - 1)
 
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether something was sent whole that is not on record yet."""
+        return any(viewer.is_unsettled for _, viewer in self._viewers)
+
     def settle(self) -> None:
         """Put on record what was sent whole before it was."""
         with self._lock:

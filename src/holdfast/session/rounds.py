@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from holdfast.errors import Damaged, StoreError
 from holdfast.session.session import Session
+from holdfast.store.follow import Following
 from holdfast.store.protocol import result_of
 from holdfast.wire.hidden import Round
 
@@ -24,7 +25,7 @@ class Rounds:
         self._session = session
         self._lock = threading.Lock()
         self._known: dict[str, list[Round]] = {}
-        self._seen = 0
+        self._following = Following(session.store, session.id, "result")
 
     def all(self) -> dict[str, list[Round]]:
         """Every round by what its answer is known by, in order; what cannot be read is left out."""
@@ -45,8 +46,8 @@ class Rounds:
 
     def _catch_up(self) -> None:
         try:
-            for row in self._session.store.rows(self._session.id, after=self._seen, kind="result", light=True):
-                self._seen = row.seq
+            self._following.look()  # a purged session is read from its beginning
+            for row in self._following.new():
                 if TOOL.encode() in row.header:
                     self._learn(row)
         except StoreError:

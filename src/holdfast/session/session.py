@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import config
 from holdfast.canonical import ids
-from holdfast.canonical.entry import Entry, Result, arguments_text
+from holdfast.canonical.entry import Entry, Header, Result, arguments_text
 from holdfast.canonical.utf8 import showable
 from holdfast.errors import NotFound, StoreError, TooLargeToRecall, UsageError
 from holdfast.metrics import Metrics
@@ -261,6 +261,11 @@ class Session(AsyncTwins):
             settles=settles,
         ).messages
 
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether `settle` has something to do."""
+        return self._projecting.is_unsettled
+
     def settle(self) -> None:
         """Put on record what `view(…, settles=True)` gave whole before it was there."""
         self._projecting.settle()
@@ -352,6 +357,12 @@ class Session(AsyncTwins):
         """Put something of our own on record, as it is; raises `StoreError` where that cannot be done."""
         result = keeping.new_result(self._keeping, tool, arguments=arguments_text(about))
         self._observe(keeping.note(self._keeping, result, text, self._room()))
+
+    def enter(self, make: Callable[[int, str], Header], data: bytes) -> Entry:
+        """Put on record what is made of the time and a new id; raises `StoreError` as `note` does."""
+        trace_id = ids.trace_id(self._keeping.random(ids.RANDOM_BYTES))
+        self._observe(entries := keeping.note(self._keeping, make(self._now(), trace_id), data, self._room()))
+        return entries[0]
 
     def artifacts(self) -> list[Known]:
         """The results of this session that were shown cut or replaced, in order."""

@@ -376,8 +376,13 @@ class Viewer:
                     self._apply(self.transcript.items[number], known)
         self._read_decisions = len(decided)
 
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether results were sent whole that are not on record yet."""
+        return self._settles is not None and bool(self._unknown)
+
     def settle(self) -> None:
-        """Put on record what was sent whole before it was; what cannot be stored is tried again when it comes again."""
+        """Put them on record; what cannot be stored is tried again when it comes again."""
         if self._settles is not None and self._unknown:
             self._keep([self.transcript.items[number] for number in self._unknown], *self._settles)
 

@@ -36,6 +36,7 @@ from holdfast.store.protocol import (
     entry_of,
     in_turn,
     is_over,
+    kinds_of,
     result_of,
 )
 from holdfast.store.reader import BodyReader, bytes_reader
@@ -115,11 +116,29 @@ class MemoryStore:
     def discard(self, body: Body) -> None:
         """Drop a body that was taken; nothing to do in memory."""
 
-    def rows(self, session: str, *, after: int = 0, kind: str | None = None, light: bool = False) -> Iterator[Row]:
+    def rows(
+        self, session: str, *, after: int = 0, kind: str | tuple[str, ...] = (), light: bool = False
+    ) -> Iterator[Row]:
         """The entries of a session in order, as stored; in memory no row is heavy."""
         rows = self._rows.get(session, [])
         first = max(0, after + 1 - rows[0].seq) if rows else 0
-        return (row for row in tuple(rows[first:]) if kind in (None, row.kind))
+        kinds = kinds_of(kind)
+        return (row for row in tuple(rows[first:]) if not kinds or row.kind in kinds)
+
+    def entry(self, session: str, seq: int) -> Row | None:
+        """The entry with this number."""
+        rows = self._rows.get(session, [])
+        at = seq - rows[0].seq if rows else -1
+        return rows[at] if 0 <= at < len(rows) else None
+
+    def last(self, session: str) -> Row | None:
+        """The last entry of a session."""
+        rows = self._rows.get(session)
+        return rows[-1] if rows else None
+
+    def newest(self, session: str, kind: str, trace_id: str) -> Row | None:
+        """The newest entry of a kind with this trace id."""
+        return next(reversed(self._indexed(session, kind, trace_id)), None)
 
     def find(self, session: str, any_id: str) -> Row | None:
         """The result with this trace id or artifact id in this session."""
@@ -131,7 +150,7 @@ class MemoryStore:
 
     def decision(self, session: str, trace_id: str) -> Row | None:
         """The newest decision about this result."""
-        return next(reversed(self._indexed(session, "decision", trace_id)), None)
+        return self.newest(session, "decision", trace_id)
 
     def decided(self, session: str, most: int) -> list[str]:
         """The trace ids of the results that the newest decisions are about."""
@@ -142,7 +161,9 @@ class MemoryStore:
         return self._index.get(session, {}).get((by, value), [])
 
     def _add_to_index(self, session: str, draft: Draft, row: Row) -> None:
-        keys = [("decision", row.trace_id)] if row.kind == "decision" else [("id", row.trace_id)]
+        keys = [(row.kind, row.trace_id)]
+        if row.kind == "result":
+            keys.append(("id", row.trace_id))
         if row.artifact_id is not None:
             keys.append(("id", row.artifact_id))
         call_id = call_id_of(draft)
@@ -194,8 +215,8 @@ class MemoryStore:
 
     def last_seq(self, session: str) -> int:
         """The number of a session's last entry; 0 for none."""
-        rows = self._rows.get(session)
-        return rows[-1].seq if rows else 0
+        last = self.last(session)
+        return last.seq if last else 0
 
     def end(self, session: str, at: int) -> None:
         """Note that a session is over."""

@@ -136,8 +136,25 @@ class Store(Protocol):
         """Drop a body that was taken and will not be appended."""
         ...
 
-    def rows(self, session: str, *, after: int = 0, kind: str | None = None, light: bool = False) -> Iterator[Row]:
-        """The entries of a session in order, as stored; with `light`, without the bodies of results."""
+    def rows(
+        self, session: str, *, after: int = 0, kind: str | tuple[str, ...] = (), light: bool = False
+    ) -> Iterator[Row]:
+        """The entries of a session in order, as stored: all, or those of one kind or several.
+
+        With `light`, without any body but those of decisions.
+        """
+        ...
+
+    def entry(self, session: str, seq: int) -> Row | None:
+        """The entry with this number."""
+        ...
+
+    def last(self, session: str) -> Row | None:
+        """The last entry of a session, light."""
+        ...
+
+    def newest(self, session: str, kind: str, trace_id: str) -> Row | None:
+        """The newest entry of a kind with this trace id."""
         ...
 
     def find(self, session: str, any_id: str) -> Row | None:
@@ -270,6 +287,11 @@ def as_asked(row: Row, session: str, any_id: str) -> Row:
     if row.session != session or any_id not in (row.trace_id, row.artifact_id):
         raise Damaged(f"An index of session `{session}` is damaged. Run `holdfast sessions verify`.")
     return row
+
+
+def kinds_of(kind: str | tuple[str, ...]) -> tuple[str, ...]:
+    """The kinds of entries that are asked for; all where none is named."""
+    return (kind,) if isinstance(kind, str) else kind
 
 
 def is_over(until: float | None) -> bool:

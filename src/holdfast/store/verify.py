@@ -1,12 +1,13 @@
-"""Proof that a session is what was written: chain, numbers, every body's hash, every recorded view."""
+"""Proof that a session is what was written: chain, numbers, every body's hash, every recorded view and request."""
 
 from collections.abc import Callable
 
 from holdfast.canonical.body import digest_of, measure
-from holdfast.canonical.entry import GENESIS, Decision, Entry
+from holdfast.canonical.entry import GENESIS, Decision, Entry, Request
 from holdfast.canonical.value import Value
 from holdfast.errors import HoldfastError
 from holdfast.store.protocol import Body, Row, Store, entry_of
+from holdfast.store.requests import Requests
 from holdfast.truncation.cut import decode_cut, render
 
 
@@ -38,6 +39,7 @@ def verify(store: Store, session: str, on_entry: Callable[[Entry], None] = lambd
     seq, previous = _start(store, session)
     entries = size = 0
     findings: list[Finding] = []
+    requests = Requests(store, session)
     for row in store.rows(session):
         seq += 1
         if row.seq != seq:
@@ -49,6 +51,8 @@ def verify(store: Store, session: str, on_entry: Callable[[Entry], None] = lambd
         try:
             entry = entry_of(row)
             _check(store, row, entry)
+            if isinstance(entry.header, Request):
+                requests.body(row)
             size += entry.facts.size
             on_entry(entry)
         except HoldfastError as error:

@@ -8,13 +8,14 @@ import json
 
 from holdfast.wire.dialect import Dialect
 
-_LAST = 65_536
-"""Bytes at the end in which last words are looked for; OpenAI Responses repeats the whole answer in its own."""
+_LAST = 4_096
+"""Bytes at the end in which short last words are looked for."""
 _WORDS: dict[Dialect, tuple[bytes, ...]] = {
-    "anthropic": (b"event: message_stop",),
-    "openai_chat": (b"data: [DONE]",),
-    "openai_responses": (b"event: response.completed", b"event: response.incomplete", b"event: response.failed"),
+    "anthropic": (b"message_stop",),
+    "openai_chat": (b"[DONE]",),
+    "openai_responses": (b"response.completed", b"response.incomplete", b"response.failed"),
 }
+_FIELDS = (b"event: ", b"event:", b"data: ", b"data:")
 
 
 def is_whole(dialect: Dialect, data: bytes, is_stream: bool) -> bool:
@@ -29,9 +30,8 @@ def is_whole(dialect: Dialect, data: bytes, is_stream: bool) -> bool:
         return _is_json(data)
     if not data.rstrip(b" ").endswith((b"\n", b"\r")):
         return False
-    end = data if dialect == "openai_responses" else data[-_LAST:]
-    spaced = end.replace(b"event:", b"event: ").replace(b"event:  ", b"event: ").replace(b"data:[", b"data: [")
-    return any(words in spaced for words in _WORDS[dialect])
+    end = data if dialect == "openai_responses" else data[-_LAST:]  # that one repeats the whole answer at its end
+    return any(field + words in end for words in _WORDS[dialect] for field in _FIELDS)
 
 
 def is_between_events(data: bytes) -> bool:

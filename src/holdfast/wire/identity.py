@@ -91,10 +91,10 @@ def _told(headers: Mapping[str, str], fields: Mapping[str, Any]) -> Iterator[tup
     yield "header", headers.get(SESSION_HEADER) or ""
     for name in _HEADERS:
         yield "client", headers.get(name) or ""
-    yield "client", _of_user(text_of(fields_of(fields.get("metadata")).get("user_id")))
-    yield "client", text_of(fields.get("prompt_cache_key"))
     kept = fields.get("conversation")
     yield "client", text_of(kept) or text_of(fields_of(kept).get("id"))
+    yield "client", _of_user(text_of(fields_of(fields.get("metadata")).get("user_id")))
+    yield "client", text_of(fields.get("prompt_cache_key"))
 
 
 def _of_user(user: str) -> str:

@@ -15,6 +15,7 @@ COMMANDS: dict[str, str] = {
     "view": "what would be sent of a conversation, beside what is kept",
     "show": "what a tool really returned, and what was shown of it",
     "trace": "one call of a tool, how it ended, and its raw output in pages",
+    "sent": "what was sent to a provider, any request again byte for byte, and what came back",
     "search": "what was kept that has to do with a question, and how to read more",
     "explain": "which rule edited what, when, what it saved, how to undo it",
     "undo": "show a result whole again",

@@ -86,6 +86,11 @@ class Place:
                 return row
         raise NotFound(f"There is no result `{any_id[:80]}` here. `holdfast artifacts list` shows what there is.")
 
+    def holder(self, kind: str, trace_id: str) -> str | None:
+        """The session that has an entry of this kind with this id: the one asked for, or any."""
+        names = [self._asked] if self._asked else [info.name for info in self.store.sessions()]
+        return next((name for name in names if self.store.newest(name, kind, trace_id) is not None), None)
+
     def close(self) -> None:
         """Close the store."""
         self.store.close()

@@ -83,7 +83,7 @@ def show_session(args: argparse.Namespace) -> int:
     place = Place(args)
     info, metrics = _meant(args, place), Metrics()
     steps: list[dict[str, Any]] = []
-    for row in place.store.rows(info.name):
+    for row in place.store.rows(info.name, kind=("result", "decision"), light=True):
         entry = entry_of(row)
         metrics.observe(entry)
         if row.kind == "result":

@@ -25,7 +25,7 @@ def status(args: argparse.Namespace) -> int:
     info = place.current()
     shown: dict[str, int] = {}
     whole = 0
-    for row in place.store.rows(info.name, light=True):
+    for row in place.store.rows(info.name, kind=("result", "decision"), light=True):
         entry = entry_of(row)
         if entry.kind == "result":
             shown[row.trace_id] = entry.facts.chars

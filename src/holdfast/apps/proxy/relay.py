@@ -117,7 +117,7 @@ class Relay:
             self._turn.came(exchange, upstream.status, held.data(), is_stream=True, is_cut=True)
             raise
         self._turn.came(exchange, upstream.status, held.data(), is_stream=True)
-        rest = await asyncio.to_thread(exchange.ended)
+        rest = exchange.ended() if exchange.is_unread else await asyncio.to_thread(exchange.ended)
         if rest is None:
             return None
         if rest:

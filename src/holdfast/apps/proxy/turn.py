@@ -44,7 +44,8 @@ class Turn:
 
     def sent(self, exchange: Exchange) -> None:
         """A round is on its way."""
-        self._later(exchange.settle)
+        if exchange.is_unsettled:
+            self._later(exchange.settle)
 
     def came(self, exchange: Exchange, status: int, data: bytes, is_stream: bool, is_cut: bool = False) -> None:
         """A round's answer ended."""

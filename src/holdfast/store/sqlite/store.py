@@ -36,6 +36,7 @@ from holdfast.store.protocol import (
     check_quota,
     entry_of,
     in_turn,
+    kinds_of,
 )
 from holdfast.store.reader import BodyReader, bytes_reader, file_reader
 from holdfast.store.sqlite import forks, home, purge, search, table
@@ -139,11 +140,13 @@ class SqliteStore:
         if body.blob is not None:
             self.blobs.remove([body.blob])
 
-    def rows(self, session: str, *, after: int = 0, kind: str | None = None, light: bool = False) -> Iterator[Row]:
-        """The entries of a session in order, as stored, a page at a time; `light` leaves out the bodies of results."""
+    def rows(
+        self, session: str, *, after: int = 0, kind: str | tuple[str, ...] = (), light: bool = False
+    ) -> Iterator[Row]:
+        """The entries of a session in order, as stored, a page at a time; `light` has bodies of decisions alone."""
         columns = table.LIGHT if light else table.COLUMNS
-        only = "" if kind is None else " AND e.kind = ?"
-        extra = () if kind is None else (kind,)
+        extra = kinds_of(kind)
+        only = f" AND e.kind IN ({', '.join('?' * len(extra))})" if extra else ""
         while True:
             page = self.select(
                 f"SELECT {columns} {table.FROM} AND e.seq > ?{only} ORDER BY e.seq LIMIT 256",
@@ -154,6 +157,20 @@ class SqliteStore:
             if len(page) < 256:
                 return
             after = page[-1][1]
+
+    def entry(self, session: str, seq: int) -> Row | None:
+        """The entry with this number."""
+        return self._one(f"SELECT {table.COLUMNS} {table.FROM} AND e.seq = ?", (session, seq))
+
+    def last(self, session: str) -> Row | None:
+        """The last entry of a session, light."""
+        return self._one(f"SELECT {table.LIGHT} {table.FROM} ORDER BY e.seq DESC LIMIT 1", (session,))
+
+    def newest(self, session: str, kind: str, trace_id: str) -> Row | None:
+        """The newest entry of a kind with this trace id."""
+        query = f"SELECT {table.COLUMNS} {table.FROM} AND e.kind = ? AND e.trace_id = ? ORDER BY e.seq DESC LIMIT 1"
+        row = self._one(query, (session, kind, showable(trace_id)))
+        return None if row is None else as_asked(row, session, trace_id)
 
     def find(self, session: str, any_id: str) -> Row | None:
         """The result with this trace id or artifact id in this session."""

@@ -14,7 +14,7 @@ COLUMNS = (
     "s.name, e.seq, e.kind, e.trace_id, e.artifact_id, e.previous, e.header, e.digest, e.chain, e.blocks, "
     "e.body, e.blob"
 )
-LIGHT = COLUMNS.replace("e.body", "CASE e.kind WHEN 'result' THEN NULL ELSE e.body END")
+LIGHT = COLUMNS.replace("e.body", "CASE e.kind WHEN 'decision' THEN e.body END")
 FROM = "FROM entries e JOIN sessions s ON s.id = e.session WHERE s.name = ?"
 SESSIONS = """
 SELECT s.name, s.agent, s.workspace, s.created_at, s.ephemeral, d.at,

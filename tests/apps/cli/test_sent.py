@@ -1,0 +1,88 @@
+"""`holdfast sent`: what went to a provider, as a person or a script looks at it."""
+
+import base64
+import json
+
+import pytest
+
+from holdfast import Session, SqliteStore
+from holdfast.session.sent import About, Sent, Usage
+from tests.apps.cli.cli import Cli
+
+HOSTILE = "\x1b[2J\x07é" * 90
+BODY = json.dumps({"model": "m", "messages": [{"role": "user", "content": HOSTILE}]}, ensure_ascii=False).encode()
+SAID = b"data: \x1b]0;title\x07 \xff\n\n"
+
+
+@pytest.fixture
+def ids(cli: Cli) -> tuple[str, str]:
+    """The ids of two requests on record, the first of them answered."""
+    store = SqliteStore(str(cli.folder / "home"))
+    session = Session("work", store=store, workspace=str(cli.folder))
+    session.keep("bash", {"command": "ls"}, "a.txt")
+    sent = Sent(session)
+    one = sent.add(BODY, About("anthropic", "a-model", "main", tokens_whole=1234, tokens_sent=567, predicted=500))
+    two = sent.add(BODY, About("anthropic", "a-model", "helper\x1b[2J"))
+    assert one is not None
+    assert two is not None
+    sent.answered(one, SAID, 200, "complete", "msg_1", Usage(10, 490, 0, 7, 100, 900))
+    store.close()
+    return one, two
+
+
+def test_requests_are_listed_with_their_figures(cli: Cli, ids: tuple[str, str]) -> None:
+    first, second = cli("sent").stdout.decode().splitlines()[2:]
+    assert all(word in first for word in ("main", "a-model", "1,234", "567", "500", "490", "complete", ids[0]))
+    assert all(word in second for word in ("helper", "no answer", ids[1]))
+    assert "\x1b" not in second
+
+
+def test_requests_are_listed_for_programs(cli: Cli, ids: tuple[str, str]) -> None:
+    listed = cli.json("sent")
+    assert listed["session"] == "work"
+    assert [each["request"]["trace_id"] for each in listed["requests"]] == list(ids)
+    assert [each["outcome"] for each in listed["requests"]] == ["complete", "no answer"]
+    assert listed["requests"][0]["response"]["cached"] == 490
+    assert listed["requests"][1]["response"] is None
+
+
+def test_a_request_is_printed_byte_for_byte_and_so_is_its_response(cli: Cli, ids: tuple[str, str]) -> None:
+    assert [cli("sent", each).stdout for each in ids] == [BODY, BODY]
+    assert cli("sent", ids[0], "--response").stdout == SAID
+    told = cli.json("sent", ids[1], "--session", "work")
+    assert base64.b64decode(told["body"]) == BODY
+    assert told["requests"][0]["request"]["trace_id"] == ids[1]
+
+
+def test_a_terminal_acts_on_nothing_in_a_request(cli: Cli, ids: tuple[str, str]) -> None:
+    for words in (("sent", ids[0]), ("sent", ids[0], "--response"), ("sent",)):
+        seen = cli.on_a_terminal(*words)
+        plain = seen.replace(b"\x1b[1m", b"").replace(b"\x1b[2m", b"").replace(b"\x1b[0m", b"")
+        assert plain
+        assert not set(plain) & (set(range(32)) - set(b"\r\n\t")), words
+
+
+def test_what_is_not_there_is_said_to_be_so(cli: Cli, ids: tuple[str, str]) -> None:
+    assert cli("sent", "trace_unknown").returncode == 3
+    assert b"no response" in cli("sent", ids[1], "--response").stderr
+    assert cli("sent", ids[0], "--session", "other").returncode == 3
+
+
+def test_a_session_without_requests_says_so(cli: Cli) -> None:
+    cli("keep", "--tool", "bash", input=b"x")
+    done = cli("sent")
+    assert done.returncode == 0
+    assert b"no request on record" in done.stdout
+
+
+def test_other_commands_see_results_and_no_requests(cli: Cli, ids: tuple[str, str]) -> None:
+    shown = cli.json("sessions", "show")
+    assert [each["tool"] for each in shown["steps"]] == ["bash"]
+    assert shown["metrics"]["results_total"] == 1
+    assert shown["entries"] == 4
+    assert cli.json("status")["results"] == 1
+    assert cli.json("explain")["edits"] == []
+    assert cli.json("show", "1")["tool"] == "bash"
+    assert cli("show", "2").returncode == cli("show", ids[0]).returncode == 3
+    assert cli("trace", "show", ids[0]).returncode == 3
+    assert cli("sessions", "verify").returncode == 0

@@ -1,0 +1,98 @@
+"""The desk of a transport: one session for one agent, or one for each conversation, in whose name it says."""
+
+import pytest
+
+from holdfast import MemoryStore, Session
+from holdfast.integrations.desk import Desk, Refused
+from holdfast.session.exchange import Exchange
+from tests.session.at_desk import log
+from tests.wire.clients import ClaudeCode, Codex, Nameless, Sent
+
+
+def begun(client: ClaudeCode, call: str = "c1") -> Sent:
+    return client.request([client.prompt("go"), *client.calls(call), *client.results(**{call: log(call)})])
+
+
+def send(desk: Desk, sent: Sent, **more: object) -> Exchange:
+    exchange = desk.begin("POST", sent.path, sent.headers, sent.data, **more)  # type: ignore[arg-type]
+    assert isinstance(exchange, Exchange)
+    return exchange
+
+
+def names(desk: Desk) -> set[str]:
+    return {info.name for info in desk.own.store.sessions()}
+
+
+def test_a_transport_of_one_agent_has_one_session_unless_another_is_named() -> None:
+    desk = Desk(store=MemoryStore())
+    send(desk, begun(Nameless(), "c1"))
+    send(desk, begun(Nameless(), "c2"))
+    assert names(desk) == {desk.own.id}
+    send(desk, begun(ClaudeCode("theirs")))
+    assert names(desk) == {desk.own.id, "theirs"}
+
+
+def test_a_session_that_is_given_holds_unless_our_header_names_another() -> None:
+    desk = Desk("given", store=MemoryStore())
+    send(desk, begun(ClaudeCode("theirs")))
+    sent = begun(ClaudeCode("theirs"), "c2")
+    assert names(desk) == {"given"}
+    send(desk, sent._replace(headers={**sent.headers, "x-holdfast-session": "other"}))
+    assert names(desk) == {"given", "other"}
+
+
+def test_each_conversation_has_its_own_session_where_that_is_asked_for() -> None:
+    desk = Desk(each=True, store=MemoryStore())
+    for call in ("c1", "c2"):
+        send(desk, begun(Nameless(), call))
+    assert len(names(desk)) == 2
+    assert desk.own.id not in names(desk)
+
+
+def test_a_scope_parts_what_two_tenants_call_the_same() -> None:
+    desk = Desk(each=True, store=MemoryStore())
+    for tenant in ("acme", "other"):
+        for client in (ClaudeCode("s"), Nameless(), ClaudeCode("l" * 128)):
+            send(desk, begun(client), scope=f"{tenant}:{{}}".format)
+    found = names(desk)
+    assert len(found) == 6
+    assert {"acme:s", "other:s"} <= found
+    assert max(map(len, found)) <= 128
+
+
+def test_an_exchange_says_whose_it_is_and_what_for() -> None:
+    desk = Desk(each=True, store=MemoryStore())
+    exchange = send(desk, begun(ClaudeCode("s", agent="a1")))
+    assert exchange.identity == ("s", "a1", "turn", "client")
+    assert desk.counts["turn"] == desk.counts["requests"] == 1
+    client = Codex()
+    send(desk, client.compaction([client.prompt("go")]))
+    assert desk.counts["compaction"] == 1
+
+
+def test_settings_are_read_once_for_all_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = Desk(each=True, store=MemoryStore())
+    monkeypatch.setattr("holdfast.config.load", None)
+    send(desk, begun(ClaudeCode("s")))
+    session = Session("s", store=desk.own.store, settings=desk.own.settings)
+    assert len(session.artifacts()) == 1
+
+
+def test_a_thread_is_refused_so_that_the_whole_conversation_comes() -> None:
+    desk = Desk(each=True, store=MemoryStore())
+    sent = begun(ClaudeCode())
+    threaded = sent._replace(body={**sent.body, "thread": {"type": "continue", "previous_message_id": "m"}})
+    refused = desk.begin("POST", threaded.path, threaded.headers, threaded.data)
+    assert isinstance(refused, Refused)
+    assert refused.status == 400
+    assert b"thread_unsupported_request" in refused.body
+    assert names(desk) == set()
+
+
+def test_a_request_with_nothing_to_change_keeps_every_byte() -> None:
+    desk = Desk(each=True, store=MemoryStore(), recall="off")
+    messages = b'[ {"role":"user","content":"go"} ,\n {"role":"assistant","content":"x"} ]'
+    spaced = b'{ "model":"m", "tools": [{"name" : "f"}],"messages" : ' + messages + b" }"
+    exchange = desk.begin("POST", "/v1/messages", {"x-session-id": "s"}, spaced)
+    assert isinstance(exchange, Exchange)
+    assert exchange.body == spaced
