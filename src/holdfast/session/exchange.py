@@ -25,7 +25,7 @@ from holdfast.wire.identity import Identity
 from holdfast.wire.openai_chat_stream import ChatStream
 from holdfast.wire.openai_responses_stream import ResponsesStream
 from holdfast.wire.reply import Json, Reply, answers, joined_reply, one_message, only_shown, read_reply
-from holdfast.wire.sse import Event, Events, written
+from holdfast.wire.sse import Event, Events, last_event, written
 
 MOST_ROUNDS = 12
 """Rounds that a client waits for at most."""
@@ -139,18 +139,20 @@ class Exchange:
     def ended(self) -> bytes | None:
         """A streamed response ended: what the client still gets; None: send `body` again."""
         if self._dozing is not None:
-            return self._dozing.rest
-        rest = self._events.rest()
+            return self._dozing.end()
+        last = last_event(self._events.rest())
+        shown = self._fed(last) if last is not None else b""
         try:
-            return self._ended(rest)
+            end = self._ended()
         except Exception as error:
             events.passed_on("end of a stream", type(error).__name__)
-            return self._stream.end(waits=True) + rest
+            end = self._stream.end(waits=True)
+        return None if end is None else shown + end
 
-    def _ended(self, rest: bytes) -> bytes | None:
-        reply = self._stream.reply() if not rest.strip() else None
+    def _ended(self) -> bytes | None:
+        reply = self._stream.reply()
         if reply is None:
-            return self._stream.end(waits=True) + rest
+            return self._stream.end(waits=True)
         is_named = isinstance(self._stream, ResponsesStream)
         if self._goes_on(reply, (self._stream.id, self._stream.body.get("id")) if is_named else _UNNAMED):
             self._stream.go_on()
