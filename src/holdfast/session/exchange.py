@@ -214,10 +214,11 @@ class Exchange:
         self._rounds.add(Round(key_of(shown, self._asked), self._said, beside, response, last))
 
     def _may(self, request: splice.Request) -> bool:
-        """Whether our tools may be offered: to who has tools, and not where an answer that nobody could put back as it
-        was may be gone on with by its name."""
+        """Whether our tools may be offered: to who has tools and wants one answer, and not where an answer that nobody
+        could put back as it was may be gone on with by its name."""
         is_kept = self.dialect == "openai_responses" and request.fields.get("store") is not False
-        return _has_tools(request) and (self._rounds is not None or not is_kept)
+        is_one = request.fields.get("n") in (None, 1)
+        return _has_tools(request) and is_one and (self._rounds is not None or not is_kept)
 
     def _viewed(self, data: bytes | splice.Request) -> bytes:
         """What is sent of a request; a counting one leaves no trace."""
