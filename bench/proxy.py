@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from statistics import median
@@ -60,7 +60,7 @@ class _Ways:
 
 
 @contextmanager
-def _process(words: Sequence[str], setup: Setup) -> Iterator[tuple[subprocess.Popen[str], int]]:
+def _process(words: Sequence[str], setup: Setup) -> Generator[tuple[subprocess.Popen[str], int]]:
     """A process that prints its port."""
     environ = {**setup.environment(setup.path("proxy")), "PYTHONPATH": f"{ROOT}/src:{ROOT}"}
     running = subprocess.Popen(words, env=environ, cwd=ROOT, stdout=subprocess.PIPE, text=True)

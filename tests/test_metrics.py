@@ -2,10 +2,12 @@
 
 import re
 import threading
+from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
-from holdfast import MemoryStore, Session
+from holdfast import MemoryStore, Session, metrics
 from holdfast.metrics import Metrics
 from holdfast.store.protocol import entry_of
 from tests.build import in_memory, numbered_lines
@@ -130,3 +132,21 @@ def test_many_threads_count_right() -> None:
     for thread in threads:
         thread.join()
     assert session.metrics.results_total == session.metrics.chars_in_total == 200
+
+
+def test_a_tool_that_names_itself_anew_each_time_does_not_make_endless_labels(tmp_path: Path) -> None:
+    with Session("s", store=str(tmp_path)) as session:
+        for number in range(3):
+            session.keep(f"tool-{number}", {}, "a line\n" * 20_000)
+        with patch.object(metrics, "_MOST_TOOLS", 3):
+            session.keep("one-more", {}, "a line\n" * 20_000)
+    tools = {tool for tool, _ in session.metrics.truncations_total}
+    assert tools == {"tool-0", "tool-1", "tool-2", "others"}
+
+
+def test_results_are_not_remembered_for_ever(tmp_path: Path) -> None:
+    with Session("s", store=str(tmp_path)) as session, patch.object(metrics, "_MOST_RESULTS", 2):
+        for number in range(5):
+            session.keep("read", {"n": number}, f"result {number}")
+    assert len(session.metrics._results) == 2
+    assert session.metrics.results_total == 5

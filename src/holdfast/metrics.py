@@ -5,10 +5,16 @@ Must not know: who keeps the entries.
 """
 
 import threading
+from typing import TypeVar
 
 from holdfast.canonical.entry import Decision, Entry, Result
 
 MARKER = "truncation_marker"
+_MOST_RESULTS = 100_000
+_MOST_TOOLS = 500
+_OTHERS = "others"
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 
 
 class Metrics:
@@ -25,7 +31,7 @@ class Metrics:
         self.unstored_total = 0
         self.refetches_total = 0
         self._results: dict[str, tuple[tuple[str, str | None], int]] = {}
-        self._hidden: set[tuple[str, str | None]] = set()
+        self._hidden: dict[tuple[str, str | None], None] = {}
 
     def observe(self, entry: Entry) -> None:
         """Count one entry."""
@@ -48,15 +54,17 @@ class Metrics:
         self.canonical_writes_with_truncation_marker += MARKER in result.flags
         call = (result.tool, result.arguments)
         self.refetches_total += call in self._hidden
-        self._results[result.trace_id] = (call, chars)
+        _remember(self._results, result.trace_id, (call, chars))
 
     def _observe_decision(self, decision: Decision) -> None:
         call, shown = self._results.get(decision.trace_id, (("", None), decision.shown_chars))
         key = (call[0], decision.strategy)
+        if key not in self.truncations_total and len(self.truncations_total) >= _MOST_TOOLS:
+            key = (_OTHERS, decision.strategy)
         self.truncations_total[key] = self.truncations_total.get(key, 0) + 1
         self.chars_out_total += decision.shown_chars - shown
-        self._results[decision.trace_id] = (call, decision.shown_chars)
-        self._hidden.add(call)
+        _remember(self._results, decision.trace_id, (call, decision.shown_chars))
+        _remember(self._hidden, call, None)
 
     @property
     def truncation_rate(self) -> float:
@@ -108,6 +116,13 @@ class Metrics:
             else:
                 lines.append(f"holdfast_{name} {value:g}" if kind == "gauge" else f"holdfast_{name} {value}")
         return "\n".join(lines) + "\n"
+
+
+def _remember(known: dict[_K, _V], key: _K, value: _V) -> None:
+    """Hold something, and give up what was held longest: a process that serves for months must not grow."""
+    known[key] = value
+    if len(known) > _MOST_RESULTS:
+        del known[next(iter(known))]
 
 
 def _label(text: str) -> str:

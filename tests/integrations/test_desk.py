@@ -1,10 +1,13 @@
 """The desk of a transport: one session for one agent, or one for each conversation, in whose name it says."""
 
+from typing import Any
+
 import pytest
 
 from holdfast import MemoryStore, Session
 from holdfast.integrations.desk import Desk, Refused
 from holdfast.session.exchange import Exchange
+from holdfast.wire import splice
 from tests.session.at_desk import log
 from tests.wire.clients import ClaudeCode, Codex, Nameless, Sent
 
@@ -76,6 +79,22 @@ def test_settings_are_read_once_for_all_sessions(monkeypatch: pytest.MonkeyPatch
     send(desk, begun(ClaudeCode("s")))
     session = Session("s", store=desk.own.store, settings=desk.own.settings)
     assert len(session.artifacts()) == 1
+
+
+def test_a_turn_is_read_once_unless_messages_are_put_in_or_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    desk, read = Desk(each=True, store=MemoryStore()), splice.read
+    times = 0
+
+    def counted(*given: Any) -> Any:
+        nonlocal times
+        times += 1
+        return read(*given)
+
+    monkeypatch.setattr(splice, "read", counted)
+    exchange = send(desk, begun(ClaudeCode()))
+    assert exchange.offers
+    assert b"get_artifact" in exchange.body
+    assert times == 1
 
 
 def test_a_thread_is_refused_so_that_the_whole_conversation_comes() -> None:

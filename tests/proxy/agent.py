@@ -4,6 +4,7 @@ Owns: how a client of each dialect writes its requests and reads answers, whole 
 Must not know: whether a proxy is in between.
 """
 
+import gzip
 import http.client
 import json
 from collections.abc import Callable, Iterator
@@ -62,24 +63,28 @@ class Agent:
 
     def run(self, before: Callable[[int], None] = lambda step: None, most: int = 10_000) -> Outcome:
         """Go on until there is nothing more to call; `before` is told of every request."""
-        for step in range(most):
-            before(step)
-            # Every other answer comes as a stream, unless one way is asked for.
-            text, calls = self._ask(step % 2 == 1 if self._streamed is None else self._streamed)
-            if not calls:
-                self._connection.close()
-                return Outcome(text, self.world.digest(), self.results, self.headers)
-            done = [(call_id, *self.world.call(tool, arguments)) for call_id, tool, arguments in calls]
-            names = [tool for _, tool, _ in calls]
-            self.results += [Kept(call_id, tool, text) for (call_id, text, _), tool in zip(done, names, strict=True)]
-            self._wire.add_results(done)
+        try:
+            for step in range(most):
+                before(step)
+                # Every other answer comes as a stream, unless one way is asked for.
+                text, calls = self._ask(step % 2 == 1 if self._streamed is None else self._streamed)
+                if not calls:
+                    return Outcome(text, self.world.digest(), self.results, self.headers)
+                self._wire.add_results([(call_id, *self._call(call_id, *call)) for call_id, *call in calls])
+        finally:
+            self._connection.close()
         raise AssertionError(f"the agent is not done after {most} steps")
+
+    def _call(self, call_id: str, tool: str, arguments: Json) -> tuple[str, bool]:
+        text, failed = self.world.call(tool, arguments)
+        self.results.append(Kept(call_id, tool, text))
+        return text, failed
 
     def _ask(self, streamed: bool) -> tuple[str, list[tuple[str, str, Json]]]:
         body = json.dumps(self._wire.request() | {"stream": streamed}, ensure_ascii=False).encode()
         answer = self._sent(body)
         self.headers.append({name.lower(): value for name, value in answer.getheaders()})
-        data = answer.read()
+        data = gzip.decompress(answer.read()) if answer.headers["content-encoding"] == "gzip" else answer.read()
         assert answer.status == 200, f"{answer.status}: {data[:500]!r}"
         return self._wire.read(list(events_of(data)) if streamed else json.loads(data))
 

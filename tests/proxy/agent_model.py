@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from tests.proxy.agent_world import Move, plan, token_of
 from tests.upstream.spelling import Json, Part, Text, Thinking, Tool
 
-_STEP = re.compile(r"^Step (\d+)\.$")
-_LOST = re.compile(r"^I need (.+)\.$")
+_STEP = re.compile(r"Step (\d+)\.$")
+_LOST = re.compile(r"I need (.+)\.$")
 _ARTIFACT = re.compile(r"art_\d+_[0-9A-Za-z]+")
 _FILE = re.compile(r'read_file\(path="([^"]+)"(?:, offset=(\d+), limit=(\d+))?\)')
 THOUGHT = "I weigh what the last results say before I go on. "
@@ -35,8 +35,8 @@ class Model:
 
     def __init__(self, steps: int) -> None:
         self.plan = plan(steps)
-        self.last = next(token for moves in self.plan for move in moves if (token := token_of(move)))
-        """The token of which the last answer speaks: the first that was told."""
+        self.last = next(token_of(move) for moves in self.plan for move in moves if move.tool == "query")
+        """The token of which the last answer speaks: the first that a table told, long ago."""
         self.did: Counter[str] = Counter()
         """How values were found: `shown`, or by which tool."""
         self._lock = threading.Lock()
@@ -61,7 +61,7 @@ class Model:
 
     def _look_up(self, turns: list[Turn], token: str, tools: set[str]) -> list[Part]:
         """A call that may tell a value: as the notice says, by a search, or by doing the step again."""
-        tries = sum(1 for turn in turns[_newest_turn(turns) :] if _LOST.match(turn.text))
+        tries = sum(1 for turn in turns[_newest_turn(turns) :] if _LOST.search(turn.text))
         ways = [way for way in (self._by_notice(turns, token, tools), *_by_search(token, tools)) if way]
         ways.append(Tool(*self._again(token)))
         if tries >= len(ways):
@@ -102,16 +102,16 @@ def _told(turns: list[Turn], token: str) -> str | None:
 
 def _newest_turn(turns: list[Turn]) -> int:
     """The newest turn that begins a step; -1 before the first."""
-    return next((at for at in range(len(turns) - 1, -1, -1) if _STEP.match(turns[at].text)), -1)
+    return next((at for at in range(len(turns) - 1, -1, -1) if _STEP.search(turns[at].text)), -1)
 
 
 def _newest_step(turns: list[Turn]) -> int:
     at = _newest_turn(turns)
-    return int(_STEP.match(turns[at].text)[1]) if at >= 0 else -1  # type: ignore[index]
+    return int(_STEP.search(turns[at].text)[1]) if at >= 0 else -1  # type: ignore[index]
 
 
 def _is_looking(turns: list[Turn]) -> bool:
-    return bool(turns) and bool(_LOST.match(turns[-1].text))
+    return bool(turns) and bool(_LOST.search(turns[-1].text))
 
 
 def offered(body: Json) -> set[str]:

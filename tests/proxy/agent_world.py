@@ -120,7 +120,10 @@ def plan(steps: int) -> list[list[Move]]:
     told: list[str] = []
     for number in range(steps):
         chance = random.Random(f"step {number}")
-        moves = [_edit(chance, told)] if number % 6 == 5 else [_look(chance, number, made)]
+        old = told[: max(1, len(told) // 3)]
+        moves = (
+            [_edit(chance, old if number % 18 == 17 else told)] if number % 6 == 5 else [_look(chance, number, made)]
+        )
         if number % 11 == 4:
             moves.append(_look(chance, number + 10_000, []))
         told += [token for move in moves if (token := token_of(move))]

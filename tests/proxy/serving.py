@@ -47,6 +47,11 @@ class Served:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    def rest(self, within: float = 5.0) -> None:
+        """Wait until nothing is under way, and all is told."""
+        pending = self.proxy._pending  # pyright: ignore[reportPrivateUsage]
+        until(lambda: not self.proxy.counters.active and not pending, within)
+
     def tasks(self) -> int:
         """What the proxy is busy with."""
 
@@ -91,7 +96,7 @@ def proxy(
             made[0].outcomes.append(turn.outcome)
             told(turn)
 
-        wanted = Wanted(Address(host="127.0.0.1", port=0), token, tell)
+        wanted = Wanted(Address(host="127.0.0.1", port=0), token, (tell,))
         async with listening(settings, kept, wanted) as (running, port):
             made.append(Served(running, port, asyncio.get_running_loop()))
             ready.set()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.proxy.serving import DIALECTS, PATHS, Served, ask, offered, proxy, until
+from tests.proxy.serving import DIALECTS, PATHS, Served, ask, offered, proxy
 from tests.upstream.server import Upstream, upstream
 from tests.upstream.spelling import Dialect, Json, Part, Text, Tool
 
@@ -90,7 +90,7 @@ def artifact_in(sent: str) -> str:
 @every_dialect
 def test_an_artifact_is_read_back_by_its_owner_and_by_nobody_else(world: World, dialect: Dialect) -> None:
     name = artifact_in(world.ask(dialect, ALICE, LONG, "shared"))
-    until(lambda: not world.proxy.proxy.counters.active)
+    world.proxy.rest()
     assert SECRET in world.read_back(dialect, ALICE, name, session="shared")
     unknown = "art_1700000000_" + "A" * 22
     for session in ("shared", "", "other"):
@@ -108,7 +108,7 @@ def names_on_record(home: Path) -> list[str]:
 @every_dialect
 def test_no_name_of_a_session_leads_into_anothers(world: World, dialect: Dialect, tmp_path: Path) -> None:
     name = artifact_in(world.ask(dialect, ALICE, LONG, "work"))
-    until(lambda: not world.proxy.proxy.counters.active)
+    world.proxy.rest()
     (full,) = [one for one in names_on_record(tmp_path / "home") if one.startswith("work")]
     owner = full.partition("@")[2]
     unknown = "art_1700000000_" + "A" * 22
@@ -122,7 +122,7 @@ def test_no_name_of_a_session_leads_into_anothers(world: World, dialect: Dialect
 @every_dialect
 def test_the_other_tools_find_nothing_of_another_owner(world: World, dialect: Dialect) -> None:
     world.ask(dialect, ALICE, LONG, "shared")
-    until(lambda: not world.proxy.proxy.counters.active)
+    world.proxy.rest()
     assert SECRET in world.read_back(dialect, ALICE, SECRET, "search_artifacts", "shared").replace("NAME", SECRET)
     theirs = world.read_back(dialect, BOB, SECRET, "search_artifacts", "shared")
     assert "xxxx" not in theirs
@@ -145,7 +145,7 @@ KEYS: list[Json] = [
 @pytest.mark.parametrize("key", KEYS, ids=json.dumps)
 def test_only_the_very_same_key_is_the_same_owner(world: World, key: Json) -> None:
     name = artifact_in(world.ask("anthropic", ALICE, LONG, "shared"))
-    until(lambda: not world.proxy.proxy.counters.active)
+    world.proxy.rest()
     theirs = world.read_back("anthropic", key, name, session="shared")
     is_same = key == {"authorization": "Bearer alice "}  # white space around a value is not part of it
     assert (SECRET in theirs) == is_same

@@ -69,7 +69,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(path: str, framing: str) ->
         began = time.monotonic()
         assert {status_of(talk.hear_until(b"}", 5)) for talk in talks} == {408}
         assert time.monotonic() - began < 3
-        until(lambda: not running.proxy.counters.active)
+        running.rest()
         until(lambda: served.open <= 1)
 
 
@@ -94,7 +94,7 @@ def test_a_client_that_does_not_read_is_let_go(way: str) -> None:
         body = json.dumps(request("anthropic", way != "whole")).encode()
         talk.say(written("POST", "/v1/messages", running.port, headers, body))
         until(lambda: bool(served.asked))
-        until(lambda: not running.proxy.counters.active, 8)
+        running.rest(8)
         assert running.outcomes == ["incomplete"]
         heard = talk.hear(3)
         assert heard.count(b"HTTP/1.1 ") == 1, "an error in the middle of an answer"
@@ -148,4 +148,5 @@ def test_when_a_client_leaves_the_provider_is_told_within_a_second(
             time.sleep(0.1)
         assert until(lambda: not served.open) < 1.0
         assert until(lambda: not running.proxy.counters.active) < 1.0
+        running.rest()
         assert "complete" not in running.outcomes

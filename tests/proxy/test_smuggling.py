@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.proxy.serving import Talk, proxy, request, status_of, until, written
+from tests.proxy.serving import Talk, proxy, request, status_of, written
 from tests.upstream.answer import Answer
 from tests.upstream.server import upstream
 from tests.upstream.spelling import Text
@@ -66,7 +66,7 @@ def test_nothing_is_smuggled_past_a_request(path: str) -> None:
             # The request behind a refused one is part of what was refused; behind a good one its host is refused.
             assert not [asked for asked in served.asked if asked.path == "/smuggled"], name
             assert not [asked for asked in served.asked if b"smuggled" in asked.data], name
-        until(lambda: not running.proxy.counters.active)
+        running.rest()
 
 
 def test_a_first_line_that_is_none_is_refused() -> None:

@@ -22,7 +22,7 @@ class Proxy:
 
     def __init__(self, store: Store | None = None, **options: Any) -> None:
         self.store: Store = store or MemoryStore()
-        self.desk = Desk(each=True, store=self.store, **options)
+        self.desk = Desk(each=True, settles=True, store=self.store, **options)
 
     def begin(self, sent: Sent) -> Any:
         return self.desk.begin("POST", sent.path, sent.headers, sent.data)
@@ -31,7 +31,11 @@ class Proxy:
         """The bytes that go to the provider."""
         begun = self.begin(sent)
         assert begun is None or isinstance(begun, Exchange)
-        return sent.data if begun is None else begun.body
+        if begun is None:
+            return sent.data
+        body = begun.body
+        begun.settle()
+        return body
 
     def send(self, sent: Sent) -> list[Json]:
         """The messages that go to the provider, all pairs whole, without what clients move."""

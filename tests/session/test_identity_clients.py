@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from holdfast.config import Settings
+from holdfast.projection.tokens import estimate
 from holdfast.recall.names import NAMES
 from tests.session.at_desk import Proxy, goes_on, log, shown
 from tests.wire.clients import CLIENTS, ClaudeCode, Codex, Json, Opencode, Sent
@@ -125,6 +127,37 @@ def test_sub_agents_that_interleave_share_a_session_and_nothing_else(main: Any, 
     assert not set(shown(before[1])) & set(shown(before[2]))
 
 
+def test_more_sub_agents_than_are_remembered_are_still_sent_the_same() -> None:
+    proxy = Proxy()
+    agents = [ClaudeCode("s", agent=f"a{at}") for at in range(12)]
+    histories = [[agent.prompt("go")] for agent in agents]
+    before: list[list[Json]] = [[] for _ in agents]
+    for number in range(3):
+        for at, agent in enumerate(agents):
+            histories[at] += more(agent, f"c{at}x{number}")
+            after = proxy.send(agent.request(histories[at]))
+            assert goes_on(before[at], after)
+            before[at] = after
+    assert len(proxy.kept("s")) == 36
+
+
+@every_client
+def test_a_long_conversation_that_comes_for_the_first_time_fits_at_once(kind: Any) -> None:
+    """A fork, a resumed one, or one that began before there was a proxy: results of old steps wait for nothing."""
+    client, proxy = kind(), Proxy(settings=Settings(home="unused", models={"default": {"window": 60_000}}))
+    short = [
+        part for n in range(60) for part in (*client.calls(f"c{n}"), *client.results(**{f"c{n}": log(str(n), 150)}))
+    ]
+    sent = client.request([client.prompt("go"), *short], model="some-model")
+    assert estimate(sent.data.decode()) > 60_000
+    before = proxy.send(sent)
+    assert estimate(str(before)) < 60_000
+    assert goes_on(
+        before, proxy.send(client.request([client.prompt("go"), *short, *more(client, "n")], model="some-model"))
+    )
+    assert len(proxy.kept(client.session)) == 61
+
+
 @pytest.mark.parametrize("kind", [ClaudeCode, Opencode])
 def test_a_side_call_passes_untouched_and_leaves_no_trace(kind: Any) -> None:
     client, proxy = kind(), Proxy()
@@ -161,7 +194,7 @@ def test_after_the_clients_own_compaction_old_calls_are_known_again(kind: Any) -
     assert goes_on(after, onward)
     assert proxy.kept(client.session) == ["c1", "c2", "c3", "c4"]
     assert proxy.sessions() == [client.session]
-    session, _ = proxy.desk._session(client.session)
+    session, *_ = proxy.desk._session(client.session)
     assert all(session.recall(known.artifact_id) for known in session.artifacts()), "what is gone is still recalled"
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.errors import NotFound
 from tests.session.at_desk import Proxy, goes_on, log, shown
-from tests.wire.clients import Json, Nameless, Sent
+from tests.wire.clients import Json, Nameless, Sent, bare
 
 CLIENT = Nameless()
 
@@ -63,19 +63,37 @@ def test_before_the_first_call_nothing_is_kept_and_our_tools_are_there() -> None
     assert later["tools"] == body["tools"]
 
 
-def test_a_call_of_ours_before_there_is_a_session_is_answered_and_forgotten() -> None:
+OURS: Json = {"type": "tool_use", "id": "o1", "name": "search_artifacts", "input": {"query": "x"}}
+WORDS: Json = {"type": "text", "text": "Let me look."}
+ASKED: Json = {"type": "message", "role": "assistant", "stop_reason": "tool_use", "content": [WORDS, OURS]}
+DONE: Json = {"type": "message", "role": "assistant", "stop_reason": "end_turn", "content": [WORDS]}
+
+
+def told(body: Json) -> bytes:
+    return json.dumps(body).encode()
+
+
+def test_a_call_of_ours_before_there_is_a_session_is_answered_and_found_again() -> None:
+    """Providers sign what a model thinks: an answer is to be sent back as it was."""
     proxy = Proxy()
     exchange = proxy.begin(CLIENT.request([CLIENT.prompt("go")]))
-    ours: Json = {"type": "tool_use", "id": "o1", "name": "search_artifacts", "input": {"query": "x"}}
-    words: Json = {"type": "text", "text": "Let me look."}
-    asked: Json = {"type": "message", "role": "assistant", "stop_reason": "tool_use", "content": [words, ours]}
-    assert exchange.whole(json.dumps(asked).encode()) is None
-    assert "o1" in shown(json.loads(exchange.body)["messages"])
-    bash: Json = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "ls"}}
-    answer = exchange.whole(json.dumps({**asked, "content": [bash]}).encode())
-    assert b"o1" not in answer
-    assert b"c1" in answer
-    assert b"Let me look." in answer, "both rounds are one answer"
+    assert exchange.whole(told(ASKED)) is None
+    asked = json.loads(exchange.body)["messages"]
+    assert "o1" in shown(asked)
+    bash: Json = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "run c1"}}
+    answer = json.loads(exchange.whole(told({**ASKED, "content": [bash]})))
+    assert answer["content"] == [WORDS, bash], "both rounds are one answer, without what is ours"
+    said = {"role": "assistant", "content": answer["content"]}
+    again = proxy.send(CLIENT.request([CLIENT.prompt("go"), said, *CLIENT.results(c1=log("c1"))]))
+    assert goes_on([*bare(asked), {"role": "assistant", "content": [bash]}], again)
+    assert len(proxy.sessions()) == 1
+
+
+def test_a_call_of_ours_in_an_answer_without_calls_leaves_nothing() -> None:
+    proxy = Proxy()
+    exchange = proxy.begin(CLIENT.request([CLIENT.prompt("go")]))
+    assert exchange.whole(told(ASKED)) is None
+    assert json.loads(exchange.whole(told(DONE)))["content"] == [WORDS, WORDS]
     assert proxy.sessions() == []
 
 

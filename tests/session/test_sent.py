@@ -19,11 +19,12 @@ from holdfast.canonical.manifest import Shown, decode_manifest
 from holdfast.config import Settings
 from holdfast.errors import Damaged, NotFound, NotStored
 from holdfast.session import bases
-from holdfast.session.sent import NO_ANSWER, About, Sent, Usage
+from holdfast.session.sent import NO_ANSWER, About, Answer, Sent, Usage
 from holdfast.store.archive import export_session, import_session
 from holdfast.store.protocol import Store, entry_of
 from holdfast.store.verify import verify
-from tests.build import NOON, stored_bytes
+from tests.build import NOON, opened, stored_bytes
+from tests.build import request as drafted
 from tests.promises import conversations as talk
 
 LONG = "".join(f"line {number} of a long output é\n" for number in range(2_000))
@@ -63,9 +64,14 @@ def texts_in(manifest: bytes) -> list[Shown]:
 # Byte for byte
 
 WORDS = st.text(st.characters(exclude_categories=()), max_size=30)
-RESULTS = st.one_of(WORDS, st.sampled_from((LONG, "short", "{" * 500, '"quoted" ' * 100, "\ud800 half " * 60)))
+RESULTS = st.one_of(
+    WORDS, st.sampled_from((LONG, LONG[:3_000], "short", "{" * 500, '"quoted" ' * 100, "\ud800 half " * 60))
+)
 MOVES = st.lists(
-    st.tuples(st.sampled_from(("step", "words", "fork", "again", "marker", "other", "odd", "garbage")), RESULTS),
+    st.tuples(
+        st.sampled_from(("step", "step", "step", "words", "fork", "again", "marker", "other", "odd", "garbage")),
+        RESULTS,
+    ),
     min_size=1,
     max_size=10,
 )
@@ -161,6 +167,41 @@ def test_a_result_that_is_cut_is_not_stored_again_and_neither_is_a_whole_one() -
     assert b"line 1 of a long output" not in manifests(store)[0]
 
 
+@pytest.mark.parametrize("how", ["ascii", "utf8", "markup", "by hand"])
+def test_a_result_is_named_in_the_spelling_it_was_sent_in_or_not_at_all(how: str) -> None:
+    store = MemoryStore()
+    talker = session(store)
+    messages = [talk.asked("anthropic", "?"), *step("anthropic", "c1", "<b>é</b> & more " * 40)]
+    body = json.dumps({"messages": messages}, ensure_ascii=how == "ascii")
+    if how == "markup":
+        body = body.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    elif how == "by hand":
+        body = body.replace("<", "\\u003C")
+    data = talker.view(body.encode())
+    sent = Sent(talker)
+    assert sent.body(sent.add(data) or "") == data
+    assert [each.spelling for each in texts_in(manifests(store)[0])] == [how][: how != "by hand"]
+
+
+def test_a_text_whose_bytes_are_those_of_a_result_that_is_no_text_comes_back_too() -> None:
+    store = MemoryStore()
+    talker = session(store)
+    talker.keep("read_file", None, "\ud800".encode("utf-8", "surrogatepass") * 300)
+    body = json.dumps({"messages": [talk.asked("anthropic", "\ud800" * 300)]}).encode()
+    sent = Sent(talker)
+    assert sent.body(sent.add(body) or "") == body
+
+
+def test_what_is_put_together_wrong_is_never_given_out() -> None:
+    store = MemoryStore()
+    wrong = drafted(store, digest="0" * 64)
+    opened(store)
+    store.append("s", [wrong])
+    with pytest.raises(Damaged, match="not what was sent"):
+        Sent(session(store)).body(wrong.header.trace_id)
+    assert [finding.seq for finding in verify(store, "s").findings] == [1]
+
+
 def test_a_decision_that_came_later_leaves_earlier_requests_as_they_were() -> None:
     store = MemoryStore()
     talker = session(store)
@@ -207,6 +248,16 @@ def test_a_long_conversation_stores_what_is_new_and_not_what_is_said_again() -> 
     assert sent.all()[50].request.same > 0.9 * len(bodies[49]) - len(json.dumps(TOOLS))
 
 
+def test_a_long_text_is_not_stored_again_where_only_the_marker_beside_it_moves() -> None:
+    store = MemoryStore()
+    sent = Sent(session(store))
+    pasted = [{"role": "user", "content": [{"type": "text", "text": LONG}]}]
+    for body in (request("anthropic", marked(pasted)), request("anthropic", pasted)):
+        assert sent.body(sent.add(body) or "") == body
+    assert len(manifests(store)[0]) > len(LONG)
+    assert len(manifests(store)[1]) < 500
+
+
 def test_branches_that_take_turns_are_each_written_against_their_own() -> None:
     store = MemoryStore()
     talker = session(store)
@@ -244,7 +295,7 @@ def test_a_request_is_listed_with_its_answer_and_without_one_if_there_is_none() 
     two = sent.add(body)
     assert one is not None
     assert two is not None
-    assert sent.answered(one, b"\xffdata: x\n\n", 200, "complete", "msg_1", Usage(1, 2, 3, 4, 5, 6))
+    assert sent.answered(one, Answer(b"\xffdata: x\n\n", 200, "complete", "msg_1", Usage(1, 2, 3, 4, 5, 6)))
     first, second = sent.all()
     assert first.response is not None
     assert (first.outcome, first.response.status, first.response.response_id) == ("complete", 200, "msg_1")
@@ -299,7 +350,7 @@ def test_what_cannot_be_stored_raises_nothing_and_the_next_is_stored_again() -> 
     assert one is not None
     store.full = True
     assert sent.add(body) is None
-    assert not sent.answered(one, b"x", 200)
+    assert not sent.answered(one, Answer(b"x", 200))
     store.full = False
     two = sent.add(body)
     assert two is not None
@@ -312,6 +363,17 @@ def test_requests_count_towards_the_quota_and_one_too_many_is_not_stored() -> No
     assert sent.add(b"x" * 4_000) is not None
     assert sent.add(b"y" * 4_000) is None
     assert store.stored("s") < 5_000
+
+
+def test_a_large_request_that_another_process_left_no_room_for_leaves_no_file(tmp_path: Path) -> None:
+    store = SqliteStore(str(tmp_path))
+    first, second = (Sent(session(store, session_quota=250_000)) for _ in range(2))
+    assert first.add(b"a") is not None
+    assert second.add(b"b" * 200_000) is not None
+    files = sorted((tmp_path / "blobs").rglob("*/*"))
+    assert first.add(b"c" * 200_000) is None
+    assert sorted((tmp_path / "blobs").rglob("*/*")) == files
+    store.close()
 
 
 def test_after_a_purge_requests_rest_on_nothing_that_is_gone() -> None:
@@ -404,7 +466,7 @@ def test_many_threads_send_at_once_and_every_request_comes_back() -> None:
             trace_id = sent.add(body, About(branch=name))
             assert trace_id is not None
             found[trace_id] = body
-            sent.answered(trace_id, body, 200)
+            sent.answered(trace_id, Answer(body, 200))
 
     threads = [threading.Thread(target=talking, args=(f"b{number}",)) for number in range(4)]
     for thread in threads:
@@ -426,7 +488,7 @@ def test_requests_are_no_results_to_anything_that_reads_the_record(tmp_path: Pat
     talker.keep("bash", None, "the needle in a result", call_id="c0")
     body = request("anthropic", [talk.asked("anthropic", "secretword " * 40)])
     trace_id = sent.add(body) or ""
-    sent.answered(trace_id, b"otherword " * 40, 200)
+    sent.answered(trace_id, Answer(b"otherword " * 40, 200))
     numbers = talker.metrics.as_dict()
     assert numbers["results_total"] == 1
     assert store.find("s", trace_id) is None
@@ -444,7 +506,18 @@ def test_requests_are_no_results_to_anything_that_reads_the_record(tmp_path: Pat
 def test_a_light_row_of_a_request_or_a_response_has_no_body(tmp_path: Path) -> None:
     store = SqliteStore(str(tmp_path))
     sent = Sent(session(store))
-    sent.answered(sent.add(b"x" * 900) or "", b"y" * 900, 200)
+    sent.answered(sent.add(b"x" * 900) or "", Answer(b"y" * 900, 200))
     assert [(row.kind, row.inline) for row in store.rows("s", light=True)] == [("request", None), ("response", None)]
     assert [entry_of(row).kind for row in store.rows("s")] == ["request", "response"]
     store.close()
+
+
+def test_a_request_and_its_answer_are_put_on_record_together_or_not_at_all(tmp_path: Path) -> None:
+    with Session("s", store=str(tmp_path), settings=Settings(str(tmp_path), session_quota=1_000)) as session:
+        sent = Sent(session)
+        assert sent.add(b"x" * 100, answer=Answer(b"y" * 5_000, 200)) is None
+        assert sent.all() == []
+        name = sent.add(b"x" * 100, answer=Answer(b"y" * 50, 200, "incomplete"))
+        assert name is not None
+        assert [(step.request.trace_id, step.outcome) for step in sent.all()] == [(name, "incomplete")]
+        assert (sent.body(name), sent.response(name)) == (b"x" * 100, b"y" * 50)

@@ -101,3 +101,27 @@ def test_a_session_that_is_purged_between_look_and_reading_is_told_the_next_time
     assert rows == []
     assert not following.look()
     assert seen(following.new()) == [3]
+
+
+def test_a_session_that_is_purged_during_the_look_is_read_from_its_beginning() -> None:
+    class Purged(MemoryStore):
+        armed = False
+
+        def entry(self, session: str, seq: int) -> Row | None:
+            if self.armed:
+                self.armed = False
+                self.purge(session, NOON)
+                opened(self)
+                self.append("s", [draft(self)])
+            return super().entry(session, seq)
+
+    store = Purged()
+    opened(store)
+    store.append("s", [draft(store)])
+    following = Following(store, "s", "result")
+    following.look()
+    list(following.new())
+    store.append("s", [draft(store)])
+    store.armed = True
+    assert not following.look()
+    assert seen(following.new()) == [3]

@@ -42,6 +42,16 @@ def test_one_more_message_leaves_all_other_parts_as_they_are() -> None:
     assert [part for part in before if part not in after] == []
 
 
+def test_what_is_alike_at_either_end_is_the_very_same_text() -> None:
+    before = split(request(message("a"), message("b"), tools=[LONG_TEXT]))
+    after = split(request(message("a"), message("b"), message("c"), tools=[LONG_TEXT]), before)
+    assert [any(part is old for old in before) for part in after] == [True, True, True, False, True, True, True]
+
+
+def test_a_value_that_goes_on_into_what_is_alike_is_not_taken_for_a_message() -> None:
+    assert split(b"[,[1]}", ["[", "]}"]) == ["[,[1]}"]
+
+
 def test_a_large_field_is_a_part_and_small_ones_are_not() -> None:
     parts = split(request(message("a"), tools=[LONG_TEXT], top_p=1, top_k=2))
     assert json.dumps([LONG_TEXT]) in parts

@@ -104,7 +104,7 @@ class Response(Value):
     response_id: str | None = None
     """What the provider calls it."""
     input: int | None = None
-    """Tokens billed as read, those from the cache and those written to it not counted."""
+    """Tokens of the request as billed, those from the cache and those written to it too."""
     cached: int | None = None
     written: int | None = None
     output: int | None = None

@@ -96,26 +96,31 @@ def decode_manifest(raw: bytes) -> list[Piece]:
     """The pieces that `encode_manifest` wrote; `Damaged` for anything else."""
     listed, _, rest = raw.partition(b"\n")
     try:
-        return list(_pieces(cast("list[Any]", json.loads(listed)), rest))
+        return list(_pieces(cast("Iterable[Any]", json.loads(listed)), rest))
     except (ValueError, TypeError, RecursionError) as error:
         raise Damaged(f"A stored manifest cannot be read ({error}). Run `holdfast sessions verify`.") from error
 
 
-def _pieces(listed: list[Any], rest: bytes) -> Iterator[Piece]:
+def _pieces(listed: Iterable[Any], rest: bytes) -> Iterator[Piece]:
     at = 0
     for one in listed:
-        if isinstance(one, int) and one >= 0:
+        if isinstance(one, list):
+            yield _reference(*cast("list[Any]", one))
+        elif one >= 0:
             yield Literal(rest[at : at + one])
             at += one
-        elif len(one) == 2:
-            yield Copied(*map(int, one))
         else:
-            trace_id, decision, spelling = one
-            if spelling not in _SPELLINGS:
-                raise ValueError("a text is spelled in no way that is known")
-            yield Shown(str(trace_id), int(decision), spelling)
+            raise ValueError("a literal is shorter than nothing")
     if at != len(rest):
         raise ValueError("its literals have another size")
+
+
+def _reference(first: Any, second: Any, spelling: Any = None) -> Piece:
+    if spelling is None:
+        return Copied(int(first), int(second))
+    if spelling not in _SPELLINGS:
+        raise ValueError("a text is spelled in no way that is known")
+    return Shown(str(first), int(second), spelling)
 
 
 def atoms(pieces: Iterable[Piece], base: list[Atom]) -> list[Atom]:

@@ -11,6 +11,7 @@ import json
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from holdfast.config import Settings
@@ -18,10 +19,11 @@ from holdfast.errors import HoldfastError
 from holdfast.session import events
 from holdfast.session.exchange import Exchange
 from holdfast.session.rounds import Rounds
+from holdfast.session.sent import Sent
 from holdfast.session.session import Session
 from holdfast.wire import splice
 from holdfast.wire.endpoint import Endpoint, endpoint_of
-from holdfast.wire.identity import Identity, identity_of, sender_of, session_id
+from holdfast.wire.identity import Identity, conversation, identity_of, sender_of, session_id
 
 _MOST_SESSIONS = 64
 """Sessions that are remembered; another one is read from the record again."""
@@ -57,7 +59,7 @@ class Desk:
         self._settings_of: Callable[[str], Settings] = settings_of or self._own_settings
         self._options: dict[str, Any] = {**options, "store": self.own.store}
         self._lock = threading.Lock()
-        self._sessions: OrderedDict[str, tuple[Session, Rounds]] = OrderedDict()
+        self._sessions: OrderedDict[str, tuple[Session, Rounds, Sent]] = OrderedDict()
         self._latest: OrderedDict[tuple[str | None, ...], splice.Request] = OrderedDict()
         self.counts: Counter[str] = Counter()
         """Requests by what became of them."""
@@ -84,7 +86,7 @@ class Desk:
     def close(self) -> None:
         """Close the sessions, and the store if it is ours."""
         with self._lock:
-            for session, _ in self._sessions.values():
+            for session, *_ in self._sessions.values():
                 session.close()
         if self._owns:
             self.own.close()
@@ -102,8 +104,9 @@ class Desk:
         self.counts[identity.purpose] += 1
         if identity.purpose == "side":
             return None
-        session, rounds = self._meant(identity, scope)
-        return Exchange(session, rounds, endpoint, request, identity, self._settles)
+        session, rounds, sent = self._meant(identity, scope)
+        named = partial(self._named, scope)
+        return Exchange(session, rounds, endpoint, request, identity, self._settles, named, sent)
 
     def _read(self, headers: Mapping[str, str], body: bytes) -> splice.Request | None:
         """The request, read like the one before it of whoever sends it: most of it is the same."""
@@ -119,21 +122,26 @@ class Desk:
                     self._latest.popitem(last=False)
         return request
 
-    def _meant(self, identity: Identity, scope: Callable[[str], str]) -> tuple[Session, Rounds | None]:
+    def _meant(self, identity: Identity, scope: Callable[[str], str]) -> tuple[Session, Rounds | None, Sent | None]:
         """The session that is meant: the one given, unless a request names another in so many words."""
         is_named = identity.explicit if self._is_fixed else identity.by in ("header", "client") or self._each
         if not is_named:
             return self._session(self.own.id)
         if identity.session is None:
-            return self.own, None
+            return self.own, None, None
         return self._session(session_id(identity.session, scope))
 
-    def _session(self, name: str) -> tuple[Session, Rounds]:
+    def _named(self, scope: Callable[[str], str], messages: list[Any]) -> Rounds | None:
+        """The rounds of a conversation that has a name from its first answer on; None where it still has none."""
+        name = conversation(messages)
+        return None if name is None else self._session(session_id(name, scope))[1]
+
+    def _session(self, name: str) -> tuple[Session, Rounds, Sent]:
         with self._lock:
             if name not in self._sessions:
                 own: dict[str, Any] = {**self._options, "settings": self._settings_of(name)}
                 session = self.own if name == self.own.id else Session(name, **own)
-                self._sessions[name] = session, Rounds(session)
+                self._sessions[name] = session, Rounds(session), Sent(session)
             self._sessions.move_to_end(name)
             if len(self._sessions) > _MOST_SESSIONS:
                 self._sessions.popitem(last=False)

@@ -15,6 +15,7 @@ except ImportError as error:
 from holdfast.integrations.desk import Desk, Refused
 from holdfast.session.exchange import Exchange
 from holdfast.wire.endpoint import SESSION_HEADER
+from holdfast.wire.ends import is_whole
 
 _CHANGED = ("content-length", "content-encoding", "transfer-encoding")
 """Headers of a body that is written anew."""
@@ -34,14 +35,17 @@ class Transport(httpx2.BaseTransport):
             return _refused(begun) if begun else self._inner.handle_request(_with_body(request, request.content))
         while True:
             response = self.send(request, begun)
-            if not begun.offers or response.status_code != 200:
+            if response.status_code != 200:
                 return response
+            if not begun.offers:
+                return _as_it_came(response, _Watched(begun, response))
             if _is_stream(response):
                 return _rewritten(response, _Stream(self, request, begun, response))
             raw = b"".join(cast("Iterable[bytes]", response.stream))
             response.close()
             data = _decoded(response, raw)
             out = begun.whole(data)
+            begun.finish(response.status_code, data, complete=True)
             if out is not None:
                 self.desk.counts["rounds"] += begun.count
                 return _again(response, raw) if out is data else _written(response, out, begun)
@@ -71,14 +75,17 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
             return _refused(begun) if begun else await self._inner.handle_async_request(_with_body(request, body))
         while True:
             response = await self.send(request, begun)
-            if not begun.offers or response.status_code != 200:
+            if response.status_code != 200:
                 return response
+            if not begun.offers:
+                return _as_it_came(response, _AsyncWatched(begun, response))
             if _is_stream(response):
                 return _rewritten(response, _AsyncStream(self, request, begun, response))
             raw = b"".join([chunk async for chunk in cast("AsyncIterable[bytes]", response.stream)])
             await response.aclose()
             data = _decoded(response, raw)
             out = await anyio.to_thread.run_sync(begun.whole, data)
+            await anyio.to_thread.run_sync(begun.finish, response.status_code, data, True)
             if out is not None:
                 self.desk.counts["rounds"] += begun.count
                 return _again(response, raw) if out is data else _written(response, out, begun)
@@ -93,6 +100,59 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
         await anyio.to_thread.run_sync(self.desk.close)
 
 
+class _Heard:
+    """What came of one round's answer, until the exchange learns from it; that is once, however it ends."""
+
+    def __init__(self, exchange: Exchange, response: httpx2.Response) -> None:
+        self._exchange, self._response = exchange, response
+        self.pieces: list[bytes] = []
+        self._is_done = False
+
+    def end(self, complete: bool, is_packed: bool = False) -> None:
+        """The answer ended, or nobody wants the rest."""
+        if not self._is_done:
+            self._is_done = True
+            raw, self.pieces = b"".join(self.pieces), []
+            data = _decoded(self._response, raw) if is_packed else raw
+            # Some SDKs close a stream after its last event without reading on to where it ends.
+            whole = complete or is_whole(self._exchange.dialect, data, _is_stream(self._response))
+            self._exchange.finish(self._response.status_code, data, whole)
+
+
+class _Watched(httpx2.SyncByteStream):
+    """An answer that is passed on as it comes, and learned from when it has ended."""
+
+    def __init__(self, exchange: Exchange, response: httpx2.Response) -> None:
+        self._response, self._heard = response, _Heard(exchange, response)
+
+    def __iter__(self) -> Iterator[bytes]:
+        for chunk in cast("Iterable[bytes]", self._response.stream):
+            self._heard.pieces.append(chunk)
+            yield chunk
+        self._heard.end(complete=True, is_packed=True)
+
+    def close(self) -> None:
+        self._response.close()
+        self._heard.end(complete=False, is_packed=True)
+
+
+class _AsyncWatched(httpx2.AsyncByteStream):
+    """The same for event loops."""
+
+    def __init__(self, exchange: Exchange, response: httpx2.Response) -> None:
+        self._response, self._heard = response, _Heard(exchange, response)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in cast("AsyncIterable[bytes]", self._response.stream):
+            self._heard.pieces.append(chunk)
+            yield chunk
+        await anyio.to_thread.run_sync(self._heard.end, True, True)
+
+    async def aclose(self) -> None:
+        await self._response.aclose()
+        await anyio.to_thread.run_sync(self._heard.end, False, True)
+
+
 class _Stream(httpx2.SyncByteStream):
     """A streamed answer, round after round."""
 
@@ -100,11 +160,13 @@ class _Stream(httpx2.SyncByteStream):
         self, transport: Transport, request: httpx2.Request, exchange: Exchange, response: httpx2.Response
     ) -> None:
         self._transport, self._request, self._exchange, self._response = transport, request, exchange, response
+        self._heard = _Heard(exchange, response)
 
     def __iter__(self) -> Iterator[bytes]:
         exchange = self._exchange
         while True:
             for chunk in self._response.iter_bytes():
+                self._heard.pieces.append(chunk)
                 if out := exchange.feed(chunk):
                     yield out
             self._response.close()
@@ -112,14 +174,18 @@ class _Stream(httpx2.SyncByteStream):
             if last is not None:
                 self._transport.desk.counts["rounds"] += exchange.count
                 yield last
+                self._heard.end(complete=True)
                 return
+            self._heard.end(complete=True)
             self._response = self._transport.send(self._request, exchange)
+            self._heard = _Heard(exchange, self._response)
             if self._response.status_code != 200:
                 yield exchange.failed(self._response.status_code, self._response.read())
                 return
 
     def close(self) -> None:
         self._response.close()
+        self._heard.end(complete=False)
 
 
 class _AsyncStream(httpx2.AsyncByteStream):
@@ -129,11 +195,13 @@ class _AsyncStream(httpx2.AsyncByteStream):
         self, transport: AsyncTransport, request: httpx2.Request, exchange: Exchange, response: httpx2.Response
     ) -> None:
         self._transport, self._request, self._exchange, self._response = transport, request, exchange, response
+        self._heard = _Heard(exchange, response)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         exchange = self._exchange
         while True:
             async for chunk in self._response.aiter_bytes():
+                self._heard.pieces.append(chunk)
                 if out := exchange.feed(chunk):
                     yield out
             await self._response.aclose()
@@ -141,14 +209,18 @@ class _AsyncStream(httpx2.AsyncByteStream):
             if last is not None:
                 self._transport.desk.counts["rounds"] += exchange.count
                 yield last
+                await anyio.to_thread.run_sync(self._heard.end, True)
                 return
+            await anyio.to_thread.run_sync(self._heard.end, True)
             self._response = await self._transport.send(self._request, exchange)
+            self._heard = _Heard(exchange, self._response)
             if self._response.status_code != 200:
                 yield exchange.failed(self._response.status_code, await self._response.aread())
                 return
 
     async def aclose(self) -> None:
         await self._response.aclose()
+        await anyio.to_thread.run_sync(self._heard.end, False)
 
 
 def _with_body(request: httpx2.Request, body: bytes) -> httpx2.Request:
@@ -179,7 +251,10 @@ _new = httpx2.Response
 
 def _again(response: httpx2.Response, raw: bytes) -> httpx2.Response:
     """A response that was read, as it came."""
-    stream = httpx2.ByteStream(raw)
+    return _as_it_came(response, httpx2.ByteStream(raw))
+
+
+def _as_it_came(response: httpx2.Response, stream: Any) -> httpx2.Response:
     return _new(response.status_code, headers=response.headers, stream=stream, extensions=response.extensions)
 
 

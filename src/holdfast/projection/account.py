@@ -46,7 +46,7 @@ def edit_of(item: Item, choice: Choice) -> Edit:
 
 
 class Account(Value):
-    """A projection in figures. Tokens are estimates."""
+    """A projection in figures. Tokens are estimates, corrected by `scale`."""
 
     policy: str
     mode: str
@@ -70,6 +70,8 @@ class Account(Value):
     """Messages that a summary stands for."""
     tail: int = 0
     """Units that recall at the tail would put back now; it is only counted."""
+    scale: float = 1.0
+    """Tokens billed for an estimated one, as far as bills have taught."""
 
     @property
     def tokens_saved(self) -> int:

@@ -111,17 +111,19 @@ class Auto:
         """One batch, when carrying it has cost what leaving it out costs; at any price when the window forces it."""
         sent = sent_tokens(transcript, decided) + situation.overhead
         limit = self._limit(situation)
-        if sent < min(self.settings.start, limit // 2):
+        if sent < min(self.settings.start / situation.scale, limit // 2):
             return []
         if sent > limit:
             return self._forced(transcript, decided, sent - limit * _DOWN_TO, sent - limit)
+        if situation.frozen:
+            return []
         batch = self._paying(transcript, decided, situation)
         choices = self._choices(transcript, decided, batch) if batch else []
         return choices if _freed(transcript, decided, choices) >= self.settings.clear_at_least else []
 
     def _limit(self, situation: Situation) -> int:
-        """Tokens above which results age at any price."""
-        return min(self.settings.most, int(self.settings.ceiling * situation.profile.window))
+        """Estimated tokens above which results age at any price."""
+        return int(min(self.settings.most / situation.scale, self.settings.ceiling * situation.window))
 
     def _paying(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Item]:
         """The batch that pays, if one does; with a cold cache everything that has begun to be old."""

@@ -33,6 +33,9 @@ Decided = Mapping[int, Choice]
 FINAL = frozenset(("aged", "undo", "pin"))
 """Rules after which no policy of ours chooses again."""
 
+SHOWN = frozenset(("undo", "pin"))
+"""Rules that show a result whole."""
+
 
 class Decisions(dict[int, Choice]):
     """The choices that hold, with what they save and who is left to choose about; kept up as they change."""
@@ -43,12 +46,15 @@ class Decisions(dict[int, Choice]):
         """Tokens that are not sent."""
         self.open: dict[int, None] = {}
         """The results about which a choice may still be made, in order."""
+        self.edits = 0
+        """Results that are not shown whole by a choice of somebody's."""
 
     def hold(self, item: Item, choice: Choice) -> None:
         """Let a choice hold."""
         self.drop(item)
         self[item.number] = choice
         self.saved += item.tokens - choice.tokens
+        self.edits += choice.rule not in SHOWN
         if choice.rule in FINAL:
             self.open.pop(item.number, None)
 
@@ -57,6 +63,7 @@ class Decisions(dict[int, Choice]):
         before = self.pop(item.number, None)
         if before is not None:
             self.saved -= item.tokens - before.tokens
+            self.edits -= before.rule not in SHOWN
 
 
 def open_items(transcript: Transcript, decided: Decided) -> list[Item]:
@@ -76,6 +83,15 @@ class Situation(NamedTuple):
     """Tokens sent beside the messages: system prompt and tools, where known."""
     cold: bool = False
     """Whether the provider's cache has surely expired."""
+    scale: float = 1.0
+    """Tokens billed for an estimated one, as far as bills have taught."""
+    frozen: bool = False
+    """Whether nothing may age but what the window forces, since nobody knows what the provider's cache does."""
+
+    @property
+    def window(self) -> int:
+        """The window in estimated tokens."""
+        return int(self.profile.window / self.scale)
 
 
 ANYWHERE = Situation(DEFAULT)

@@ -9,10 +9,8 @@ A request is its messages' sizes, and the first message that is not as it was in
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from holdfast.projection.forecast import LOOK_BACK
 from holdfast.projection.profiles import Profile
-
-LOOK_BACK = 20
-"""Blocks before a breakpoint in which an earlier one is found."""
 
 
 class Sent(NamedTuple):

@@ -33,6 +33,19 @@ def passed_on(what: str, kind: str) -> None:
     _warning("passed on as it came: %s reason=%s", what, kind)
 
 
+def distrusted(session: str, requests: int, predicted: int, billed: int) -> None:
+    """Forecasts failed, and ageing stops."""
+    _warning(
+        "ageing stopped, forecasts failed: session=%s requests=%d predicted=%d billed=%d",
+        *(session, requests, predicted, billed),
+    )
+
+
+def trusted(session: str, requests: int) -> None:
+    """Forecasts hold again, and ageing goes on."""
+    _info("ageing goes on, forecasts hold: session=%s requests=%d", session, requests)
+
+
 def purged(session: str, entries: int, size: int) -> None:
     """A session was purged."""
     _info("purged session=%s entries=%d bytes=%d", session, entries, size)

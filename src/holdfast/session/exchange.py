@@ -7,11 +7,18 @@ told to.
 """
 
 import json
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias
 
+from holdfast.projection.account import Account
 from holdfast.recall.names import NAMES
 from holdfast.session import events
+from holdfast.session.billing import Expected
+from holdfast.session.manner import Manner
 from holdfast.session.rounds import Rounds
+from holdfast.session.sending import Sending
+from holdfast.session.sent import About, Answer, Outcome, Sent
+from holdfast.session.sent import Usage as Billed
 from holdfast.session.session import Session
 from holdfast.wire import splice
 from holdfast.wire.anthropic_stream import AnthropicStream
@@ -19,20 +26,27 @@ from holdfast.wire.calls import parse_call, result_block
 from holdfast.wire.dialect import Dialect
 from holdfast.wire.dozing import Dozing
 from holdfast.wire.endpoint import Endpoint
-from holdfast.wire.fields import fields_of, parts_of
+from holdfast.wire.fields import fields_of, parts_of, text_of
 from holdfast.wire.hidden import Round, key_of, put_back, renamed
 from holdfast.wire.identity import Identity
 from holdfast.wire.openai_chat_stream import ChatStream
 from holdfast.wire.openai_responses_stream import ResponsesStream
 from holdfast.wire.reply import Json, Reply, answers, joined_reply, one_message, only_shown, read_reply
 from holdfast.wire.sse import Event, Events, last_event, written
+from holdfast.wire.usage import Usage, usage_in, usage_of
 
+Took: TypeAlias = tuple[int, int]
+"""Milliseconds to the first byte, and in all."""
 MOST_ROUNDS = 12
 """Rounds that a client waits for at most."""
 _ANYBODY = Identity()
 _CONTINUED = "previous_response_id"
 _UNNAMED = (None, None)
 _ENOUGH = "That was the last read for now. Answer with what you have."
+
+
+def _nowhere(_: list[Any]) -> None:
+    """Nothing is put on record of a conversation that has no name."""
 
 
 class Stream(Protocol):
@@ -66,20 +80,26 @@ class Exchange:
         request: splice.Request,
         identity: Identity = _ANYBODY,
         settles: bool = False,
+        named: Callable[[list[Any]], Rounds | None] = _nowhere,
+        sent: Sent | None = None,
     ) -> None:
-        """Without `rounds` the conversation has no record yet: nothing is kept of it, and nothing cut.
+        """Without `rounds` the conversation has no record yet: nothing is kept of it, and nothing cut. Once it is
+        answered it may be `named`, so that what was hidden of the answer is found again.
 
-        With `settles`, what is sent whole may be put on record by `settle`.
+        With `settles`, what is sent whole may be put on record by `settle`; with `sent`, requests and answers too.
         """
         self._session, self._rounds, self._endpoint, self._settles = session, rounds, endpoint, settles
+        self._named, self._sent = named, sent
         self.identity = identity
         """Whose request it is, and what for."""
         self._asked = _messages_of(request)[-1]
         self.offers = session.settings.mode == "on" and bool(session.tools(endpoint.dialect)) and self._may(request)
         """Whether the model may call our tools, so that the answer has to be looked at."""
         self._request = self._with_rounds(request) if self.offers else request
-        self.body = self._viewed(self._request)
-        """What to send."""
+        self._sendings = [self._sending(self._request)]
+        self._usages: dict[int, Usage] = {}
+        """What each round was billed, as far as that was said."""
+        self._finished = 0
         self.count = 0
         """Rounds that the client does not see, so far."""
         self._said: list[Json] = []
@@ -87,8 +107,6 @@ class Exchange:
         self._events = Events()
         self._stream = _STREAMS[endpoint.dialect](NAMES)
         self._dozing: Dozing | None = Dozing(NAMES)
-        self.tokens = {"input_tokens": 0, "output_tokens": 0}
-        """Of all rounds that the client does not see."""
 
     def whole(self, data: bytes) -> bytes | None:
         """What the client gets of a response that came at once: the same bytes, or others; None: send `body` again."""
@@ -103,7 +121,7 @@ class Exchange:
         reply = read_reply(self.dialect, body, NAMES)
         if not reply.calls and not self.count:
             return data
-        self._count_tokens(body)
+        self._bill(self.count, usage_in(self.dialect, body))
         if self._goes_on(reply, (body.get("id"), body.get("id"))):
             return None
         return json.dumps(joined_reply(self.dialect, body, self._shown, NAMES)).encode()
@@ -171,6 +189,84 @@ class Exchange:
         plain: Json = {"type": "error", "error": error}
         return written("error", plain | (fields_of(error) | {"type": "error"} if self.dialect != "anthropic" else {}))
 
+    def finish(self, status: int, data: bytes, complete: bool) -> Usage | None:
+        """A round's answer has ended, and has gone to the client: learn from its bill. Once for each answer."""
+        try:
+            return self._finish(status, data) if complete or data else None
+        except Exception as error:  # what was not learned now is learned from the next one
+            events.passed_on("bill", type(error).__name__)
+            return None
+
+    def _finish(self, status: int, data: bytes) -> Usage | None:
+        if status != 200 or self._endpoint.counts:
+            return None
+        number, self._finished = self._finished, self._finished + 1
+        usage = usage_of(self.dialect, data, streamed=data.lstrip()[:1] != b"{")
+        self._bill(number, usage)
+        self._sendings[min(number, len(self._sendings) - 1)].learn(usage)
+        return usage
+
+    def record(self, number: int, status: int, data: bytes, outcome: Outcome, usage: Usage | None, ms: Took) -> None:
+        """Put a round on record: what was sent and what came. Never raises; a counting one leaves no trace."""
+        if self._sent is None or self._endpoint.counts:
+            return
+        sending = self._sendings[number]
+        account, expected = sending.account, sending.expected
+        about = About(
+            dialect=self.dialect,
+            model=self.model,
+            branch=self.identity.branch,
+            purpose=self.identity.purpose,
+            policy=account.policy,
+            mode=account.mode,
+            tokens_whole=account.tokens_whole,
+            tokens_sent=account.tokens_sent if account.mode == "on" else account.tokens_whole,
+            predicted=expected.cached if expected is not None else None,
+            edited=account.edited if account.mode == "on" else 0,
+            decisions=account.new_decisions,
+        )
+        self._sent.add(sending.body, about, Answer(data, status, outcome, usage=_billed(usage, ms)))
+
+    @property
+    def session(self) -> str:
+        """The session's id."""
+        return self._session.id
+
+    @property
+    def model(self) -> str:
+        """Who is asked, as the client calls it."""
+        return text_of(self._request.fields.get("model"))
+
+    @property
+    def trouble(self) -> str:
+        """Why ageing has stopped by itself; empty where it has not."""
+        return self._session.billing.reason
+
+    def _bill(self, number: int, usage: Usage | None) -> None:
+        if usage is not None:
+            self._usages[number] = usage
+
+    @property
+    def tokens(self) -> dict[str, int]:
+        """Of all rounds that are known to be billed so far."""
+        usages = self._usages.values()
+        return {"input_tokens": sum(one.input for one in usages), "output_tokens": sum(one.output for one in usages)}
+
+    @property
+    def body(self) -> bytes:
+        """What to send."""
+        return self._sendings[-1].body
+
+    @property
+    def account(self) -> Account:
+        """The figures of the view that is sent."""
+        return self._sendings[-1].account
+
+    @property
+    def expected(self) -> Expected | None:
+        """What the request that is sent will be billed; finding out takes a while, so do so after it is sent."""
+        return self._sendings[-1].expected
+
     @property
     def dialect(self) -> Dialect:
         """How the client spells."""
@@ -191,7 +287,7 @@ class Exchange:
             return False
         self._said += answers(self.dialect, results)
         self.count += 1
-        self.body = self._viewed(self._again(answers(self.dialect, results)))
+        self._sendings.append(self._sending(self._again(answers(self.dialect, results))))
         return True
 
     def _answer(self, call: Json) -> Json:
@@ -207,11 +303,13 @@ class Exchange:
         return request.joined([*_messages_of(request), *self._said])
 
     def _record(self, beside: list[Json], names: tuple[object, object]) -> None:
-        if self._rounds is None or (not self.count and not beside):
+        if not self.count and not beside:
             return
         shown = [one_message(self._shown)] if self.dialect == "openai_chat" else self._shown
+        rounds = self._rounds or self._named([*_messages_of(self._request), *_as_messages(self.dialect, shown)])
         response, last = (name if isinstance(name, str) else "" for name in names)
-        self._rounds.add(Round(key_of(shown, self._asked), self._said, beside, response, last))
+        if rounds is not None:
+            rounds.add(Round(key_of(shown, self._asked), self._said, beside, response, last))
 
     def _may(self, request: splice.Request) -> bool:
         """Whether our tools may be offered: to who has tools and wants one answer, and not where an answer that nobody
@@ -220,14 +318,11 @@ class Exchange:
         is_one = request.fields.get("n") in (None, 1)
         return _has_tools(request) and is_one and (self._rounds is not None or not is_kept)
 
-    def _viewed(self, data: bytes | splice.Request) -> bytes:
-        """What is sent of a request; a counting one leaves no trace."""
-        if self._rounds is None:
-            return data if isinstance(data, bytes) else data.data
+    def _sending(self, data: bytes | splice.Request) -> Sending:
+        """What is sent of a request; a counting one leaves no trace, one without a record goes as it came."""
         is_summed_up = self.identity.purpose == "compaction"
-        return self._session.view(
-            data, recorded=not self._endpoint.counts, restored=is_summed_up, settles=self._settles
-        )
+        manner = Manner(not self._endpoint.counts, restored=is_summed_up, settles=self._settles)
+        return Sending(self._session, self._endpoint, data, manner if self._rounds is not None else None)
 
     @property
     def is_unsettled(self) -> bool:
@@ -251,11 +346,16 @@ class Exchange:
         name = renamed(rounds, continued)
         return found if name is None or name == continued else splice.read(found.replaced(_CONTINUED, name)) or found
 
-    def _count_tokens(self, body: Json) -> None:
-        usage = fields_of(body.get("usage"))
-        for ours, theirs in (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens")):
-            used = usage.get(ours, usage.get(theirs))
-            self.tokens[ours] += used if isinstance(used, int) else 0
+
+def _billed(usage: Usage | None, ms: Took) -> Billed:
+    if usage is None:
+        return Billed(first_ms=ms[0], total_ms=ms[1])
+    return Billed(usage.input, usage.cached, usage.written, usage.output, *ms)
+
+
+def _as_messages(dialect: Dialect, shown: list[Json]) -> list[Json]:
+    """What a client adds to its messages, given what it was shown of an answer."""
+    return [{"role": "assistant", "content": shown}] if dialect == "anthropic" else shown
 
 
 def _has_tools(request: splice.Request) -> bool:

@@ -1,7 +1,7 @@
 """`view`, `projection`, `hydrate`, `undo`: the calls of a session that look at whole conversations."""
 
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, cast
 
@@ -15,7 +15,9 @@ from holdfast.projection.policies import policy_named
 from holdfast.projection.policy import Policy, Situation
 from holdfast.projection.profiles import Profile, profile_for
 from holdfast.projection.tokens import estimate
+from holdfast.session.billing import Billing
 from holdfast.session.keeping import append
+from holdfast.session.manner import USUAL, Manner
 from holdfast.session.recording import Desk
 from holdfast.session.viewing import Viewer
 from holdfast.store.protocol import Body, Draft, body_of
@@ -27,7 +29,6 @@ from holdfast.wire.purpose import continues
 
 Mode: TypeAlias = Literal["off", "shadow", "on"]
 MODES: tuple[Mode, ...] = ("off", "shadow", "on")
-_UNEXPLAINED = Account(policy="", mode="")
 _COUNT = "count"
 """As `on`, but nothing is put on record: what would be sent is only asked about."""
 _BRANCHES = 8
@@ -37,13 +38,14 @@ _BRANCHES = 8
 class Projecting:
     """One session's conversations. Safe from threads."""
 
-    def __init__(self, desk: Desk, settings: config.Settings) -> None:
+    def __init__(self, desk: Desk, settings: config.Settings, clock: Callable[[], float]) -> None:
         self._desk, self._settings = desk, settings
         self._lock = threading.RLock()
         self._viewers: list[tuple[str, Viewer]] = []
         self._generation = desk.ledger.generation
         self._named: tuple[tuple[str, str | None], Policy] | None = None
         self._profile = lru_cache(maxsize=64)(self._profile_for)
+        self.billing = Billing(desk.keeping.info.name, clock, self._profile)
 
     def project(
         self,
@@ -54,9 +56,7 @@ class Projecting:
         question: str | None,
         mode: Mode | None,
         explained: bool,
-        recorded: bool = True,
-        settles: bool = False,
-        restored: bool = False,
+        manner: Manner = USUAL,
     ) -> Projection:
         """What to send of messages or of a request; the list of edits only if it is asked for."""
         chosen = self._policy(policy, question)
@@ -67,21 +67,21 @@ class Projecting:
         if how == "off" or (request is None and _is_bytes(given)):
             return Projection(messages=_as_it_came(given), edits=(), account=Account(policy=chosen.name, mode=how))
         messages: list[Any] = _as_list(given) if request is None else request.messages
-        situation = self._situation(model or _model_of(request), request)
+        model = model or _model_of(request)
+        situation = self._situation(model, request)
         with self._lock:
-            kind = f"{how if recorded or how != 'on' else _COUNT} {chosen.name}"
-            viewer = self._brought_up(
-                messages, kind, chosen, situation, _continues(request), ages=not restored, settles=settles
-            )
-            if not recorded:
+            kind = f"{how if manner.recorded or how != 'on' else _COUNT} {chosen.name}"
+            lifetime = self.billing.lifetime(model, situation.profile)
+            viewer = self._brought_up(messages, kind, chosen, situation, _continues(request), lifetime, manner)
+            if not manner.recorded:
                 self._viewers.pop()
-            whole = viewer.restored(situation, _answer_of(request)) if restored else ()
+            whole = viewer.restored(situation, _answer_of(request)) if manner.restored else ()
             if request is None:
                 out: Any = viewer.sent(messages, whole)
             else:
                 out = _spliced(request, viewer, whole) if how == "on" else _as_it_came(given)
             edits = viewer.edits() if explained else ()
-            account = viewer.account(chosen, situation) if explained else _UNEXPLAINED
+            account = viewer.account(chosen, situation, explained)
         return Projection(messages=out, edits=edits, account=account)
 
     def _brought_up(
@@ -91,8 +91,8 @@ class Projecting:
         policy: Policy,
         situation: Situation,
         continued: bool,
-        ages: bool,
-        settles: bool,
+        lifetime: float,
+        manner: Manner,
         tries: int = 2,
     ) -> Viewer:
         """The branch of these messages, brought up to them; begun anew where the session was purged meanwhile."""
@@ -104,23 +104,17 @@ class Projecting:
         if ledger.generation != self._generation:
             self._viewers, self._generation = [], ledger.generation
         viewer, shared = self._viewer(messages, kind)
+        now = self.billing.now()
+        here = situation._replace(cold=viewer.seen is not None and now - viewer.seen > lifetime)
         try:
-            viewer.view(
-                messages,
-                shared,
-                policy,
-                situation,
-                is_known=is_known,
-                continues=continued,
-                ages=ages,
-                settles=settles,
-            )
+            viewer.view(messages, shared, policy, here, manner, is_known=is_known, continues=continued)
         except BaseException:
             self._viewers = [pair for pair in self._viewers if pair[1] is not viewer]
             raise
+        viewer.seen = now
         if ledger.generation == self._generation or not tries:
             return viewer
-        return self._brought_up(messages, kind, policy, situation, continued, ages, settles, tries - 1)
+        return self._brought_up(messages, kind, policy, situation, continued, lifetime, manner, tries - 1)
 
     @property
     def is_unsettled(self) -> bool:
@@ -192,7 +186,8 @@ class Projecting:
         if request is not None:
             beside = (request.fields.get(key) for key in ("system", "instructions", "tools"))
             overhead = sum(estimate(str(value)) for value in beside if value)
-        return Situation(self._profile(model), overhead)
+        scale = self.billing.scale(model)
+        return Situation(self._profile(model), overhead, scale=scale, frozen=self.billing.frozen)
 
     def _profile_for(self, model: str | None) -> Profile:
         return profile_for(model, self._settings.models)

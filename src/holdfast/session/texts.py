@@ -32,14 +32,12 @@ class Texts:
         """Where this very text comes from; None if it is not on record."""
         return self._known.get(digest_of_text(text).hex()) if self._known else None
 
-    def catch_up(self) -> bool:
-        """Learn what was written since; whether all that was known before is still on record."""
-        is_there = self._following.look()
-        if not is_there:
+    def catch_up(self) -> None:
+        """Learn what was written since."""
+        if not self._following.look():
             self._known = {}
         for row in self._following.new():
             self._learn(row)
-        return is_there
 
     @property
     def seen(self) -> int:

@@ -9,14 +9,13 @@ from typing import Any
 
 from holdfast.errors import NotFound, StoreError
 from holdfast.projection.account import Account, Edit, edit_of
-from holdfast.projection.policy import Choice, Decisions, Policy, Situation, sent_tokens, shown
-from holdfast.projection.thresholds import Thresholds
+from holdfast.projection.policy import SHOWN, Choice, Decisions, Policy, Situation, sent_tokens, shown
 from holdfast.projection.tokens import estimate
 from holdfast.projection.transcript import Item, Message, Path, Transcript
 from holdfast.recall.tail import at_the_tail
-from holdfast.session.compacting import TOOL, Prefixes, Standing, standing_of, summarised
 from holdfast.session.ledger import Known
-from holdfast.session.reaching import are_reachable, is_of_recall, is_reachable
+from holdfast.session.manner import USUAL, Manner
+from holdfast.session.reaching import is_of_recall, is_reachable
 from holdfast.session.recording import (
     Desk,
     Met,
@@ -29,13 +28,13 @@ from holdfast.session.recording import (
     stored,
 )
 from holdfast.session.restoring import restored
+from holdfast.session.summing import Summing
 from holdfast.wire.alike import alike, copied
 from holdfast.wire.compacted import compacted
 from holdfast.wire.decode import decode_message, dialect_of
 from holdfast.wire.edits import apply
 from holdfast.wire.repair import is_broken, repair
 
-_THRESHOLDS = Thresholds()
 _TAIL = 16
 """Newest messages of which a copy is held, since clients change these in place: cache markers move, results come."""
 
@@ -62,10 +61,7 @@ class Viewer:
         """The messages as they are sent, edits made."""
         self._skipped: set[int] = set()
         self._read_decisions = 0
-        self._prefixes = Prefixes()
-        self._standing: Standing | None = None
-        self._marked = 0
-        """Messages up to here were given way to a summary."""
+        self._summing = Summing(desk, self.transcript, self._decided)
         self._blind = False
         """Whether results were met while the record could not be read."""
         self._continues = False
@@ -75,6 +71,8 @@ class Viewer:
         self._new = self._fresh_decisions = self._unstored = 0
         self._settles: tuple[Policy, Situation] | None = None
         """How results are to be kept that are sent whole before they are on record."""
+        self.seen: float | None = None
+        """When these messages were last looked at, to be sent."""
 
     def shared(self, messages: list[Any]) -> int:
         """How many messages at the front are the ones this branch has."""
@@ -91,16 +89,14 @@ class Viewer:
         shared: int,
         policy: Policy,
         situation: Situation,
+        manner: Manner = USUAL,
         *,
         is_known: bool = True,
         continues: bool = False,
-        ages: bool = True,
-        settles: bool = False,
     ) -> None:
         """Bring the branch up to these messages, of which it has `shared`, and let the policy choose.
 
-        Unless the branch `ages`, the policy chooses about new results alone. With `settles`, results that are sent
-        whole may wait for `settle`.
+        Where results are restored, the policy chooses about new ones alone.
 
         While the record is not known to its end nothing is kept or decided: what came may be on it already.
         """
@@ -111,21 +107,21 @@ class Viewer:
         self._blind = not is_known and shared < len(messages)
         self._refresh()
         self._follow(messages, shared)
-        self._stand()
+        self._summing.stand()
         if self._unknown and is_known:
-            self._keep([self.transcript.items[number] for number in self._unknown], policy, situation, settles)
+            self._keep([self.transcript.items[number] for number in self._unknown], policy, situation, manner.settles)
         self._unstored = len(self._unknown) if self._settles is None else 0
-        if not is_known or not ages:
+        if not is_known or manner.restored:
             return
         choices = [
             choice
-            for choice in policy.age(self.transcript, self._decided, self._with_summary(situation))
+            for choice in policy.age(self.transcript, self._decided, self._summing.situation(situation))
             if not self._is_new_recall(choice.number)
         ]
         if choices:
             self._decide(choices)
         if self._mode == "on" and policy.name != "everything":
-            self._compact(self._with_summary(situation))
+            self._fresh_decisions += self._summing.compact(situation)
 
     def sent(self, messages: Sequence[Any], whole: Collection[int] = ()) -> list[Any]:
         """The messages to send: those that came, the edited ones replaced."""
@@ -136,81 +132,23 @@ class Viewer:
 
     def restored(self, situation: Situation, answer: int) -> Collection[int]:
         """The results that may be shown whole this once, though it is decided otherwise."""
-        return restored(self.transcript, self._decided, self._with_summary(situation), answer)
+        return restored(self.transcript, self._decided, self._summing.situation(situation), answer)
 
     @property
     def is_rearranged(self) -> bool:
         """Whether messages are left out, put in or merged, beside the edits inside them."""
-        return self._mode != "shadow" and (self._broken or self._standing is not None)
+        return self._mode != "shadow" and (self._broken or self._summing.standing is not None)
 
     def arranged(self, messages: Sequence[Any]) -> list[Any]:
         """The messages with a summary in place of the oldest, and with broken pairs mended."""
         dialect = dialect_of(messages) or "openai_chat"
-        if self._standing is not None:
-            messages = compacted(messages, self._standing.upto, self._standing.text, dialect, self._standing.kept)
+        standing = self._summing.standing
+        if standing is not None:
+            messages = compacted(messages, standing.upto, standing.text, dialect, standing.kept)
         if not self._continues:
             messages, repairs = repair(messages, dialect)
             self.repaired = sum(repairs)
         return list(messages)
-
-    def _stand(self) -> None:
-        """Find the summary on record that stands for most of these messages."""
-        self._standing = None
-        for known in self._desk.ledger.of_tool(TOOL):
-            standing = standing_of(known)
-            if standing is None or standing.upto > len(self.transcript.messages):
-                continue
-            if standing.prefix == self._prefixes.of(self.transcript, standing.upto):
-                self._standing = standing
-                break
-        self._mark(self._standing.upto if self._standing is not None else 0)
-
-    def _mark(self, upto: int) -> None:
-        """Mark the results of which nothing is sent, so that they neither age nor are pointed to."""
-        for item in self.transcript.items:
-            if item.index >= max(upto, self._marked):
-                break
-            item.gone = item.index < upto
-            item.pinned = item.gone or self.transcript.messages[item.index].pinned
-        self._marked = upto
-
-    def _with_summary(self, situation: Situation) -> Situation:
-        """The situation with what a summary saves."""
-        if self._standing is None:
-            return situation
-        upto, kept = self._standing.upto, self._standing.kept
-        away = self.transcript.tokens - self.transcript.tokens_from(upto)
-        away -= sum(map(self.transcript.tokens_of, kept))
-        for number, choice in self._decided.items():
-            item = self.transcript.items[number]
-            away -= item.tokens - choice.tokens if item.index < upto and item.index not in kept else 0
-        return situation._replace(overhead=situation.overhead - away + estimate(self._standing.text))
-
-    def _compact(self, situation: Situation) -> None:
-        """Record a summary of the oldest steps when the window is nearly full."""
-        sent = sent_tokens(self.transcript, self._decided) + situation.overhead
-        if sent < _THRESHOLDS.compact * situation.profile.window:
-            return
-        keeping = self._desk.keeping
-        try:
-            drafts = summarised(
-                keeping,
-                self.transcript,
-                self._decided,
-                situation.profile.window,
-                lambda length: self._prefixes.of(self.transcript, length),
-                drawn(keeping),
-                self._desk.room(),
-                self._standing.upto if self._standing is not None else 0,
-                self._desk.summariser,
-            )
-            if not are_reachable(keeping, drafts, self.transcript.items):
-                return
-            record(self._desk, drafts)
-        except (StoreError, NotFound):
-            return
-        self._fresh_decisions += len(drafts) // 2
-        self._stand()
 
     def texts(self, whole: Collection[int] = ()) -> dict[int, list[tuple[Path, str]]]:
         """The edits by message: where, and what stands there now; the results in `whole` as they are on record."""
@@ -232,28 +170,30 @@ class Viewer:
             if self._is_edit(number)
         )
 
-    def account(self, policy: Policy, situation: Situation) -> Account:
-        """The figures of what is sent."""
+    def account(self, policy: Policy, situation: Situation, explained: bool) -> Account:
+        """The figures of what is sent; those that take a look at every result only if asked for."""
+        sent = sent_tokens(self.transcript, self._decided) + self._summing.situation(situation).overhead
         return Account(
             policy=policy.name,
             mode=self._mode,
             results=len(self.transcript.items),
-            edited=sum(map(self._is_edit, self._decided)),
-            tokens_whole=self.transcript.tokens + situation.overhead,
-            tokens_sent=sent_tokens(self.transcript, self._decided) + self._with_summary(situation).overhead,
+            edited=sum(map(self._is_edit, self._decided)) if self._skipped else self._decided.edits,
+            tokens_whole=int((self.transcript.tokens + situation.overhead) * situation.scale),
+            tokens_sent=int(sent * situation.scale),
             window=situation.profile.window,
             new_results=self._new,
             new_decisions=self._fresh_decisions,
             unstored=self._unstored,
             repaired=self.repaired,
             skipped=len(self._skipped),
-            compacted=0 if self._standing is None else self._standing.upto - len(self._standing.kept),
-            tail=int(at_the_tail(self.transcript, self._decided) is not None),
+            compacted=self._summing.messages,
+            tail=int(explained and at_the_tail(self.transcript, self._decided) is not None),
+            scale=situation.scale,
         )
 
     def _is_edit(self, number: int) -> bool:
         choice = self._decided[number]
-        return choice.rule not in ("undo", "pin") and self.transcript.items[number].index not in self._skipped
+        return choice.rule not in SHOWN and self.transcript.items[number].index not in self._skipped
 
     def _follow(self, messages: list[Any], shared: int) -> None:
         """Forget what is no longer said, add what is new."""
@@ -371,8 +311,7 @@ class Viewer:
         decided = self._desk.ledger.decided
         for trace_id in dict.fromkeys(decided[self._read_decisions :]):
             for number in self._numbers.get(trace_id, ()):
-                known = self._known[number]
-                if known is not None:
+                if (known := self._known[number]) is not None:
                     self._apply(self.transcript.items[number], known)
         self._read_decisions = len(decided)
 
@@ -396,7 +335,7 @@ class Viewer:
             for choice in policy.arrive(self.transcript, fresh, self._decided, situation)
             if not is_of_recall(self.transcript.items[choice.number]) and self._is_reachable(choice.number)
         }
-        if settles and not choices and self._mode != "count":
+        if settles and not choices and self._mode != "count" and self._are_newest(fresh):
             self._settles = policy, situation
             for item in fresh:
                 item.name = None
@@ -422,10 +361,13 @@ class Viewer:
                 if item.name is not None and item.number in choices:
                     self._show(item, choices[item.number])
 
+    def _are_newest(self, items: list[Item]) -> bool:
+        """Whether all results are of the newest step; older ones may have to age at once, and so are put on record."""
+        return all(item.step == self.transcript.steps for item in items)
+
     def _recognise_all(self, items: list[Item]) -> None:
         for item in items:
-            match = self._desk.ledger.match(item.returned.call_id, self._came[item.number])
-            if match is not None:
+            if match := self._desk.ledger.match(item.returned.call_id, self._came[item.number]):
                 self._recognise(item, match[0])
 
     def _is_reachable(self, number: int) -> bool:
@@ -471,10 +413,9 @@ class Viewer:
         first = len(self._messages) - len(self._copies)
         del self._copies[max(0, length - first) :]
         del self._messages[length:], self._out[length:], self._known[left:], self._came[left:]
-        self._prefixes.cut_back(length)
+        self._summing.cut_back(length)
         self._checked = min(self._checked, length)
-        for number in [number for number in self._texts if number >= left]:
-            del self._texts[number]
+        self._texts = {number: text for number, text in self._texts.items() if number < left}
         self._skipped = {index for index in self._skipped if index < length}
         self._numbers = {}
         for item in self.transcript.items:

@@ -63,8 +63,9 @@ def sender_of(headers: Mapping[str, str]) -> tuple[str | None, ...]:
 def conversation(messages: Sequence[Any]) -> str | None:
     """The name of a conversation that nobody names: all that was said up to the first call of a tool.
 
-    Ids of calls are drawn at random, so two conversations that begin alike have two names. What clients change in
-    place does not count: cache markers, how a text is spelled, white space, reasoning, system messages.
+    Ids of calls are drawn at random, so two conversations that begin alike have two names; where a provider numbers
+    them, the arguments help to tell. What clients change in place does not count: cache markers, how a text is
+    spelled, white space, reasoning, system messages.
     """
     said: list[Any] = []
     for message in messages:

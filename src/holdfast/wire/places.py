@@ -1,6 +1,6 @@
-"""Where strings lie in a JSON text, found by their paths in one walk.
+"""Where values lie in a JSON text, found by their paths in one walk.
 
-Owns: the way from a value to the strings inside it. The text has been parsed before, so it is known to be valid.
+Owns: the way from a value to the ones inside it. The text has been parsed before, so it is known to be valid.
 Must not know: requests, dialects, what is put in the places.
 """
 
@@ -26,6 +26,22 @@ _closing = re.compile(r"[ \t\n\r]*[{\[]?[ \t\n\r]*[}\]]").match
 
 def find_places(text: str, at: int, changes: Sequence[Change]) -> list[Place]:
     """The places in the value at `at`, in order; none where no string is or a name on the way is there twice."""
+    return [place for place in _found(text, at, changes) if text[place[0]] == '"']
+
+
+def find_span(text: str, at: int, path: Path) -> tuple[int, int] | None:
+    """From where to where the value at a path lies in the value at `at`; None where none is, or a name is there twice.
+
+    >>> text = '{"content": [{"text": "x"}]}'
+    >>> start, stop = find_span(text, 0, ("content", 0)) or (0, 0)
+    >>> text[start:stop]
+    '{"text": "x"}'
+    """
+    found = _found(text, at, [(path, "")])
+    return found[0][:2] if found else None
+
+
+def _found(text: str, at: int, changes: Sequence[Change]) -> list[Place]:
     found: list[Place] = []
     try:
         _walk(text, at, _tree(changes), found)
@@ -54,8 +70,7 @@ def _walk(text: str, at: int, branch: _Tree | Change, found: list[Place]) -> int
     first = text[at]
     if not isinstance(branch, dict):
         stop = _skip(text, at)
-        if first == '"':
-            found.append((at, stop, branch))
+        found.append((at, stop, branch))
         return stop
     if first == "{":
         return _walk_object(text, at, branch, found)

@@ -62,10 +62,6 @@ class Request:
             self._head = self._text[: self.starts[-_LOOSE]]
         return self._head
 
-    def text(self, start: int, stop: int) -> str:
-        """Some of the request's text."""
-        return self._text[start:stop]
-
     @property
     def data(self) -> bytes:
         """The request as it is."""
@@ -91,6 +87,15 @@ class Request:
         pieces.append(text[at:])
         return "".join(pieces).encode()
 
+    @property
+    def text(self) -> str:
+        """The request as it came, as text: what spans, starts and stops are places in."""
+        return self._text
+
+    def replaced_at(self, start: int, stop: int, new: str) -> bytes:
+        """The request with another piece of text at a place."""
+        return (self._text[:start] + new + self._text[stop:]).encode()
+
     def in_front(self, name: str, values: Sequence[Any]) -> "Request":
         """The request with `values` at the front of the list called `name`, which has to have something in it."""
         at = self.spans[name][0] + 1
@@ -111,6 +116,8 @@ class Request:
 
     def joined(self, messages: Sequence[Any]) -> bytes:
         """The request with this list of messages: those that are its own keep their bytes, others are written."""
+        if messages is self.messages:
+            return self.data
         if messages and not self.starts and self.key in self.spans:
             start, stop = self.spans[self.key]
             return (self._text[:start] + _written(list(messages)) + self._text[stop:]).encode()
@@ -198,7 +205,7 @@ def _read_field(text: str, at: int, name: str, request: Request, like: Request |
     """Read a value beside the messages, or take over a long one that is the same; gives where it ends."""
     start, stop = like.spans.get(name, (0, 0)) if like is not None else (0, 0)
     length = stop - start
-    if like is not None and length > _LONG and text[at] in "[{" and text.startswith(like.text(start, stop), at):
+    if like is not None and length > _LONG and text[at] in "[{" and text.startswith(like.text[start:stop], at):
         value, end = like.fields[name], at + length
     else:
         value, end = _scan(text, at)

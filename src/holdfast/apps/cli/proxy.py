@@ -41,13 +41,14 @@ def proxy(args: argparse.Namespace) -> int:
 
 async def _serve(args: argparse.Namespace) -> int:
     from holdfast.apps.proxy.server import Wanted, listening, setup_of, until_stopped
-    from holdfast.apps.proxy.watch import watcher
+    from holdfast.apps.proxy.spans import tracing
+    from holdfast.apps.proxy.watch import watch
 
     settings = settings_from(args)
     place = Place(args)
     address = _address(args)
     token, where = (None, "") if args.no_token else token_for(settings.home, "proxy", TOKEN)
-    wanted = Wanted(address, token, watcher(args.watch))
+    wanted = Wanted(address, token, (tracing(), *([watch] if args.watch else [])))
     async with listening(settings, place.store, wanted) as (running, port):
         _greet(address.replace(port=port), token, where)
 

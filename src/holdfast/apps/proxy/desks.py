@@ -11,6 +11,7 @@ from typing import Any
 from holdfast.apps.proxy.tenants import Tenants
 from holdfast.config import Settings
 from holdfast.integrations.desk import Desk, Refused
+from holdfast.metrics import Metrics
 from holdfast.session.exchange import Exchange
 from holdfast.store.protocol import Store
 
@@ -22,7 +23,9 @@ class Desks:
         self.settings = settings
         self._tenants = tenants
         self._held_out = settings.replace(mode="shadow")
-        own: dict[str, Any] = {"settings": settings, "store": store, **options}
+        self.metrics = Metrics()
+        """Of all sessions since the proxy started."""
+        own: dict[str, Any] = {"settings": settings, "store": store, "metrics": self.metrics, **options}
         self._desk = Desk(each=True, settles=True, settings_of=self._settings_of, **own)
 
     def begin(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Exchange | Refused | None:

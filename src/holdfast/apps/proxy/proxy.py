@@ -6,8 +6,9 @@ Must not know: how a session views, how bytes are relayed.
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 import aiohttp
@@ -27,6 +28,8 @@ from holdfast.session.exchange import Exchange
 from holdfast.version import VERSION
 from holdfast.wire.endpoint import Endpoint, endpoint_of
 
+_TRACE = ("traceparent", "tracestate")
+
 
 class Setup(NamedTuple):
     """What the settings say; another one takes its place when they are read again."""
@@ -39,7 +42,7 @@ class Setup(NamedTuple):
 class Proxy:
     """Answers requests until it is told to stop."""
 
-    def __init__(self, setup: Setup, client: aiohttp.ClientSession, told: Callable[[Turn], None]) -> None:
+    def __init__(self, setup: Setup, client: aiohttp.ClientSession, told: Sequence[Callable[[Turn], None]]) -> None:
         self.setup = setup
         self._client = client
         self._told = told
@@ -62,14 +65,13 @@ class Proxy:
         if own is not None:
             return own
         endpoint = endpoint_of(target.partition("?")[0]) if request.method == "POST" else None
-        turn = Turn(endpoint, self._later)
+        turn = Turn(endpoint, {name: value for name in _TRACE if (value := request.headers.get(name))})
         try:
             with self.counters.open():
                 return await self._relayed(setup, request, target, turn)
         finally:
-            self.counters.add(turn)
-            with suppress(OSError, ValueError):  # nobody may read along any more
-                self._told(turn)
+            turn.end()
+            self._later(partial(self._finish, turn, asyncio.get_running_loop()))
 
     async def drain(self) -> None:
         """Wait for what is still to be put on record."""
@@ -81,7 +83,11 @@ class Proxy:
         if method != "GET" or target not in ("/healthz", "/metrics"):
             return None
         if target == "/metrics":
-            return web.Response(text=self.counters.text(), content_type="text/plain", charset="utf-8")
+            return web.Response(
+                text=self.counters.text() + self.setup.desks.metrics.prometheus(),
+                content_type="text/plain",
+                charset="utf-8",
+            )
         return web.Response(text=json.dumps({"status": "ok", "version": VERSION}), content_type="application/json")
 
     async def _relayed(self, setup: Setup, request: web.BaseRequest, target: str, turn: Turn) -> web.StreamResponse:
@@ -97,7 +103,7 @@ class Proxy:
             if begun is None:
                 return await relay.passed(body)
             turn.exchange = begun
-            return await relay.exchanged(begun)
+            return await relay.exchanged(begun, self._later)
         except Unreachable as error:
             return refused(error, turn)
         except TooLarge:
@@ -105,7 +111,7 @@ class Proxy:
         except Late:
             return _refused(turn, 408, "The request did not come in time. Send it again.")
         except Gone:
-            turn.outcome = "incomplete"
+            turn.broken = "incomplete"
             hang_up(request)
             return web.Response()  # nobody gets it
 
@@ -119,9 +125,20 @@ class Proxy:
         begin = setup.desks.begin
         return await asyncio.to_thread(begin, request.method, path.partition("?")[0], request.headers, body), body
 
-    def _later(self, act: Callable[..., Any], *given: Any) -> None:
+    def _finish(self, turn: Turn, loop: asyncio.AbstractEventLoop) -> None:
+        """On a worker thread: learn from an answer, put it on record, then let it be counted and told."""
+        turn.finish()
+        loop.call_soon_threadsafe(self._tell, turn)
+
+    def _tell(self, turn: Turn) -> None:
+        self.counters.add(turn)
+        for told in self._told:
+            with suppress(OSError, ValueError):  # nobody may read along any more
+                told(turn)
+
+    def _later(self, act: Callable[[], None]) -> None:
         """Do something on a worker thread that nobody waits for; `drain` does."""
-        future = asyncio.get_running_loop().run_in_executor(None, act, *given)
+        future = asyncio.get_running_loop().run_in_executor(None, act)
         self._pending.add(future)
         future.add_done_callback(self._pending.discard)
 

@@ -5,7 +5,8 @@ Must not know: what is hidden and why (`session`), how a provider spells (`wire`
 """
 
 import asyncio
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import aiohttp
 from aiohttp import web
@@ -21,6 +22,8 @@ from holdfast.session.exchange import Exchange
 from holdfast.wire.ends import is_between_events
 from holdfast.wire.sse import is_event_stream
 
+Later: TypeAlias = Callable[[Callable[[], None]], None]
+"""Does something on another thread that nobody waits for."""
 _SKIPPED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 """Headers that the client library would add by itself."""
 
@@ -50,19 +53,22 @@ class Relay:
             await response.write_eof()
             return response
 
-    async def exchanged(self, exchange: Exchange) -> web.StreamResponse:
+    async def exchanged(self, exchange: Exchange, later: Later) -> web.StreamResponse:
         """Send a viewed request, and further rounds of it while calls of ours are answered."""
         while True:
-            self._turn.outcome = "incomplete"  # until a round is known to be the last one, and whole
+            self._turn.sent()
+            self._turn.broken = "incomplete"  # until its answer has come
             try:
                 async with await self._sent(exchange.body, is_read=True) as upstream:
-                    self._turn.sent(exchange)
+                    if exchange.is_unsettled:
+                        later(exchange.settle)
                     done = await self._round(exchange, upstream)
             except Unreachable as error:
                 if self._response is None:
                     raise
                 await self._end_cut(exchange, b"", True, error)
                 return self._response
+            self._turn.broken = ""
             if done is not None:
                 return done
 
@@ -149,7 +155,7 @@ class Relay:
             hang_up(self._request)
 
     def _cut(self, error: Exception) -> None:
-        self._turn.outcome, self._turn.note = "incomplete", f"the upstream was cut: {type(error).__name__}"
+        self._turn.broken, self._turn.note = "incomplete", f"the upstream was cut: {type(error).__name__}"
 
     async def _sent(self, body: Any, is_read: bool) -> aiohttp.ClientResponse:
         headers: CIMultiDict[str] = passing.to_upstream(self._request.headers, is_read)
@@ -194,5 +200,5 @@ class Relay:
 
 def refused(error: Exception, turn: Turn) -> web.Response:
     """What a client gets where an upstream failed before its first byte."""
-    turn.status, turn.outcome, turn.note = 502, "unreachable", str(error)
+    turn.status, turn.broken, turn.note = 502, "refused", str(error)
     return refusal(502, str(error), turn.endpoint)

@@ -8,7 +8,7 @@ import asyncio
 import os
 import resource
 import signal
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
@@ -36,7 +36,8 @@ class Wanted(NamedTuple):
 
     address: Address
     token: str | None
-    told: Callable[[Turn], None] = lambda _: None
+    told: Sequence[Callable[[Turn], None]] = ()
+    """Who is told of each request, once it is on record."""
 
 
 def setup_of(settings: Settings, store: Store, wanted: Wanted, port: int) -> Setup:

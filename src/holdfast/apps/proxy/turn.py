@@ -5,52 +5,104 @@ Must not know: sockets.
 """
 
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
 from holdfast.session.exchange import Exchange
+from holdfast.session.sent import Outcome
 from holdfast.wire.endpoint import Endpoint
 from holdfast.wire.ends import is_whole
+from holdfast.wire.usage import Usage
+
+_UNTRACED: Mapping[str, str] = MappingProxyType({})
+
+
+class Round(NamedTuple):
+    """One answer of the provider, as it ended."""
+
+    number: int
+    status: int
+    data: bytes
+    is_stream: bool
+    is_cut: bool
+    took: tuple[int, int]
 
 
 class Turn:
     """One request, as far as it has come."""
 
-    def __init__(self, endpoint: Endpoint | None, later: Callable[..., None]) -> None:
+    def __init__(self, endpoint: Endpoint | None, traced: Mapping[str, str] = _UNTRACED) -> None:
         self.endpoint = endpoint
+        self.traced = traced
+        """Headers that say which trace a request belongs to."""
         self.exchange: Exchange | None = None
         self.status = 0
         self.outcome = "passed"
+        """`passed` on unread, `complete`, `incomplete` or `refused`."""
+        self.broken = ""
+        """What it became after all rounds whose answer came: the client left, or the provider did."""
         self.note = ""
         """What went wrong, in a few words without content."""
-        self.started = time.monotonic()
+        self.usage: Usage | None = None
+        """Of the last round."""
+        self.predicted: int | None = None
+        """Tokens of the last round that the cache should have served."""
         self.first = 0.0
         """Seconds until the provider's first byte."""
-        self._later = later
+        self.seconds = 0.0
+        self._started = self._sent = time.monotonic()
+        self._rounds: list[Round] = []
+
+    def sent(self) -> None:
+        """A round goes out."""
+        self._sent = time.monotonic()
 
     def first_byte(self, status: int) -> None:
         """The head of an answer came."""
         self.status = status
-        self.first = self.first or time.monotonic() - self.started
-
-    @property
-    def seconds(self) -> float:
-        """How long it has taken."""
-        return time.monotonic() - self.started
+        self.first = self.first or time.monotonic() - self._started
 
     def said(self) -> dict[str, str]:
         """What the client is told in headers."""
-        return {}
-
-    def sent(self, exchange: Exchange) -> None:
-        """A round is on its way."""
-        if exchange.is_unsettled:
-            self._later(exchange.settle)
+        exchange = self.exchange
+        if exchange is None:
+            return {}
+        account = exchange.account
+        told: dict[str, object] = {"session": exchange.session, "mode": account.mode}
+        told |= {"tokens-whole": account.tokens_whole, "tokens-sent": account.tokens_sent, "edited": account.edited}
+        told |= {"decisions": account.new_decisions} if account.new_decisions else {}
+        told |= {"unstored": account.unstored} if account.unstored else {}
+        told |= {"rounds": exchange.count + 1} if exchange.count else {}
+        told |= {"note": exchange.trouble} if exchange.trouble else {}
+        return {name: str(value) for name, value in told.items()}
 
     def came(self, exchange: Exchange, status: int, data: bytes, is_stream: bool, is_cut: bool = False) -> None:
         """A round's answer ended."""
-        whole = not is_cut and is_whole(exchange.dialect, data, is_stream)
-        self.outcome = "complete" if whole else "incomplete"
+        now = time.monotonic()
+        took = round((self.first or now - self._started) * 1000), round((now - self._sent) * 1000)
+        self._rounds.append(Round(exchange.count, status, data, is_stream, is_cut, took))
 
-    def _record(self, *given: Any) -> None:
-        """Put a round on record."""
+    def end(self) -> None:
+        """The client has its answer."""
+        self.seconds = time.monotonic() - self._started
+
+    def finish(self) -> None:
+        """Learn from the answers and put them on record: work for another thread."""
+        exchange = self.exchange
+        for each in self._rounds if exchange is not None else ():
+            assert exchange is not None
+            outcome = _outcome(exchange, each)
+            usage = exchange.finish(each.status, each.data, outcome == "complete")
+            exchange.record(each.number, each.status, each.data, outcome, usage, each.took)
+            self.outcome, self.usage = outcome, usage
+            expected = exchange.expected
+            self.predicted = expected.cached if expected is not None else None
+        self._rounds.clear()
+        self.outcome = self.broken or self.outcome
+
+
+def _outcome(exchange: Exchange, each: Round) -> Outcome:
+    if each.status != 200:
+        return "refused"
+    return "complete" if not each.is_cut and is_whole(exchange.dialect, each.data, each.is_stream) else "incomplete"

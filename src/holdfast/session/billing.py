@@ -1,0 +1,182 @@
+"""What a session's requests are expected to cost, and what is learned from what they did cost.
+
+Owns: forecasts by model, how far estimates are off, and whether forecasts hold. In memory: after a restart all of it
+is learned anew from the first bills.
+Must not know: how requests are sent, what a policy does with it.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from holdfast.projection.forecast import Forecast, Hit, Prompt
+from holdfast.projection.profiles import Profile
+from holdfast.session import events
+from holdfast.wire import splice
+from holdfast.wire.dialect import Dialect
+from holdfast.wire.prompt import Prompts
+from holdfast.wire.usage import Usage
+
+_JUDGED = 5
+"""Requests after which forecasts are judged: to fail, and in a row to hold again."""
+_LEAST_SCALE, _MOST_SCALE = 0.6, 3.0
+"""Tokens billed for an estimated one: no tokenizer takes fewer, so such a bill is not about the whole request; a bill
+for more is taken for this, since too little room is worse than too much."""
+_LEAST = 500
+"""Estimated tokens below which a request is mostly what a provider adds to it."""
+_SPREAD = 1.2
+"""How far bills may lie apart that are believed when they say that there is more room than was thought."""
+
+
+class Expected(NamedTuple):
+    """What a request is expected to be billed."""
+
+    input: int
+    """Tokens in all."""
+    cached: int
+    """Tokens of these from the cache."""
+    cold: bool
+    """Whether the cache has surely forgotten what was sent before."""
+    estimated: int
+    """Tokens in all as the view estimates them, not corrected; 0 where it does not."""
+    model: str
+    profile: Profile
+    at: float
+    prompt: Prompt
+    hit: Hit
+
+
+class _Model:
+    """What is known of one model."""
+
+    def __init__(self) -> None:
+        self.forecast = Forecast()
+        self.scale = 1.0
+        """Tokens billed for one that a view estimates."""
+        self._ratios: deque[float] = deque(maxlen=_JUDGED)
+
+    def correct(self, estimated: int, billed: int) -> None:
+        """Take in a bill. What it says in favour of less room holds at once, of more only when others say the same."""
+        if estimated < _LEAST:
+            return
+        ratio = billed / estimated
+        self._ratios.append(min(ratio, _MOST_SCALE))
+        if ratio < _LEAST_SCALE:
+            self._ratios.clear()
+        mean = sum(self._ratios) / max(1, len(self._ratios))
+        is_sure = len(self._ratios) == _JUDGED and max(self._ratios) <= _SPREAD * min(self._ratios)
+        self.scale = mean if mean > 1 or is_sure else 1.0
+
+
+class Billing:
+    """The bills of one session. Safe from threads."""
+
+    def __init__(self, session: str, now: Callable[[], float], profile: Callable[[str | None], Profile]) -> None:
+        self.now = now
+        self.profile = profile
+        """What is known of a model by its name, as the settings have it."""
+        self.predicted = 0
+        """Tokens from the cache that were expected, of all requests that were billed."""
+        self.billed = 0
+        """Tokens from the cache that providers said they served for these."""
+        self.requests = 0
+        """Requests that these were."""
+        self.frozen = False
+        """Whether nothing ages by itself, since forecasts fail."""
+        self.reason = ""
+        """Why so, for people."""
+        self._session = session
+        self._lock = threading.Lock()
+        self._prompts = Prompts()
+        self._latest: splice.Request | None = None
+        self._models: dict[str, _Model] = {}
+        self._judged: deque[tuple[int, int]] = deque(maxlen=_JUDGED)
+        """Expected and billed of the newest requests of which something was expected."""
+        self._held = 0
+        """Requests in a row whose forecast held."""
+
+    def expect(
+        self, dialect: Dialect, request: splice.Request, profile: Profile, now: float, estimated: int = 0
+    ) -> Expected | None:
+        """What a request, as it is sent, will be billed; None where the provider has a part of it."""
+        if request.fields.get("previous_response_id") or request.fields.get("conversation"):
+            return None
+        with self._lock:
+            model = _model_of(request)
+            forecast = self._model(model).forecast
+            prompt = self._prompts.read(request, _is_explicit(dialect, profile))
+            hit = forecast.hit(prompt, profile, now)
+            total = forecast.tokens_at(prompt, len(prompt.digests) - 1)
+        return Expected(total, hit.tokens, hit.cold, estimated, model, profile, now, prompt, hit)
+
+    def read(self, body: bytes) -> splice.Request | None:
+        """A request that is sent, read like the one before it."""
+        request = splice.read(body, self._latest)
+        self._latest = request or self._latest
+        return request
+
+    def learn(self, expected: Expected, usage: Usage | None) -> None:
+        """Take in that a request was answered, and what it was billed where that is said."""
+        is_plain = usage is not None and usage.hops == 1 and not usage.applied
+        billed = usage if is_plain and usage is not None and usage.says_cached else None
+        told = None if billed is None else (billed.input, billed.cached, billed.written)
+        with self._lock:
+            model = self._model(expected.model)
+            model.forecast.learn(expected.prompt, expected.profile, expected.at, expected.hit, told)
+            if is_plain and usage is not None:
+                model.correct(expected.estimated, usage.input)
+            if billed is not None:
+                self.requests += 1
+                self.predicted += expected.cached
+                self.billed += billed.cached
+                self._judge(expected, billed.cached)
+
+    def frontier(self, expected: Expected) -> tuple[int, int | None] | None:
+        """Where one more breakpoint pays, by messages: see `Forecast.frontier`; -1 is before the first message."""
+        with self._lock:
+            found = self._model(expected.model).forecast.frontier(expected.prompt, expected.at, expected.hit)
+        return found and (found[0] - 1, None if found[1] is None else found[1] - 1)
+
+    def scale(self, model: str | None) -> float:
+        """Tokens billed for one that a view estimates."""
+        with self._lock:
+            known = self._models.get(model or "")
+        return 1.0 if known is None else known.scale
+
+    def lifetime(self, model: str | None, profile: Profile) -> float:
+        """Seconds after which a cache has surely forgotten what was sent last."""
+        with self._lock:
+            known = self._models.get(model or "")
+            return profile.lifetime if known is None else known.forecast.lifetime(profile)
+
+    def _model(self, name: str) -> _Model:
+        return self._models.setdefault(name, _Model())
+
+    def _judge(self, expected: Expected, cached: int) -> None:
+        """Stop ageing when forecasts fail, go on when they hold again."""
+        if expected.cold or expected.cached < max(1, expected.profile.minimum):
+            return
+        self._judged.append((expected.cached, cached))
+        self._held = self._held + 1 if 2 * cached >= expected.cached else 0
+        predicted, billed = (sum(figures) for figures in zip(*self._judged, strict=True))
+        if self.frozen and self._held >= _JUDGED:
+            self.frozen, self.reason = False, ""
+            events.trusted(self._session, self._held)
+        elif not self.frozen and len(self._judged) == _JUDGED and 2 * billed < predicted:
+            self.frozen, self._held = True, 0
+            self.reason = (
+                f"Of {predicted:,} tokens that the cache should have served in the last {_JUDGED} requests it served "
+                f"{billed:,}, so nothing ages by itself until forecasts hold again."
+            )
+            events.distrusted(self._session, _JUDGED, predicted, billed)
+
+
+def _is_explicit(dialect: Dialect, profile: Profile) -> bool:
+    """Whether a provider caches at breakpoints alone; a gateway has Claude do so in another dialect too."""
+    return profile.breakpoints > 0 and (dialect == "anthropic" or profile.name.startswith("claude"))
+
+
+def _model_of(request: splice.Request) -> str:
+    model = request.fields.get("model")
+    return model if isinstance(model, str) else ""

@@ -1,0 +1,18 @@
+"""In what manner a conversation is looked at, beside the policy."""
+
+from typing import NamedTuple
+
+
+class Manner(NamedTuple):
+    """How a view is made this once."""
+
+    recorded: bool = True
+    """Whether new results and decisions are put on record; not where somebody only counts what would be sent."""
+    restored: bool = False
+    """Whether results are shown whole, the newest first, as far as the window allows, and nothing ages: for a client
+    that sums up by itself."""
+    settles: bool = False
+    """Whether results that are sent whole may be put on record by `settle`, once they are on their way."""
+
+
+USUAL = Manner()

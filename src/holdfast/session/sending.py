@@ -1,0 +1,97 @@
+"""One round's request on its way out: viewed, with a cache marker where a change makes one pay, and billed later.
+
+Owns: the order of these. What is expected of a bill is found out when somebody asks, which is after the answer went
+to the client; before, only a request whose prefix changes is looked at.
+Must not know: answers, further rounds (`exchange`).
+"""
+
+from collections.abc import Iterable
+from functools import cached_property
+
+from holdfast.projection.account import Account, Projection
+from holdfast.session import events
+from holdfast.session.billing import Expected
+from holdfast.session.manner import Manner
+from holdfast.session.session import Session
+from holdfast.wire import splice
+from holdfast.wire.endpoint import Endpoint
+from holdfast.wire.fields import fields_of
+from holdfast.wire.markers import with_marker
+from holdfast.wire.usage import Usage
+
+
+class Sending:
+    """One request, as it is sent."""
+
+    def __init__(
+        self, session: Session, endpoint: Endpoint, data: bytes | splice.Request, manner: Manner | None
+    ) -> None:
+        """Without a `manner` it goes as it came."""
+        self._session, self._endpoint = session, endpoint
+        projection = _projection(session, data, manner)
+        self.account = projection.account
+        """The figures of the view."""
+        self._at = session.billing.now()
+        self.body: bytes = self._marked(projection.messages)
+        """What to send."""
+
+    @cached_property
+    def expected(self) -> Expected | None:
+        """What this will be billed; None for what only counts, or cannot be known."""
+        request = self._session.billing.read(self.body) if not self._endpoint.counts else None
+        return None if request is None else self._expected(request)
+
+    def learn(self, usage: Usage | None) -> None:
+        """Take in that it was answered, and what it was billed."""
+        if self.expected is not None:
+            self._session.billing.learn(self.expected, usage)
+
+    def _expected(self, request: splice.Request) -> Expected | None:
+        account = self.account
+        tokens = account.tokens_sent if account.mode == "on" else account.tokens_whole
+        profile = self._session.billing.profile(_model_of(request))
+        estimated = round(tokens / account.scale)
+        return self._session.billing.expect(self._endpoint.dialect, request, profile, self._at, estimated)
+
+    def _marked(self, body: bytes) -> bytes:
+        """The request with a marker at the frontier, where new decisions change what was sent before."""
+        account, endpoint = self.account, self._endpoint
+        if not account.new_decisions or account.mode != "on" or endpoint.counts or endpoint.dialect != "anthropic":
+            return body
+        try:
+            return self._with_frontier(body) or body
+        except Exception as error:  # a marker saves something; a request without one is as good
+            events.passed_on("marker", type(error).__name__)
+            return body
+
+    def _with_frontier(self, body: bytes) -> bytes | None:
+        request = splice.read(body)
+        expected = self._expected(request) if request is not None else None
+        if request is None or expected is None or not expected.prompt.points:
+            return None  # a client that sets no marker does not want to pay for what is written
+        places = _places(request, self._session.billing.frontier(expected))
+        made = (with_marker(request, index, expected.profile.breakpoints) for index in places)
+        return next((data for data in made if data is not None), None)
+
+
+def _projection(session: Session, data: bytes | splice.Request, manner: Manner | None) -> Projection:
+    if manner is None:
+        account = Account(policy="", mode="off")
+        return Projection(data if isinstance(data, bytes) else data.data, (), account)
+    return session.projection(data, explained=False, manner=manner)
+
+
+def _places(request: splice.Request, frontier: tuple[int, int | None] | None) -> Iterable[int]:
+    """The messages on which a marker would do, best first."""
+    if frontier is None:
+        return ()
+    last, entry = frontier
+    if entry is not None:
+        return range(last, max(-1, entry - 1), -1)
+    users = (at for at in range(last, -1, -1) if fields_of(request.messages[at]).get("role") == "user")
+    return [next(users, -1)]
+
+
+def _model_of(request: splice.Request) -> str | None:
+    model = request.fields.get("model")
+    return model if isinstance(model, str) else None
