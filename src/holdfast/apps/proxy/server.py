@@ -75,10 +75,17 @@ async def listening(settings: Settings, store: Store, wanted: Wanted) -> AsyncGe
 
 
 async def until_stopped(reload: Callable[[], None]) -> None:
-    """Wait for SIGTERM or SIGINT; SIGHUP reads the settings again, streams go on."""
+    """Wait for SIGTERM or SIGINT, after which a second one waits for nothing; SIGHUP reads the settings again."""
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
+    task = asyncio.current_task()
+
+    def stop() -> None:
+        if stopped.is_set() and task is not None:
+            task.cancel()
+        stopped.set()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopped.set)
+        loop.add_signal_handler(number, stop)
     loop.add_signal_handler(signal.SIGHUP, reload)
     await stopped.wait()
 
