@@ -21,6 +21,8 @@ COMMANDS: dict[str, str] = {
     "undo": "show a result whole again",
     "status": "how full the context window is, and the three thresholds",
     "rolling-context": "switch ageing by steps on or off; remembered",
+    "wrap": "run an agent with what it sends viewed and kept, and say at its end what that came to",
+    "report": "sessions that were viewed beside those held out: tokens, cache, cost",
     "proxy": "stand between agents and their providers: any agent gets it without a change",
     "mcp": "serve the recall tools and `keep` to MCP clients",
     "mcp-gateway": "stand in front of other MCP servers, keep what their tools return, pass on what fits",

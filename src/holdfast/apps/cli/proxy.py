@@ -13,6 +13,8 @@ from holdfast.proxy_settings import check_upstream
 
 TOKEN = "HOLDFAST_PROXY_TOKEN"
 PORT = 8787
+PATIENCE = 1.0
+"""Seconds that a request waits for others who write to the record; then it goes on without."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +47,7 @@ async def _serve(args: argparse.Namespace) -> int:
     from holdfast.apps.proxy.watch import watch
 
     settings = settings_from(args)
-    place = Place(args)
+    place = Place(args, PATIENCE)
     address = _address(args)
     token, where = (None, "") if args.no_token else token_for(settings.home, "proxy", TOKEN)
     wanted = Wanted(address, token, (tracing(), *([watch] if args.watch else [])))

@@ -38,6 +38,10 @@ class Wanted(NamedTuple):
     token: str | None
     told: Sequence[Callable[[Turn], None]] = ()
     """Who is told of each request, once it is on record."""
+    session: str | None = None
+    """The session of all requests; else each has the one that it names."""
+    agent: str | None = None
+    """What sessions go by on record."""
 
 
 def setup_of(settings: Settings, store: Store, wanted: Wanted, port: int) -> Setup:
@@ -46,7 +50,7 @@ def setup_of(settings: Settings, store: Store, wanted: Wanted, port: int) -> Set
     return Setup(
         Gate(wanted.address.replace(port=port), wanted.token, settings.proxy.hosts),
         Upstreams(settings.proxy.upstreams),
-        Desks(settings, store, tenants),
+        Desks(settings, store, tenants, session=wanted.session, agent=wanted.agent),
     )
 
 
@@ -89,7 +93,7 @@ async def until_stopped(reload: Callable[[], None]) -> None:
 def private() -> None:
     """Leave nothing of a client's key behind: no core dumps, no files that others read."""
     os.umask(0o077)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
 def _client(patience: int) -> aiohttp.ClientSession:
