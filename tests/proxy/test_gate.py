@@ -42,10 +42,18 @@ class World(NamedTuple):
         return ask(self.proxy.port, path, body, own, method)
 
 
+@pytest.fixture(scope="module")
+def one_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with pytest.MonkeyPatch.context() as patch, upstream(lambda _: [Text("hello")]) as served:
+        patch.setenv("HOLDFAST_HOME", str(tmp_path_factory.mktemp("home")))
+        with proxy(served.url, TOKEN) as running:
+            yield World(served, running)
+
+
 @pytest.fixture
-def world() -> Iterator[World]:
-    with upstream(lambda _: [Text("hello")]) as served, proxy(served.url, TOKEN) as running:
-        yield World(served, running)
+def world(one_world: World) -> World:
+    one_world.upstream.asked.clear()
+    return one_world
 
 
 @every_route

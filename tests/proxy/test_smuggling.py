@@ -1,6 +1,7 @@
 """What is no HTTP, or is two requests in one, over raw sockets: refused, and never a request that nobody sent."""
 
 import json
+import re
 
 import pytest
 
@@ -54,18 +55,14 @@ LINES = {
 @pytest.mark.parametrize("path", ["/v1/messages", "/v1/files"])
 def test_nothing_is_smuggled_past_a_request(path: str) -> None:
     with upstream(lambda _: [Text("hello")]) as served, proxy(served.url) as running:
+        # The hidden request has a host that is served, so that nothing but the framing keeps it out.
+        own = f"host: 127.0.0.1:{running.port}\r\n".encode()
         for name, rest in CORPUS.items():
             with Talk(running.port) as talk:
-                head = f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1:{running.port}\r\n".encode()
-                heard = talk.say(head + rest).hear(0.5)
-            first = status_of(heard)
-            assert first < 500 or first == 502, f"{name}: {heard[:200]!r}"
-            answers = heard.count(b"HTTP/1.1 ")
-            assert answers <= 2, name
-            assert not [asked for asked in served.asked if asked.path == "/smuggled" and "x-one" in asked.headers], name
-            # The request behind a refused one is part of what was refused; behind a good one its host is refused.
-            assert not [asked for asked in served.asked if asked.path == "/smuggled"], name
-            assert not [asked for asked in served.asked if b"smuggled" in asked.data], name
+                behind = rest.replace(b"host: 127.0.0.1\r\n", own)
+                heard = talk.say(f"POST {path} HTTP/1.1\r\n".encode() + own + behind).hear(0.5)
+            assert re.findall(rb"HTTP/1\.[01] (\d{3})", heard) == [b"400"], f"{name}: {heard[:300]!r}"
+            assert not served.asked, name
         running.rest()
 
 
