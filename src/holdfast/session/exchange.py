@@ -350,7 +350,8 @@ class Exchange:
 def _billed(usage: Usage | None, ms: Took) -> Billed:
     if usage is None:
         return Billed(first_ms=ms[0], total_ms=ms[1])
-    return Billed(usage.input, usage.cached, usage.written, usage.output, *ms)
+    cached = usage.cached if usage.says_cached else None
+    return Billed(usage.input, cached, usage.written, usage.output, *ms)
 
 
 def _as_messages(dialect: Dialect, shown: list[Json]) -> list[Json]:

@@ -94,7 +94,7 @@ class Proxy:
         if "websocket" in request.headers.get("upgrade", "").lower():
             return _refused(turn, 426, "WebSockets are not served here; send the request over HTTP.")
         name, path = setup.upstreams.target(target, request.headers)
-        relay = Relay(self._client, request, setup.upstreams.url(name, path), turn)
+        relay = Relay(self._client, request, setup.upstreams.url(name, path), setup.upstreams.way(name), turn)
         try:
             begun, body = await self._begun(setup, request, path, turn.endpoint)
             if isinstance(begun, Refused):

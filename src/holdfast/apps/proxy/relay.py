@@ -35,8 +35,11 @@ class Unreachable(Exception):
 class Relay:
     """Sends one request and its further rounds, and the answer back."""
 
-    def __init__(self, client: aiohttp.ClientSession, request: web.BaseRequest, url: URL, turn: Turn) -> None:
-        self._client, self._request, self._url, self._turn = client, request, url, turn
+    def __init__(
+        self, client: aiohttp.ClientSession, request: web.BaseRequest, url: URL, way: str | None, turn: Turn
+    ) -> None:
+        """`way` is the network's own proxy on the way to `url`."""
+        self._client, self._request, self._url, self._way, self._turn = client, request, url, way, turn
         self._response: web.StreamResponse | None = None
 
     async def passed(self, body: Any) -> web.StreamResponse:
@@ -169,6 +172,7 @@ class Relay:
                 data=body if body is None or not isinstance(body, bytes) or body else None,
                 headers=headers,
                 allow_redirects=False,
+                proxy=self._way,
                 skip_auto_headers=_SKIPPED,
             )
         except Late:
