@@ -42,7 +42,10 @@ def repeat_choice(transcript: Transcript, item: Item, decided: Decided, least_to
 
 
 def dependants(transcript: Transcript, base: Item, decided: Decided) -> Iterator[int]:
-    """Results that point to `base`."""
+    """Results that point to `base`; to one that is a pointer itself none does."""
+    own = decided.get(base.number)
+    if own is not None and own.rule == RULE:
+        return
     for number in transcript.same_text(base):
         choice = decided.get(number)
         if number > base.number and choice is not None and choice.rule == RULE:

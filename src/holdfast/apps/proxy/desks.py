@@ -25,7 +25,9 @@ class Desks:
         self._held_out = settings.replace(mode="shadow")
         self.metrics = Metrics()
         """Of all sessions since the proxy started."""
-        own: dict[str, Any] = {"settings": settings, "store": store, "metrics": self.metrics, **options}
+        # A conversation that has no name yet may turn out to be one of those that are held out.
+        first = self._held_out if settings.proxy.holdout and settings.mode == "on" else settings
+        own: dict[str, Any] = {"settings": first, "store": store, "metrics": self.metrics, **options}
         self._desk = Desk(each=True, settles=True, settings_of=self._settings_of, **own)
 
     def begin(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Exchange | Refused | None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _BATCH_ROWS = 4_000
 _BATCH_CHARS = 2_000_000
+_MANY = 100_000
 _OF_SESSION = 1 << 36
 """Rowids of one session; more than it can ever have entries."""
 _PAGE = 200
@@ -43,7 +44,11 @@ class SqlitePassages:
         self.is_all = True
 
     def size(self) -> int:
-        """How many results there are, about: the number of the last entry."""
+        """How many results there are; of very many about, by the number of the last entry."""
+        query = "SELECT count(*) FROM (SELECT 1 FROM entries WHERE session = ? AND kind = 'result' LIMIT ?)"
+        counted: int = self._store.select(query, (self._number, _MANY))[0][0]
+        if counted < _MANY:
+            return counted
         return self._store.select("SELECT max(seq) FROM entries WHERE session = ?", (self._number,))[0][0] or 0
 
     def newest(self, groups: Sequence[Sequence[str]], most: int, above: int = 0) -> list[int]:
