@@ -28,6 +28,8 @@ from holdfast.store.protocol import Store
 
 DRAIN_WITHIN = 10.0
 """Seconds that streams get to end when the proxy stops."""
+_LET_GO_WITHIN = 0.5
+"""Seconds until those that have not ended by then are let go; the library takes this time twice."""
 _LONGEST_HEADER = 65_536
 
 
@@ -61,7 +63,7 @@ async def listening(settings: Settings, store: Store, wanted: Wanted) -> AsyncGe
     async with _client(settings.proxy.patience) as client:
         proxy = Proxy(setup_of(settings, store, wanted, wanted.address.port), client, wanted.told)
         server = Connections(proxy.handle, settings.proxy.max_connections, **_limits())
-        runner = web.ServerRunner(server, shutdown_timeout=DRAIN_WITHIN)
+        runner = web.ServerRunner(server, shutdown_timeout=_LET_GO_WITHIN)
         proxy.spoke = server.spoke
         await runner.setup()
         try:
@@ -70,8 +72,18 @@ async def listening(settings: Settings, store: Store, wanted: Wanted) -> AsyncGe
             proxy.setup = setup_of(settings, store, wanted, port)
             yield proxy, port
         finally:
+            await _drained(runner, proxy)
             await runner.cleanup()
             await proxy.drain()
+
+
+async def _drained(runner: web.ServerRunner, proxy: Proxy) -> None:
+    """Let nobody new in, and give streams time to end."""
+    for site in list(runner.sites):
+        await site.stop()
+    until = asyncio.get_running_loop().time() + DRAIN_WITHIN
+    while proxy.counters.active and asyncio.get_running_loop().time() < until:
+        await asyncio.sleep(0.02)
 
 
 async def until_stopped(reload: Callable[[], None]) -> None:
