@@ -7,7 +7,7 @@ Must not know: what is told of the record.
 import asyncio
 import gzip
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Any
 
 import msgspec
@@ -116,9 +116,11 @@ class Inspector:
         answer = web.StreamResponse(headers={**headers.ALWAYS, "Content-Type": "text/event-stream"})
         await answer.prepare(request)
         await answer.write(b"retry: 1000\n\n")
-        async with aclosing(self.live.events(name, int(last) if last.isascii() and last.isdecimal() else None)) as told:
-            async for event in told:
-                await write(answer, request, event.encoded)
+        after = int(last) if last.isascii() and last.isdecimal() else None
+        with suppress(ConnectionError, TimeoutError):  # the page left, or does not read; it comes back by itself
+            async with aclosing(self.live.events(name, after)) as told:
+                async for event in told:
+                    await write(answer, request, event.encoded)
         return answer
 
 

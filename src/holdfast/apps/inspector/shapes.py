@@ -58,15 +58,23 @@ def usage(response: Response | None) -> dict[str, int | None] | None:
 
 
 def rewritten(of: Step) -> dict[str, int] | None:
-    """What a request sent otherwise than the one before it had, where that was more than its end."""
+    """What a request sent otherwise than the one before it had, where that was more than its end.
+
+    Bytes alone do not tell: clients move their cache markers. So where no rule of ours rewrote, what was foreseen of
+    the cache has to say so too.
+    """
     request, base = of.request, of.base
     if request is None or base is None:
         return None
     anew = max(0, base.size - request.same)
+    foreseen = request.tokens_sent if request.predicted is None else request.predicted
     by_rule = request.decisions > 0 and request.mode == "on"
-    if not by_rule and (anew < _LARGE_REWRITE or anew < base.size // 4):
+    if not by_rule and (anew < _LARGE_REWRITE or 2 * anew < base.size or 2 * foreseen > base.tokens_sent):
         return None
-    return {"bytes": anew, "tokens": of_chars(anew)}
+    tokens = (
+        of_chars(anew) if request.predicted is None else max(0, min(base.tokens_sent, request.tokens_sent) - foreseen)
+    )
+    return {"bytes": anew, "tokens": tokens}
 
 
 def result(kept: Kept) -> dict[str, Any]:
