@@ -109,7 +109,7 @@ def _hydrated(record: Record, name: str, trace_id: str) -> list[Any]:
     if request is None or not request.messages:
         raise TooLittle("The newest request has no messages that can be read.")
     fields = (request.fields.get(key) for key in ("system", "instructions"))
-    system = [{"role": "system", "content": value} for value in fields if isinstance(value, str)]
+    system = [{"role": "system", "content": value} for value in fields if value]
     end = {"role": "assistant", "content": ""}  # the step that the request was made for
     return [*system, *record.session(name).hydrate(request.messages), end]
 

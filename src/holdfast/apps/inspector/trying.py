@@ -31,7 +31,7 @@ def tried(now: Settings, asked: Mapping[str, Any]) -> Settings:
         raise UsageError(f"There is no preset `{preset}`. Give one of {', '.join(PRESETS)}.")
     if not isinstance(policy, str) or policy not in (*OWN, *PEERS, EVERYTHING):
         raise UsageError(f"There is no policy `{policy}`. Ours: {', '.join(OWN)}.")
-    given: object = asked.get("settings") or {}
+    given: object = {} if asked.get("settings") is None else asked["settings"]
     if not isinstance(given, dict):
         raise UsageError("`settings` holds keys and values, such as `auto.patience: 1`.")
     start = now.auto if preset == now.preset else PRESETS[preset]
