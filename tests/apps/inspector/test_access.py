@@ -52,7 +52,9 @@ def test_without_the_cookie_nothing_is_served(door: Served, route: Route) -> Non
 
 
 @every_route_with_data
-@pytest.mark.parametrize("wrong", ["", "x", TOKEN, "0" * 64, "é"], ids=["empty", "short", "token", "zeros", "not ascii"])
+@pytest.mark.parametrize(
+    "wrong", ["", "x", TOKEN, "0" * 64, "é"], ids=["empty", "short", "token", "zeros", "not ascii"]
+)
 def test_a_wrong_cookie_is_none(door: Served, route: Route, wrong: str) -> None:
     name = door.inspector.guard.cookie
     is_refused(door, route, 401, {**OURS, "cookie": f"{name}={wrong}".encode().decode("latin-1")})
@@ -143,7 +145,9 @@ def test_secrets_are_compared_in_constant_time(page: Served, monkeypatch: pytest
     assert compared == [page.cookie.partition("=")[2].encode(), TOKEN.encode()]
 
 
-def test_no_log_line_has_the_token(page: Served, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
+def test_no_log_line_has_the_token(
+    page: Served, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
     caplog.set_level(logging.DEBUG)
     page.ask("POST", "/api/enter", OURS, json.dumps({"token": TOKEN}).encode())
     page.ask("POST", "/api/enter", OURS, b'{"token": broken')

@@ -241,7 +241,10 @@ def test_pin_and_undo_are_put_on_record(page: Served, kept: str) -> None:
 
 def test_verify_proves_a_session_or_says_what_is_wrong(page: Served, desk: Desk, kept: str) -> None:
     assert page.post("/api/sessions/s/verify").json["ok"] is True
-    damage(desk, "UPDATE entries SET header = CAST(replace(CAST(header AS TEXT), 'execute', 'EXECUTE') AS BLOB) WHERE kind = 'result'")
+    damage(
+        desk,
+        "UPDATE entries SET header = CAST(replace(CAST(header AS TEXT), 'execute', 'EXECUTE') AS BLOB) WHERE seq = 1",
+    )
     told = page.post("/api/sessions/s/verify").json
     assert told["ok"] is False
     assert told["findings"][0]["entry"] == 1
@@ -314,8 +317,10 @@ def test_raw_bytes_are_a_download_that_runs_nothing(page: Served, session: Sessi
 
 @pytest.mark.parametrize(
     ("header", "found"),
-    [("", None), ("bytes=-", None), ("lines=1-2", None), ("bytes=0-0,2-3", None), ("bytes=-3", (7, 10))]
-    + [("bytes=2-", (2, 10)), ("bytes=2-99", (2, 10)), ("bytes=20-30", (20, 10)), ("bytes=5-2", (5, 3))],
+    [
+        *(("", None), ("bytes=-", None), ("lines=1-2", None), ("bytes=0-0,2-3", None), ("bytes=-3", (7, 10))),
+        *(("bytes=2-", (2, 10)), ("bytes=2-99", (2, 10)), ("bytes=20-30", (20, 10)), ("bytes=5-2", (5, 3))),
+    ],
 )
 def test_ranges_are_read_as_the_standard_says(header: str, found: object) -> None:
     assert raw.ranged(header, 10) == found

@@ -123,3 +123,51 @@ def test_a_port_that_is_none_is_refused(tmp_path: Path, words: tuple[str, str]) 
     done = Cli(tmp_path)("serve", *words)
     assert done.returncode == 2
     assert b"Traceback" not in done.stderr
+
+
+def test_what_goes_through_the_proxy_shows_up_on_the_page_while_it_is_open(tmp_path: Path) -> None:
+    from tests.upstream.server import upstream
+    from tests.upstream.spelling import Text
+
+    tool = {"name": "Bash", "description": "Run a command.", "input_schema": {"type": "object"}}
+    asked = [{"role": "user", "content": "Hello."}]
+    request = {"model": "claude-sonnet-5", "max_tokens": 900, "tools": [tool], "messages": asked}
+    with upstream([[Text("Hello there.")], [Text("Hello again.")]]) as provider:
+        words = ("serve", "--port", "0", "--inspect-port", "0", "--no-token", "--upstream", f"anthropic={provider.url}")
+        with running(tmp_path, *words) as page:
+            assert page.process.stdout is not None
+            proxy = urlsplit(page.process.stdout.readline().split()[2].rstrip(","))
+            send(proxy.port or 0, request)
+            name = wait_for_session(page)
+            seq = page.get(f"/api/sessions/{name}")["seq"]
+            connection = http.client.HTTPConnection("127.0.0.1", page.url.port or 0, timeout=20)
+            connection.request("GET", f"/api/live?session={name}&after={seq}", headers={"cookie": page.cookie})
+            events = connection.getresponse()
+            said = {"role": "assistant", "content": "Hello there."}
+            send(proxy.port or 0, {**request, "messages": [*asked, said, {"role": "user", "content": "?"}]})
+            while events.readline() != b"event: step\n":
+                pass
+            step = json.loads(events.readline().removeprefix(b"data: "))["step"]
+            assert (step["index"], step["outcome"]) == (1, "complete")
+            events.close()
+            connection.close()
+            assert page.stop() == 0
+
+
+def send(port: int, body: dict[str, Any]) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    headers = {"x-api-key": "k", "x-claude-code-session-id": "abc", "content-type": "application/json"}
+    connection.request("POST", "/v1/messages", json.dumps(body), headers)
+    answer = connection.getresponse()
+    assert answer.status == 200, answer.read()
+    answer.read()
+    connection.close()
+
+
+def wait_for_session(page: Running) -> str:
+    for _ in range(200):
+        found = page.get("/api/sessions")["sessions"]
+        if found and found[0]["requests"]:
+            return found[0]["name"]
+        time.sleep(0.05)
+    raise AssertionError("nothing was put on record")

@@ -40,7 +40,9 @@ def has_steps(count: int) -> Callable[[list[Event]], bool]:
     return lambda found: len(steps_of(found)) >= count
 
 
-def listen(desk: Desk, name: str | None, after: int | None, until: Callable[[list[Event]], bool], act: Any = None) -> Any:
+def listen(
+    desk: Desk, name: str | None, after: int | None, until: Callable[[list[Event]], bool], act: Any = None
+) -> Any:
     """Listen to a session, do something, and give what was told."""
 
     async def main() -> list[Event]:
@@ -100,9 +102,7 @@ def test_whoever_comes_back_gets_what_was_missed_without_gaps_and_doubles(desk: 
     assert sorted(state) == list(range(6))
 
 
-def test_two_steps_that_one_entry_changed_are_both_told_again_if_only_one_arrived(
-    desk: Desk, session: Session
-) -> None:
+def test_two_steps_that_one_entry_changed_are_both_told_again_if_only_one_arrived(desk: Desk, session: Session) -> None:
     trace = session.keep("execute_command", None, numbered_lines(2_000)).trace_id
     sent = Sent(session)
     sent.add(b'{"messages": []}')
@@ -171,10 +171,7 @@ def test_a_wake_up_of_this_process_is_quicker_than_the_next_look(
 
 def test_what_another_process_writes_is_told_too(desk: Desk, session: Session) -> None:
     session.keep("t", None, "x")
-    code = (
-        "import sys; from holdfast import Session\n"
-        "Session('s', store=sys.argv[1]).keep('t', None, 'from elsewhere')"
-    )
+    code = "import sys; from holdfast import Session\nSession('s', store=sys.argv[1]).keep('t', None, 'from elsewhere')"
     command = [sys.executable, "-c", code, desk.record.settings.home]
     found = listen(desk, "s", None, has_steps(1), lambda: subprocess.run(command, check=True))
     assert steps_of(found) == [(1, 2)]

@@ -63,14 +63,10 @@ def test_play_says_what_replay_says_of_the_same_session(long: Desk, tmp_path: Pa
     assert run.meta["model"] == "claude-sonnet-4-5"
     for name, mine in (("auto", told["before"]), ("lean.yaml", told["after"])):
         theirs = rows[name]
-        assert mine["cost"] == pytest.approx(_value(theirs["cost"]), abs=1e-6)
-        assert mine["evidence"] == pytest.approx(_value(theirs["in_context"]), abs=1e-6)
+        assert mine["cost"] == pytest.approx(theirs["cost"]["value"], abs=1e-6)
+        assert mine["evidence"] == pytest.approx(theirs["in_context"]["value"], abs=1e-6)
         assert mine["rewrites"] == theirs["rewrites"]
         assert mine["tokens"] / mine["tokens_whole"] == pytest.approx(theirs["tokens"], abs=1e-6)
-
-
-def _value(figure: object) -> float:
-    return figure["value"] if isinstance(figure, dict) else figure[0] if isinstance(figure, list) else float(str(figure))
 
 
 def _record(desk: Desk) -> dict[str, object]:

@@ -22,10 +22,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
 
 
 def all_steps(desk: Desk) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = []
-    while len(found) < (page := answers.list_steps(desk, Asked((NAME,), {"from": str(len(found)), "count": "100"})))["total"]:
-        found += page["steps"]
-    return found
+    pages = (answers.list_steps(desk, Asked((NAME,), {"from": start, "count": "100"})) for start in ("0", "100"))
+    return [step for page in pages for step in page["steps"]]
 
 
 def test_it_has_cuts_repeats_aged_results_and_a_rewritten_prefix(desk: Desk) -> None:
