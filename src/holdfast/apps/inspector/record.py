@@ -68,16 +68,13 @@ class Record:
 
     def kept(self, name: str, any_id: str) -> Kept:
         """One result of a session."""
-        kept = self.timeline(name).find(any_id)
-        if kept is None:
-            raise NotFound(f"Session `{name[:80]}` has no result `{any_id[:80]}`.")
-        return kept
+        return _found(self.timeline(name), any_id)
 
     @contextmanager
     def reading(self, name: str, any_id: str) -> Generator[tuple[Kept, BodyReader]]:
         """A result open for reading; the next one who reads it need not open it."""
         timeline = self.timeline(name)
-        kept = self.kept(name, any_id)
+        kept = _found(timeline, any_id)
         while True:
             opened = self._opened(name, timeline.generation, kept)
             with opened.lock:
@@ -139,6 +136,13 @@ class Record:
             readers, self._readers = self._readers, OrderedDict()
         for each in readers.values():
             each.close()
+
+
+def _found(timeline: Timeline, any_id: str) -> Kept:
+    kept = timeline.find(any_id)
+    if kept is None:
+        raise NotFound(f"Session `{timeline.session[:80]}` has no result `{any_id[:80]}`.")
+    return kept
 
 
 def _recent(known: "OrderedDict[_K, _V]", key: _K, made: _V, most: int) -> _V:

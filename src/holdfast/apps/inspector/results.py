@@ -61,23 +61,36 @@ def lines(record: Record, name: str, any_id: str, query: Mapping[str, str]) -> d
     """Some lines of a result; fewer than asked for where they are long."""
     first, count = shapes.number(query, "from", 1, 1, 1 << 40), shapes.number(query, "count", 200, 1, _LINES)
     with record.reading(name, any_id) as (kept, reader):
-        start, stop = reader.line_bytes(first, first + count - 1)
-        data = reader.read(start, min(stop, start + _PAGE))
-        eol, total = reader.eol, reader.lines
-    found = data.decode("utf-8", "replace").split(eol)
-    if found[-1] == "":
-        found.pop()
-    elif stop - start > _PAGE and len(found) > 1:
-        found.pop()  # the page ends within it
-    long = [number for number, text in enumerate(found) if len(text) > _LONG_LINE]
+        found, total = _lines(reader, first, count), reader.lines
+    long: list[int] = []
+    if found and max(map(len, found)) > _LONG_LINE:
+        long = [number for number, text in enumerate(found) if len(text) > _LONG_LINE]
+        found = [text[:_LONG_LINE] for text in found]
     return {
         "from": first,
         "count": len(found),
-        "lines": [text[:_LONG_LINE] for text in found],
+        "lines": found,
         "cut": long,
         "total": total,
         "call": Printed(kept.result.artifact_id).text(lines=f"{first}-{first + max(0, len(found) - 1)}"),
     }
+
+
+def _lines(reader: BodyReader, first: int, count: int) -> list[str]:
+    """So many lines as far as they fit on a page; about as many bytes are read as lines of this text mostly take."""
+    if first > reader.lines:
+        return []
+    size, eol = reader.facts.size, reader.eol.encode()
+    start = reader.line_bytes(first, reader.lines)[0]
+    wanted = min(_PAGE, (count + 8) * size * 5 // (reader.lines * 4))
+    data = reader.read(start, start + wanted)
+    found = data.split(eol, count)
+    if len(found) <= count and start + wanted < size and wanted < _PAGE:
+        data = reader.read(start, start + _PAGE)
+        found = data.split(eol, count)
+    is_over = len(found) > count or (start + len(data) < size and len(found) > 1)
+    text = data[: len(data) - len(found[-1]) if is_over else None].decode("utf-8", "replace")
+    return text.removesuffix(reader.eol).split(reader.eol)  # at once, since lines are many
 
 
 def find(record: Record, name: str, any_id: str, query: Mapping[str, str]) -> dict[str, Any]:

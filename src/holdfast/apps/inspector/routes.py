@@ -59,27 +59,25 @@ ROUTES: tuple[Route, ...] = (
 )
 
 
+def _by_length() -> dict[int, list[tuple[Route, list[str]]]]:
+    found: dict[int, list[tuple[Route, list[str]]]] = {}
+    for route in ROUTES:
+        segments = route.path.split("/")
+        found.setdefault(len(segments), []).append((route, segments))
+    return found
+
+
+_BY_LENGTH = _by_length()
+
+
 def found(method: str, path: str) -> tuple[Route, tuple[str, ...]] | int:
     """The route of a path with what stands in its places; 404 or 405 where there is none."""
     segments = path.split("/")
     status = 404
-    for route in ROUTES:
-        names = _matched(route.path.split("/"), segments)
-        if names is None:
-            continue
-        if route.method == method:
-            return route, names
-        status = 405
+    for route, wanted in _BY_LENGTH.get(len(segments), ()):
+        if all(own[:1] == "{" or own == given for own, given in zip(wanted, segments, strict=True)):
+            if route.method == method:
+                places = zip(wanted, segments, strict=True)
+                return route, tuple(unquote(given) for own, given in places if own[:1] == "{")
+            status = 405
     return status
-
-
-def _matched(wanted: list[str], segments: list[str]) -> tuple[str, ...] | None:
-    if len(wanted) != len(segments):
-        return None
-    names: list[str] = []
-    for own, given in zip(wanted, segments, strict=True):
-        if own.startswith("{"):
-            names.append(unquote(given))
-        elif own != given:
-            return None
-    return tuple(names)
