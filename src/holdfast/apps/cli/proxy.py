@@ -48,7 +48,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def proxy(args: argparse.Namespace) -> int:
     """Serve until stopped."""
     needs_extra()
-    return asyncio.run(_serve(args))
+    try:
+        return asyncio.run(_serve(args))
+    except asyncio.CancelledError:
+        return 0  # told twice to stop
 
 
 async def _serve(args: argparse.Namespace) -> int:
