@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast.apps.inspector import answers, raw
+from holdfast.apps.inspector import record as record_module
 from holdfast.apps.inspector.answers import Asked
 from holdfast.apps.inspector.desk import Desk
 from holdfast.errors import NotFound, UsageError
@@ -144,6 +145,20 @@ def test_lines_are_those_that_are_asked_for_and_their_call_fetches_them(
     arguments = printed_call(found["call"])
     assert "line 004990" in session.call_tool("get_artifact", arguments).content
     assert lines(desk, kept, from_="6000")["lines"] == []
+
+
+def test_who_scrolls_gets_the_same_pages_at_once(desk: Desk, kept: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def at_once(start: int) -> Any:
+        return answers.lines_at_once(desk, Asked(("s", kept), {"from": str(start)}))
+
+    assert at_once(1) is None, "nobody has opened it yet"
+    first = lines(desk, kept)
+    assert at_once(1) == first
+    assert at_once(201)["lines"] == numbered_lines(5_000).splitlines()[200:400]
+    with desk.record.reading("s", kept):
+        assert at_once(1) is None, "somebody else reads"
+    monkeypatch.setattr(record_module, "_FRESH", 0.0)
+    assert at_once(1) is None, "it may have been purged since"
 
 
 def test_endless_lines_are_cut_and_the_page_stays_small(desk: Desk, session: Session) -> None:

@@ -77,7 +77,9 @@ class Inspector:
         if route.method == "POST":
             asked = asked._replace(given=_given(await body_of(request, _BODY)))
         if not isinstance(route.tells, str):
-            told = await asyncio.get_running_loop().run_in_executor(None, route.tells, self.desk, asked)
+            told = route.at_once(self.desk, asked) if route.at_once is not None else None
+            if told is None:
+                told = await asyncio.get_running_loop().run_in_executor(None, route.tells, self.desk, asked)
             return _json(told, packs=route.packed and "gzip" in request.headers.get("accept-encoding", ""))
         return await getattr(self, f"_{route.tells}")(request, asked)
 

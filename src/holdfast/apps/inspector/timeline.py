@@ -8,6 +8,7 @@ hooks, on the command line) makes a step a turn, or a step a result, so that eve
 """
 
 import threading
+import time
 from typing import NamedTuple
 
 from holdfast.canonical.body import BodyFacts
@@ -82,6 +83,8 @@ class Timeline:
         self.lock = threading.RLock()
         self.generation = 0
         """Counts how often the session was purged meanwhile."""
+        self.looked = 0.0
+        """When the record was looked at last, by the monotonic clock."""
         self._following = Following(store, session)
         self._clear()
 
@@ -115,6 +118,7 @@ class Timeline:
                     self._add(entry_of(row))
                 except Damaged as error:
                     self.broken.append(Broken(row.seq, str(error)))
+            self.looked = time.monotonic()
         return self
 
     def find(self, any_id: str) -> Kept | None:
