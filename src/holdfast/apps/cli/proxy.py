@@ -97,7 +97,7 @@ def settings_from(args: argparse.Namespace, home: str | None = None) -> config.S
 def needs_extra() -> None:
     """`UsageError` where the package for the proxy is not there."""
     if find_spec("aiohttp") is None:
-        raise UsageError("The proxy needs a package more: `pip install 'holdfast[proxy]'`.")
+        raise UsageError("The proxy and the page need a package more: `pip install 'holdfast[proxy]'`.")
 
 
 def _upstream(text: str) -> tuple[str, str]:
