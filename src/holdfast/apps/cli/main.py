@@ -24,6 +24,8 @@ COMMANDS: dict[str, str] = {
     "wrap": "run an agent with what it sends viewed and kept, and say at its end what that came to",
     "report": "sessions that were viewed beside those held out: tokens, cache, cost",
     "proxy": "stand between agents and their providers: any agent gets it without a change",
+    "inspect": "a local page: what was kept, shown and sent, step by step and live",
+    "serve": "the proxy and the page in one process; with `--sample` there is something to see at once",
     "mcp": "serve the recall tools and `keep` to MCP clients",
     "mcp-gateway": "stand in front of other MCP servers, keep what their tools return, pass on what fits",
     "artifacts": "list, show, search and clean results that were cut",

@@ -1,0 +1,62 @@
+"""Records for the inspector to show."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from holdfast import config
+from holdfast.apps.inspector.desk import Desk
+from holdfast.apps.inspector.sample import play
+from holdfast.session import Session
+from holdfast.store.sqlite.store import SqliteStore
+from tests.apps.inspector.served import Served, served
+from tests.build import NOON, numbered_lines
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Generator[Desk]:
+    """A record of its own, still empty."""
+    settings = config.load(home=str(tmp_path / "home"), environ={})
+    store = SqliteStore(settings.home)
+    made = Desk(settings, store)
+    yield made
+    made.close()
+    store.close()
+
+
+@pytest.fixture
+def session(desk: Desk) -> Session:
+    """A session of the record, to keep results in."""
+    return Session("s", store=desk.record.store, settings=desk.record.settings, agent="tests")
+
+
+@pytest.fixture
+def kept(session: Session) -> str:
+    """The artifact id of a long result in that session."""
+    found = session.keep("execute_command", {"command": "make"}, numbered_lines(5_000)).artifact_id
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def played(desk: Desk) -> str:
+    """A whole session as the proxy leaves it, short."""
+    return play(desk.record.settings, desk.record.store, float(NOON), bugs=3)
+
+
+@pytest.fixture(scope="module")
+def door(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
+    """An empty record, served to many tests that do not get in."""
+    settings = config.load(home=str(tmp_path_factory.mktemp("door")), environ={})
+    store = SqliteStore(settings.home)
+    with served(Desk(settings, store)) as found:
+        yield found
+    store.close()
+
+
+@pytest.fixture
+def page(desk: Desk) -> Generator[Served]:
+    """The record, served."""
+    with served(desk) as found:
+        yield found
