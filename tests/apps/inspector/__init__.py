@@ -1,0 +1,1 @@
+"""The inspector: its page in a browser, its server over sockets."""
