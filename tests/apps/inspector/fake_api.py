@@ -36,6 +36,7 @@ class Fake:
         self.refuse_live = False
         self.posted: list[tuple[str, Any]] = []
         self.url = ""
+        self.ending = False
         self.loop = asyncio.new_event_loop()
 
     def add_hostile(self) -> None:
@@ -72,7 +73,8 @@ class Fake:
         await response.prepare(request)
         await response.write(b": hello\n\n")
         self.listeners.append((request.query.get("session", ""), response))
-        await asyncio.sleep(600)
+        while request.transport and not self.ending:
+            await asyncio.sleep(0.05)
         return response
 
     def sessions(self, query: str) -> list[Answer]:
@@ -171,7 +173,7 @@ def _request(request: web.Request, fake: Fake) -> Answer:
 
 def _search(request: web.Request, fake: Fake) -> Answer:
     line = _line(_name(request, fake), fake, 40)
-    found = [{"trace_id": f"t{index}-0", "line": 40 + index, "text": line} for index in range(5)]
+    found = [{"trace_id": f"t{index}-0", "line": 4 + index, "text": line} for index in range(5)]
     return {"found": found if request.query["query"] != "absent" else []}
 
 
@@ -272,7 +274,7 @@ def serving() -> Iterator[Fake]:
     fake, ready, end = Fake(), threading.Event(), asyncio.Event()
 
     async def serve() -> None:
-        runner = web.AppRunner(application(fake), shutdown_timeout=0.1)
+        runner = web.AppRunner(application(fake), shutdown_timeout=1.0)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
@@ -288,6 +290,7 @@ def serving() -> Iterator[Fake]:
     try:
         yield fake
     finally:
+        fake.ending = True
         fake.loop.call_soon_threadsafe(end.set)
         thread.join(10)
         fake.loop.close()

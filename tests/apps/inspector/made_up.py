@@ -66,7 +66,7 @@ def result(index: int, at: int = 0, hostile: str = "") -> dict[str, Any]:
 
 def step(index: int, hostile: str = "") -> dict[str, Any]:
     whole = 6_000 + index * 950
-    sent = min(whole, 6_000 + index * 420 - (index // 60) * 18_000) if index < 300 else 90_000 + (index % 200) * 300
+    sent = min(whole, 6_000 + index * 900 - (index // 60) * 24_000) if index < 300 else 90_000 + (index % 200) * 300
     rewritten = index % 60 == 0 and index > 0
     return {
         "index": index,

@@ -23,13 +23,22 @@ const FIGURES = [
   ["evidence", "Evidence in view", (value) => share(value), true],
   ["compaction_step", "First compaction", (value) => (value === null || value === undefined ? "never" : `step ${count(value + 1)}`), true],
 ];
+// Evidence is a share of all of it; what never came is as late as can be.
+const sized = (name, value, most) => {
+  if (name === "compaction_step" && (value === null || value === undefined)) return 100;
+  return Math.max(((value ?? 0) / (name === "evidence" ? 1 : most || 1)) * 100, value ? 1 : 0);
+};
+const changed = (name, before, after) => {
+  if (name === "compaction_step" || !Number.isFinite(before) || !Number.isFinite(after)) return "";
+  const by = name === "evidence" ? (after - before) * 100 : before ? (after / before - 1) * 100 : 0;
+  return `${by < 0 ? "−" : "+"}${Math.abs(by).toFixed(0)} ${name === "evidence" ? "points" : "%"}`;
+};
+const Compared = ({ side, name, value, most, words }) => html`<div class="compared"><span>${side}</span><svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="room" width="100" height="8" /><rect class=${side} width=${sized(name, value, most)} height="8" /></svg><b>${words}</b></div>`;
 const Figure = ({ name, label, words, before, after, more, unit }) => {
-  const most = Math.max(before ?? 0, after ?? 0) || 1;
-  const known = Number.isFinite(before) && Number.isFinite(after);
-  const better = known && before !== after ? ((after < before) !== more ? "better" : "worse") : "";
-  const change = known && before ? `${after >= before ? "+" : "−"}${Math.abs((after / before - 1) * 100).toFixed(0)} %` : "";
-  const Line = (side, value) => html`<div class="compared"><span>${side}</span><svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="room" width="100" height="8" /><rect class=${side} width=${Math.max(((value ?? 0) / most) * 100, value ? 1 : 0)} height="8" /></svg><b>${words(value, unit)}</b></div>`;
-  return html`<section class="figure"><h3>${label} <small class=${better}>${name === "compaction_step" ? "" : change}</small></h3>${Line("before", before)}${Line("after", after)}</section>`;
+  const most = Math.max(before ?? 0, after ?? 0);
+  const better = before === after ? "" : (after < before) !== more ? "better" : "worse";
+  return html`<section class="figure"><h3>${label} <small class=${better}>${changed(name, before, after)}</small></h3>
+    <${Compared} side="before" name=${name} value=${before} most=${most} words=${words(before, unit)} /><${Compared} side="after" name=${name} value=${after} most=${most} words=${words(after, unit)} /></section>`;
 };
 
 const Outcome = ({ outcome }) => html`<div class="outcome" aria-live="polite"><p class="quiet">Before: ${oneLine(outcome.before.policy)} · after: ${oneLine(outcome.after.policy)}</p>

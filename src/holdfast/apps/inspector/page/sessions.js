@@ -8,8 +8,8 @@ const HEALTH = { ok: "fine", warning: "look at it", broken: "broken" };
 
 const Health = ({ one }) => html`<span class=${`health ${one.health}`}>${HEALTH[one.health] ?? oneLine(one.health)}${one.note ? html`<small>${oneLine(one.note)}</small>` : ""}</span>`;
 const saved = (one) => {
-  if (one.cost_whole === null || one.cost_whole === undefined || one.cost_sent === null || one.cost_sent === undefined) return "–";
-  const less = one.cost_whole ? (1 - one.cost_sent / one.cost_whole) * 100 : 0;
+  if (!one.cost_whole || one.cost_sent === null || one.cost_sent === undefined) return "–";
+  const less = (1 - one.cost_sent / one.cost_whole) * 100;
   return html`${cost(one.cost_whole - one.cost_sent, one.cost_unit)} <small>${less.toFixed(0)} %</small>`;
 };
 

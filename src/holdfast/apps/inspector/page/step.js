@@ -51,7 +51,7 @@ const Result = ({ name, result, opened }) => {
   return html`<article class="result">
     <div class="head"><h3><a href=${to.result(name, result.trace_id)}>${oneLine(result.tool)}</a>
       ${result.is_error && html`<b class="badge bad">error</b>`}${result.exit_code ? html`<b class="badge bad">exit ${result.exit_code}</b>` : ""}</h3>
-      <p class="rule">${result.shown ? html`<b class="badge cut">${oneLine(result.shown.rule)}</b> ${oneLine(result.shown.strategy)} · <em>−${short(saving(result))} tokens</em>` : html`<span class="quiet">whole · ${short(result.tokens)} tokens</span>`}</p></div>
+      <p class="rule">${result.shown ? html`<b class="badge cut">${oneLine(result.shown.rule)}</b> ${oneLine(result.shown.strategy)} ${saving(result) ? html`· <em>−${short(saving(result))} tokens</em>` : ""}` : html`<span class="quiet">whole · ${short(result.tokens)} tokens</span>`}</p></div>
     <p class="arguments"><code>${oneLine(result.arguments)}</code></p>
     <details open=${open} onToggle=${(event) => setOpen(event.currentTarget.open)}><summary>${open ? "Hide" : "Show"} both sides</summary>${open && html`<${Pair} name=${name} result=${result} />`}</details>
     <${Change} name=${name} result=${result} />
@@ -67,8 +67,7 @@ const Usage = ({ step }) => {
   return html`<dl class="facts">${facts.map(([term, value]) => html`<div key=${term}><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>`;
 };
 
-const Rewritten = ({ step }) => html`<p class="note turn"><b class="badge turn">Prefix rewritten</b> ${bytes(step.rewritten.bytes)} of what had been sent before changed:
-  ${count(step.rewritten.tokens)} tokens had to be read anew instead of coming from the provider's cache.</p>`;
+const Rewritten = ({ step }) => html`<p class="note turn"><b class="badge turn">Prefix rewritten</b> ${bytes(step.rewritten.bytes)} of what had been sent before changed: ${count(step.rewritten.tokens)} tokens had to be read anew instead of coming from the provider's cache.</p>`;
 
 const Decisions = ({ name, step }) => html`<section><h3>Decided in this request</h3><div class="scroll"><table class="decisions"><thead><tr><th>Result</th><th>Rule</th><th>Strategy</th><th>Saved</th></tr></thead>
   <tbody>${step.decisions.slice(0, MOST_RESULTS).map((each, at) => html`<tr key=${at}><th><a href=${to.result(name, each.trace_id)}>${oneLine(each.artifact_id || each.trace_id)}</a></th><td>${oneLine(each.rule)}</td><td>${oneLine(each.strategy)}</td><td>${short(each.saved)} tokens</td></tr>`)}</tbody></table></div></section>`;

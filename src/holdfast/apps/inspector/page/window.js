@@ -49,6 +49,7 @@ export const Indicator = ({ indicator, model }) => {
         <${Fill} parts=${parts} window=${indicator.window} />
         ${indicator.thresholds.map((mark, at) => html`<line key=${at} class=${`tick tick-${at}`} x1=${mark.share * 1000} x2=${mark.share * 1000} y1="-3" y2="17" />`)}
       </svg>
+      <p class="legend" aria-hidden="true">${parts.slice(0, 7).map((part, at) => html`<span key=${at}><i class=${`swatch ${part.look}`}></i>${label(part)}</span>`)}</p>
       <ul class="marks">${indicator.thresholds.map((mark, at) => html`<${Mark} key=${at} mark=${mark} at=${at} />`)}</ul>
     </div>
     <details class="full">
