@@ -139,7 +139,7 @@ def summary(name: str, steps: int, hostile: str = "") -> dict[str, Any]:
             "sent": [each["tokens_sent"] for each in made],
             "cached": [each["usage"]["cached"] for each in made],
             "predicted": [each["predicted"] for each in made],
-            "rewritten": [each["rewritten"] is not None for each in made],
+            "rewritten": [last // 60 > before // 60 for before, last in zip([0, *at], at, strict=False)],
         },
         "steps": steps,
         "branches": [hostile or "main"],
