@@ -241,6 +241,10 @@ async def _static(request: web.Request) -> web.StreamResponse:
     return response
 
 
+async def _empty(_: web.Request) -> web.Response:
+    return web.Response(text="<!doctype html><p class=empty-page>empty", content_type="text/html")
+
+
 async def _raw(request: web.Request) -> web.Response:
     headers = {"content-disposition": "attachment; filename=raw.txt", "content-security-policy": "sandbox"}
     return web.Response(body=b"the raw bytes\n", content_type="application/octet-stream", headers=headers)
@@ -258,6 +262,7 @@ async def _enter(request: web.Request) -> web.Response:
 def application(fake: Fake) -> web.Application:
     app = web.Application()
     app.router.add_get("/", _static)
+    app.router.add_get("/empty", _empty)
     app.router.add_get("/static/{path:.+}", _static)
     app.router.add_post("/api/enter", _enter)
     app.router.add_get("/api/live", fake.live)

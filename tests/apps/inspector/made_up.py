@@ -1,6 +1,7 @@
 """Made-up sessions for the page: ordinary ones, long ones, an artifact of a gigabyte, and text that would like to run."""
 
 import random
+from functools import cache
 from typing import Any
 
 TOOLS = ("read_file", "bash", "grep", "list_dir", "web_fetch")
@@ -64,6 +65,7 @@ def result(index: int, at: int = 0, hostile: str = "") -> dict[str, Any]:
     }
 
 
+@cache
 def step(index: int, hostile: str = "") -> dict[str, Any]:
     whole = 6_000 + index * 950
     sent = min(whole, 6_000 + index * 900 - (index // 60) * 24_000) if index < 300 else 90_000 + (index % 200) * 300
@@ -124,6 +126,7 @@ def row(name: str, steps: int, health: str = "ok", note: str = "", hostile: str 
     }
 
 
+@cache
 def summary(name: str, steps: int, hostile: str = "") -> dict[str, Any]:
     at = sorted({round(each * (steps - 1) / 399) for each in range(400)}) if steps else []
     made = [step(index) for index in at]

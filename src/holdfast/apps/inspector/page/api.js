@@ -42,7 +42,25 @@ const fetched = async (address, options) => {
   return answered(response);
 };
 
-export const get = (address, values = {}, signal) => fetched(asked(address, values), { signal });
+// What the first view needs is asked for before the code that draws it has arrived.
+const early = new Map();
+const sooner = (address) => {
+  const answer = fetched(address, {});
+  answer.catch(() => {});
+  early.set(address, answer);
+};
+export const PAGE = 40;
+export const pageOf = (step) => ({ from: Math.floor(step / PAGE) * PAGE, count: PAGE });
+const [, session, , step] = /^#\/session\/([^/]+)(\/step\/(\d+))?/.exec(location.hash) ?? [];
+if (session) sooner(`api/sessions/${session}`);
+if (step) sooner(asked(`api/sessions/${session}/steps`, pageOf(Number(step))));
+
+export const get = (address, values = {}, signal) => {
+  const whole = asked(address, values);
+  const known = early.get(whole);
+  early.delete(whole);
+  return known ?? fetched(whole, { signal });
+};
 export const post = (address, body = {}) =>
   fetched(address, {
     method: "POST",

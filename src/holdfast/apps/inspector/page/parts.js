@@ -1,6 +1,6 @@
 // What every view is made of: words for numbers, text that shows what it hides, copying, states, loading.
 // Text from tools only ever becomes a text node.
-import { html, useEffect, useRef, useState } from "./vendor/preact.js";
+import { Component, html, useEffect, useRef, useState } from "./vendor/preact.js";
 import { get } from "./api.js";
 
 const plain = new Intl.NumberFormat("en-US");
@@ -130,4 +130,10 @@ export const useKeys = (handler) => {
     document.addEventListener("keydown", pressed);
     return () => document.removeEventListener("keydown", pressed);
   }, []);
+};
+
+// Drawn again only when something it was given is another.
+export const still = (Drawn) => class extends Component {
+  shouldComponentUpdate(next) { return Object.keys(next).some((key) => next[key] !== this.props[key]); }
+  render(props) { return html`<${Drawn} ...${props} />`; }
 };

@@ -1,11 +1,9 @@
 // A session step by step. Only the rows in sight are drawn; pages of steps are asked for as they come into sight.
-import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/preact.js";
-import { get, path } from "./api.js";
-import { Broken, Empty, Skeleton, bytes, clock, cost, count, many, oneLine, say, short, to, useAnswer, useKeys, visible, Words } from "./parts.js";
-import { Course } from "./window.js";
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./vendor/preact.js";
+import { PAGE, get, pageOf, path } from "./api.js";
+import { Broken, Empty, Skeleton, bytes, clock, cost, count, many, oneLine, say, short, still, to, useKeys, visible, Words } from "./parts.js";
 
 const ROW = 56;
-const PAGE = 40;
 const SPARE = 6;
 const PAUSE = 60;
 
@@ -21,7 +19,7 @@ const useSteps = (name) => {
   const load = (page, total) => {
     if (asked.get(page) >= total) return;
     asked.set(page, total);
-    get(`${path.session(name)}/steps`, { from: page * PAGE, count: PAGE }).then((answer) => {
+    get(`${path.session(name)}/steps`, pageOf(page * PAGE)).then((answer) => {
       for (const step of answer.steps) known.set(step.index, step);
       setTrouble(null);
       draw();
@@ -35,8 +33,9 @@ const useSteps = (name) => {
   // While one scrolls fast nothing is asked for: the rows would be gone before the answer.
   const want = (first, last, total, now) => {
     clearTimeout(timer.current);
+    if (!known.size && asked.size) return; // the first answer first
     const ask = () => missing(first, last).forEach((page) => load(page, total));
-    if (now) ask();
+    if (now !== null) load(Math.floor(now / PAGE), total);
     else timer.current = setTimeout(ask, PAUSE);
   };
   const forget = () => { known.clear(); asked.clear(); draw(); };
@@ -67,7 +66,7 @@ const tools = (step) => [...new Set((step.results ?? []).map((each) => each.tool
 const saved = (step) => Math.max((step.tokens_whole ?? 0) - (step.tokens_sent ?? 0), 0);
 const failed = (step) => step.outcome && !["ok", "complete", "completed", "kept", "done"].includes(step.outcome);
 
-const Row = ({ step, index, chosen, name }) => {
+const Row = still(({ step, index, chosen }) => {
   if (!step) return html`<div class="row unknown" id=${`step-${index}`} role="option" aria-selected=${chosen} aria-posinset=${index + 1}><span class="number">${index + 1}</span><span class="blank"></span></div>`;
   const names = tools(step);
   const errors = step.results?.filter((each) => each.is_error).length;
@@ -80,10 +79,10 @@ const Row = ({ step, index, chosen, name }) => {
     <span class="amount">${short(step.tokens_sent)}${saved(step) ? html` <em>−${short(saved(step))}</em>` : ""}</span>
     <svg class="thin" viewBox="0 0 100 2" preserveAspectRatio="none" aria-hidden="true"><rect class="bar-whole" width="100" height="2" /><rect class="bar-part" width=${share * 100} height="2" /></svg>
   </div>`;
-};
+});
 
 // A list of rows of one height. Its own scrolling, so that nothing else moves it.
-const Timeline = ({ steps, total, chosen, choose, open, box, name }) => {
+const Timeline = ({ steps, total, chosen, choose, open, box }) => {
   const [sight, setSight] = useState([Math.max(chosen - 10, 0), 20]);
   const look = () => {
     const { scrollTop, clientHeight } = box.current;
@@ -100,9 +99,9 @@ const Timeline = ({ steps, total, chosen, choose, open, box, name }) => {
   const first = Math.min(sight[0], Math.max(total - 1, 0));
   const last = Math.min(first + sight[1], total) - 1;
   const asked = useRef(false);
-  useEffect(() => { steps.want(first, last, total, !asked.current); asked.current = true; });
+  useEffect(() => { steps.want(first, last, total, asked.current ? null : chosen); asked.current = true; });
   const rows = [];
-  for (let at = first; at <= last; at++) rows.push(html`<${Row} key=${at} index=${at} step=${steps.known.get(at)} chosen=${at === chosen} name=${name} />`);
+  for (let at = first; at <= last; at++) rows.push(html`<${Row} key=${at} index=${at} step=${steps.known.get(at)} chosen=${at === chosen} />`);
   const click = (event) => {
     const row = event.target.closest(".row");
     if (row) { choose(Number(row.id.slice(5))); open(); }
@@ -120,7 +119,71 @@ const reveal = (box, index, where) => {
 };
 const atEnd = (box) => !box || box.scrollTop + box.clientHeight > box.scrollHeight - ROW * 1.5;
 
-const Facts = ({ summary }) => {
+// The course of the context window over the steps.
+const HEIGHT = 100;
+// Where each point is: across by step, up by tokens.
+const laid = (course, steps, size) => {
+  const last = Math.max(steps - 1, 1);
+  const n = course.seq.length;
+  const index = course.index ?? course.seq.map((_, at) => Math.round((at * last) / Math.max(n - 1, 1)));
+  const top = Math.max(...course.whole, ...course.sent, size && Math.max(...course.whole) > size * 0.5 ? size : 0, 1) * 1.06;
+  return { index, top, x: (at) => (index[at] / last) * 1000, y: (tokens) => HEIGHT - (tokens / top) * HEIGHT };
+};
+const points = (values, { x, y }) => values.map((value, at) => (value === null || value === undefined ? null : `${x(at).toFixed(1)},${y(value).toFixed(1)}`)).filter(Boolean).join(" ");
+const area = (values, place) => `0,${HEIGHT} ${points(values.map((value) => value ?? 0), place)} ${place.x(values.length - 1).toFixed(1)},${HEIGHT}`;
+const nearest = (index, step) => {
+  let best = 0;
+  for (let at = 1; at < index.length; at++) if (Math.abs(index[at] - step) < Math.abs(index[best] - step)) best = at;
+  return best;
+};
+const told = (course, at, step) => {
+  const cached = course.cached?.[at];
+  return `Step ${step + 1}: ${count(course.whole[at])} tokens whole, ${count(course.sent[at])} sent${cached ? `, ${count(cached)} of them from the cache` : ""}${course.rewritten?.[at] ? ", prefix rewritten" : ""}`;
+};
+
+const Lines = still(({ course, place, size }) => html`
+  ${size && size <= place.top ? html`<line class="limit" x1="0" x2="1000" y1=${place.y(size)} y2=${place.y(size)} />` : ""}
+  ${course.cached?.some(Boolean) && html`<polygon class="cached" points=${area(course.cached, place)} />`}
+  <polyline class="whole" points=${points(course.whole, place)} />
+  <polyline class="sent" points=${points(course.sent, place)} />
+  ${(course.rewritten ?? []).map((yes, at) => yes && html`<line key=${at} class="rewrite" x1=${place.x(at)} x2=${place.x(at)} y1=${HEIGHT - 9} y2=${HEIGHT} />`)}`);
+
+// The course is also the scrubber: point, drag or use the arrows to go to a step.
+const Course = ({ course, steps, size, step, go }) => {
+  const [over, setOver] = useState(null);
+  const box = useRef(null);
+  const place = useMemo(() => course?.seq?.length > 1 && laid(course, steps, size), [course, steps, size]);
+  if (!place) return null;
+  const under = (event) => {
+    const { left, width } = box.current.getBoundingClientRect();
+    return Math.round(Math.min(Math.max((event.clientX - left) / width, 0), 1) * (steps - 1));
+  };
+  const hold = (event) => { event.currentTarget.setPointerCapture(event.pointerId); go(under(event)); };
+  const drag = (event) => { setOver(under(event)); if (event.buttons & 1) go(under(event)); };
+  const keys = { ArrowRight: 1, ArrowLeft: -1, PageUp: -20, PageDown: 20, Home: -steps, End: steps };
+  const press = (event) => {
+    if (!(event.key in keys)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    go(Math.min(Math.max(step + keys[event.key], 0), steps - 1));
+  };
+  const at = nearest(place.index, over ?? step);
+  const x = ((over ?? step) / Math.max(steps - 1, 1)) * 1000;
+  const words = told(course, at, over ?? step);
+  return html`<figure class="course">
+    <div class="plot" ref=${box} role="slider" tabindex="0" aria-label="Step" aria-valuemin="1" aria-valuemax=${steps} aria-valuenow=${step + 1} aria-valuetext=${told(course, nearest(place.index, step), step)}
+      onPointerDown=${hold} onPointerMove=${drag} onPointerLeave=${() => setOver(null)} onKeyDown=${press}>
+      <svg viewBox=${`0 0 1000 ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+        <${Lines} course=${course} place=${place} size=${size} />
+        <line class=${over === null ? "here" : "here over"} x1=${x} x2=${x} y1="0" y2=${HEIGHT} />
+      </svg>
+      <span class="most">${short(place.top / 1.06)}</span>
+    </div>
+    <figcaption><span class="keys"><i class="whole"></i>whole <i class="sent"></i>sent ${course.cached?.some(Boolean) && html`<i class="cached"></i>cached `}<i class="rewrite"></i>prefix rewritten</span><span class="told">${words}</span></figcaption>
+  </figure>`;
+};
+
+const Facts = still(({ summary }) => {
   const unit = summary.cost_unit;
   const kept = summary.cost_whole !== null && summary.cost_sent !== null && summary.cost_whole !== undefined ? summary.cost_whole - summary.cost_sent : null;
   const facts = [
@@ -128,25 +191,7 @@ const Facts = ({ summary }) => {
     ["Tokens kept", short(summary.tokens_whole)], ["Tokens shown", short(summary.tokens_sent)], ["Cost saved", kept === null ? "–" : `${cost(kept, unit)}${unit === "$" || !kept ? "" : " tokens"}`],
   ];
   return html`<dl class="facts">${facts.map(([term, value]) => html`<div key=${term}><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>`;
-};
-
-const Search = ({ name }) => {
-  const [query, setQuery] = useState("");
-  const [asked, setAsked] = useState("");
-  useEffect(() => {
-    const timer = setTimeout(() => setAsked(query.trim()), 200);
-    return () => clearTimeout(timer);
-  }, [query]);
-  const { answer, error } = useAnswer(asked.length > 1 && `${path.session(name)}/search`, { query: asked, most: 20 });
-  return html`<div class="search" role="search">
-    <input type="search" data-search placeholder="Search in all results  /" aria-label="Search in all results" value=${query} onInput=${(event) => setQuery(event.target.value)} />
-    ${asked.length > 1 && html`<ul class="found" aria-label="Found">
-      ${error && html`<li class="quiet">${error.message}</li>`}
-      ${answer?.found.map((each, at) => html`<li key=${at}><a href=${to.result(name, each.trace_id, each.line)}><small>line ${count(each.line)}</small> <code>${oneLine(each.text).slice(0, 200)}</code></a></li>`)}
-      ${answer && !answer.found.length && html`<li class="quiet">Nothing found.</li>`}
-      ${!answer && !error && html`<li class="quiet">Searching …</li>`}</ul>`}
-  </div>`;
-};
+});
 
 const Arriving = ({ event }) => html`<p class="arriving"><b>Arriving</b> ${event.canonical ? `${count(event.canonical.chars)} characters kept so far` : ""} <code>${oneLine(event.text).slice(-160)}</code></p>`;
 
@@ -154,7 +199,7 @@ const Session = ({ route, session, summary }) => {
   const { name } = route;
   const box = useRef(null);
   const detail = useRef(null);
-  const [Step, setStep] = useState(null);
+  const [{ Step, Search }, setLater] = useState({});
   const [opened, setOpened] = useState(route.step !== undefined && matchMedia("(max-width: 60rem)").matches);
   const steps = useSteps(name);
   const [total, arriving] = useNews(session, steps, summary.steps);
@@ -166,7 +211,9 @@ const Session = ({ route, session, summary }) => {
     history.replaceState(null, "", to.step(name, next));
     reveal(box.current, next, where);
   };
-  useEffect(() => { import("./step.js").then((module) => setStep(() => module.default)); }, []);
+  const step = steps.known.get(chosen);
+  // The rows come first; what a step is drawn with can wait for them.
+  useEffect(() => { if (step && !Step) import("./step.js").then(setLater); }, [Boolean(step)]);
   useEffect(() => { if (route.step !== undefined && route.step !== chosen) choose(route.step); if (route.step === undefined) setOpened(false); }, [route]);
   // At the end one stays at the end; anywhere else nothing moves.
   const following = useRef(true);
@@ -188,14 +235,13 @@ const Session = ({ route, session, summary }) => {
     return false;
   });
   const fresh = total - seen.current;
-  const step = steps.known.get(chosen);
   return html`<div class=${opened ? "session opened" : "session"}>
     <div class="above"><h1>${oneLine(name)}</h1><${Facts} summary=${summary} />
       ${summary.notes?.map((note, at) => html`<p key=${at} class="note"><${Words} text=${note} /></p>`)}
       <${Course} course=${summary.course} steps=${total} size=${summary.window} step=${chosen} go=${(index) => choose(index, "middle")} /></div>
     <div class="panes">
-      <section class="list" aria-label="Timeline"><${Search} name=${name} />
-        <${Timeline} steps=${steps} total=${total} chosen=${chosen} choose=${choose} open=${() => setOpened(true)} box=${box} name=${name} />
+      <section class="list" aria-label="Timeline"><div class="search" role="search">${Search && html`<${Search} name=${name} />`}</div>
+        <${Timeline} steps=${steps} total=${total} chosen=${chosen} choose=${choose} open=${() => setOpened(true)} box=${box} />
         ${arriving && html`<${Arriving} event=${arriving} />`}
         ${steps.trouble && html`<p class="note bad" role="alert">${steps.trouble.message}</p>`}
         ${fresh > 0 && html`<button type="button" class="pill" onClick=${() => { seen.current = total; choose(total - 1); }}>${many(fresh, "new step")} ↓</button>`}

@@ -1,7 +1,8 @@
-// One step: what came in as it was kept, beside what the model saw of it, and the request that carried it.
-import { html, useState } from "./vendor/preact.js";
+// One step: what came in as it was kept, beside what the model saw of it, and the request that carried it;
+// and searching all results. Fetched once the rows of the timeline are there.
+import { html, useEffect, useState } from "./vendor/preact.js";
 import { path, post } from "./api.js";
-import { Bar, Broken, Skeleton, bytes, clock, count, many, oneLine, say, share, short, to, useAnswer, visible } from "./parts.js";
+import { Bar, Broken, Skeleton, bytes, clock, count, many, oneLine, say, share, short, still, to, useAnswer, visible } from "./parts.js";
 
 const OPEN_AT_ONCE = 2;
 const MOST_RESULTS = 30;
@@ -72,7 +73,23 @@ const Rewritten = ({ step }) => html`<p class="note turn"><b class="badge turn">
 const Decisions = ({ name, step }) => html`<section><h3>Decided in this request</h3><div class="scroll"><table class="decisions"><thead><tr><th>Result</th><th>Rule</th><th>Strategy</th><th>Saved</th></tr></thead>
   <tbody>${step.decisions.slice(0, MOST_RESULTS).map((each, at) => html`<tr key=${at}><th><a href=${to.result(name, each.trace_id)}>${oneLine(each.artifact_id || each.trace_id)}</a></th><td>${oneLine(each.rule)}</td><td>${oneLine(each.strategy)}</td><td>${short(each.saved)} tokens</td></tr>`)}</tbody></table></div></section>`;
 
-export default ({ step, name, total }) => {
+export const Search = still(({ name }) => {
+  const [query, setQuery] = useState("");
+  const [asked, setAsked] = useState("");
+  useEffect(() => {
+    const timer = setTimeout(() => setAsked(query.trim()), 200);
+    return () => clearTimeout(timer);
+  }, [query]);
+  const { answer, error } = useAnswer(asked.length > 1 && `${path.session(name)}/search`, { query: asked, most: 20 });
+  return html`<input type="search" data-search placeholder="Search in all results  /" aria-label="Search in all results" value=${query} onInput=${(event) => setQuery(event.target.value)} />
+    ${asked.length > 1 && html`<ul class="found" aria-label="Found">
+      ${error && html`<li class="quiet">${error.message}</li>`}
+      ${answer?.found.map((each, at) => html`<li key=${at}><a href=${to.result(name, each.trace_id, each.line)}><small>line ${count(each.line)}</small> <code>${oneLine(each.text).slice(0, 200)}</code></a></li>`)}
+      ${answer && !answer.found.length && html`<li class="quiet">Nothing found.</li>`}
+      ${!answer && !error && html`<li class="quiet">Searching …</li>`}</ul>`}`;
+});
+
+export const Step = still(({ step, name, total }) => {
   const less = step.tokens_whole ? 1 - step.tokens_sent / step.tokens_whole : 0;
   const results = (step.results ?? []).slice(0, MOST_RESULTS);
   return html`<div class="step">
@@ -87,4 +104,4 @@ export default ({ step, name, total }) => {
     ${results.map((result, at) => html`<${Result} key=${result.trace_id} name=${name} result=${result} opened=${at < OPEN_AT_ONCE} />`)}
     ${(step.results?.length ?? 0) > MOST_RESULTS && html`<p><a href=${to.results(name)}>${many(step.results.length - MOST_RESULTS, "more result")} in the list of results</a></p>`}
   </div>`;
-};
+});
