@@ -9,9 +9,12 @@ CLIENTS := @anthropic-ai/claude-code@2.1.197 @openai/codex@0.166.0 opencode-ai@1
 SERVERS := mcp-server-git==2026.10.19 mcp-server-time==2026.10.19
 NODE_SERVERS := @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-everything@2026.8.31
 
-.PHONY: docs run replay test check bench torture browser adapters clients servers fix requirements clean
+.PHONY: docs run demo replay test check bench torture browser adapters clients servers fix requirements clean
 
-run: .venv/run  ## see what it does, in under ten seconds
+run: .venv/run  ## the proxy and the page over the record, with a made-up session to look at
+	@$(BIN)/holdfast serve --sample
+
+demo: .venv/run  ## see what it does, in under ten seconds
 	@$(BIN)/holdfast demo
 
 replay: .venv/run  ## what policies would have done to made-up sessions

@@ -13,6 +13,7 @@ from dataclasses import asdict
 from bench.adapters import adapters
 from bench.gateway import gateway
 from bench.ingest import ingest
+from bench.inspector import inspector
 from bench.install import install
 from bench.keep import keep
 from bench.project import project
@@ -41,6 +42,7 @@ BENCHMARKS: dict[str, Callable[[Setup], list[Row]]] = {
     "adapters": adapters,
     "gateway": gateway,
     "proxy": proxy,
+    "inspector": inspector,
     "start": start,
     "install": install,
 }

@@ -14,7 +14,13 @@ def _event(name: str, fields: dict[str, object]) -> bytes:
 
 
 def _stream(deltas: int) -> list[bytes]:
-    message: dict[str, object] = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-sonnet-5", "content": []}
+    message: dict[str, object] = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-sonnet-5",
+        "content": [],
+    }
     block = {"type": "text", "text": ""}
     delta = {"type": "text_delta", "text": "x" * 50}
     return [

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeAlias
 
+from tests.upstream.spelling import SPELLINGS, Dialect, Part, Text, Tool, dialect_of, event, responses_usage
+
 Call: TypeAlias = tuple[str, dict[str, Any]]
 Move: TypeAlias = str | Call | Callable[[str], str | Call]
 """A command for the shell; a tool and its arguments; or a function that makes one of them of the newest result."""
@@ -18,7 +20,12 @@ AGENT = "Agent"
 """As a command: start a sub-agent, which follows the rest of the script (Claude Code)."""
 _SHELLS = {"Bash": "command", "exec_command": "cmd", "bash": "command", "run_shell_command": "command"}
 _NUMBERS = itertools.count()
-_USAGE = {"input_tokens": 10, "output_tokens": 5}
+_USAGE: dict[Dialect, dict[str, Any]] = {
+    "anthropic": {"input_tokens": 10, "output_tokens": 5},
+    "openai_chat": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15},
+    "openai_responses": responses_usage(10, 5),
+}
+"""Far from any window, so that no client compacts by itself."""
 
 
 @contextmanager
@@ -52,14 +59,16 @@ class _Handler(BaseHTTPRequestHandler):
         path = self.path.split("?")[0]
         if path.endswith("count_tokens"):
             return self._answer(200, "application/json", b'{"input_tokens": 100}')
-        wires = {"/messages": _messages, "/responses": _responses, "/chat/completions": _chat}
-        wire = next((wire for end, wire in wires.items() if path.endswith(end)), _gemini)
-        if wire is _gemini and "enerateContent" not in path:
+        dialect = dialect_of(path)
+        if dialect is None and "enerateContent" not in path:
             return self._answer(404, "application/json", b"{}")
         if body.get("tools"):
             self.log.append(body)
-        events = "".join(wire(_calls(body, self.script)))
-        return self._answer(200, "text/event-stream", events.encode())
+        calls = _calls(body, self.script)
+        spelled = (
+            SPELLINGS[dialect].events(_parts(calls), next(_NUMBERS), _USAGE[dialect]) if dialect else _gemini(calls)
+        )
+        return self._answer(200, "text/event-stream", b"".join(spelled))
 
     def _answer(self, status: int, kind: str, body: bytes) -> None:
         self.send_response(status)
@@ -84,7 +93,7 @@ def _calls(body: Mapping[str, Any], script: Script) -> list[tuple[str, str, dict
         if shell and len(texts) == sum(map(len, script[:number])):
             newest = texts[-1] if texts else ""
             made = [move(newest) if callable(move) else move for move in moves]
-            return [(f"call_{number}_{at}", *_call(shell, move)) for at, move in enumerate(made)]
+            return [(f"toolu_call_{number}_{at}", *_call(shell, move)) for at, move in enumerate(made)]
     return []
 
 
@@ -121,59 +130,15 @@ def _call(shell: str, move: str | Call) -> Call:
     return shell, {_SHELLS[shell]: move} | extra
 
 
-def _event(kind: str, **fields: Any) -> str:
-    return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n"
+def _parts(calls: Any) -> list[Part]:
+    """What is said with these calls, or when there are none left."""
+    made: list[Part] = [Tool(tool, arguments, call_id) for call_id, tool, arguments in calls]
+    return [Text("Looking." if calls else "All done."), *made]
 
 
-def _messages(calls: Any) -> Iterator[str]:
-    message = {"id": f"msg_{next(_NUMBERS)}", "type": "message", "role": "assistant", "content": []}
-    yield _event("message_start", message={**message, "model": "m1", "stop_reason": None, "usage": _USAGE})
-    blocks = [({"type": "text", "text": ""}, {"type": "text_delta", "text": "Looking." if calls else "All done."})]
-    for call_id, tool, arguments in calls:
-        block = {"type": "tool_use", "id": f"toolu_{call_id}", "name": tool, "input": {}}
-        blocks.append((block, {"type": "input_json_delta", "partial_json": json.dumps(arguments)}))
-    for index, (block, delta) in enumerate(blocks):
-        yield _event("content_block_start", index=index, content_block=block)
-        yield _event("content_block_delta", index=index, delta=delta)
-        yield _event("content_block_stop", index=index)
-    reason = "tool_use" if calls else "end_turn"
-    yield _event("message_delta", delta={"stop_reason": reason, "stop_sequence": None}, usage=_USAGE)
-    yield _event("message_stop")
-
-
-def _responses(calls: Any) -> Iterator[str]:
-    end = next(_NUMBERS)
-    words = [{"type": "output_text", "text": "Looking." if calls else "All done.", "annotations": []}]
-    items: list[dict[str, Any]] = [{"type": "message", "id": f"msg_{end}", "role": "assistant", "content": words}]
-    for call_id, tool, arguments in calls:
-        call = {"type": "function_call", "id": f"fc_{call_id}", "call_id": call_id, "name": tool}
-        items.append({**call, "arguments": json.dumps(arguments), "status": "completed"})
-    yield _event("response.created", response={"id": f"resp_{end}"})
-    for index, item in enumerate(items):
-        yield _event("response.output_item.added", output_index=index, item=item)
-        yield _event("response.output_item.done", output_index=index, item=item)
-    usage = {**_USAGE, "total_tokens": 15, "input_tokens_details": {"cached_tokens": 0}}
-    usage["output_tokens_details"] = {"reasoning_tokens": 0}
-    yield _event("response.completed", response={"id": f"resp_{end}", "output": items, "usage": usage})
-
-
-def _chat(calls: Any) -> Iterator[str]:
-    def chunk(delta: dict[str, Any], reason: str | None = None) -> str:
-        choice = {"index": 0, "delta": delta, "finish_reason": reason}
-        return f"data: {json.dumps({'id': 'c', 'object': 'chat.completion.chunk', 'choices': [choice]})}\n\n"
-
-    yield chunk({"role": "assistant", "content": "Looking." if calls else "All done."})
-    for index, (call_id, tool, arguments) in enumerate(calls):
-        function = {"name": tool, "arguments": json.dumps(arguments)}
-        yield chunk({"tool_calls": [{"index": index, "id": call_id, "type": "function", "function": function}]})
-    yield chunk({}, "tool_calls" if calls else "stop")
-    usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
-    yield f"data: {json.dumps({'id': 'c', 'choices': [], 'usage': usage})}\n\ndata: [DONE]\n\n"
-
-
-def _gemini(calls: Any) -> Iterator[str]:
+def _gemini(calls: Any) -> Iterator[bytes]:
     parts: list[dict[str, Any]] = [{"text": "Looking." if calls else "All done."}]
     parts += [{"functionCall": {"id": call_id, "name": tool, "args": arguments}} for call_id, tool, arguments in calls]
     candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
     usage = {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15}
-    yield f"data: {json.dumps({'candidates': [candidate], 'usageMetadata': usage})}\n\n"
+    yield event("", {"candidates": [candidate], "usageMetadata": usage})

@@ -11,7 +11,7 @@ from holdfast import Session
 from holdfast.canonical.body import BLOCK
 from holdfast.canonical.entry import GENESIS, header_bytes
 from holdfast.errors import NotFound, QuotaExceeded, UsageError
-from holdfast.session.sent import Sent
+from holdfast.session.sent import Answer, Sent
 from holdfast.store.feed import Feed
 from holdfast.store.protocol import SessionInfo, Store, body_of, decision_of, entry_of
 from holdfast.store.verify import verify
@@ -44,7 +44,7 @@ def filled(store: Store, name: str = "work") -> Session:
     sent = Sent(session)
     for words in ("a first question", "another one"):
         body = f'{{"messages": [{{"role": "user", "content": "{words}"}}, {{"content": "{"said " * 100}"}}]}}'
-        sent.answered(sent.add(body.encode()) or "", b"\xff what came " * 9_000, 200)
+        sent.answered(sent.add(body.encode()) or "", Answer(b"\xff what came " * 9_000, 200))
     return session
 
 

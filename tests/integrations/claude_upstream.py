@@ -1,5 +1,6 @@
 """Anthropic on loopback: asks a function for the next turn and remembers the requests."""
 
+import itertools
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -7,8 +8,11 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeAlias
 
+from tests.upstream.spelling import SPELLINGS, Part, Text, Tool
+
 Respond: TypeAlias = Callable[[dict[str, Any]], list[dict[str, Any]]]
 """The blocks that answer a request's body."""
+_NUMBERS = itertools.count()
 _USAGE = {"input_tokens": 10, "output_tokens": 5}
 
 
@@ -42,7 +46,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path.split("?")[0].endswith("count_tokens"):
             return self._answer(200, "application/json", b'{"input_tokens": 100}')
         blocks = self.respond(body) if body.get("tools") else [{"type": "text", "text": "title"}]
-        return self._answer(200, "text/event-stream", "".join(_events(blocks)).encode())
+        events = SPELLINGS["anthropic"].events([_part(block) for block in blocks], next(_NUMBERS), _USAGE)
+        return self._answer(200, "text/event-stream", b"".join(events))
 
     def _answer(self, status: int, kind: str, body: bytes) -> None:
         self.send_response(status)
@@ -55,22 +60,5 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-def _event(kind: str, **fields: Any) -> str:
-    return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n"
-
-
-def _events(blocks: list[dict[str, Any]]) -> Iterator[str]:
-    message = {"id": f"msg_{id(blocks)}", "type": "message", "role": "assistant", "content": []}
-    yield _event("message_start", message={**message, "model": "m1", "stop_reason": None, "usage": _USAGE})
-    for index, block in enumerate(blocks):
-        if block["type"] == "text":
-            opened, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": block["text"]}
-        else:
-            opened = {**block, "input": {}}
-            delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
-        yield _event("content_block_start", index=index, content_block=opened)
-        yield _event("content_block_delta", index=index, delta=delta)
-        yield _event("content_block_stop", index=index)
-    reason = "tool_use" if any(block["type"] == "tool_use" for block in blocks) else "end_turn"
-    yield _event("message_delta", delta={"stop_reason": reason, "stop_sequence": None}, usage=_USAGE)
-    yield _event("message_stop")
+def _part(block: dict[str, Any]) -> Part:
+    return Text(block["text"]) if block["type"] == "text" else Tool(block["name"], block["input"], block["id"])

@@ -119,14 +119,40 @@ def test_markers_are_not_part_of_what_is_compared() -> None:
     assert second.points == (Point(1),)
 
 
+def prompt(length: int, other: int = 1_000) -> Prompt:
+    """A prompt of so many messages; from `other` on it is not what the others are."""
+    digests = [bytes([number, number >= other]) for number in range(length)]
+    sizes = [2_000 * (number + 1) for number in range(length)]
+    return Prompt(digests, sizes, list(range(1, length + 1)), (Point(length - 1),))
+
+
+def test_an_entry_that_was_used_lives_on() -> None:
+    forecast = Forecast()
+    for length, now in ((3, 0), (6, 200)):
+        forecast.learn(prompt(length), DEFAULT, now, forecast.hit(prompt(length), DEFAULT, now))
+    assert forecast.hit(prompt(6, other=3), DEFAULT, 400).at == 2
+    assert forecast.hit(prompt(6, other=3), DEFAULT, 501).at == -1
+
+
+def test_an_entry_that_was_not_there_is_forgotten() -> None:
+    forecast = Forecast()
+    forecast.learn(prompt(3), DEFAULT, 0, forecast.hit(prompt(3), DEFAULT, 0))
+    forecast.learn(prompt(6), DEFAULT, 1, forecast.hit(prompt(6), DEFAULT, 1), billed=(12_000, 0, 12_000))
+    assert forecast.hit(prompt(6, other=3), DEFAULT, 2).at == -1
+
+
+@every_dialect
+def test_what_was_billed_is_known_to_the_token(dialect: Dialect) -> None:
+    rng = random.Random(4712)
+    run = Run(dialect)
+    for number in range(20):
+        run.agent.step(number, output(rng))
+        run.send()
+    assert run.predicted[1:] == run.billed[1:]
+
+
 def test_a_breakpoint_finds_what_ended_twenty_blocks_before_it_and_no_more() -> None:
     forecast, profile = Forecast(), DEFAULT
-
-    def prompt(length: int) -> Prompt:
-        digests = [bytes([number]) for number in range(length)]
-        sizes = [2_000 * (number + 1) for number in range(length)]
-        return Prompt(digests, sizes, list(range(1, length + 1)), (Point(length - 1),))
-
     forecast.learn(prompt(3), profile, 0, forecast.hit(prompt(3), profile, 0))
     assert forecast.hit(prompt(23), profile, 1).at == 2
     assert forecast.hit(prompt(24), profile, 1).at == -1

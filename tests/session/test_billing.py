@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.session.billed import Talk, markers_in
+from tests.session.billed import EAGER, Talk, markers_in
 from tests.upstream.bills import Bills
 
 DIALECTS = ["anthropic", "openai_chat", "openai_responses"]
@@ -182,6 +182,15 @@ def test_corrections_are_by_model() -> None:
     assert talk.billing.scale("gpt-4o") == 1.0
 
 
+def test_claude_in_another_dialect_caches_at_markers_alone() -> None:
+    talk = Talk("openai_chat", Bills("openai_chat", caches=False))
+    talk.agent.model = "anthropic/claude-sonnet-5"
+    for _ in range(20):
+        talk.step()
+    assert talk.billing.predicted == 0
+    assert not talk.billing.frozen
+
+
 # Breakpoints
 
 
@@ -245,6 +254,4 @@ def test_whatever_a_provider_answers_nothing_is_raised(dialect: str) -> None:
 
 
 def _patient() -> Any:
-    from tests.session.billed import EAGER
-
     return EAGER.replace(patience=500)

@@ -19,7 +19,7 @@ from holdfast.canonical.manifest import Shown, decode_manifest
 from holdfast.config import Settings
 from holdfast.errors import Damaged, NotFound, NotStored
 from holdfast.session import bases
-from holdfast.session.sent import NO_ANSWER, About, Sent, Usage
+from holdfast.session.sent import NO_ANSWER, About, Answer, Sent, Usage
 from holdfast.store.archive import export_session, import_session
 from holdfast.store.protocol import Store, entry_of
 from holdfast.store.verify import verify
@@ -295,7 +295,7 @@ def test_a_request_is_listed_with_its_answer_and_without_one_if_there_is_none() 
     two = sent.add(body)
     assert one is not None
     assert two is not None
-    assert sent.answered(one, b"\xffdata: x\n\n", 200, "complete", "msg_1", Usage(1, 2, 3, 4, 5, 6))
+    assert sent.answered(one, Answer(b"\xffdata: x\n\n", 200, "complete", "msg_1", Usage(1, 2, 3, 4, 5, 6)))
     first, second = sent.all()
     assert first.response is not None
     assert (first.outcome, first.response.status, first.response.response_id) == ("complete", 200, "msg_1")
@@ -350,7 +350,7 @@ def test_what_cannot_be_stored_raises_nothing_and_the_next_is_stored_again() -> 
     assert one is not None
     store.full = True
     assert sent.add(body) is None
-    assert not sent.answered(one, b"x", 200)
+    assert not sent.answered(one, Answer(b"x", 200))
     store.full = False
     two = sent.add(body)
     assert two is not None
@@ -466,7 +466,7 @@ def test_many_threads_send_at_once_and_every_request_comes_back() -> None:
             trace_id = sent.add(body, About(branch=name))
             assert trace_id is not None
             found[trace_id] = body
-            sent.answered(trace_id, body, 200)
+            sent.answered(trace_id, Answer(body, 200))
 
     threads = [threading.Thread(target=talking, args=(f"b{number}",)) for number in range(4)]
     for thread in threads:
@@ -488,7 +488,7 @@ def test_requests_are_no_results_to_anything_that_reads_the_record(tmp_path: Pat
     talker.keep("bash", None, "the needle in a result", call_id="c0")
     body = request("anthropic", [talk.asked("anthropic", "secretword " * 40)])
     trace_id = sent.add(body) or ""
-    sent.answered(trace_id, b"otherword " * 40, 200)
+    sent.answered(trace_id, Answer(b"otherword " * 40, 200))
     numbers = talker.metrics.as_dict()
     assert numbers["results_total"] == 1
     assert store.find("s", trace_id) is None
@@ -506,7 +506,18 @@ def test_requests_are_no_results_to_anything_that_reads_the_record(tmp_path: Pat
 def test_a_light_row_of_a_request_or_a_response_has_no_body(tmp_path: Path) -> None:
     store = SqliteStore(str(tmp_path))
     sent = Sent(session(store))
-    sent.answered(sent.add(b"x" * 900) or "", b"y" * 900, 200)
+    sent.answered(sent.add(b"x" * 900) or "", Answer(b"y" * 900, 200))
     assert [(row.kind, row.inline) for row in store.rows("s", light=True)] == [("request", None), ("response", None)]
     assert [entry_of(row).kind for row in store.rows("s")] == ["request", "response"]
     store.close()
+
+
+def test_a_request_and_its_answer_are_put_on_record_together_or_not_at_all(tmp_path: Path) -> None:
+    with Session("s", store=str(tmp_path), settings=Settings(str(tmp_path), session_quota=1_000)) as session:
+        sent = Sent(session)
+        assert sent.add(b"x" * 100, answer=Answer(b"y" * 5_000, 200)) is None
+        assert sent.all() == []
+        name = sent.add(b"x" * 100, answer=Answer(b"y" * 50, 200, "incomplete"))
+        assert name is not None
+        assert [(step.request.trace_id, step.outcome) for step in sent.all()] == [(name, "incomplete")]
+        assert (sent.body(name), sent.response(name)) == (b"x" * 100, b"y" * 50)

@@ -9,6 +9,8 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
 from holdfast.store.turnstile import Turnstile
 
 ADD = """
@@ -112,3 +114,12 @@ def test_the_lock_file_is_private_and_stays(tmp_path: Path) -> None:
     with turnstile.held():
         pass
     turnstile.close()
+
+
+def test_who_has_waited_long_enough_gives_up(tmp_path: Path) -> None:
+    path = str(tmp_path / "lock")
+    impatient = Turnstile(path, patience=0.05)
+    with Turnstile(path).held(), pytest.raises(TimeoutError), impatient.held():
+        pass
+    with impatient.held(), impatient.held():
+        pass

@@ -15,6 +15,7 @@ except ImportError as error:
 from holdfast.integrations.desk import Desk, Refused
 from holdfast.session.exchange import Exchange
 from holdfast.wire.endpoint import SESSION_HEADER
+from holdfast.wire.ends import is_whole
 
 _CHANGED = ("content-length", "content-encoding", "transfer-encoding")
 """Headers of a body that is written anew."""
@@ -113,7 +114,9 @@ class _Heard:
             self._is_done = True
             raw, self.pieces = b"".join(self.pieces), []
             data = _decoded(self._response, raw) if is_packed else raw
-            self._exchange.finish(self._response.status_code, data, complete)
+            # Some SDKs close a stream after its last event without reading on to where it ends.
+            whole = complete or is_whole(self._exchange.dialect, data, _is_stream(self._response))
+            self._exchange.finish(self._response.status_code, data, whole)
 
 
 class _Watched(httpx2.SyncByteStream):

@@ -72,8 +72,10 @@ class _Model:
 class Billing:
     """The bills of one session. Safe from threads."""
 
-    def __init__(self, session: str, now: Callable[[], float]) -> None:
+    def __init__(self, session: str, now: Callable[[], float], profile: Callable[[str | None], Profile]) -> None:
         self.now = now
+        self.profile = profile
+        """What is known of a model by its name, as the settings have it."""
         self.predicted = 0
         """Tokens from the cache that were expected, of all requests that were billed."""
         self.billed = 0
@@ -87,6 +89,7 @@ class Billing:
         self._session = session
         self._lock = threading.Lock()
         self._prompts = Prompts()
+        self._latest: splice.Request | None = None
         self._models: dict[str, _Model] = {}
         self._judged: deque[tuple[int, int]] = deque(maxlen=_JUDGED)
         """Expected and billed of the newest requests of which something was expected."""
@@ -106,6 +109,12 @@ class Billing:
             hit = forecast.hit(prompt, profile, now)
             total = forecast.tokens_at(prompt, len(prompt.digests) - 1)
         return Expected(total, hit.tokens, hit.cold, estimated, model, profile, now, prompt, hit)
+
+    def read(self, body: bytes) -> splice.Request | None:
+        """A request that is sent, read like the one before it."""
+        request = splice.read(body, self._latest)
+        self._latest = request or self._latest
+        return request
 
     def learn(self, expected: Expected, usage: Usage | None) -> None:
         """Take in that a request was answered, and what it was billed where that is said."""
@@ -164,8 +173,8 @@ class Billing:
 
 
 def _is_explicit(dialect: Dialect, profile: Profile) -> bool:
-    """Whether a provider caches at breakpoints alone."""
-    return dialect == "anthropic" and profile.breakpoints > 0
+    """Whether a provider caches at breakpoints alone; a gateway has Claude do so in another dialect too."""
+    return profile.breakpoints > 0 and (dialect == "anthropic" or profile.name.startswith("claude"))
 
 
 def _model_of(request: splice.Request) -> str:

@@ -17,7 +17,7 @@ from holdfast.session.billing import Expected
 from holdfast.session.manner import Manner
 from holdfast.session.rounds import Rounds
 from holdfast.session.sending import Sending
-from holdfast.session.sent import About, Outcome, Sent
+from holdfast.session.sent import About, Answer, Outcome, Sent
 from holdfast.session.sent import Usage as Billed
 from holdfast.session.session import Session
 from holdfast.wire import splice
@@ -223,9 +223,7 @@ class Exchange:
             edited=account.edited if account.mode == "on" else 0,
             decisions=account.new_decisions,
         )
-        name = self._sent.add(sending.body, about)
-        if name is not None:
-            self._sent.answered(name, data, status, outcome, None, _billed(usage, ms))
+        self._sent.add(sending.body, about, Answer(data, status, outcome, usage=_billed(usage, ms)))
 
     @property
     def session(self) -> str:

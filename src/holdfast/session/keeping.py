@@ -4,7 +4,7 @@ Owns: the order that makes a promise: nothing is shown cut before the whole is d
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from holdfast.canonical import ids
@@ -79,14 +79,18 @@ def keep(
     return kept
 
 
-def note(keeping: Keeping, header: Header, output: str | bytes, room: int) -> list[Entry]:
-    """Store something of our own, with nothing decided about it."""
-    taken = keeping.store.take(Feed(output), room)
-    taken.reader.close()
+def note(keeping: Keeping, noted: Sequence[tuple[Header, str | bytes]], room: int) -> list[Entry]:
+    """Store something of our own, all or nothing of it, with nothing decided about it."""
+    drafts: list[Draft] = []
     try:
-        return append(keeping, [Draft(header, taken.body)], once=False)
+        for header, output in noted:
+            taken = keeping.store.take(Feed(output), room)
+            taken.reader.close()
+            drafts.append(Draft(header, taken.body))
+        return append(keeping, drafts, once=False)
     except (QuotaExceeded, NotFound):
-        keeping.store.discard(taken.body)
+        for draft in drafts:
+            keeping.store.discard(draft.body)
         raise
 
 

@@ -1,7 +1,7 @@
 """`view`, `projection`, `hydrate`, `undo`: the calls of a session that look at whole conversations."""
 
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, cast
 
@@ -38,13 +38,14 @@ _BRANCHES = 8
 class Projecting:
     """One session's conversations. Safe from threads."""
 
-    def __init__(self, desk: Desk, settings: config.Settings, billing: Billing) -> None:
-        self._desk, self._settings, self.billing = desk, settings, billing
+    def __init__(self, desk: Desk, settings: config.Settings, clock: Callable[[], float]) -> None:
+        self._desk, self._settings = desk, settings
         self._lock = threading.RLock()
         self._viewers: list[tuple[str, Viewer]] = []
         self._generation = desk.ledger.generation
         self._named: tuple[tuple[str, str | None], Policy] | None = None
         self._profile = lru_cache(maxsize=64)(self._profile_for)
+        self.billing = Billing(desk.keeping.info.name, clock, self._profile)
 
     def project(
         self,
@@ -187,10 +188,6 @@ class Projecting:
             overhead = sum(estimate(str(value)) for value in beside if value)
         scale = self.billing.scale(model)
         return Situation(self._profile(model), overhead, scale=scale, frozen=self.billing.frozen)
-
-    def profile(self, model: str | None) -> Profile:
-        """What is known of a model, as the settings have it."""
-        return self._profile(model)
 
     def _profile_for(self, model: str | None) -> Profile:
         return profile_for(model, self._settings.models)

@@ -38,7 +38,7 @@ class Sending:
     @cached_property
     def expected(self) -> Expected | None:
         """What this will be billed; None for what only counts, or cannot be known."""
-        request = splice.read(self.body) if not self._endpoint.counts else None
+        request = self._session.billing.read(self.body) if not self._endpoint.counts else None
         return None if request is None else self._expected(request)
 
     def learn(self, usage: Usage | None) -> None:
@@ -49,7 +49,7 @@ class Sending:
     def _expected(self, request: splice.Request) -> Expected | None:
         account = self.account
         tokens = account.tokens_sent if account.mode == "on" else account.tokens_whole
-        profile = self._session.profile(_model_of(request))
+        profile = self._session.billing.profile(_model_of(request))
         estimated = round(tokens / account.scale)
         return self._session.billing.expect(self._endpoint.dialect, request, profile, self._at, estimated)
 

@@ -51,6 +51,16 @@ class Usage(NamedTuple):
     total_ms: int | None = None
 
 
+class Answer(NamedTuple):
+    """What came back for a request."""
+
+    data: bytes
+    status: int
+    outcome: Outcome = "complete"
+    response_id: str | None = None
+    usage: Usage = Usage()
+
+
 class Step(NamedTuple):
     """One request on record, and its answer if there is one."""
 
@@ -73,29 +83,20 @@ class Sent:
         self._texts = Texts(session.store, session.id)
         self._bases = Bases()
 
-    def add(self, body: bytes, about: About | None = None) -> str | None:
-        """Put a request on record before it is sent; gives its id, or None where it could not be stored."""
+    def add(self, body: bytes, about: About | None = None, answer: Answer | None = None) -> str | None:
+        """Put a request on record, with its answer where that is there already; gives its id, or None where it
+        could not be stored."""
         try:
             with self._lock:
-                return self._add(body, about or About())
+                return self._add(body, about or About(), answer)
         except Exception as error:  # what is put on record must never stand in the way of what is sent
             events.unrecorded(self._session.id, "request", type(error).__name__)
             return None
 
-    def answered(
-        self,
-        trace_id: str,
-        data: bytes,
-        status: int,
-        outcome: Outcome = "complete",
-        response_id: str | None = None,
-        usage: Usage | None = None,
-    ) -> bool:
+    def answered(self, trace_id: str, answer: Answer) -> bool:
         """Put on record what came back for a request; whether that could be done."""
-        about: dict[str, Any] = {"status": status, "outcome": outcome, "response_id": response_id}
-        about |= (usage or Usage())._asdict()
         try:
-            self._session.enter(lambda at, _: Response(at=at, trace_id=trace_id, **about), data)
+            self._session.enter((lambda at, _: _response(answer, at, trace_id), answer.data))
         except Exception as error:
             events.unrecorded(self._session.id, "response", type(error).__name__)
             return False
@@ -133,12 +134,14 @@ class Sent:
             )
         return row
 
-    def _add(self, body: bytes, about: About) -> str:
+    def _add(self, body: bytes, about: About, answer: Answer | None) -> str:
+        beside = [(partial(_response, answer), answer.data)] if answer is not None else []
         parts = split(body, self._bases.like(about.branch))
         while True:
             base = self._base(parts, about.branch)
             made = written(parts, base, self._texts.find)
-            entry = self._session.enter(partial(_request, body, about, base, made, parts), encode_manifest(made.pieces))
+            request = partial(_request, body, about, base, made, parts)
+            entry = self._session.enter((request, encode_manifest(made.pieces)), *beside)
             if self._is_there(max(self._texts.seen, base.seq if base else 0)):
                 break  # else somebody purged the session just now, and what this request rests on is gone
             self._bases.forget()
@@ -169,4 +172,16 @@ def _request(
         base=base.seq if base else None,
         same=len(as_bytes("".join(parts[: made.same]))),
         **about._asdict(),
+    )
+
+
+def _response(answer: Answer, at: int, trace_id: str) -> Response:
+    about: dict[str, Any] = answer.usage._asdict()
+    return Response(
+        at=at,
+        trace_id=trace_id,
+        status=answer.status,
+        outcome=answer.outcome,
+        response_id=answer.response_id,
+        **about,
     )

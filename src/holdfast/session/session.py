@@ -10,25 +10,23 @@ from holdfast import config
 from holdfast.canonical import ids
 from holdfast.canonical.entry import Entry, Header, Result, arguments_text
 from holdfast.canonical.utf8 import showable
-from holdfast.errors import NotFound, StoreError, TooLargeToRecall, UsageError
+from holdfast.errors import StoreError, UsageError
 from holdfast.metrics import Metrics
 from holdfast.recall.answer import Answer, Known
 from holdfast.recall.names import DEFINITIONS, NAMES
-from holdfast.recall.ranges import Lines, parse_lines
 from holdfast.session import events, keeping
 from holdfast.session.aio import AsyncTwins
 from holdfast.session.answering import Answering
 from holdfast.session.keeping import Keeping
 from holdfast.session.manner import USUAL, Manner
+from holdfast.session.reading import Reading
 from holdfast.session.shown import Shown
 from holdfast.session.ways import Recall, ways_of
-from holdfast.store.protocol import Row, SessionInfo, Store, body_of
-from holdfast.store.reader import BodyReader
+from holdfast.store.protocol import SessionInfo, Store
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.verify import Verification, verify
 from holdfast.truncation.configuration import Limits, TruncationConfiguration
 from holdfast.truncation.cut import Source
-from holdfast.truncation.notice import size_text
 from holdfast.truncation.strategy import STRATEGIES, ITruncationStrategy, strategy_named
 from holdfast.version import VERSION
 from holdfast.wire.calls import parse_call, result_block
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
     from holdfast.projection.account import Projection
     from holdfast.projection.compaction import Summariser
     from holdfast.projection.policy import Policy
-    from holdfast.projection.profiles import Profile
     from holdfast.recall.found import Selection
     from holdfast.recall.selector import Selector
     from holdfast.session.billing import Billing
@@ -66,7 +63,7 @@ def session(
     return Session(id, agent=agent, store=store, policy=policy, ephemeral=ephemeral, recall=recall)
 
 
-class Session(AsyncTwins):
+class Session(Reading, AsyncTwins):
     """One agent at one piece of work. Safe from threads and processes; nothing is opened before it is needed."""
 
     def __init__(
@@ -193,47 +190,6 @@ class Session(AsyncTwins):
             self._log_kept(shown, entries)
         return shown
 
-    def recall(
-        self,
-        id: str,
-        *,
-        lines: str | tuple[int, int] | None = None,
-        chars: tuple[int, int] | None = None,
-    ) -> str:
-        """The text of a result, by trace id or artifact id: all of it, `lines` from 1, or `chars` from 0."""
-        with self.open(id) as reader:
-            if lines is not None:
-                asked = parse_lines(lines) if isinstance(lines, str) else Lines(*lines)
-                return reader.line_range(asked.first, reader.lines if asked.last is None else asked.last)
-            if chars is not None:
-                return reader.text(*chars)
-            self._refuse_huge(id, reader)
-            return reader.text()
-
-    def recall_bytes(self, id: str) -> bytes:
-        """The bytes of a result as they came."""
-        with self.open(id) as reader:
-            self._refuse_huge(id, reader)
-            return reader.read()
-
-    def stream(self, id: str) -> Iterator[bytes]:
-        """The bytes of a result of any size, checked piece by piece."""
-        reader = self.open(id)
-
-        def chunks() -> Iterator[bytes]:
-            with reader:
-                yield from reader.stream()
-
-        return chunks()
-
-    def open(self, id: str) -> BodyReader:
-        """A result open for reading: ranges of lines and characters, each checked, without loading the rest."""
-        return self.store.open(body_of(self._row(id)))
-
-    def shown(self, id: str) -> Shown:
-        """What was shown of a result, as recorded."""
-        return keeping.shown_again(self.store, self._row(id))
-
     def view(
         self,
         messages: Any,
@@ -358,12 +314,13 @@ class Session(AsyncTwins):
     def note(self, tool: str, about: object, text: str) -> None:
         """Put something of our own on record, as it is; raises `StoreError` where that cannot be done."""
         result = keeping.new_result(self._keeping, tool, arguments=arguments_text(about))
-        self._observe(keeping.note(self._keeping, result, text, self._room()))
+        self._observe(keeping.note(self._keeping, [(result, text)], self._room()))
 
-    def enter(self, make: Callable[[int, str], Header], data: bytes) -> Entry:
-        """Put on record what is made of the time and a new id; raises `StoreError` as `note` does."""
-        trace_id = ids.trace_id(self._keeping.random(ids.RANDOM_BYTES))
-        self._observe(entries := keeping.note(self._keeping, make(self._now(), trace_id), data, self._room()))
+    def enter(self, *made: tuple[Callable[[int, str], Header], bytes]) -> Entry:
+        """Put on record what is made of the time and a new id, together; raises `StoreError` as `note` does."""
+        trace_id, at = ids.trace_id(self._keeping.random(ids.RANDOM_BYTES)), self._now()
+        noted = [(make(at, trace_id), data) for make, data in made]
+        self._observe(entries := keeping.note(self._keeping, noted, self._room()))
         return entries[0]
 
     def artifacts(self) -> list[Known]:
@@ -405,42 +362,20 @@ class Session(AsyncTwins):
         """What requests are expected to be billed, and what is learned from what they were."""
         return self._projecting.billing
 
-    def profile(self, model: str | None) -> "Profile":
-        """What is known of a model's prices, window and cache, as the settings have it."""
-        return self._projecting.profile(model)
-
     @cached_property
     def _projecting(self) -> "Projecting":
         """Imported when a conversation is first looked at: most short commands never do."""
-        from holdfast.session.billing import Billing
         from holdfast.session.ledger import Ledger
         from holdfast.session.projecting import Projecting
         from holdfast.session.recording import Desk
 
         desk = Desk(self._keeping, Ledger(self.store, self.id), self._observe, self._room, self._summariser)
-        return Projecting(desk, self.settings, Billing(self.id, self._clock))
+        return Projecting(desk, self.settings, self._clock)
 
     def _observe(self, entries: list[Entry]) -> None:
         for entry in entries:
             self.metrics.observe(entry)
             self._stored += entry.facts.size
-
-    def _row(self, id: str) -> Row:
-        row = self.store.find(self.id, id)
-        if row is None:
-            raise NotFound(
-                f"Session `{self.id}` has no result `{id[:80]}`. `holdfast artifacts list` shows what it has.",
-                self._answering.unknown(id).content,
-            )
-        return row
-
-    def _refuse_huge(self, id: str, reader: BodyReader) -> None:
-        if reader.facts.size > self.configuration.max_artifact_size:
-            raise TooLargeToRecall(
-                f"`{id}` is {size_text(reader.facts.size)}, more than `max_artifact_size`. Ask for `lines` or "
-                "`chars`, or use `stream`.",
-                f'It is too large for one answer. Next: get_artifact(id="{id}", lines="1-100")',
-            )
 
     def _opened(self) -> SessionInfo:
         if self._info is None:

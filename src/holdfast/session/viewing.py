@@ -10,14 +10,12 @@ from typing import Any
 from holdfast.errors import NotFound, StoreError
 from holdfast.projection.account import Account, Edit, edit_of
 from holdfast.projection.policy import SHOWN, Choice, Decisions, Policy, Situation, sent_tokens, shown
-from holdfast.projection.thresholds import Thresholds
 from holdfast.projection.tokens import estimate
 from holdfast.projection.transcript import Item, Message, Path, Transcript
 from holdfast.recall.tail import at_the_tail
-from holdfast.session.compacting import TOOL, Prefixes, Standing, standing_of, summarised
 from holdfast.session.ledger import Known
 from holdfast.session.manner import USUAL, Manner
-from holdfast.session.reaching import are_reachable, is_of_recall, is_reachable
+from holdfast.session.reaching import is_of_recall, is_reachable
 from holdfast.session.recording import (
     Desk,
     Met,
@@ -30,13 +28,13 @@ from holdfast.session.recording import (
     stored,
 )
 from holdfast.session.restoring import restored
+from holdfast.session.summing import Summing
 from holdfast.wire.alike import alike, copied
 from holdfast.wire.compacted import compacted
 from holdfast.wire.decode import decode_message, dialect_of
 from holdfast.wire.edits import apply
 from holdfast.wire.repair import is_broken, repair
 
-_THRESHOLDS = Thresholds()
 _TAIL = 16
 """Newest messages of which a copy is held, since clients change these in place: cache markers move, results come."""
 
@@ -63,10 +61,7 @@ class Viewer:
         """The messages as they are sent, edits made."""
         self._skipped: set[int] = set()
         self._read_decisions = 0
-        self._prefixes = Prefixes()
-        self._standing: Standing | None = None
-        self._marked = 0
-        """Messages up to here were given way to a summary."""
+        self._summing = Summing(desk, self.transcript, self._decided)
         self._blind = False
         """Whether results were met while the record could not be read."""
         self._continues = False
@@ -112,7 +107,7 @@ class Viewer:
         self._blind = not is_known and shared < len(messages)
         self._refresh()
         self._follow(messages, shared)
-        self._stand()
+        self._summing.stand()
         if self._unknown and is_known:
             self._keep([self.transcript.items[number] for number in self._unknown], policy, situation, manner.settles)
         self._unstored = len(self._unknown) if self._settles is None else 0
@@ -120,13 +115,13 @@ class Viewer:
             return
         choices = [
             choice
-            for choice in policy.age(self.transcript, self._decided, self._with_summary(situation))
+            for choice in policy.age(self.transcript, self._decided, self._summing.situation(situation))
             if not self._is_new_recall(choice.number)
         ]
         if choices:
             self._decide(choices)
         if self._mode == "on" and policy.name != "everything":
-            self._compact(self._with_summary(situation))
+            self._fresh_decisions += self._summing.compact(situation)
 
     def sent(self, messages: Sequence[Any], whole: Collection[int] = ()) -> list[Any]:
         """The messages to send: those that came, the edited ones replaced."""
@@ -137,81 +132,23 @@ class Viewer:
 
     def restored(self, situation: Situation, answer: int) -> Collection[int]:
         """The results that may be shown whole this once, though it is decided otherwise."""
-        return restored(self.transcript, self._decided, self._with_summary(situation), answer)
+        return restored(self.transcript, self._decided, self._summing.situation(situation), answer)
 
     @property
     def is_rearranged(self) -> bool:
         """Whether messages are left out, put in or merged, beside the edits inside them."""
-        return self._mode != "shadow" and (self._broken or self._standing is not None)
+        return self._mode != "shadow" and (self._broken or self._summing.standing is not None)
 
     def arranged(self, messages: Sequence[Any]) -> list[Any]:
         """The messages with a summary in place of the oldest, and with broken pairs mended."""
         dialect = dialect_of(messages) or "openai_chat"
-        if self._standing is not None:
-            messages = compacted(messages, self._standing.upto, self._standing.text, dialect, self._standing.kept)
+        standing = self._summing.standing
+        if standing is not None:
+            messages = compacted(messages, standing.upto, standing.text, dialect, standing.kept)
         if not self._continues:
             messages, repairs = repair(messages, dialect)
             self.repaired = sum(repairs)
         return list(messages)
-
-    def _stand(self) -> None:
-        """Find the summary on record that stands for most of these messages."""
-        self._standing = None
-        for known in self._desk.ledger.of_tool(TOOL):
-            standing = standing_of(known)
-            if standing is None or standing.upto > len(self.transcript.messages):
-                continue
-            if standing.prefix == self._prefixes.of(self.transcript, standing.upto):
-                self._standing = standing
-                break
-        self._mark(self._standing.upto if self._standing is not None else 0)
-
-    def _mark(self, upto: int) -> None:
-        """Mark the results of which nothing is sent, so that they neither age nor are pointed to."""
-        for item in self.transcript.items:
-            if item.index >= max(upto, self._marked):
-                break
-            item.gone = item.index < upto
-            item.pinned = item.gone or self.transcript.messages[item.index].pinned
-        self._marked = upto
-
-    def _with_summary(self, situation: Situation) -> Situation:
-        """The situation with what a summary saves."""
-        if self._standing is None:
-            return situation
-        upto, kept = self._standing.upto, self._standing.kept
-        away = self.transcript.tokens - self.transcript.tokens_from(upto)
-        away -= sum(map(self.transcript.tokens_of, kept))
-        for number, choice in self._decided.items():
-            item = self.transcript.items[number]
-            away -= item.tokens - choice.tokens if item.index < upto and item.index not in kept else 0
-        return situation._replace(overhead=situation.overhead - away + estimate(self._standing.text))
-
-    def _compact(self, situation: Situation) -> None:
-        """Record a summary of the oldest steps when the window is nearly full."""
-        sent = sent_tokens(self.transcript, self._decided) + situation.overhead
-        if sent < _THRESHOLDS.compact * situation.window:
-            return
-        keeping = self._desk.keeping
-        try:
-            drafts = summarised(
-                keeping,
-                self.transcript,
-                self._decided,
-                situation.window,
-                lambda length: self._prefixes.of(self.transcript, length),
-                drawn(keeping),
-                self._desk.room(),
-                self._standing.upto if self._standing is not None else 0,
-                self._desk.summariser,
-            )
-            if not are_reachable(keeping, drafts, self.transcript.items):
-                return
-            record(self._desk, drafts)
-        except (StoreError, NotFound):
-            return
-        self._fresh_decisions += len(drafts) // 2
-        self._stand()
 
     def texts(self, whole: Collection[int] = ()) -> dict[int, list[tuple[Path, str]]]:
         """The edits by message: where, and what stands there now; the results in `whole` as they are on record."""
@@ -234,8 +171,8 @@ class Viewer:
         )
 
     def account(self, policy: Policy, situation: Situation, explained: bool) -> Account:
-        """The figures of what is sent; what recall at the tail would do only if it is asked for."""
-        sent = sent_tokens(self.transcript, self._decided) + self._with_summary(situation).overhead
+        """The figures of what is sent; those that take a look at every result only if asked for."""
+        sent = sent_tokens(self.transcript, self._decided) + self._summing.situation(situation).overhead
         return Account(
             policy=policy.name,
             mode=self._mode,
@@ -249,7 +186,7 @@ class Viewer:
             unstored=self._unstored,
             repaired=self.repaired,
             skipped=len(self._skipped),
-            compacted=0 if self._standing is None else self._standing.upto - len(self._standing.kept),
+            compacted=self._summing.messages,
             tail=int(explained and at_the_tail(self.transcript, self._decided) is not None),
             scale=situation.scale,
         )
@@ -374,8 +311,7 @@ class Viewer:
         decided = self._desk.ledger.decided
         for trace_id in dict.fromkeys(decided[self._read_decisions :]):
             for number in self._numbers.get(trace_id, ()):
-                known = self._known[number]
-                if known is not None:
+                if (known := self._known[number]) is not None:
                     self._apply(self.transcript.items[number], known)
         self._read_decisions = len(decided)
 
@@ -431,8 +367,7 @@ class Viewer:
 
     def _recognise_all(self, items: list[Item]) -> None:
         for item in items:
-            match = self._desk.ledger.match(item.returned.call_id, self._came[item.number])
-            if match is not None:
+            if match := self._desk.ledger.match(item.returned.call_id, self._came[item.number]):
                 self._recognise(item, match[0])
 
     def _is_reachable(self, number: int) -> bool:
@@ -478,10 +413,9 @@ class Viewer:
         first = len(self._messages) - len(self._copies)
         del self._copies[max(0, length - first) :]
         del self._messages[length:], self._out[length:], self._known[left:], self._came[left:]
-        self._prefixes.cut_back(length)
+        self._summing.cut_back(length)
         self._checked = min(self._checked, length)
-        for number in [number for number in self._texts if number >= left]:
-            del self._texts[number]
+        self._texts = {number: text for number, text in self._texts.items() if number < left}
         self._skipped = {index for index in self._skipped if index < length}
         self._numbers = {}
         for item in self.transcript.items:

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from holdfast import Session, SqliteStore
-from holdfast.session.sent import About, Sent, Usage
+from holdfast.session.sent import About, Answer, Sent, Usage
 from tests.apps.cli.cli import Cli
 
 HOSTILE = "\x1b[2J\x07é" * 90
@@ -25,7 +25,7 @@ def ids(cli: Cli) -> tuple[str, str]:
     two = sent.add(BODY, About("anthropic", "a-model", "helper\x1b[2J"))
     assert one is not None
     assert two is not None
-    sent.answered(one, SAID, 200, "complete", "msg_1", Usage(10, 490, 0, 7, 100, 900))
+    sent.answered(one, Answer(SAID, 200, "complete", "msg_1", Usage(10, 490, 0, 7, 100, 900)))
     store.close()
     return one, two
 

@@ -1,1 +1,0 @@
-"""The inspector: its page in a browser, its server over sockets."""

@@ -1,84 +1,65 @@
-"""A made-up inspector and a browser that looks at it, for the tests of the page."""
+"""Records for the inspector to show."""
 
-import shutil
-from collections.abc import Callable, Iterator
-from typing import Any
-from urllib.parse import quote
+from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 
-from docs.pictures import BROWSERS, FLAGS
+from holdfast import config
+from holdfast.apps.inspector.desk import Desk
+from holdfast.apps.inspector.sample import play
+from holdfast.session import Session
+from holdfast.store.sqlite.store import SqliteStore
+from tests.apps.inspector.looking import browser, fake, look
+from tests.apps.inspector.served import Served, served
+from tests.build import NOON, numbered_lines
 
-CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
-WATCH = """
-window.violations = [];
-document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
-"""
+__all__ = ["browser", "fake", "look"]
 
 
-class Looked:
-    """The page in a tab, and all that it said or asked for."""
+@pytest.fixture
+def desk(tmp_path: Path) -> Generator[Desk]:
+    """A record of its own, still empty."""
+    settings = config.load(home=str(tmp_path / "home"), environ={})
+    store = SqliteStore(settings.home)
+    made = Desk(settings, store)
+    yield made
+    made.close()
+    store.close()
 
-    def __init__(self, context: Any, fake: Any) -> None:
-        self.context, self.fake, self.tab = context, fake, context.new_page()
-        self.said: list[str] = []
-        self.asked: list[str] = []
-        self.tab.add_init_script(WATCH)
-        self.tab.on("console", lambda message: self.said.append(message.text))
-        self.tab.on("pageerror", lambda error: self.said.append(str(error)))
-        self.tab.on("dialog", lambda dialog: (self.said.append(f"dialog {dialog.message}"), dialog.dismiss()))
-        self.tab.on("request", lambda request: self.asked.append(request.url))
 
-    def enter(self) -> None:
-        from tests.apps.inspector.fake_api import TOKEN
+@pytest.fixture
+def session(desk: Desk) -> Session:
+    """A session of the record, to keep results in."""
+    return Session("s", store=desk.record.store, settings=desk.record.settings, agent="tests")
 
-        self.tab.goto(f"{self.fake.url}/#token={quote(TOKEN)}")
-        self.tab.wait_for_selector("h1, .state")
 
-    def see(self, route: str, until: str) -> Any:
-        """Goes to a route of the page and waits until something is there."""
-        self.tab.goto("about:blank")
-        self.tab.goto(f"{self.fake.url}/#{route}")
-        self.tab.wait_for_selector(until)
-        return self.tab
+@pytest.fixture
+def kept(session: Session) -> str:
+    """The artifact id of a long result in that session."""
+    found = session.keep("execute_command", {"command": "make"}, numbered_lines(5_000)).artifact_id
+    assert found is not None
+    return found
 
-    @property
-    def hash(self) -> str:
-        return str(self.tab.evaluate("location.hash"))
+
+@pytest.fixture
+def played(desk: Desk) -> str:
+    """A whole session as the proxy leaves it, short."""
+    return play(desk.record.settings, desk.record.store, float(NOON), bugs=3)
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("no Chromium here; `make browser` installs it")
-    driver = pytest.importorskip("playwright.sync_api", reason="no playwright here; `make browser` installs it")
-    with driver.sync_playwright() as play:
-        one = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield one
-        one.close()
+def door(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
+    """An empty record, served to many tests that do not get in."""
+    settings = config.load(home=str(tmp_path_factory.mktemp("door")), environ={})
+    store = SqliteStore(settings.home)
+    with served(Desk(settings, store)) as found:
+        yield found
+    store.close()
 
 
 @pytest.fixture
-def fake() -> Iterator[Any]:
-    pytest.importorskip("aiohttp", reason="no aiohttp here; the extra `proxy` brings it")
-    from tests.apps.inspector.fake_api import serving
-
-    with serving() as one:
-        yield one
-
-
-@pytest.fixture
-def look(browser: Any, fake: Any) -> Iterator[Callable[..., Looked]]:
-    contexts: list[Any] = []
-
-    def open_page(width: int = 1280, height: int = 900, enter: bool = True, **options: Any) -> Looked:
-        contexts.append(browser.new_context(viewport={"width": width, "height": height}, **options))
-        contexts[-1].set_default_timeout(8_000)
-        one = Looked(contexts[-1], fake)
-        if enter:
-            one.enter()
-        return one
-
-    yield open_page
-    for context in contexts:
-        context.close()
+def page(desk: Desk) -> Generator[Served]:
+    """The record, served."""
+    with served(desk) as found:
+        yield found

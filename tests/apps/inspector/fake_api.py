@@ -185,7 +185,7 @@ def _play(_: web.Request, __: Fake) -> Answer:
 
 
 Asked = Callable[[web.Request, Fake], Answer]
-SESSION = "/api/sessions/{name}"
+SESSION = "/api/sessions/{name:[^/]+}"
 RESULT = SESSION + "/results/{id}"
 ROUTES: dict[tuple[str, str], Asked] = {
     ("GET", "/api/sessions"): lambda request, fake: {

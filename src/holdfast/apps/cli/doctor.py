@@ -4,9 +4,10 @@ import argparse
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, NamedTuple, TypeAlias
 
+from holdfast import config
 from holdfast.apps.cli import screen
 from holdfast.apps.cli.place import Place, add_options
 from holdfast.canonical.utf8 import stringzilla
@@ -15,6 +16,7 @@ from holdfast.errors import HoldfastError
 from holdfast.store.sqlite import home
 from holdfast.store.sqlite.connection import FIXED_IN, needs_turnstile, reading
 from holdfast.store.sqlite.schema import scripts, version_of
+from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.verify import verify
 
 Grade: TypeAlias = Literal["ok", "note", "bad"]
@@ -29,6 +31,16 @@ class Finding(Value):
     what: str
 
 
+class Where(NamedTuple):
+    """The record that is looked at."""
+
+    settings: config.Settings
+    store: SqliteStore
+
+
+Check: TypeAlias = Callable[[Where], Iterator[Finding]]
+
+
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
     add_options(parser, session=False)
@@ -39,13 +51,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 def doctor(args: argparse.Namespace) -> int:
     """Run all checks; exit code 1 if anything is bad."""
     place = Place(args)
-    findings: list[Finding] = []
-    for check in (_folder, _sqlite, _database, _files, _space, _speed):
-        findings += _guarded(check, place)
-        if findings and findings[-1].grade == "bad" and check is _folder:
-            break
+    where = Where(place.settings, place.store)
+    findings = [finding for _, finding in _found(where, (_folder, _sqlite, _database, _files, _space, _speed))]
     if args.full and not _any_bad(findings):
-        findings += _guarded(_sessions, place)
+        findings += _guarded(_sessions, where)
     place.close()
     if args.json:
         screen.as_json([{"grade": finding.grade, "what": finding.what} for finding in findings])
@@ -55,22 +64,36 @@ def doctor(args: argparse.Namespace) -> int:
     return 1 if _any_bad(findings) else 0
 
 
+def looked(where: Where) -> list[tuple[str, Finding]]:
+    """What the checks find that change nothing, each with its check's name."""
+    return _found(where, (_folder, _sqlite, _database, _space, _speed))
+
+
+def _found(where: Where, checks: Sequence[Check]) -> list[tuple[str, Finding]]:
+    found: list[tuple[str, Finding]] = []
+    for check in checks:
+        found += [(check.__name__.strip("_"), finding) for finding in _guarded(check, where)]
+        if found and found[-1][1].grade == "bad" and check is _folder:
+            break
+    return found
+
+
 def _any_bad(findings: list[Finding]) -> bool:
     return any(finding.grade == "bad" for finding in findings)
 
 
-def _guarded(check: Callable[[Place], Iterator[Finding]], place: Place) -> list[Finding]:
+def _guarded(check: Check, where: Where) -> list[Finding]:
     found: list[Finding] = []
     try:
-        for finding in check(place):
+        for finding in check(where):
             found.append(finding)
     except (HoldfastError, OSError, sqlite3.Error) as error:
         found.append(Finding("bad", str(error)))
     return found
 
 
-def _folder(place: Place) -> Iterator[Finding]:
-    folder = place.settings.home
+def _folder(where: Where) -> Iterator[Finding]:
+    folder = where.settings.home
     if not os.path.exists(os.path.join(folder, "record.db")):
         yield Finding("note", f"there is no record in {folder} yet; the first `holdfast run` makes one")
         return
@@ -86,7 +109,7 @@ def _folder(place: Place) -> Iterator[Finding]:
         yield Finding("bad", f"others can read {', '.join(loose)}; run `chmod 600` on them")
 
 
-def _sqlite(place: Place) -> Iterator[Finding]:
+def _sqlite(where: Where) -> Iterator[Finding]:
     version = sqlite3.sqlite_version
     if needs_turnstile(sqlite3.sqlite_version_info):
         fixed = ".".join(map(str, FIXED_IN))
@@ -95,10 +118,10 @@ def _sqlite(place: Place) -> Iterator[Finding]:
         yield Finding("ok", f"SQLite {version}")
 
 
-def _database(place: Place) -> Iterator[Finding]:
-    if not os.path.exists(place.store.path):
+def _database(where: Where) -> Iterator[Finding]:
+    if not os.path.exists(where.store.path):
         return
-    connection = reading(place.store.path)
+    connection = reading(where.store.path)
     try:
         found, known = version_of(connection), len(scripts())
         if found > known:
@@ -111,26 +134,26 @@ def _database(place: Place) -> Iterator[Finding]:
     for problem in problems:
         yield Finding("bad", f"the database is damaged: {problem}; export what verifies and start a new record")
     if not problems:
-        count = len(place.store.sessions())
+        count = len(where.store.sessions())
         yield Finding("ok", f"schema {found}, {count} session{'' if count == 1 else 's'}, database structure whole")
 
 
-def _files(place: Place) -> Iterator[Finding]:
-    if not os.path.exists(place.store.path):
+def _files(where: Where) -> Iterator[Finding]:
+    if not os.path.exists(where.store.path):
         return
-    referenced = {row[0] for row in place.store.select("SELECT blob FROM entries WHERE blob IS NOT NULL")}
-    orphans = place.store.blobs.orphans(referenced)
+    referenced = {row[0] for row in where.store.select("SELECT blob FROM entries WHERE blob IS NOT NULL")}
+    orphans = where.store.blobs.orphans(referenced)
     if orphans:
-        with place.store.turnstile.held():
-            place.store.blobs.collect(orphans)
+        with where.store.turnstile.held():
+            where.store.blobs.collect(orphans)
         yield Finding(
             "note", f"removed {len(orphans)} file{'' if len(orphans) == 1 else 's'} that a killed process left"
         )
     yield Finding("ok", f"{len(referenced)} large {'body' if len(referenced) == 1 else 'bodies'} in files")
 
 
-def _space(place: Place) -> Iterator[Finding]:
-    folder = place.settings.home
+def _space(where: Where) -> Iterator[Finding]:
+    folder = where.settings.home
     while not os.path.isdir(folder):
         folder = os.path.dirname(folder)
     usage = shutil.disk_usage(folder)
@@ -138,18 +161,18 @@ def _space(place: Place) -> Iterator[Finding]:
     yield Finding(grade, f"{usage.free / 2**30:.1f} GB free of {usage.total / 2**30:.1f} GB")
 
 
-def _speed(place: Place) -> Iterator[Finding]:
+def _speed(where: Where) -> Iterator[Finding]:
     if stringzilla() is None:
         yield Finding("note", "large outputs are kept faster with `pip install 'holdfast[speed]'`")
     else:
         yield Finding("ok", "stringzilla speeds up large outputs")
 
 
-def _sessions(place: Place) -> Iterator[Finding]:
-    sessions = place.store.sessions()
+def _sessions(where: Where) -> Iterator[Finding]:
+    sessions = where.store.sessions()
     with screen.Progress("verifying entries", sum(info.entries for info in sessions)) as progress:
         for info in sessions:
-            report = verify(place.store, info.name, lambda _: progress.step())
+            report = verify(where.store, info.name, lambda _: progress.step())
             for finding in report.findings:
                 yield Finding("bad", f"session {info.name}, entry {finding.seq}: {finding.what}")
     yield Finding("ok", f"verified every byte of {len(sessions)} session{'' if len(sessions) == 1 else 's'}")

@@ -22,6 +22,8 @@ COMMANDS: dict[str, str] = {
     "status": "how full the context window is, and the three thresholds",
     "rolling-context": "switch ageing by steps on or off; remembered",
     "proxy": "stand between agents and their providers: any agent gets it without a change",
+    "inspect": "a local page: what was kept, shown and sent, step by step and live",
+    "serve": "the proxy and the page in one process; with `--sample` there is something to see at once",
     "mcp": "serve the recall tools and `keep` to MCP clients",
     "mcp-gateway": "stand in front of other MCP servers, keep what their tools return, pass on what fits",
     "artifacts": "list, show, search and clean results that were cut",

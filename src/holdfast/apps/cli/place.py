@@ -28,9 +28,10 @@ def add_options(parser: argparse.ArgumentParser, session: bool = True) -> None:
 class Place:
     """The record that holds here."""
 
-    def __init__(self, args: argparse.Namespace) -> None:
-        self.settings = config.load(args.config)
-        self.store = SqliteStore(self.settings.home, inline_body=self.settings.inline_body)
+    def __init__(self, args: argparse.Namespace, patience: float | None = None, home: str | None = None) -> None:
+        """With `patience`, nobody waits longer than so many seconds for others who write; `home` is another record."""
+        self.settings = config.load(args.config, home=home)
+        self.store = SqliteStore(self.settings.home, inline_body=self.settings.inline_body, patience=patience)
         self._asked: str | None = getattr(args, "session", None) or os.environ.get("HOLDFAST_SESSION")
 
     def current(self) -> SessionInfo:

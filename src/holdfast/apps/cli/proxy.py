@@ -3,7 +3,9 @@
 import argparse
 import asyncio
 import sys
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from holdfast import config
 from holdfast.apps.cli.place import Place
@@ -11,12 +13,26 @@ from holdfast.apps.listening import Address, token_for
 from holdfast.errors import HoldfastError, UsageError
 from holdfast.proxy_settings import check_upstream
 
+if TYPE_CHECKING:
+    from holdfast.apps.proxy.turn import Turn
+
+if TYPE_CHECKING:
+    pass
+
 TOKEN = "HOLDFAST_PROXY_TOKEN"
 PORT = 8787
+PATIENCE = 1.0
+"""Seconds that a request waits for others who write to the record; then it goes on without."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
+    add_options(parser)
+    parser.set_defaults(act=proxy)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of everything that is a proxy."""
     parser.add_argument("--port", type=int, default=PORT, metavar="N", help=f"where to listen (default: {PORT})")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: 127.0.0.1)")
     parser.add_argument("--public", action="store_true", help="let it listen where other machines can reach it")
@@ -27,7 +43,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--upstream", action="append", default=[], metavar="NAME=URL", help="where requests go: openai=…, anthropic=…"
     )
     parser.add_argument("--watch", action="store_true", help="a line for each request")
-    parser.set_defaults(act=proxy)
 
 
 def proxy(args: argparse.Namespace) -> int:
@@ -37,34 +52,40 @@ def proxy(args: argparse.Namespace) -> int:
 
 
 async def _serve(args: argparse.Namespace) -> int:
+    place = Place(args, PATIENCE)
+    await run(args, place)
+    place.close()
+    return 0
+
+
+async def run(args: argparse.Namespace, place: Place, told: "Sequence[Callable[[Turn], None]]" = ()) -> None:
+    """A proxy over a record, until it is stopped; `told` is told of each request once it is on record."""
     from holdfast.apps.proxy.server import Wanted, listening, setup_of, until_stopped
     from holdfast.apps.proxy.spans import tracing
     from holdfast.apps.proxy.watch import watch
 
-    settings = settings_from(args)
-    place = Place(args)
-    address = _address(args)
-    token, where = (None, "") if args.no_token else token_for(settings.home, "proxy", TOKEN)
-    wanted = Wanted(address, token, (tracing(), *([watch] if args.watch else [])))
+    home = place.settings.home
+    settings = settings_from(args, home)
+    address = address_from(args)
+    token, where = (None, "") if args.no_token else token_for(home, "proxy", TOKEN)
+    wanted = Wanted(address, token, (tracing(), *([watch] if args.watch else []), *told))
     async with listening(settings, place.store, wanted) as (running, port):
         _greet(address.replace(port=port), token, where)
 
         def reload() -> None:
             try:
-                running.setup = setup_of(settings_from(args), place.store, wanted, port)
+                running.setup = setup_of(settings_from(args, home), place.store, wanted, port)
                 print("holdfast proxy: settings read again", file=sys.stderr, flush=True)
             except HoldfastError as error:
                 print(f"holdfast proxy: kept the old settings: {error}", file=sys.stderr, flush=True)
 
         await until_stopped(reload)
         print("holdfast proxy: stopping, streams get ten seconds to end", file=sys.stderr, flush=True)
-    place.close()
-    return 0
 
 
-def settings_from(args: argparse.Namespace) -> config.Settings:
+def settings_from(args: argparse.Namespace, home: str | None = None) -> config.Settings:
     """The settings, with what the command line says."""
-    settings = config.load(args.config)
+    settings = config.load(args.config, home=home)
     given = dict(_upstream(text) for text in args.upstream)
     own = settings.proxy.replace(upstreams={**settings.proxy.upstreams, **given})
     return settings.replace(proxy=own, **({"mode": args.mode} if args.mode else {}))
@@ -83,7 +104,8 @@ def _upstream(text: str) -> tuple[str, str]:
     return name, check_upstream(name, url)
 
 
-def _address(args: argparse.Namespace) -> Address:
+def address_from(args: argparse.Namespace) -> Address:
+    """Where to listen, as the command line says."""
     address = Address(host=args.host, port=args.port)
     if not 0 <= args.port < 65_536:
         raise UsageError(f"`--port {args.port}` is no port. Give one between 1 and 65535, or 0 for any that is free.")

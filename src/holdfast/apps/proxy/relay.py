@@ -167,9 +167,9 @@ class Relay:
 
     async def _begun(self, upstream: aiohttp.ClientResponse, is_changed: bool) -> web.StreamResponse:
         """The head of the answer, sent to the client."""
-        is_changed = is_changed or "content-length" not in upstream.headers
-        headers = passing.to_client(upstream.headers, False, self._turn.said())
-        if is_changed:
+        is_unpacked = is_changed and unpacker(upstream.headers.get("content-encoding", "")) is not None
+        headers = passing.to_client(upstream.headers, is_unpacked, self._turn.said())
+        if is_changed or "content-length" not in upstream.headers:
             headers.popall("content-length", None)
         self._response = response = web.StreamResponse(status=upstream.status, reason=upstream.reason, headers=headers)
         await response.prepare(self._request)

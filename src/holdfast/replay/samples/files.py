@@ -46,7 +46,7 @@ def _clock(number: int) -> str:
 
 def _claude_code(session: Session) -> Iterator[dict[str, Any]]:
     parent = None
-    for number, message in enumerate(_anthropic(session)):
+    for number, message in enumerate(anthropic_messages(session)):
         own = str(UUID(int=number + 1))
         yield {
             "parentUuid": parent,
@@ -64,7 +64,8 @@ def _claude_code(session: Session) -> Iterator[dict[str, Any]]:
         parent = own
 
 
-def _anthropic(session: Session) -> Iterator[dict[str, Any]]:
+def anthropic_messages(session: Session) -> Iterator[dict[str, Any]]:
+    """The session as the messages of Anthropic's API."""
     for number, turn in enumerate(session.turns):
         if turn.role == "user":
             yield {"role": "user", "content": turn.said}

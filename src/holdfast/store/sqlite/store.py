@@ -9,6 +9,7 @@ import fcntl
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -53,12 +54,15 @@ INLINE_BODY = 32_768
 class SqliteStore:
     """The record in a folder: `record.db`, `record.lock`, `blobs/`, `results/`. Opened on first use."""
 
-    def __init__(self, folder: str, *, inline_body: int = INLINE_BODY) -> None:
+    def __init__(self, folder: str, *, inline_body: int = INLINE_BODY, patience: float | None = None) -> None:
+        """With `patience`, what cannot be written within so many seconds is not stored, nor is anything for as long
+        again: for who has others waiting."""
         self.folder = os.path.abspath(folder)
         self.path = os.path.join(self.folder, "record.db")
         self.blobs = BlobFolder(os.path.join(self.folder, "blobs"))
         self.files = ResultFiles(os.path.join(self.folder, "results"))
-        self.turnstile = Turnstile(os.path.join(self.folder, "record.lock"))
+        self._patience, self._busy_until = patience, 0.0
+        self.turnstile = Turnstile(os.path.join(self.folder, "record.lock"), patience)
         self._inline_body = inline_body
         self._lock = threading.RLock()
         self._writer: sqlite3.Connection | None = None
@@ -298,9 +302,14 @@ class SqliteStore:
         self._open()
         assert self._writer is not None
         try:
-            with self._lock, self.turnstile.held(), Transaction(self._writer) as execute:
-                yield execute
+            with self._lock:
+                if time.monotonic() < self._busy_until:
+                    raise TimeoutError("others are writing to it")
+                with self.turnstile.held(), Transaction(self._writer) as execute:
+                    yield execute
         except (*DATABASE_ERRORS, OSError) as error:
+            if self._patience is not None and (isinstance(error, TimeoutError) or "locked" in str(error)):
+                self._busy_until = max(self._busy_until, time.monotonic() + self._patience)
             raise NotStored(
                 f"The record could not be written ({error}). What was not stored is shown whole; see `holdfast doctor`."
             ) from error
@@ -358,7 +367,7 @@ class SqliteStore:
         self._held.clear()
         self.turnstile.leave()
         self._lock = threading.RLock()
-        self.turnstile = Turnstile(os.path.join(self.folder, "record.lock"))
+        self.turnstile = Turnstile(os.path.join(self.folder, "record.lock"), self._patience)
 
     def _connect(self) -> None:
         mask = os.umask(0o077)
@@ -367,6 +376,8 @@ class SqliteStore:
             refuse_newer(self.path, version_in_file(self.path), len(migrations))
             writer = connect(self.path)
             try:
+                if self._patience is not None:
+                    writer.execute(f"PRAGMA busy_timeout = {int(self._patience * 1000)}")
                 self._make_current(writer, migrations)
                 self._reader = reading(self.path)
                 self._writer = restrict(writer)

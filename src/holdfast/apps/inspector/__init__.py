@@ -1,0 +1,1 @@
+"""The local page over the record: what was kept, what was shown, what was sent, live."""

@@ -1,0 +1,83 @@
+"""Every address that the inspector answers: how it is asked, who may, and what answers.
+
+Owns: the table. A route without a rule cannot be written.
+Must not know: sockets; the server does the reading and writing.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias
+from urllib.parse import unquote
+
+from holdfast.apps.inspector import answers
+from holdfast.apps.inspector.access import Rule
+from holdfast.apps.inspector.answers import Asked
+from holdfast.apps.inspector.desk import Desk
+
+Told: TypeAlias = Callable[[Desk, Asked], Mapping[str, Any]]
+Kind: TypeAlias = Literal["page", "static", "enter", "raw_result", "raw_request", "live"]
+"""What the server answers by itself."""
+
+
+class Route(NamedTuple):
+    """One address."""
+
+    method: Literal["GET", "POST"]
+    path: str
+    rule: Rule
+    tells: Told | Kind
+    packed: bool = False
+    """Whether it is worth compressing."""
+
+
+_S = "/api/sessions/{name}"
+_R = _S + "/results/{id}"
+_Q = _S + "/requests/{id}"
+ROUTES: tuple[Route, ...] = (
+    Route("GET", "/", Rule.OPEN, "page"),
+    Route("GET", "/static/{file}", Rule.OPEN, "static"),
+    Route("GET", "/static/{folder}/{file}", Rule.OPEN, "static"),
+    Route("POST", "/api/enter", Rule.ENTER, "enter"),
+    Route("GET", "/api/sessions", Rule.READ, answers.list_sessions, packed=True),
+    Route("GET", _S, Rule.READ, answers.one_session, packed=True),
+    Route("GET", _S + "/steps", Rule.READ, answers.list_steps, packed=True),
+    Route("GET", _S + "/results", Rule.READ, answers.list_results, packed=True),
+    Route("GET", _S + "/search", Rule.READ, answers.search),
+    Route("GET", _R, Rule.READ, answers.one_result),
+    Route("GET", _R + "/lines", Rule.READ, answers.lines),
+    Route("GET", _R + "/find", Rule.READ, answers.find),
+    Route("GET", _R + "/raw", Rule.READ, "raw_result"),
+    Route("GET", _Q, Rule.READ, answers.one_request),
+    Route("GET", _Q + "/raw", Rule.READ, "raw_request"),
+    Route("GET", _Q + "/response", Rule.READ, answers.one_response),
+    Route("POST", _S + "/play", Rule.CHANGE, answers.play),
+    Route("POST", _S + "/verify", Rule.CHANGE, answers.verify),
+    Route("POST", _R + "/pin", Rule.CHANGE, answers.pin),
+    Route("POST", _R + "/undo", Rule.CHANGE, answers.undo),
+    Route("GET", "/api/policies", Rule.READ, answers.policies, packed=True),
+    Route("GET", "/api/live", Rule.READ, "live"),
+    Route("GET", "/api/health", Rule.READ, answers.look),
+)
+
+
+def _by_length() -> dict[int, list[tuple[Route, list[str]]]]:
+    found: dict[int, list[tuple[Route, list[str]]]] = {}
+    for route in ROUTES:
+        segments = route.path.split("/")
+        found.setdefault(len(segments), []).append((route, segments))
+    return found
+
+
+_BY_LENGTH = _by_length()
+
+
+def found(method: str, path: str) -> tuple[Route, tuple[str, ...]] | int:
+    """The route of a path with what stands in its places; 404 or 405 where there is none."""
+    segments = path.split("/")
+    status = 404
+    for route, wanted in _BY_LENGTH.get(len(segments), ()):
+        if all(own[:1] == "{" or own == given for own, given in zip(wanted, segments, strict=True)):
+            if route.method == method:
+                places = zip(wanted, segments, strict=True)
+                return route, tuple(unquote(given) for own, given in places if own[:1] == "{")
+            status = 405
+    return status

@@ -1,0 +1,78 @@
+"""An inspector that really listens, in a thread, for tests that speak HTTP to it."""
+
+import asyncio
+import http.client
+import json
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from holdfast.apps.inspector.desk import Desk
+from holdfast.apps.inspector.server import Inspector, inspecting
+from holdfast.apps.listening import Address
+
+TOKEN = "t" * 43
+OURS = {"x-holdfast-inspector": "1"}
+
+
+class Answer(NamedTuple):
+    """What came back."""
+
+    status: int
+    headers: http.client.HTTPMessage
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Served:
+    """An inspector at a port of its own."""
+
+    def __init__(self, inspector: Inspector, port: int) -> None:
+        self.inspector, self.port = inspector, port
+        self.cookie = f"{inspector.guard.cookie}={inspector.guard.swapped(TOKEN)}"
+
+    def ask(self, method: str, path: str, headers: dict[str, str] | None = None, body: bytes | None = None) -> Answer:
+        """An answer to exactly this."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        try:
+            connection.request(method, path, body, headers or {})
+            answer = connection.getresponse()
+            return Answer(answer.status, answer.headers, answer.read())
+        finally:
+            connection.close()
+
+    def get(self, path: str, **headers: str) -> Answer:
+        """An answer to the page."""
+        return self.ask("GET", path, {"cookie": self.cookie, **headers})
+
+    def post(self, path: str, given: Any = None) -> Answer:
+        """An answer to a button of the page."""
+        return self.ask("POST", path, {"cookie": self.cookie, **OURS}, json.dumps(given or {}).encode())
+
+
+@contextmanager
+def served(desk: Desk) -> Generator[Served]:
+    """An inspector over a record, in a thread of its own."""
+    loop, ready, stop = asyncio.new_event_loop(), threading.Event(), asyncio.Event()
+    made: list[Served] = []
+
+    async def serve() -> None:
+        async with inspecting(desk, Address(host="127.0.0.1", port=0), TOKEN) as (inspector, address):
+            made.append(Served(inspector, address.port))
+            ready.set()
+            await stop.wait()
+
+    thread = threading.Thread(target=lambda: loop.run_until_complete(serve()))
+    thread.start()
+    assert ready.wait(10)
+    try:
+        yield made[0]
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(10)
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()

@@ -1,0 +1,366 @@
+"""What the page is told, on records of every sort. No socket is needed for it."""
+
+import json
+import sqlite3
+from typing import Any
+
+import pytest
+
+from holdfast.apps.inspector import answers, raw
+from holdfast.apps.inspector.answers import Asked
+from holdfast.apps.inspector.desk import Desk
+from holdfast.errors import NotFound, UsageError
+from holdfast.session import Session
+from holdfast.session.sent import About, Answer, Sent, Usage
+from tests.apps.inspector.served import Served
+from tests.build import NOON, numbered_lines, printed_call
+
+
+def steps(desk: Desk, name: str, **query: str) -> Any:
+    return answers.list_steps(desk, Asked((name,), query))
+
+
+def lines(desk: Desk, id: str, **query: str) -> Any:
+    return answers.lines(desk, Asked(("s", id), {key.strip("_"): value for key, value in query.items()}))
+
+
+def test_an_empty_record_has_an_empty_list(desk: Desk) -> None:
+    found = answers.list_sessions(desk, Asked())
+    assert found["sessions"] == []
+    assert found["next"] is None
+
+
+def test_a_session_without_requests_has_figures_a_timeline_and_an_indicator(desk: Desk, kept: str) -> None:
+    row = answers.list_sessions(desk, Asked())["sessions"][0]
+    assert (row["name"], row["results"], row["requests"], row["health"]) == ("s", 1, 0, "ok")
+    assert 0 < row["tokens_sent"] < row["tokens_whole"]
+    assert row["cost_whole"] is row["cost_sent"] is None
+    summary = answers.one_session(desk, Asked(("s",)))
+    assert summary["indicator"]["used"] == row["tokens_sent"]
+    assert [(part["kind"], part["label"]) for part in summary["indicator"]["parts"]] == [("tool", "execute_command")]
+    assert summary["course"]["sent"] == [row["tokens_sent"]]
+    (step,) = steps(desk, "s")["steps"]
+    assert step["id"] is None
+    assert step["results"][0]["artifact_id"] == kept
+    assert step["results"][0]["shown"]["rule"] == "arrival"
+    assert step["decisions"][0]["saved"] == row["tokens_whole"] - row["tokens_sent"]
+
+
+def test_the_indicator_names_its_three_thresholds(desk: Desk, kept: str) -> None:
+    found = answers.one_session(desk, Asked(("s",)))["indicator"]
+    labels = [line["label"] for line in found["thresholds"]]
+    assert labels == ["Warning at 75 %", "Compaction at 90 %", "Hard limit at 95 %"]
+    assert all(line["explained"].endswith(".") for line in found["thresholds"])
+    assert found["state"] == "ok"
+
+
+def test_a_session_of_the_proxy_says_what_was_sent_and_billed(desk: Desk, played: str) -> None:
+    summary = answers.one_session(desk, Asked((played,)))
+    assert summary["model"] == "claude-sonnet-4-5"
+    kinds = {part["kind"] for part in summary["indicator"]["parts"]}
+    assert kinds == {"system", "user", "assistant", "overhead", "tool"}
+    used = sum(part["tokens"] for part in summary["indicator"]["parts"])
+    assert used == pytest.approx(summary["indicator"]["used"], abs=len(summary["indicator"]["parts"]))
+    assert summary["cost_unit"] == "usd"
+    found = steps(desk, played, count="100")
+    assert found["total"] == summary["steps"] == summary["requests"]
+    last = found["steps"][-1]
+    assert last["outcome"] == "complete"
+    assert last["usage"]["cached"] == last["predicted"] > 0
+    assert summary["course"]["seq"] == [step["seq"] for step in found["steps"]]
+
+
+def test_a_list_that_is_searched_gives_what_has_all_words_a_page_at_a_time(desk: Desk) -> None:
+    for name in ("red-1", "red-2", "blue-1"):
+        session = Session(name, store=desk.record.store, settings=desk.record.settings)
+        session.keep("t", None, "x")
+    first = answers.list_sessions(desk, Asked((), {"query": "RED", "most": "1"}))
+    assert len(first["sessions"]) == 1
+    second = answers.list_sessions(desk, Asked((), {"query": "RED", "most": "1", "after": first["next"]}))
+    assert {first["sessions"][0]["name"], second["sessions"][0]["name"]} == {"red-1", "red-2"}
+    assert second["next"] is None
+
+
+def test_steps_come_in_pages(desk: Desk, session: Session) -> None:
+    for number in range(120):
+        session.keep("t", {"n": number}, "x")
+    assert len(steps(desk, "s")["steps"]) == 40
+    assert [step["index"] for step in steps(desk, "s", **{"from": "110"})["steps"]] == list(range(110, 120))
+    assert len(steps(desk, "s", count="1000")["steps"]) == 100
+    assert steps(desk, "s", **{"from": "nonsense"})["from"] == 0
+
+
+def test_branches_and_answers_that_broke_off_are_told(desk: Desk, session: Session) -> None:
+    session.keep("t", None, "x")
+    sent = Sent(session)
+    for branch, outcome in (("main", "complete"), ("helper", "incomplete"), ("main", "refused")):
+        answer = Answer(b"{}", 200, outcome, None, Usage(input=10, cached=0))  # type: ignore[arg-type]
+        assert sent.add(b'{"messages": []}', About(model="gpt-5", branch=branch, tokens_sent=5), answer)
+    summary = answers.one_session(desk, Asked(("s",)))
+    assert summary["branches"] == [{"name": "main", "steps": 2}, {"name": "helper", "steps": 1}]
+    assert summary["health"] == "warning"
+    assert summary["notes"] == ["1 answer broke off", "1 answer refused by the provider"]
+    assert len(summary["course"]["seq"]) == 2
+
+
+def test_a_result_is_shown_beside_what_the_model_saw(desk: Desk, session: Session, kept: str) -> None:
+    found = answers.one_result(desk, Asked(("s", kept)))
+    text = numbered_lines(5_000)
+    assert found["canonical"] == {"text": text[:16_384], "from_line": 1, "lines": 5_000, "more": True}
+    segments = found["shown"]["segments"]
+    assert "".join(part["text"] or "" for part in segments) == session.shown(kept).content
+    kept_lines = text.splitlines(keepends=True)
+    for part in segments:
+        if part["part"] == "gap":
+            assert part["text"] is None
+        elif part["part"] == "kept":
+            assert part["text"].startswith(kept_lines[part["from_line"] - 1][:20])
+    assert {"kept", "gap", "notice"} <= {part["part"] for part in segments}
+    assert printed_call(found["calls"]["whole"]) == {"id": kept}
+
+
+def test_a_result_that_came_whole_has_nothing_shown_beside_it(desk: Desk, session: Session) -> None:
+    trace = session.keep("t", {"a": 1}, "short").trace_id
+    found = answers.one_result(desk, Asked(("s", trace)))
+    assert found["shown"] is None
+    assert found["result"]["arguments"] == '{"a": 1}'
+
+
+def test_bytes_that_are_no_text_are_not_shown_as_one(desk: Desk, session: Session) -> None:
+    trace = session.keep("screenshot", None, b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 200).trace_id
+    found = answers.one_result(desk, Asked(("s", trace)))
+    assert found["canonical"]["text"] == ""
+    assert found["result"]["media_type"] != "text/plain"
+
+
+def test_lines_are_those_that_are_asked_for_and_their_call_fetches_them(
+    desk: Desk, session: Session, kept: str
+) -> None:
+    found = lines(desk, kept, from_="4990", count="100")
+    assert found["lines"] == numbered_lines(5_000).splitlines()[4_989:]
+    assert (found["count"], found["total"]) == (11, 5_000)
+    arguments = printed_call(found["call"])
+    assert "line 004990" in session.call_tool("get_artifact", arguments).content
+    assert lines(desk, kept, from_="6000")["lines"] == []
+
+
+def test_endless_lines_are_cut_and_the_page_stays_small(desk: Desk, session: Session) -> None:
+    text = "a\n" + "x" * 1_000_000 + "\n" + "é" * 5_000 + "\nz\n"
+    trace = session.keep("t", None, text).trace_id
+    found = lines(desk, trace)
+    assert found["lines"][0] == "a"
+    assert len(json.dumps(found)) < 300_000
+    after = lines(desk, trace, from_="2", count="1")
+    assert (after["lines"], after["cut"]) == (["x" * 4_000], [0])
+    rest = lines(desk, trace, from_="3")
+    assert rest["lines"] == ["é" * 4_000, "z"]
+
+
+def test_every_line_is_reached_page_by_page(desk: Desk, session: Session) -> None:
+    text = "".join(f"{number} {'y' * (number * 37 % 3_000)}\n" for number in range(900))
+    trace = session.keep("t", None, text).trace_id
+    at, found = 1, []
+    while at <= 900:
+        page = lines(desk, trace, from_=str(at), count="300")
+        assert page["count"] > 0
+        found += page["lines"]
+        at += page["count"]
+    assert found == text.splitlines()
+
+
+def test_a_text_is_found_in_its_lines_and_the_search_goes_on(desk: Desk, kept: str) -> None:
+    asked = {"text": "7 of the", "most": "200"}
+    found = answers.find(desk, Asked(("s", kept), asked))
+    assert [hit["line"] for hit in found["found"][:3]] == [7, 17, 27]
+    assert found["found"][0]["text"] == "line 000007 of the text"
+    more = answers.find(desk, Asked(("s", kept), asked | {"from": str(found["next"])}))
+    assert more["found"][0]["line"] == 2_007
+    last = answers.find(desk, Asked(("s", kept), {"text": "nowhere"}))
+    assert last == {"found": [], "next": None, "searched_to": 5_000}
+
+
+def test_a_search_for_nothing_says_so(desk: Desk, kept: str) -> None:
+    with pytest.raises(UsageError):
+        answers.find(desk, Asked(("s", kept), {"text": ""}))
+
+
+def test_a_match_in_an_endless_line_is_shown_with_what_is_round_it(desk: Desk, session: Session) -> None:
+    text = "q" * 300_000 + "NEEDLE" + "q" * 300_000
+    trace = session.keep("t", None, text).trace_id
+    (hit,) = answers.find(desk, Asked(("s", trace), {"text": "NEEDLE"}))["found"]
+    assert "NEEDLE" in hit["text"]
+    assert len(hit["text"]) < 500
+
+
+def test_results_are_listed_by_words_and_by_what_was_cut(desk: Desk, session: Session, kept: str) -> None:
+    session.keep("grep", {"pattern": "needle"}, "a.txt:1", is_error=True)
+    listed = answers.list_results
+    assert listed(desk, Asked(("s",)))["total"] == 2
+    assert [r["artifact_id"] for r in listed(desk, Asked(("s",), {"only": "cut"}))["results"]] == [kept]
+    assert [r["tool"] for r in listed(desk, Asked(("s",), {"query": "NEEDLE grep"}))["results"]] == ["grep"]
+    assert [r["tool"] for r in listed(desk, Asked(("s",), {"only": "error"}))["results"]] == ["grep"]
+
+
+def test_words_are_found_in_all_results(desk: Desk, kept: str) -> None:
+    (hit,) = answers.search(desk, Asked(("s",), {"query": "004321"}))["found"]
+    assert (hit["artifact_id"], hit["line"]) == (kept, 4_321)
+    assert answers.search(desk, Asked(("s",), {"query": " "}))["found"] == []
+
+
+def test_a_past_request_is_given_exactly_as_it_was_sent(desk: Desk, played: str) -> None:
+    name = steps(desk, played)["steps"][-1]["id"]
+    text, at = "", 0
+    while True:
+        page = answers.one_request(desk, Asked((played, name), {"from": str(at), "count": "5000"}))
+        text, at = text + page["text"], at + 5_000
+        if not page["more"]:
+            break
+    session = Session(played, store=desk.record.store, settings=desk.record.settings)
+    assert text.encode() == Sent(session).body(name)
+    assert page["size"] == len(text.encode())
+    assert json.loads(answers.one_response(desk, Asked((played, name)))["text"])["role"] == "assistant"
+
+
+def test_lone_surrogates_and_bytes_that_are_no_text_reach_the_page_as_json(page: Served, session: Session) -> None:
+    first = session.keep("t\ud800", {"a": "\ud800"}, "x \ud800 y\n").trace_id
+    second = session.keep("t", None, b"caf\xe9 \xff\xfe but mostly text\n" * 30).trace_id
+    for trace in (first, second):
+        for path in ("", "/lines", "/find?text=t"):
+            assert page.get(f"/api/sessions/s/results/{trace}{path}").status == 200
+    assert page.get("/api/sessions/s/steps").status == 200
+
+
+def test_pin_and_undo_are_put_on_record(page: Served, kept: str) -> None:
+    told = page.post(f"/api/sessions/s/results/{kept}/pin")
+    assert told.status == 200
+    assert told.json["tokens"] > 1_000
+    result = page.get(f"/api/sessions/s/results/{kept}").json["result"]
+    assert result["pinned"] is True
+    assert result["shown"]["chars"] == result["chars"]
+
+
+def test_verify_proves_a_session_or_says_what_is_wrong(page: Served, desk: Desk, kept: str) -> None:
+    assert page.post("/api/sessions/s/verify").json["ok"] is True
+    damage(
+        desk,
+        "UPDATE entries SET header = CAST(replace(CAST(header AS TEXT), 'execute', 'EXECUTE') AS BLOB) WHERE seq = 1",
+    )
+    told = page.post("/api/sessions/s/verify").json
+    assert told["ok"] is False
+    assert told["findings"][0]["entry"] == 1
+
+
+def damage(desk: Desk, statement: str) -> None:
+    connection = sqlite3.connect(desk.record.store.path)  # type: ignore[attr-defined]
+    for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+        connection.execute(f"DROP TRIGGER {name}")
+    connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+def test_damaged_rows_are_shown_as_broken_and_break_nothing_else(desk: Desk, session: Session, kept: str) -> None:
+    session.keep("t", None, "whole")
+    damage(desk, "UPDATE entries SET header = x'7b7d' WHERE seq = 1")
+    summary = answers.one_session(desk, Asked(("s",)))
+    assert summary["health"] == "broken"
+    assert summary["notes"][0] == "entry 1 is damaged and left out"
+    assert [result["tool"] for step in steps(desk, "s")["steps"] for result in step["results"]] == ["t"]
+    with pytest.raises(NotFound):
+        answers.one_result(desk, Asked(("s", kept)))
+
+
+def test_a_damaged_body_is_said_to_be_and_not_served(page: Served, desk: Desk, session: Session) -> None:
+    trace = session.keep("t", None, "a" * 1_000).trace_id
+    damage(desk, "UPDATE entries SET body = CAST(replace(CAST(body AS TEXT), 'a', 'b') AS BLOB) WHERE seq = 1")
+    for path in ("", "/lines", "/raw"):
+        answer = page.get(f"/api/sessions/s/results/{trace}{path}")
+        assert answer.status == 409, path
+        assert "damaged" in answer.json["error"]
+
+
+def test_a_purged_session_is_gone_from_everything(desk: Desk, kept: str) -> None:
+    steps(desk, "s")
+    lines(desk, kept)
+    desk.record.store.purge("s", NOON * 1000)
+    for ask in (answers.one_session, answers.list_steps, answers.list_results):
+        with pytest.raises(NotFound):
+            ask(desk, Asked(("s",)))
+    with pytest.raises(NotFound):
+        lines(desk, kept)
+
+
+@pytest.mark.parametrize("name", ["", "nobody", "../s", "s/..", "x" * 500])
+def test_a_session_that_is_not_there_is_not_made_by_asking(page: Served, desk: Desk, name: str) -> None:
+    from urllib.parse import quote
+
+    for path in ("", "/steps", "/results", "/results/x", "/requests/x/raw"):
+        assert page.get(f"/api/sessions/{quote(name, safe='')}{path}").status == 404
+    for path in ("/verify", "/play", "/results/x/pin"):
+        assert page.post(f"/api/sessions/{quote(name, safe='')}{path}").status == 404
+    assert desk.record.store.sessions() == []
+
+
+def test_raw_bytes_are_a_download_that_runs_nothing(page: Served, session: Session) -> None:
+    data = b"<script>alert(1)</script>\x00\xff" * 90_000
+    trace = session.keep("t", None, data).trace_id
+    answer = page.get(f"/api/sessions/s/results/{trace}/raw")
+    assert answer.body == data
+    assert answer.headers["Content-Security-Policy"] == "sandbox; default-src 'none'"
+    assert answer.headers["Content-Disposition"].startswith("attachment")
+    assert answer.headers["Content-Type"] == "application/octet-stream"
+    part = page.get(f"/api/sessions/s/results/{trace}/raw", range="bytes=5-9")
+    assert (part.status, part.body) == (206, data[5:10])
+    assert part.headers["Content-Range"] == f"bytes 5-9/{len(data)}"
+    assert page.get(f"/api/sessions/s/results/{trace}/raw", range=f"bytes={len(data)}-").status == 416
+
+
+@pytest.mark.parametrize(
+    ("header", "found"),
+    [
+        *(("", None), ("bytes=-", None), ("lines=1-2", None), ("bytes=0-0,2-3", None), ("bytes=-3", (7, 10))),
+        *(("bytes=2-", (2, 10)), ("bytes=2-99", (2, 10)), ("bytes=20-30", (20, 10)), ("bytes=5-2", (5, 3))),
+    ],
+)
+def test_ranges_are_read_as_the_standard_says(header: str, found: object) -> None:
+    assert raw.ranged(header, 10) == found
+
+
+def test_health_counts_and_looks_without_mending(page: Served, desk: Desk, kept: str) -> None:
+    told = page.get("/api/health").json
+    assert told["counters"]["results_total"] == 1
+    assert told["counters"]["truncations_total"] == 1
+    assert told["counters"]["truncation_rate"] == 1
+    assert told["store"]["sessions"] == told["counted"] == 1
+    assert told["store"]["bytes"] > 100_000
+    assert {"folder", "database", "space"} <= {finding["name"] for finding in told["doctor"]}
+    assert {finding["state"] for finding in told["doctor"]} <= {"ok", "warning"}
+
+
+def test_many_readers_of_many_results_leave_no_file_open(desk: Desk, session: Session) -> None:
+    from tests.build import open_files
+
+    traces = [session.keep("t", None, f"{number}\n" * 40_000).trace_id for number in range(12)]
+    for trace in traces * 2:
+        assert lines(desk, trace, count="1")["count"] == 1
+    assert len([path for path in open_files(desk.record.settings.home) if "/blobs/" in path]) <= 8
+    desk.close()
+    assert [path for path in open_files(desk.record.settings.home) if "/blobs/" in path] == []
+
+
+def test_a_step_with_very_many_results_lists_some_and_counts_the_rest(desk: Desk, session: Session) -> None:
+    for number in range(60):
+        session.keep("t", {"n": number}, "x", turn=1)
+    (step,) = steps(desk, "s")["steps"]
+    assert (len(step["results"]), step["results_more"]) == (50, 10)
+
+
+def test_the_first_look_at_a_long_session_is_small(page: Served, session: Session) -> None:
+    sent = Sent(session)
+    for number in range(150):
+        session.keep("read_file", {"path": f"src/module_{number}.py"}, f"result {number}")
+        sent.add(b'{"messages": []}', About(model="gpt-5", tokens_whole=number * 90, tokens_sent=number * 60))
+    packed = {"accept-encoding": "gzip"}
+    paths = ("/api/sessions", "/api/sessions/s", "/api/sessions/s/steps")
+    total = sum(len(page.get(path, **packed).body) for path in paths)
+    assert total < 30_000

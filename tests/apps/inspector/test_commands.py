@@ -1,0 +1,173 @@
+"""`holdfast inspect` and `holdfast serve` as processes: one line with an address, and an end that is asked for."""
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.apps.cli.cli import Cli
+
+
+class Running:
+    """A command that serves."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        self.process = process
+        self.line = process.stdout.readline()
+        self.url = urlsplit(self.line.split()[-1])
+        self.token = self.url.fragment.removeprefix("token=").partition("&")[0]
+        self.cookie = self._entered()
+
+    def ask(self, method: str, path: str, given: Any = None, **headers: str) -> tuple[int, Any, str]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.url.port or 0, timeout=20)
+        own = {"x-holdfast-inspector": "1", **headers}
+        connection.request(method, path, json.dumps(given) if given is not None else None, own)
+        answer = connection.getresponse()
+        body = answer.read()
+        connection.close()
+        return answer.status, json.loads(body) if body.startswith(b"{") else body, answer.headers.get("Set-Cookie", "")
+
+    def _entered(self) -> str:
+        status, _, cookie = self.ask("POST", "/api/enter", {"token": self.token})
+        assert status == 204
+        return cookie.partition(";")[0]
+
+    def get(self, path: str) -> Any:
+        status, told, _ = self.ask("GET", path, cookie=self.cookie)
+        assert status == 200, told
+        return told
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(20)
+
+
+@contextmanager
+def running(folder: Path, *words: str) -> Generator[Running]:
+    environ = {**Cli(folder).environ, "DISPLAY": "", "WAYLAND_DISPLAY": ""}
+    command = [sys.executable, "-m", "holdfast", *words]
+    process = subprocess.Popen(
+        command, env=environ, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    with process:
+        try:
+            yield Running(process)
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def test_inspect_prints_one_address_and_stops_when_it_is_told_to(tmp_path: Path) -> None:
+    cli = Cli(tmp_path)
+    cli("run", "--session", "mine", "--", "echo", "hello")
+    with running(tmp_path, "inspect") as page:
+        assert page.line.startswith("holdfast inspect: http://127.0.0.1:")
+        assert [row["name"] for row in page.get("/api/sessions")["sessions"]] == ["mine"]
+        assert page.stop() == 0
+        assert page.process.stdout is not None
+        assert page.process.stderr is not None
+        assert page.process.stdout.read() == ""
+        assert page.token not in page.process.stderr.read()
+    assert (tmp_path / "home" / "inspector.token").stat().st_mode & 0o777 == 0o600
+
+
+def test_inspect_opens_at_a_session_and_refuses_one_that_is_not_there(tmp_path: Path) -> None:
+    cli = Cli(tmp_path)
+    cli("run", "--session", "mine", "--", "echo", "hello")
+    with running(tmp_path, "inspect", "--session", "mine", "--no-open") as page:
+        assert page.url.fragment.endswith("&session=mine")
+        assert page.stop() == 0
+    assert cli("inspect", "--session", "nobody").returncode == 3
+
+
+def test_a_port_that_is_taken_is_said_to_be(tmp_path: Path) -> None:
+    with running(tmp_path, "inspect") as page:
+        done = Cli(tmp_path)("inspect", "--port", str(page.url.port))
+        assert done.returncode == 2
+        assert b"--port" in done.stderr
+        assert b"Traceback" not in done.stderr
+        page.stop()
+
+
+def test_serve_with_the_sample_shows_a_session_without_key_upstream_or_browser(tmp_path: Path) -> None:
+    began = time.monotonic()
+    with running(tmp_path, "serve", "--sample", "--port", "0", "--inspect-port", "0") as page:
+        while not (found := page.get("/api/sessions")["sessions"]) or not found[0]["requests"]:
+            assert time.monotonic() - began < 20
+            time.sleep(0.05)
+        assert found[0]["name"] == "sample-harbour"
+        assert page.process.stdout is not None
+        assert "holdfast proxy: http://127.0.0.1:" in page.process.stdout.readline()
+        home = page.get("/api/sessions")["home"]
+        assert os.path.exists(home)
+        assert page.stop() == 0
+        assert page.process.stderr is not None
+        assert "Traceback" not in page.process.stderr.read()
+    assert not os.path.exists(home)
+    assert not (tmp_path / "home" / "record.db").exists()
+
+
+@pytest.mark.parametrize("words", [("--inspect-port", "-1"), ("--port", "70000"), ("--inspect-port", "nonsense")])
+def test_a_port_that_is_none_is_refused(tmp_path: Path, words: tuple[str, str]) -> None:
+    done = Cli(tmp_path)("serve", *words)
+    assert done.returncode == 2
+    assert b"Traceback" not in done.stderr
+
+
+def test_what_goes_through_the_proxy_shows_up_on_the_page_while_it_is_open(tmp_path: Path) -> None:
+    from tests.upstream.server import upstream
+    from tests.upstream.spelling import Text
+
+    tool = {"name": "Bash", "description": "Run a command.", "input_schema": {"type": "object"}}
+    asked = [{"role": "user", "content": "Hello."}]
+    request = {"model": "claude-sonnet-5", "max_tokens": 900, "tools": [tool], "messages": asked}
+    with upstream([[Text("Hello there.")], [Text("Hello again.")]]) as provider:
+        words = ("serve", "--port", "0", "--inspect-port", "0", "--no-token", "--upstream", f"anthropic={provider.url}")
+        with running(tmp_path, *words) as page:
+            assert page.process.stdout is not None
+            proxy = urlsplit(page.process.stdout.readline().split()[2].rstrip(","))
+            send(proxy.port or 0, request)
+            name = wait_for_session(page)
+            seq = page.get(f"/api/sessions/{name}")["seq"]
+            connection = http.client.HTTPConnection("127.0.0.1", page.url.port or 0, timeout=20)
+            connection.request("GET", f"/api/live?session={name}&after={seq}", headers={"cookie": page.cookie})
+            events = connection.getresponse()
+            said = {"role": "assistant", "content": "Hello there."}
+            send(proxy.port or 0, {**request, "messages": [*asked, said, {"role": "user", "content": "?"}]})
+            while events.readline() != b"event: step\n":
+                pass
+            step = json.loads(events.readline().removeprefix(b"data: "))["step"]
+            assert (step["index"], step["outcome"]) == (1, "complete")
+            events.close()
+            connection.close()
+            assert page.stop() == 0
+
+
+def send(port: int, body: dict[str, Any]) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    headers = {"x-api-key": "k", "x-claude-code-session-id": "abc", "content-type": "application/json"}
+    connection.request("POST", "/v1/messages", json.dumps(body), headers)
+    answer = connection.getresponse()
+    assert answer.status == 200, answer.read()
+    answer.read()
+    connection.close()
+
+
+def wait_for_session(page: Running) -> str:
+    for _ in range(200):
+        found = page.get("/api/sessions")["sessions"]
+        if found and found[0]["requests"]:
+            return found[0]["name"]
+        time.sleep(0.05)
+    raise AssertionError("nothing was put on record")

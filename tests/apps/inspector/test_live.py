@@ -1,0 +1,240 @@
+"""Pages that are open are told what is new: at once, each thing once, and again from where they stood."""
+
+import asyncio
+import http.client
+import json
+import subprocess
+import sys
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from holdfast.apps.inspector import live as live_module
+from holdfast.apps.inspector.desk import Desk
+from holdfast.apps.inspector.live import Event, Live
+from holdfast.session import Session
+from holdfast.session.sent import About, Answer, Sent
+from tests.apps.inspector.served import Served
+from tests.build import NOON, numbered_lines
+
+
+async def gather(told: AsyncGenerator[Event], until: Callable[[list[Event]], bool], seconds: float = 5) -> list[Event]:
+    """What is told until it is enough."""
+    found: list[Event] = []
+    async with asyncio.timeout(seconds):
+        async for event in told:
+            found.append(event)
+            if until(found):
+                return found
+    return found
+
+
+def steps_of(found: list[Event]) -> list[tuple[int, int]]:
+    return [(event.data["index"], event.data["step"]["last"]) for event in found if event.name == "step"]
+
+
+def has_steps(count: int) -> Callable[[list[Event]], bool]:
+    return lambda found: len(steps_of(found)) >= count
+
+
+def listen(
+    desk: Desk, name: str | None, after: int | None, until: Callable[[list[Event]], bool], act: Any = None
+) -> Any:
+    """Listen to a session, do something, and give what was told."""
+
+    async def main() -> list[Event]:
+        live = Live(desk.record, desk.sessions)
+        async with aclosing(live.events(name, after)) as told:
+            if act is not None:
+                await anext(told)
+                await asyncio.to_thread(act)
+            found = await gather(told, until)
+        await live.close()
+        return found
+
+    return asyncio.run(main())
+
+
+def test_what_is_recorded_while_a_page_is_open_reaches_it(desk: Desk, session: Session) -> None:
+    session.keep("t", {"n": 0}, "before")
+    found = listen(desk, "s", None, has_steps(1), lambda: session.keep("t", {"n": 1}, "while open"))
+    assert steps_of(found) == [(1, 2)]
+    (preview,) = [event.data for event in found if event.name == "progress"]
+    assert preview["text"] == "while open"
+    assert preview["preview"] is True
+    assert preview["canonical"]["chars"] == 10
+
+
+def test_what_was_recorded_between_loading_and_listening_is_not_missed(desk: Desk, session: Session) -> None:
+    for number in range(3):
+        session.keep("t", {"n": number}, "x")
+    assert steps_of(listen(desk, "s", 1, has_steps(2))) == [(1, 2), (2, 3)]
+
+
+def test_a_preview_of_a_large_result_is_bounded(desk: Desk, session: Session) -> None:
+    text = numbered_lines(50_000)
+    session.keep("t", None, "first")
+    found = listen(desk, "s", None, has_steps(1), lambda: session.keep("t", None, text))
+    (preview,) = [event.data for event in found if event.name == "progress"]
+    assert len(preview["text"]) <= 2_100
+    assert preview["canonical"]["chars"] == len(text)
+
+
+def test_whoever_comes_back_gets_what_was_missed_without_gaps_and_doubles(desk: Desk, session: Session) -> None:
+    sent = Sent(session)
+    for number in range(6):
+        session.keep("execute_command", {"n": number}, numbered_lines(2_000))
+        name = sent.add(b'{"messages": []}', About(branch="main"))
+        assert name is not None
+        sent.answered(name, Answer(b"{}", 200))
+    everything = [event for event in listen(desk, "s", 0, has_steps(6)) if event.name == "step"]
+    state: dict[int, int] = {}
+    for lost_after in range(1, len(everything)):
+        seen = everything[:lost_after]
+        last = max((event.seq for event in seen if event.seq is not None), default=0)
+        missing = has_steps(len(everything) - lost_after)
+        rest = [event for event in listen(desk, "s", last, missing) if event.name == "step"]
+        assert [event.data for event in [*seen, *rest]] == [event.data for event in everything]
+        state = {event.data["index"]: event.data["step"]["last"] for event in [*seen, *rest]}
+    assert sorted(state) == list(range(6))
+
+
+def test_two_steps_that_one_entry_changed_are_both_told_again_if_only_one_arrived(desk: Desk, session: Session) -> None:
+    trace = session.keep("execute_command", None, numbered_lines(2_000)).trace_id
+    sent = Sent(session)
+    sent.add(b'{"messages": []}')
+    before = desk.record.timeline("s").seq
+    session.pin(trace or "")
+    told = [event for event in listen(desk, "s", before, has_steps(2)) if event.name == "step"]
+    assert sorted(event.data["index"] for event in told) == [0, 1]
+    assert [event.seq is None for event in told] == [True, False]
+
+
+def test_an_answer_that_comes_later_is_told_as_the_same_step(desk: Desk, session: Session) -> None:
+    sent = Sent(session)
+    name = sent.add(b'{"messages": []}')
+    assert name is not None
+    found = listen(desk, "s", None, has_steps(1), lambda: sent.answered(name, Answer(b"{}", 200)))
+    (event,) = [event for event in found if event.name == "step"]
+    assert event.data["index"] == 0
+    assert event.data["step"]["outcome"] == "complete"
+
+
+def test_a_purged_session_is_said_to_be_gone(desk: Desk, session: Session) -> None:
+    session.keep("t", None, "x")
+    found = listen(
+        desk, "s", None, lambda told: told[-1].name == "gone", lambda: desk.record.store.purge("s", NOON * 1000)
+    )
+    assert found[-1].data == {"session": "s"}
+
+
+def test_the_list_of_sessions_is_told_of_new_ones_and_of_those_that_went(
+    desk: Desk, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_module, "_LIST", 0.05)
+    session.keep("t", None, "x")
+    other = Session("other", store=desk.record.store, settings=desk.record.settings)
+
+    def act() -> None:
+        other.keep("t", None, "y")
+        desk.record.store.purge("s", NOON * 1000)
+
+    def both(told: list[Event]) -> bool:
+        return {"session", "gone"} <= {event.name for event in told}
+
+    found = listen(desk, None, None, both, act)
+    assert {event.data["name"] for event in found if event.name == "session"} == {"other"}
+
+
+def test_a_wake_up_of_this_process_is_quicker_than_the_next_look(
+    desk: Desk, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_module, "POLL", 60.0)
+    session.keep("t", None, "x")
+
+    async def main() -> list[Event]:
+        live = Live(desk.record, desk.sessions)
+        async with aclosing(live.events("s", None)) as told:
+            await anext(told)
+            await asyncio.sleep(0.2)
+            await asyncio.to_thread(session.keep, "t", None, "y")
+            live.wake()
+            found = await gather(told, has_steps(1))
+        await live.close()
+        return found
+
+    assert steps_of(asyncio.run(main())) == [(1, 2)]
+
+
+def test_what_another_process_writes_is_told_too(desk: Desk, session: Session) -> None:
+    session.keep("t", None, "x")
+    code = "import sys; from holdfast import Session\nSession('s', store=sys.argv[1]).keep('t', None, 'from elsewhere')"
+    command = [sys.executable, "-c", code, desk.record.settings.home]
+    found = listen(desk, "s", None, has_steps(1), lambda: subprocess.run(command, check=True))
+    assert steps_of(found) == [(1, 2)]
+
+
+def test_nobody_looks_at_the_record_while_nobody_listens(desk: Desk, session: Session) -> None:
+    session.keep("t", None, "x")
+
+    async def main() -> bool:
+        live = Live(desk.record, desk.sessions)
+        async with aclosing(live.events("s", None)) as told:
+            await anext(told)
+        await asyncio.sleep(2 * live_module.POLL + 0.2)
+        over = live._poller is not None and live._poller.done()
+        await live.close()
+        return over
+
+    assert asyncio.run(main())
+
+
+def stream(page: Served, query: str, **headers: str) -> http.client.HTTPResponse:
+    connection = http.client.HTTPConnection("127.0.0.1", page.port, timeout=10)
+    connection.request("GET", f"/api/live{query}", headers={"cookie": page.cookie, **headers})
+    answer = connection.getresponse()
+    answer.owner = connection  # type: ignore[attr-defined]
+    return answer
+
+
+def read_until(answer: http.client.HTTPResponse, word: bytes) -> bytes:
+    data = b""
+    while word not in data:
+        data += answer.readline()
+    return data
+
+
+def test_a_stream_of_events_is_what_browsers_read(page: Served, session: Session) -> None:
+    session.keep("t", None, "x")
+    answer = stream(page, "?session=s", **{"last-event-id": "0"})
+    assert answer.headers["Content-Type"] == "text/event-stream"
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    told = read_until(answer, b"event: step") + answer.readline()
+    assert b"retry: 1000" in told
+    assert b"id: 1\nevent: step\n" in told
+    assert json.loads(told.rpartition(b"data: ")[2])["step"]["results"][0]["tool"] == "t"
+    answer.close()
+    answer.owner.close()  # type: ignore[attr-defined]
+
+
+def test_an_open_stream_does_not_keep_the_server_from_stopping(desk: Desk, session: Session) -> None:
+    from tests.apps.inspector.served import served
+
+    session.keep("t", None, "x")
+    with served(desk) as page:
+        answers = [stream(page, "?session=s"), stream(page, "")]
+        for answer in answers:
+            read_until(answer, b"event: ping")
+        began = time.monotonic()
+    assert time.monotonic() - began < 2
+    for answer in answers:
+        answer.close()
+        answer.owner.close()  # type: ignore[attr-defined]
+
+
+def test_a_session_that_is_not_there_has_no_stream(page: Served) -> None:
+    assert page.get("/api/live?session=nobody").status == 404

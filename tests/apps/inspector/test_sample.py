@@ -1,0 +1,66 @@
+"""The sample shows a newcomer everything that there is to see."""
+
+import pytest
+
+from holdfast import config
+from holdfast.apps.inspector import answers
+from holdfast.apps.inspector.answers import Asked
+from holdfast.apps.inspector.desk import Desk
+from holdfast.apps.inspector.sample import NAME, play
+from holdfast.store.memory import MemoryStore
+from holdfast.store.verify import verify
+from tests.build import NOON
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """The whole sample."""
+    settings = config.load(home=str(tmp_path_factory.mktemp("sample")), environ={})
+    store = MemoryStore()
+    play(settings, store, float(NOON))
+    return Desk(settings, store)
+
+
+def all_steps(desk: Desk) -> list[dict[str, object]]:
+    pages = (answers.list_steps(desk, Asked((NAME,), {"from": start, "count": "100"})) for start in ("0", "100"))
+    return [step for page in pages for step in page["steps"]]
+
+
+def test_it_has_cuts_repeats_aged_results_and_a_rewritten_prefix(desk: Desk) -> None:
+    steps = all_steps(desk)
+    rules = {decision["rule"] for step in steps for decision in step["decisions"]}  # type: ignore[attr-defined]
+    assert {"arrival", "aged", "repeat"} <= rules
+    assert any(step["rewritten"] for step in steps)
+
+
+def test_the_model_reads_something_back_in_a_round_that_the_client_does_not_see(desk: Desk) -> None:
+    steps = all_steps(desk)
+    (hidden,) = [step for step in steps if step["rounds"]]
+    before = steps[int(str(hidden["index"])) - 1]
+    assert "get_artifact" in answers.one_response(desk, Asked((NAME, str(before["id"]))))["text"]
+    assert "toolu_recall" in answers.one_request(desk, Asked((NAME, str(hidden["id"])), {"from": "0"}))["text"]
+
+
+def test_everything_in_it_is_as_it_was_written(desk: Desk) -> None:
+    assert verify(desk.record.store, NAME).whole
+
+
+def test_every_prediction_of_the_cache_comes_true(desk: Desk) -> None:
+    for step in all_steps(desk):
+        assert step["usage"]["cached"] == step["predicted"]  # type: ignore[index]
+
+
+def test_it_ends_just_now_and_costs_less_than_everything(desk: Desk) -> None:
+    summary = answers.one_session(desk, Asked((NAME,)))
+    assert NOON * 1000 - 10_000 < summary["last_at"] <= NOON * 1000
+    assert summary["cost_sent"] < summary["cost_whole"]
+    assert summary["indicator"]["used"] < summary["indicator"]["whole"]
+    assert any(summary["course"]["rewritten"])
+    assert summary["health"] == "ok"
+
+
+def test_it_can_be_stopped_in_the_middle(desk: Desk) -> None:
+    store = MemoryStore()
+    left = iter([True] * 10)
+    play(desk.record.settings, store, float(NOON), goes_on=lambda: next(left, False))
+    assert 0 < store.sessions()[0].entries < 40

@@ -1,0 +1,125 @@
+"""A session's record becomes steps, whoever wrote it and however it goes on."""
+
+from typing import Any
+
+from holdfast import MemoryStore
+from holdfast.apps.inspector.timeline import Timeline
+from holdfast.session.rounds import TOOL
+from holdfast.store.protocol import Draft
+from tests.build import NOON, decision, draft, opened, request, response
+
+MS = NOON * 1000
+
+
+class Book:
+    """A session in memory that is written to by hand."""
+
+    def __init__(self) -> None:
+        self.store = MemoryStore()
+        self.name = opened(self.store)
+        self.timeline = Timeline(self.store, self.name)
+
+    def write(self, *drafts: Draft) -> Timeline:
+        self.store.append(self.name, drafts)
+        return self.timeline.catch_up()
+
+    def result(self, **fields: Any) -> Draft:
+        return draft(self.store, **fields)
+
+    def request(self, **fields: Any) -> Draft:
+        return request(self.store, **fields)
+
+
+def sizes(timeline: Timeline) -> list[int]:
+    return [len(step.results) for step in timeline.steps]
+
+
+def test_results_without_a_request_make_a_step_each() -> None:
+    book = Book()
+    assert sizes(book.write(book.result(), book.result())) == [1, 1]
+
+
+def test_results_of_one_turn_make_one_step() -> None:
+    book = Book()
+    timeline = book.write(*(book.result(turn=turn) for turn in (1, 1, 2)))
+    assert sizes(timeline) == [2, 1]
+
+
+def test_a_request_has_the_results_that_were_kept_since_the_one_before() -> None:
+    book = Book()
+    book.write(book.result(), book.result(), book.request(), book.result(), book.request())
+    assert sizes(book.timeline) == [2, 1]
+    assert all(step.request for step in book.timeline.steps)
+
+
+def test_what_is_kept_after_a_request_becomes_the_next_requests_step_in_its_place() -> None:
+    book = Book()
+    book.write(book.request(), book.result(), book.result())
+    assert sizes(book.timeline) == [0, 2]
+    assert book.timeline.steps[1].request is None
+    book.write(sent := book.request())
+    assert sizes(book.timeline) == [0, 2]
+    assert book.timeline.steps[1].request == sent.header
+
+
+def test_results_long_before_the_first_request_stay_steps_of_their_own() -> None:
+    book = Book()
+    old = [book.result(at=MS - 3_600_000), book.result(at=MS - 3_599_000)]
+    book.write(*old, book.result(at=MS - 1_000), book.request())
+    assert sizes(book.timeline) == [1, 1, 1]
+    assert [step.index for step in book.timeline.steps] == [0, 1, 2]
+
+
+def test_an_answer_goes_to_its_request_even_when_another_came_between() -> None:
+    book = Book()
+    first, second = book.request(), book.request(branch="helper")
+    book.write(first, second, response(book.store, first.header.trace_id, outcome="incomplete"))
+    assert [step.response.outcome if step.response else None for step in book.timeline.steps] == ["incomplete", None]
+
+
+def test_a_decision_changes_the_step_it_is_made_in_and_the_one_of_its_result() -> None:
+    book = Book()
+    kept = book.result()
+    book.write(kept, book.request())
+    seq = book.timeline.seq
+    book.write(decision(kept.header.trace_id, "aged"), book.request())
+    changed = book.timeline.changed_after(seq)
+    assert sorted(step.index for step in changed) == [0, 1]
+    assert [made.rule for _, made in book.timeline.steps[1].decisions] == ["aged"]
+    assert [made.rule for made in book.timeline.steps[0].results[0].decisions] == ["aged"]
+
+
+def test_hidden_rounds_are_counted_and_are_no_results() -> None:
+    book = Book()
+    book.write(book.request(), book.result(tool=TOOL, arguments="{}"), book.request())
+    assert sizes(book.timeline) == [0, 0]
+    assert [step.rounds for step in book.timeline.steps] == [0, 1]
+
+
+def test_only_what_is_new_is_read() -> None:
+    book = Book()
+    book.write(*(book.result() for _ in range(20)))
+    asked: list[int] = []
+    rows = book.store.rows
+
+    def counted(session: str, *, after: int = 0, **options: Any) -> Any:
+        asked.append(after)
+        assert options["light"], "no body is loaded"
+        return rows(session, after=after, **options)
+
+    book.store.rows = counted  # type: ignore[method-assign]
+    book.timeline.catch_up()
+    assert asked == []
+    book.write(book.result())
+    assert asked == [20]
+
+
+def test_a_session_that_was_purged_begins_anew() -> None:
+    book = Book()
+    book.write(kept := book.result())
+    book.store.purge(book.name, MS)
+    opened(book.store)
+    book.write(book.result(), book.result())
+    assert sizes(book.timeline) == [1, 1]
+    assert book.timeline.find(kept.header.trace_id) is None
+    assert book.timeline.generation == 1

@@ -1,0 +1,1 @@
+"""The proxy, as a client and as a provider see it."""

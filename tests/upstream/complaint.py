@@ -1,0 +1,91 @@
+"""What providers refuse of a conversation: calls without results, results without calls, words that are not theirs.
+
+Owns: the rules, one dialect each. Must not know: HTTP, prices, windows.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.upstream.spelling import Json, Thinking
+
+
+def complaint(body: Json) -> str:
+    """What a provider would refuse of a request; nothing if it would take it."""
+    tools = {tool.get("name") or tool.get("function", {}).get("name") for tool in body.get("tools") or ()}
+    if "messages" not in body:
+        return _of_items(body, tools)
+    calls: dict[str, str] = {}
+    waiting: set[str] = set()
+    for message in body["messages"]:
+        made, answered = _calls(message), _answered(message)
+        wrong = _misplaced(message, answered, waiting) or _tampered(message)
+        if wrong:
+            return wrong
+        waiting -= set(answered)
+        if set(made) & set(calls):
+            return f"calls {sorted(set(made) & set(calls))} are made twice"
+        calls |= made
+        waiting |= set(made)
+    return f"calls {sorted(waiting)} have no results" if waiting else _unknown(calls, tools)
+
+
+def _of_items(body: Json, tools: set[Any]) -> str:
+    """The same of the items of Responses, where a result may come any time after its call."""
+    items = body["input"] if isinstance(body["input"], list) else []
+    made = [(item["call_id"], item["name"]) for item in items if item.get("type") == "function_call"]
+    answered = [item["call_id"] for item in items if item.get("type") == "function_call_output"]
+    for item in items:
+        sealed = item.get("encrypted_content")
+        if sealed and Thinking(sealed.partition(":")[2]).signature != sealed.partition(":")[0]:
+            return f"the encrypted content of {item.get('id')} could not be verified"
+    if body.get("previous_response_id"):
+        return ""
+    if len(dict(made)) != len(made):
+        return "a call is made twice"
+    if len(set(answered)) != len(answered):
+        return "a call is answered twice"
+    if set(dict(made)) != set(answered):
+        return f"calls {sorted(dict(made))} have the results {sorted(answered)}"
+    return _unknown(dict(made), tools)
+
+
+def _unknown(calls: dict[str, str], tools: set[Any]) -> str:
+    unknown = set(calls.values()) - tools
+    return f"tools {sorted(unknown)} are called and not offered" if unknown else ""
+
+
+def _misplaced(message: Json, answered: list[str], waiting: set[str]) -> str:
+    """Results that are not those of the calls just before."""
+    if len(set(answered)) != len(answered):
+        return f"calls {sorted(answered)} are answered twice"
+    if set(answered) - waiting:
+        return f"results {sorted(set(answered) - waiting)} have no calls just before them"
+    left = waiting - set(answered)
+    if left and message["role"] not in ("tool", "system"):
+        return f"calls {sorted(left)} have no results just after them"
+    return ""
+
+
+def _tampered(message: Json) -> str:
+    """Thoughts that do not have their signature, and texts that are empty."""
+    for block in _blocks(message):
+        if block.get("type") == "thinking" and block.get("signature") != Thinking(block["thinking"]).signature:
+            return "the signature in a thinking block is invalid"
+        if block.get("type") == "text" and not block["text"]:
+            return "text content blocks must be non-empty"
+    return ""
+
+
+def _calls(message: Json) -> dict[str, str]:
+    made = {block["id"]: block["name"] for block in _blocks(message) if block.get("type") == "tool_use"}
+    return made | {call["id"]: call["function"]["name"] for call in message.get("tool_calls") or ()}
+
+
+def _answered(message: Json) -> list[str]:
+    found = [block["tool_use_id"] for block in _blocks(message) if block.get("type") == "tool_result"]
+    return found + ([message["tool_call_id"]] if message["role"] == "tool" else [])
+
+
+def _blocks(message: Json) -> Iterator[Json]:
+    content = message.get("content")
+    return (block for block in (content if isinstance(content, list) else ()) if isinstance(block, dict))
