@@ -49,7 +49,7 @@ class Fake:
         for _ in range(count):
             index = self.steps[name]
             self.steps[name] += 1
-            self._send("step", name, {"session": name, "index": index, "step": made_up.step(index)})
+            self._send("step", name, {"session": name, "index": index, "total": index + 1, "step": made_up.step(index)})
 
     def progress(self, name: str, text: str) -> None:
         told = {"session": name, "preview": True, "canonical": {"trace_id": "t", "chars": 48_000}, "text": text}
@@ -61,7 +61,7 @@ class Fake:
         self.listeners.clear()
 
     def _send(self, kind: str, name: str, told: Answer) -> None:
-        data = f"event: {kind}\ndata: {json.dumps(told)}\n\n".encode()
+        data = f"event: {kind}\nid: {self.steps[name] * 5}\ndata: {json.dumps(told)}\n\n".encode()
         for wanted, response in self.listeners:
             if wanted == name:
                 asyncio.run_coroutine_threadsafe(response.write(data), self.loop).result(5)
@@ -178,10 +178,14 @@ def _search(request: web.Request, fake: Fake) -> Answer:
 
 
 def _play(_: web.Request, __: Fake) -> Answer:
-    before = {"policy": "truncation", "tokens": 8_400_000, "cost": 3.1, "evidence": 0.81, "compaction_step": 61}
-    after = {"policy": "auto", "tokens": 5_100_000, "cost": 1.4, "evidence": 0.97, "compaction_step": None}
-    yaml = "policy: auto\nauto:\n  patience: 1\n"
-    return {"before": before, "after": after, "yaml": yaml, "notes": ["12 results had no line that was used again."], "cost_unit": "$"}
+    before = {"policy": "auto", "tokens": 8_400_000, "cost": 0.77, "dollars": 3.1, "evidence": 0.81, "rewrites": 4}
+    after = {"policy": "auto", "tokens": 5_100_000, "cost": 0.34, "dollars": 1.4, "evidence": 0.97, "rewrites": 2}
+    return {
+        "before": before | {"compaction_step": 61},
+        "after": after | {"compaction_step": None},
+        "yaml": "policy: auto\nauto:\n  patience: 1\n",
+        "notes": ["12 results had no line that was used again."],
+    }
 
 
 Asked = Callable[[web.Request, Fake], Answer]

@@ -54,7 +54,7 @@ def result(index: int, at: int = 0, hostile: str = "") -> dict[str, Any]:
         "artifact_id": f"art_1790000000_{index:022d}" if cut else None,
         "tool": tool,
         "arguments": hostile or CALLS[tool],
-        "at": 1_790_000_000 + index * 21,
+        "at": 1_790_000_000_000 + index * 21_000,
         "chars": tokens * 4,
         "tokens": tokens,
         "lines": tokens // 10,
@@ -73,18 +73,18 @@ def step(index: int, hostile: str = "") -> dict[str, Any]:
     return {
         "index": index,
         "seq": index * 5,
-        "at": 1_790_000_000 + index * 21,
+        "at": 1_790_000_000_000 + index * 21_000,
         "id": f"r{index}",
         "branch": hostile or "main",
         "model": hostile or "claude-sonnet-5",
         "purpose": hostile or "",
         "policy": hostile or "auto",
-        "mode": "cut",
+        "mode": "on",
         "tokens_whole": whole,
         "tokens_sent": max(sent, 5_000),
         "predicted": max(sent, 5_000) + 120,
         "usage": {"input": 900, "cached": max(sent - 1_400, 0), "written": 500, "output": 340},
-        "outcome": hostile or "ok",
+        "outcome": hostile or "complete",
         "first_ms": 820,
         "total_ms": 5_400,
         "rewritten": {"bytes": 84_000, "tokens": 21_000} if rewritten else None,
@@ -100,7 +100,7 @@ def decision(index: int, hostile: str = "") -> dict[str, Any]:
         "rule": hostile or "batch",
         "strategy": hostile or "head_tail",
         "saved": 4_300,
-        "at": 1_790_000_000,
+        "at": 1_790_000_000_000,
     }
 
 
@@ -110,8 +110,8 @@ def row(name: str, steps: int, health: str = "ok", note: str = "", hostile: str 
         "name": name,
         "agent": hostile or "claude-code",
         "workspace": hostile or "/home/ada/server",
-        "created_at": 1_789_990_000,
-        "last_at": 1_790_000_000 + steps * 21,
+        "created_at": 1_789_990_000_000,
+        "last_at": 1_790_000_000_000 + steps * 21_000,
         "entries": steps * 5,
         "stored": steps * 61_000,
         "results": steps + steps // 3,
@@ -120,7 +120,7 @@ def row(name: str, steps: int, health: str = "ok", note: str = "", hostile: str 
         "tokens_sent": whole * steps // 5,
         "cost_whole": steps * 0.021,
         "cost_sent": steps * 0.009,
-        "cost_unit": "$",
+        "cost_unit": "usd",
         "health": health,
         "note": note,
     }
@@ -145,6 +145,7 @@ def summary(name: str, steps: int, hostile: str = "") -> dict[str, Any]:
             "rewritten": [last // 60 > before // 60 for before, last in zip([0, *at], at, strict=False)],
         },
         "steps": steps,
+        "seq": steps * 5,
         "branches": [hostile or "main"],
         "notes": [hostile] if hostile else [],
     }
@@ -169,14 +170,21 @@ def indicator(used: int, whole: int, hostile: str = "") -> dict[str, Any]:
     }
 
 
+OLD = {"shell": 19, "search": 33, "read": 48}
+
+
+def setting(key: str, default: float, explained: str) -> dict[str, Any]:
+    return {"key": key, "default": default, "explained": explained, "kind": "number", "choices": None}
+
+
 POLICIES = {
     "policies": ["auto", "everything", "truncation", "retention", "rolling"],
-    "presets": ["careful", "thrifty"],
+    "presets": ["careful", "lean"],
+    "now": {"policy": "auto", "preset": "careful", "mode": "on"},
     "settings": [
-        {"key": "auto.patience", "default": 4, "explained": "Steps to wait before a batch of cuts.", "kind": "number", "choices": None},
-        {"key": "auto.arrival_cap", "default": 12_000, "explained": "Tokens a result may have when it arrives.", "kind": "number", "choices": None},
-        {"key": "auto.order", "default": "oldest", "explained": "Which results are cut first.", "kind": "choice", "choices": ["oldest", "largest"]},
-        {"key": "rolling.max_age", "default": 5, "explained": "Steps after which a result is replaced.", "kind": "number", "choices": None},
+        *(setting(f"auto.old_after.{kind}", turns, "Turns after which a result is old.") for kind, turns in OLD.items()),
+        setting("auto.patience", 2.0, "A batch is made when it saves `patience` times what it costs."),
+        setting("rolling.max_age", 5, "Steps after which a result is replaced."),
     ],
 }
 HEALTH = {

@@ -183,20 +183,21 @@ def test_the_call_for_the_lines_in_sight_is_copied(look: Look) -> None:
     tab.get_by_role("button", name="Copy: Command line").click()
     until(tab, "document.querySelector('#said').textContent === 'Copied'")
     copied = tab.evaluate("navigator.clipboard.readText()")
-    assert copied.startswith("holdfast show art_")
+    assert copied.startswith("holdfast artifacts show art_")
     assert "--lines 1-" in copied
 
 
 def test_a_policy_is_played_and_its_settings_are_copied(look: Look) -> None:
     one = look(permissions=["clipboard-read", "clipboard-write"])
     tab = one.see("/session/fix-the-router/play", "form.settings")
-    tab.get_by_label("auto.patience").fill("1")
-    tab.get_by_label("Preset").select_option("careful")
+    tab.get_by_label("patience").fill("1")
+    tab.get_by_label("Preset").select_option("lean")
+    tab.get_by_label("read", exact=True).fill("12")
     one.fake.delay = 0.2
     tab.get_by_role("button", name="Replay this session").click()
     tab.get_by_text("Replaying …").wait_for()
     tab.wait_for_selector(".figure")
-    assert one.fake.posted[-1][1] == {"policy": "auto", "preset": "careful", "settings": {"auto.patience": 1}}
+    assert one.fake.posted[-1][1] == {"policy": "auto", "preset": "lean", "settings": {"auto.patience": 1, "auto.old_after.read": 12}}
     assert "−39 %" in tab.locator(".figure").first.inner_text()
     assert "never" in tab.locator(".figure").last.inner_text()
     tab.get_by_role("button", name="Copy YAML").click()

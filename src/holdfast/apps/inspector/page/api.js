@@ -70,21 +70,27 @@ export const post = (address, body = {}) =>
 
 // The token comes once, in the part of the address that is never sent, and is out of the address before anything else.
 export const enter = async () => {
-  const found = /^#token=([^&]+)/.exec(location.hash);
+  const given = location.hash;
+  const found = /^#token=([^&]+)/.exec(given);
   if (!found) return;
   history.replaceState(null, "", `${location.pathname}#/`);
   await post("api/enter", { token: decodeURIComponent(found[1]) });
+  const asked = /&session=([^&]+)/.exec(given);
+  if (asked) history.replaceState(null, "", `${location.pathname}#/session/${asked[1]}`);
 };
 
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 8000;
 
 // Listens until closed. A browser gives up on its own after some errors, so the next try is ours.
-export const listen = (session, heard) => {
+export const listen = (session, heard, after) => {
   let source, timer, wait = FIRST_WAIT, lost = false, done = false;
-  const on = (kind) => source.addEventListener(kind, (event) => heard[kind]?.(JSON.parse(event.data)));
+  const on = (kind) => source.addEventListener(kind, (event) => {
+    if (event.lastEventId) after = event.lastEventId;
+    heard[kind]?.(JSON.parse(event.data));
+  });
   const open = () => {
-    source = new EventSource(asked("api/live", { session }));
+    source = new EventSource(asked("api/live", session ? { session, after } : {}));
     source.onopen = () => {
       heard.state("connected", lost);
       wait = FIRST_WAIT;
@@ -98,7 +104,7 @@ export const listen = (session, heard) => {
       timer = setTimeout(open, wait);
       wait = Math.min(wait * 2, LONGEST_WAIT);
     };
-    for (const kind of ["step", "progress", "session"]) on(kind);
+    for (const kind of ["step", "progress", "session", "gone"]) on(kind);
   };
   open();
   return () => {

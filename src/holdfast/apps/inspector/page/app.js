@@ -45,7 +45,7 @@ const useSession = (name) => {
   const news = useRef(new Set()).current;
   const timer = useRef(null);
   const load = (signal) => get(path.session(name), {}, signal).then(
-    (summary) => setState({ summary, name }),
+    (summary) => { setState({ summary, name }); return summary; },
     (error) => error.name !== "AbortError" && setState((old) => (old.summary && old.name === name ? old : { error, name })),
   );
   const soon = () => { timer.current ??= setTimeout(() => { timer.current = null; load(); }, SUMMARY_EVERY); };
@@ -66,9 +66,10 @@ const useSession = (name) => {
       },
       step: (event) => { tell("step", event); soon(); },
       progress: (event) => tell("progress", event),
+      gone: () => setState({ name, error: { status: 404, message: "This session was purged while you looked at it." } }),
     };
-    load(stop.signal).then(() => {
-      if (!stop.signal.aborted) wait = setTimeout(() => { close = listen(name, hear); }, AFTER_CONTENT);
+    load(stop.signal).then((summary) => {
+      if (!stop.signal.aborted) wait = setTimeout(() => { close = listen(name, hear, summary?.seq); }, AFTER_CONTENT);
     });
     return () => { stop.abort(); clearTimeout(wait); close(); clearTimeout(timer.current); timer.current = null; setLine(""); };
   }, [name]);

@@ -1,7 +1,7 @@
 // The record's health: what doctor finds, how large the store is, the counters, and verifying a session.
 import { html, useState } from "./vendor/preact.js";
 import { path, post } from "./api.js";
-import { Broken, Skeleton, Words, bytes, count, many, oneLine, useAnswer, visible } from "./parts.js";
+import { Broken, Skeleton, Words, bytes, count, many, oneLine, share, useAnswer, visible } from "./parts.js";
 
 const MOST = 200;
 const STATES = { ok: "fine", warning: "look at it", bad: "broken" };
@@ -25,14 +25,14 @@ const Verify = ({ sessions }) => {
       <button type="button" class="main" disabled=${busy || !name} onClick=${verify}>${busy ? "Verifying …" : "Verify"}</button></p>
     <div role="status">${error && html`<p class="note bad">${error.message}</p>`}
       ${outcome && html`<p class=${outcome.ok ? "note good" : "note bad"}>${outcome.ok ? `${many(outcome.entries, "entry").replace("entrys", "entries")} read: every one is what was kept.` : `${many(outcome.findings.length, "finding")} in ${count(outcome.entries)} entries.`}</p>
-        ${outcome.findings.length > 0 && html`<ul>${outcome.findings.slice(0, MOST).map((each, at) => html`<li key=${at}><${Words} text=${typeof each === "string" ? each : JSON.stringify(each)} /></li>`)}</ul>`}`}</div></section>`;
+        ${outcome.findings.length > 0 && html`<ul>${outcome.findings.slice(0, MOST).map((each, at) => html`<li key=${at}><${Words} text=${typeof each === "string" ? each : `Entry ${each.entry}: ${each.what}`} /></li>`)}</ul>`}`}</div></section>`;
 };
 
 const Doctor = ({ findings }) => html`<section><h2>Doctor</h2><ul class="doctor">${findings.map((one, at) => html`<li key=${at}><span class=${`health ${LOOKS[one.state] ?? ""}`}>${STATES[one.state] ?? oneLine(one.state)}</span><b>${oneLine(one.name)}</b><span><${Words} text=${one.words} /></span></li>`)}</ul></section>`;
 
 const Counters = ({ counters }) => {
   const all = flat(counters).slice(0, MOST);
-  return html`<section><h2>Counters</h2>${all.length ? html`<table class="counters"><tbody>${all.map(([name, value]) => html`<tr key=${name}><th scope="row">${oneLine(name).replaceAll("_", " ")}</th><td>${typeof value === "number" ? count(value) : oneLine(value)}</td></tr>`)}</tbody></table>` : html`<p class="quiet">Nothing counted yet.</p>`}</section>`;
+  return html`<section><h2>Counters</h2>${all.length ? html`<table class="counters"><tbody>${all.map(([name, value]) => html`<tr key=${name}><th scope="row">${oneLine(name).replaceAll("_", " ")}</th><td>${typeof value === "number" ? (name.endsWith("_rate") ? share(value) : count(value)) : oneLine(value)}</td></tr>`)}</tbody></table>` : html`<p class="quiet">Nothing counted yet.</p>`}</section>`;
 };
 
 export default () => {

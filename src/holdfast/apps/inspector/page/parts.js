@@ -20,11 +20,11 @@ export const bytes = (value) => {
 export const share = (value) => (value === null || value === undefined ? "–" : `${(value * 100).toFixed(value < 0.1 && value > 0 ? 1 : 0)} %`);
 export const many = (value, one) => `${count(value)} ${one}${value === 1 ? "" : "s"}`;
 const money = (value) => (Math.abs(value) < 1 ? `$${value.toFixed(3)}` : `$${value.toFixed(2)}`);
-export const cost = (value, unit) => (value === null || value === undefined ? "–" : unit === "$" ? money(value) : short(value));
+export const cost = (value, unit) => (value === null || value === undefined ? "–" : unit === "usd" ? money(value) : short(value));
 
 export const moment = (at) => {
-  const time = typeof at === "number" ? new Date(at * 1000) : new Date(at);
-  return Number.isNaN(time.getTime()) ? null : time;
+  const time = new Date(at);
+  return at === null || at === undefined || Number.isNaN(time.getTime()) ? null : time;
 };
 const pad = (value) => String(value).padStart(2, "0");
 export const clock = (at) => {

@@ -57,18 +57,24 @@ const About = ({ result, decisions }) => {
   const facts = [["Kept", day(result.at)], ["Size", bytes(result.size ?? result.chars)], ["Lines", count(result.lines)], ["Tokens", short(result.tokens)], ["Shown", result.shown ? `${short(result.shown.tokens)} tokens` : "whole"], ["Type", oneLine(result.media_type || "text")]];
   if (result.exit_code !== null && result.exit_code !== undefined) facts.push(["Exit code", result.exit_code]);
   return html`<dl class="facts">${facts.map(([term, value]) => html`<div key=${term}><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>
-    ${decisions?.length ? html`<p class="quiet">${decisions.slice(0, 6).map((each, at) => html`<span key=${at}><b class="badge cut">${oneLine(each.rule)}</b> ${oneLine(each.strategy)}, ${short(each.saved)} tokens saved · ${day(each.at)} </span>`)}</p>` : ""}`;
+    ${decisions?.length ? html`<p class="quiet">${decisions.slice(0, 6).map((each, at) => html`<span key=${at}><b class="badge cut">${oneLine(each.rule)}</b> ${oneLine(each.strategy)}, ${short(each.saved)} tokens saved · ${day(each.at)} ${each.why ? html`<small>${visible(each.why)}</small>` : ""}</span>`)}</p>` : ""}`;
 };
 
-const ranged = (result, [first, last]) => {
+// A name may hold anything; what is copied must not do anything else when it is pasted.
+const shell = (text) => (/^[\w.:@%+-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`);
+const ranged = (name, result, [first, last]) => {
   const id = result.artifact_id || result.trace_id;
-  return { model: `get_artifact(id="${id}", lines="${first}-${last}")`, python: `session.recall("${id}", lines=(${first}, ${last}))`, shell: `holdfast show ${id} --lines ${first}-${last}` };
+  return {
+    model: `get_artifact(id=${JSON.stringify(id)}, lines="${first}-${last}")`,
+    python: `holdfast.session(${JSON.stringify(name)}).recall(${JSON.stringify(id)}, lines=(${first}, ${last}))`,
+    line: `holdfast artifacts show ${shell(id)} --session ${shell(name)} --lines ${first}-${last}`,
+  };
 };
 
-const Ways = ({ result, answer, sight, call }) => {
-  const own = ranged(result, sight);
+const Ways = ({ name, result, answer, sight }) => {
+  const own = ranged(name, result, sight);
   return html`<details class="ways"><summary>Fetch these lines elsewhere</summary>
-    <${Call} name="A model" text=${call ?? own.model} /><${Call} name="Python" text=${own.python} /><${Call} name="Command line" text=${own.shell} />
+    <${Call} name="A model" text=${own.model} /><${Call} name="Python" text=${own.python} /><${Call} name="Command line" text=${own.line} />
     ${answer.calls?.whole && html`<${Call} name="All of it" text=${answer.calls.whole} />`}</details>`;
 };
 
@@ -99,7 +105,7 @@ const Known = ({ route, answer, address }) => {
       <button type="button" aria-pressed=${side === "shown"} onClick=${() => setSide("shown")}>What the model saw</button></div>
     ${side === "lines" ? html`<${Find} address=${address} total=${total} sight=${sight} go=${go} />
       <${Lines} address=${address} start=${start} mark=${mark} onSight=${seen} />
-      <p class="under quiet">Lines ${count(sight[0])} to ${count(sight[1])} of ${count(total)}</p><${Ways} result=${result} answer=${answer} sight=${sight} />`
+      <p class="under quiet">Lines ${count(sight[0])} to ${count(sight[1])} of ${count(total)}</p><${Ways} name=${name} result=${result} answer=${answer} sight=${sight} />`
       : answer.shown?.segments?.length ? html`<${Segments} segments=${answer.shown.segments} />` : html`<p class="quiet">The model saw all of it.</p>`}
   </div>`;
 };

@@ -53,7 +53,8 @@ const useNews = (session, steps, start) => {
       if (kind === "progress") return setArriving(event);
       steps.known.set(event.index, event.step);
       setArriving(null);
-      setTotal((old) => Math.max(old, event.index + 1));
+      // The first request of a session may take in steps that stood alone: then there are fewer.
+      setTotal((old) => event.total ?? Math.max(old, event.index + 1));
       return steps.draw();
     };
     session.news.add(hear);
@@ -64,7 +65,7 @@ const useNews = (session, steps, start) => {
 
 const tools = (step) => [...new Set((step.results ?? []).map((each) => each.tool))];
 const saved = (step) => Math.max((step.tokens_whole ?? 0) - (step.tokens_sent ?? 0), 0);
-const failed = (step) => step.outcome && !["ok", "complete", "completed", "kept", "done"].includes(step.outcome);
+const failed = (step) => step.outcome && step.outcome !== "complete";
 
 const Row = still(({ step, index, chosen }) => {
   if (!step) return html`<div class="row unknown" id=${`step-${index}`} role="option" aria-selected=${chosen} aria-posinset=${index + 1}><span class="number">${index + 1}</span><span class="blank"></span></div>`;
@@ -188,7 +189,7 @@ const Facts = still(({ summary }) => {
   const kept = summary.cost_whole !== null && summary.cost_sent !== null && summary.cost_whole !== undefined ? summary.cost_whole - summary.cost_sent : null;
   const facts = [
     ["Model", oneLine(summary.model || "–")], ["Results", count(summary.results)], ["Requests", count(summary.requests)], ["On disk", bytes(summary.stored)],
-    ["Tokens kept", short(summary.tokens_whole)], ["Tokens shown", short(summary.tokens_sent)], ["Cost saved", kept === null ? "–" : `${cost(kept, unit)}${unit === "$" || !kept ? "" : " tokens"}`],
+    ["Tokens kept", short(summary.tokens_whole)], ["Tokens shown", short(summary.tokens_sent)], ["Cost saved", kept === null ? "–" : `${cost(kept, unit)}${unit === "usd" || !kept ? "" : " tokens"}`],
   ];
   return html`<dl class="facts">${facts.map(([term, value]) => html`<div key=${term}><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>`;
 });
@@ -212,6 +213,7 @@ const Session = ({ route, session, summary }) => {
     reveal(box.current, next, where);
   };
   const step = steps.known.get(chosen);
+  useEffect(() => { if (chosen >= total) choose(total - 1); seen.current = Math.min(seen.current, total); }, [total]);
   // The rows come first; what a step is drawn with can wait for them.
   useEffect(() => { if (step && !Step) import("./step.js").then(setLater); }, [Boolean(step)]);
   useEffect(() => { if (route.step !== undefined && route.step !== chosen) choose(route.step); if (route.step === undefined) setOpened(false); }, [route]);

@@ -48,9 +48,15 @@ export default () => {
     if (!known) return undefined;
     let timer = null;
     const soon = () => { timer ??= setTimeout(() => { timer = null; again(); }, 1000); };
-    const close = listen("", { state: () => {}, session: soon });
+    const close = listen("", { state: () => {}, session: soon, gone: soon });
     return () => { close(); clearTimeout(timer); };
   }, [known]);
+  // A long list is counted a piece at a time; what is not counted yet is asked for again.
+  const counting = answer?.sessions.some((one) => one.results === null);
+  useEffect(() => {
+    const timer = counting && setTimeout(again, 1500);
+    return () => clearTimeout(timer);
+  }, [answer]);
   const none = answer && !answer.sessions.length;
   return html`<div class="wide"><div class="title"><h1>Sessions</h1>
     <input type="search" data-search placeholder="Search sessions  /" aria-label="Search sessions" value=${query} onInput=${(event) => setQuery(event.target.value)} /></div>

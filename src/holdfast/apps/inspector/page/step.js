@@ -71,7 +71,7 @@ const Usage = ({ step }) => {
 const Rewritten = ({ step }) => html`<p class="note turn"><b class="badge turn">Prefix rewritten</b> ${bytes(step.rewritten.bytes)} of what had been sent before changed: ${count(step.rewritten.tokens)} tokens had to be read anew instead of coming from the provider's cache.</p>`;
 
 const Decisions = ({ name, step }) => html`<section><h3>Decided in this request</h3><div class="scroll"><table class="decisions"><thead><tr><th>Result</th><th>Rule</th><th>Strategy</th><th>Saved</th></tr></thead>
-  <tbody>${step.decisions.slice(0, MOST_RESULTS).map((each, at) => html`<tr key=${at}><th><a href=${to.result(name, each.trace_id)}>${oneLine(each.artifact_id || each.trace_id)}</a></th><td>${oneLine(each.rule)}</td><td>${oneLine(each.strategy)}</td><td>${short(each.saved)} tokens</td></tr>`)}</tbody></table></div></section>`;
+  <tbody>${step.decisions.slice(0, MOST_RESULTS).map((each, at) => html`<tr key=${at}><th><a href=${to.result(name, each.trace_id)}>${oneLine(each.artifact_id || each.trace_id)}</a></th><td><b class="badge cut">${oneLine(each.rule)}</b>${each.why ? html`<small>${visible(each.why)}</small>` : ""}</td><td>${oneLine(each.strategy)}</td><td>${short(each.saved)} tokens</td></tr>`)}</tbody></table></div></section>`;
 
 export const Search = still(({ name }) => {
   const [query, setQuery] = useState("");
@@ -84,7 +84,7 @@ export const Search = still(({ name }) => {
   return html`<input type="search" data-search placeholder="Search in all results  /" aria-label="Search in all results" value=${query} onInput=${(event) => setQuery(event.target.value)} />
     ${asked.length > 1 && html`<ul class="found" aria-label="Found">
       ${error && html`<li class="quiet">${error.message}</li>`}
-      ${answer?.found.map((each, at) => html`<li key=${at}><a href=${to.result(name, each.trace_id, each.line)}><small>line ${count(each.line)}</small> <code>${oneLine(each.text).slice(0, 200)}</code></a></li>`)}
+      ${answer?.found.map((each, at) => html`<li key=${at}><a href=${to.result(name, each.trace_id, each.line)}><small>${each.tool ? `${oneLine(each.tool)}, ` : ""}line ${count(each.line)}</small> <code>${oneLine(each.text).slice(0, 200)}</code></a></li>`)}
       ${answer && !answer.found.length && html`<li class="quiet">Nothing found.</li>`}
       ${!answer && !error && html`<li class="quiet">Searching …</li>`}</ul>`}`;
 });
@@ -92,16 +92,17 @@ export const Search = still(({ name }) => {
 export const Step = still(({ step, name, total }) => {
   const less = step.tokens_whole ? 1 - step.tokens_sent / step.tokens_whole : 0;
   const results = (step.results ?? []).slice(0, MOST_RESULTS);
+  const more = (step.results?.length ?? 0) - results.length + (step.results_more ?? 0);
   return html`<div class="step">
     <div class="title"><h2>Step ${count(step.index + 1)} <small>of ${count(total)}</small></h2>
-      <p class="quiet">${[clock(step.at), oneLine(step.model || ""), step.policy && `policy ${oneLine(step.policy)}`, oneLine(step.mode || ""), oneLine(step.purpose || ""), step.branch && `branch ${oneLine(step.branch)}`, oneLine(step.outcome || "")].filter(Boolean).join(" · ")}</p></div>
+      <p class="quiet">${[clock(step.at), oneLine(step.model || ""), step.policy && `policy ${oneLine(step.policy)}`, oneLine(step.mode || ""), oneLine(step.purpose || ""), step.branch && `branch ${oneLine(step.branch)}`, oneLine(step.outcome || ""), step.rounds && many(step.rounds, "hidden recall")].filter(Boolean).join(" · ")}</p></div>
     ${step.tokens_whole ? html`<${Bar} whole=${step.tokens_whole} part=${step.tokens_sent} label=${`${share(1 - less)} of the whole was sent`} />` : ""}
     <${Usage} step=${step} />
     ${step.rewritten && html`<${Rewritten} step=${step} />`}
-    ${step.id && html`<p class="ways"><a class="button" href=${to.request(name, step.id)}>The request as it was sent, and its response</a></p>`}
+    ${step.id && html`<p class="ways"><a class="button" href=${to.request(name, step.id)}>The request as it was sent${step.size ? ` (${bytes(step.size)})` : ""}, and its response</a></p>`}
     ${step.decisions?.length ? html`<${Decisions} name=${name} step=${step} />` : ""}
     ${results.length ? html`<h3 class="new">${results.length === 1 ? "New in this step" : `${results.length} results new in this step`}</h3>` : html`<p class="quiet">No tool result was new in this step.</p>`}
     ${results.map((result, at) => html`<${Result} key=${result.trace_id} name=${name} result=${result} opened=${at < OPEN_AT_ONCE} />`)}
-    ${(step.results?.length ?? 0) > MOST_RESULTS && html`<p><a href=${to.results(name)}>${many(step.results.length - MOST_RESULTS, "more result")} in the list of results</a></p>`}
+    ${more > 0 && html`<p><a href=${to.results(name)}>${many(more, "more result")} in the list of results</a></p>`}
   </div>`;
 });
