@@ -51,6 +51,7 @@ const sized = (name, value, most) => {
 const changed = (name, before, after) => {
   if (["compaction_step", "rewrites"].includes(name) || !Number.isFinite(before) || !Number.isFinite(after)) return "";
   const by = name === "evidence" ? (after - before) * 100 : before ? (after / before - 1) * 100 : 0;
+  if (Math.abs(by) < 0.5) return "the same";
   return `${by < 0 ? "−" : "+"}${Math.abs(by).toFixed(0)} ${name === "evidence" ? "points" : "%"}`;
 };
 const Compared = ({ side, name, value, most, words }) => html`<div class="compared"><span>${side}</span><svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="room" width="100" height="8" /><rect class=${side} width=${sized(name, value, most)} height="8" /></svg><b>${words}</b></div>`;
@@ -80,8 +81,8 @@ const Form = ({ known, run, busy }) => {
   return html`<form class="settings" onSubmit=${submit}>
     <div class="field"><label for="policy">Policy</label><select id="policy" value=${policy} onChange=${(event) => setPolicy(event.target.value)}>${[...new Set(known.policies)].map((each) => html`<option key=${each} value=${each}>${oneLine(each)}</option>`)}</select></div>
     <div class="field"><label for="preset">Preset</label><select id="preset" value=${preset} onChange=${(event) => setPreset(event.target.value)}><option value="">as it is</option>${known.presets.map((each) => html`<option key=${each} value=${each}>${oneLine(each)}</option>`)}</select></div>
-    ${own.length > 0 && html`<fieldset><legend>Settings of ${oneLine(policy)}</legend>${grouped(own).map(([name, members]) => html`<${Group} key=${name} name=${name} members=${members} settings=${settings} change=${change} />`)}</fieldset>`}
-    <p><button type="submit" class="main" disabled=${busy}>${busy ? "Replaying …" : "Replay this session"}</button></p></form>`;
+    <p><button type="submit" class="main" disabled=${busy}>${busy ? "Replaying …" : "Replay this session"}</button></p>
+    ${own.length > 0 && html`<fieldset><legend>Settings of ${oneLine(policy)}</legend>${grouped(own).map(([name, members]) => html`<${Group} key=${name} name=${name} members=${members} settings=${settings} change=${change} />`)}</fieldset>`}</form>`;
 };
 
 export default ({ route }) => {

@@ -7,12 +7,13 @@ import { Bar, Broken, Skeleton, bytes, clock, count, many, oneLine, say, share, 
 const OPEN_AT_ONCE = 2;
 const MOST_RESULTS = 30;
 
-const PARTS = { gap: "left out", elided: "noise, counted", notice: "notice" };
+const PARTS = { gap: "left out", elided: "noise, counted" };
 // Words of ours and words of a tool must not be taken for each other: notices wear a frame, gaps a band.
 export const Segments = ({ segments }) => html`<div class="text seen">${segments.map((each, at) => {
   if (each.part === "kept") return html`<pre key=${at}>${visible(each.text)}</pre>`;
+  if (each.part === "notice") return html`<div key=${at} class="segment notice"><span class="aside">Notice</span><pre>${visible(each.text).trim()}</pre></div>`;
   const size = [each.lines ? many(each.lines, "line") : "", each.chars ? many(each.chars, "character") : ""].filter(Boolean).join(", ");
-  return html`<div key=${at} class=${`segment ${each.part in PARTS ? each.part : "notice"}`}>
+  return html`<div key=${at} class=${`segment ${each.part in PARTS ? each.part : "elided"}`}>
     <span>${PARTS[each.part] ?? oneLine(each.part)}${size ? ` · ${size}` : ""}${each.from_line ? ` · from line ${count(each.from_line)}` : ""}</span>
     ${each.text ? html`<pre>${visible(each.text)}</pre>` : ""}</div>`;
 })}</div>`;
@@ -59,6 +60,7 @@ const Result = ({ name, result, opened }) => {
   </article>`;
 };
 
+const unusual = (value, usual, before = "") => (value && value !== usual ? `${before}${oneLine(value)}` : "");
 const Usage = ({ step }) => {
   const { usage } = step;
   const facts = [["Whole", count(step.tokens_whole)], ["Sent", count(step.tokens_sent)], ["Estimated", count(step.predicted)]];
@@ -95,7 +97,7 @@ export const Step = still(({ step, name, total }) => {
   const more = (step.results?.length ?? 0) - results.length + (step.results_more ?? 0);
   return html`<div class="step">
     <div class="title"><h2>Step ${count(step.index + 1)} <small>of ${count(total)}</small></h2>
-      <p class="quiet">${[clock(step.at), oneLine(step.model || ""), step.policy && `policy ${oneLine(step.policy)}`, oneLine(step.mode || ""), oneLine(step.purpose || ""), step.branch && `branch ${oneLine(step.branch)}`, oneLine(step.outcome || ""), step.rounds && many(step.rounds, "hidden recall")].filter(Boolean).join(" · ")}</p></div>
+      <p class="quiet">${[clock(step.at), oneLine(step.model || ""), step.policy && `policy ${oneLine(step.policy)}`, unusual(step.mode, "on", "mode "), unusual(step.purpose, "turn"), unusual(step.branch, "main", "branch "), unusual(step.outcome, "complete"), step.rounds && many(step.rounds, "hidden recall")].filter(Boolean).join(" · ")}</p></div>
     ${step.tokens_whole ? html`<${Bar} whole=${step.tokens_whole} part=${step.tokens_sent} label=${`${share(1 - less)} of the whole was sent`} />` : ""}
     <${Usage} step=${step} />
     ${step.rewritten && html`<${Rewritten} step=${step} />`}
