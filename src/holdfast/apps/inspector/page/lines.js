@@ -77,7 +77,7 @@ export const Lines = ({ address, start, mark, onSight }) => {
   };
   useLayoutEffect(() => { move(start - 1); }, [start, total === null]);
   useEffect(() => {
-    const watch = new ResizeObserver(() => setRows(Math.ceil(box.current.clientHeight / ROW)));
+    const watch = new ResizeObserver(([one]) => setRows(Math.ceil(one.contentRect.height / ROW)));
     watch.observe(box.current);
     return () => watch.disconnect();
   }, []);
@@ -103,6 +103,7 @@ export const Lines = ({ address, start, mark, onSight }) => {
     return () => { one.removeEventListener("wheel", turn); one.removeEventListener("touchstart", touch); one.removeEventListener("touchmove", drag); };
   });
   const scrolled = () => {
+    if (!box.current) return; // a last event, after the view was left
     const { scrollTop, scrollLeft } = box.current;
     setLeft(scrollLeft);
     if (ours.current !== null && Math.abs(scrollTop - ours.current) <= 1) return;

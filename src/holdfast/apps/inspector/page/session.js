@@ -86,6 +86,7 @@ const Row = still(({ step, index, chosen }) => {
 const Timeline = ({ steps, total, chosen, choose, open, box }) => {
   const [sight, setSight] = useState([Math.max(chosen - 10, 0), 20]);
   const look = () => {
+    if (!box.current) return; // a last event, after the view was left
     const { scrollTop, clientHeight } = box.current;
     const first = Math.max(Math.floor(scrollTop / ROW) - SPARE, 0);
     const rows = Math.ceil(clientHeight / ROW) + 2 * SPARE;
