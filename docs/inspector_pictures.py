@@ -28,12 +28,12 @@ class Shot(NamedTuple):
     press: str = ""
 
 
-def shots(session: str) -> list[Shot]:
-    """What is worth a picture."""
+def shots(session: str, rewritten: int) -> list[Shot]:
+    """What is worth a picture; one step is chosen for the prefix that it rewrote."""
     own = f"/session/{session}"
     return [
         Shot("inspector", f"{own}/step/50", 1360, 860, "light", ".pair .seen"),
-        Shot("inspector-dark", f"{own}/step/100", 1360, 860, "dark", ".note.turn"),
+        Shot("inspector-dark", f"{own}/step/{rewritten}", 1360, 860, "dark", ".note.turn"),
         Shot("inspector-play", f"{own}/play", 1360, 700, "light", "form.settings", "Replay this session"),
         Shot("inspector-narrow", own, 390, 780, "light", ".row.chosen .what"),
     ]
@@ -59,7 +59,9 @@ def take(browser: Any, address: str) -> None:
     tab.goto(address)
     link = tab.locator("table.sessions tbody a").first
     link.wait_for()
-    for shot in shots(link.inner_text()):
+    name = link.inner_text()
+    course = tab.evaluate(f"fetch('api/sessions/{name}').then((answer) => answer.json())")["course"]
+    for shot in shots(name, course["index"][course["rewritten"].index(True)]):
         tab = context.new_page()
         tab.set_viewport_size({"width": shot.width, "height": shot.height})
         tab.emulate_media(color_scheme=shot.scheme)

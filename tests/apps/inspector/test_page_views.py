@@ -93,7 +93,9 @@ def test_a_step_shows_both_sides_the_rule_and_what_a_rewrite_cost(look: Look) ->
     tab.goto(tab.url.replace("/step/64", "/step/60"))
     tab.wait_for_selector(".note.turn")
     assert "21,000 tokens had to be read anew" in tab.locator(".note.turn").inner_text()
-    assert tab.locator(".decisions tbody tr").count() == 4
+    assert "4 results · −17k tokens" in tab.locator(".decisions").inner_text()
+    tab.locator(".decisions summary").click()
+    assert tab.locator(".decisions li a").count() == 4
 
 
 def test_a_result_is_pinned_and_shown_whole_again(look: Look) -> None:

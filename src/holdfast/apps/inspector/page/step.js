@@ -63,7 +63,7 @@ const Result = ({ name, result, opened }) => {
 const unusual = (value, usual, before = "") => (value && value !== usual ? `${before}${oneLine(value)}` : "");
 const Usage = ({ step }) => {
   const { usage } = step;
-  const facts = [["Whole", count(step.tokens_whole)], ["Sent", count(step.tokens_sent)], ["Estimated", count(step.predicted)]];
+  const facts = [["Whole", count(step.tokens_whole)], ["Sent", count(step.tokens_sent)], ["Cache foreseen", count(step.predicted)]];
   if (usage) facts.push(["Input billed", count(usage.input)], ["From cache", count(usage.cached)], ["Cache written", count(usage.written)], ["Output", count(usage.output)]);
   if (step.first_ms) facts.push(["First byte", `${count(step.first_ms)} ms`]);
   if (step.total_ms) facts.push(["All", `${count(step.total_ms)} ms`]);
@@ -72,8 +72,25 @@ const Usage = ({ step }) => {
 
 const Rewritten = ({ step }) => html`<p class="note turn"><b class="badge turn">Prefix rewritten</b> ${bytes(step.rewritten.bytes)} of what had been sent before changed: ${count(step.rewritten.tokens)} tokens had to be read anew instead of coming from the provider's cache.</p>`;
 
-const Decisions = ({ name, step }) => html`<section><h3>Decided in this request</h3><div class="scroll"><table class="decisions"><thead><tr><th>Result</th><th>Rule</th><th>Strategy</th><th>Saved</th></tr></thead>
-  <tbody>${step.decisions.slice(0, MOST_RESULTS).map((each, at) => html`<tr key=${at}><th><a href=${to.result(name, each.trace_id)}>${oneLine(each.artifact_id || each.trace_id)}</a></th><td><b class="badge cut">${oneLine(each.rule)}</b>${each.why ? html`<small>${visible(each.why)}</small>` : ""}</td><td>${oneLine(each.strategy)}</td><td>${short(each.saved)} tokens</td></tr>`)}</tbody></table></div></section>`;
+// A batch decides much the same of many results: said once, with the results behind it.
+const batched = (decisions) => {
+  const groups = new Map();
+  for (const each of decisions) {
+    const key = JSON.stringify([each.rule, each.strategy]);
+    groups.set(key, [...(groups.get(key) ?? []), each]);
+  }
+  return [...groups.values()];
+};
+const Batch = ({ name, group }) => {
+  const [first] = group;
+  const saved = group.reduce((sum, each) => sum + Math.max(each.saved, 0), 0);
+  return html`<li><p><b class="badge cut">${oneLine(first.rule)}</b> ${oneLine(first.strategy)} · ${many(group.length, "result")} · <em>−${short(saved)} tokens</em></p>
+    ${first.why && html`<p class="quiet">${visible(first.why)}</p>`}
+    <details><summary>Which</summary><ul>${group.map((each, at) => html`<li key=${at}><a href=${to.result(name, each.trace_id)}>${oneLine(each.artifact_id || each.trace_id)}</a> <small>${short(each.saved)} tokens</small></li>`)}</ul></details></li>`;
+};
+const Decisions = ({ name, step }) => html`<section class="decisions"><h3>Decided in this request</h3>
+  <ul>${batched(step.decisions).map((group, at) => html`<${Batch} key=${at} name=${name} group=${group} />`)}</ul>
+  ${step.decisions_more ? html`<p class="quiet">and ${many(step.decisions_more, "more decision")}</p>` : ""}</section>`;
 
 export const Search = still(({ name }) => {
   const [query, setQuery] = useState("");
