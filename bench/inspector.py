@@ -43,7 +43,7 @@ def inspector(setup: Setup) -> list[Row]:
         bare = stack.enter_context(_process([PYTHON, "-m", "bench.relays.pread", source], setup, home))
         own = stack.enter_context(_process([PYTHON, "-m", "holdfast", "inspect", "--no-open"], setup, home))
         page = _Page(own)
-        return [_pages(setup, page, int(bare), source, artifact), *_first_look(page, steps)]
+        return [*_pages(setup, page, int(bare), source, artifact), *_first_look(page, steps)]
 
 
 class _Page:
@@ -76,7 +76,7 @@ def _process(words: Sequence[str], setup: Setup, home: str) -> Generator[str]:
         running.wait(30)
 
 
-def _pages(setup: Setup, page: _Page, port: int, source: str, artifact: str) -> Row:
+def _pages(setup: Setup, page: _Page, port: int, source: str, artifact: str) -> list[Row]:
     bare = http.client.HTTPConnection("127.0.0.1", port)
     places = _places(source, 50 if setup.quick else 200)
     path = f"/api/sessions/bench/results/{artifact}/lines?count={_LINES}&from="
@@ -101,13 +101,35 @@ def _pages(setup: Setup, page: _Page, port: int, source: str, artifact: str) -> 
     bare.close()
     ratios = [own / other for own, other in zip(took["own"], took["bare"], strict=True)]
     size = os.path.getsize(source) / 1e9
-    return judged(
-        f"inspector: {_LINES} lines of {size:.2g} GB",
+    following = judged(
+        f"inspector: {_LINES} lines of {size:.2g} GB, page after page",
         f"{median(took['own']) * 1000:.2f} ms",
         f"bare `pread` handler {median(took['bare']) * 1000:.2f} ms",
         ratios,
         floors.INSPECTOR_PAGE,
     )
+    rest = _after_a_pause(page, path, port, places)
+    own, other = (f"{median(rest[name]):.2f} ms" for name in ("own", "bare"))
+    what = "inspector: the same after a pause"
+    return [following, reported(what, own, f"bare `pread` handler {other}", rest["own"], " ms", 2)]
+
+
+def _after_a_pause(page: _Page, path: str, port: int, places: list[tuple[int, int, int]]) -> dict[str, list[float]]:
+    """Milliseconds of pages that nobody has just asked for others of."""
+    bare = http.client.HTTPConnection("127.0.0.1", port)
+    took: dict[str, list[float]] = {"own": [], "bare": []}
+    for first, start, stop in places[:15]:
+        time.sleep(0.3)
+        begun = time.perf_counter()
+        page.get(f"{path}{first}")
+        took["own"].append((time.perf_counter() - begun) * 1000)
+        time.sleep(0.3)
+        begun = time.perf_counter()
+        bare.request("GET", f"/?start={start}&stop={stop}")
+        bare.getresponse().read()
+        took["bare"].append((time.perf_counter() - begun) * 1000)
+    bare.close()
+    return took
 
 
 def _places(source: str, count: int) -> list[tuple[int, int, int]]:

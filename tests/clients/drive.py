@@ -4,28 +4,54 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 
+class Start(NamedTuple):
+    """How a client is started."""
+
+    command: list[str]
+    environ: dict[str, str]
+
+    def run(self, home: Path, before: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
+        """Run it in a folder and a home of its own, behind another command if one is given; skipped where it is not
+        installed."""
+        path = self.environ.get("PATH", os.environ["PATH"])
+        if shutil.which(self.command[0], path=path) is None:
+            pytest.skip(f"`{self.command[0]}` is not installed; `make clients` installs it")
+        work = home / "work"
+        work.mkdir(exist_ok=True)
+        given = {"PATH": path, "HOME": str(home), "TERM": "dumb", **self.environ}
+        done = subprocess.run(
+            [*before, *self.command],
+            cwd=work,
+            env=given,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=110,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-2_000:] + done.stdout[-2_000:]
+        return done
+
+
 def drive(home: Path, command: list[str], **environ: str) -> str:
-    """Run a client in a folder and a home of its own; skipped where it is not installed."""
-    path = environ.get("PATH", os.environ["PATH"])
-    if shutil.which(command[0], path=path) is None:
-        pytest.skip(f"`{command[0]}` is not installed; `make clients` installs it")
-    work = home / "work"
-    work.mkdir(exist_ok=True)
-    given = {"PATH": path, "HOME": str(home), "TERM": "dumb", **environ}
-    done = subprocess.run(
-        command, cwd=work, env=given, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=110, check=False
-    )
-    assert done.returncode == 0, done.stderr[-2_000:] + done.stdout[-2_000:]
-    return done.stdout
+    """Any client; gives what it printed."""
+    return Start(command, environ).run(home).stdout
 
 
 def claude(home: Path, port: int, prompt: str, *more: str, tools: str = "Bash,Agent", **environ: str) -> str:
     """Claude Code; gives the id of its session."""
+    return json.loads(start_claude(port, prompt, *more, tools=tools, **environ).run(home).stdout)["session_id"]
+
+
+def start_claude(port: int, prompt: str, *more: str, tools: str = "Bash,Agent", **environ: str) -> Start:
+    """Claude Code, with a model on loopback."""
     environ |= {
         "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}",
         "ANTHROPIC_API_KEY": "sk-ant-fake",
@@ -34,12 +60,16 @@ def claude(home: Path, port: int, prompt: str, *more: str, tools: str = "Bash,Ag
     }
     options = ["--output-format", "json", "--model", "claude-sonnet-4-5", "--tools", tools]
     allowed = ["--allowedTools", tools.replace(",", " ")]
-    told = drive(home, ["claude", "-p", prompt, *more, *options, *allowed], **environ)
-    return json.loads(told)["session_id"]
+    return Start(["claude", "-p", prompt, *more, *options, *allowed], environ)
 
 
 def codex(home: Path, port: int, prompt: str, *more: str, **environ: str) -> str:
     """Codex; gives what it printed."""
+    return start_codex(home, port, prompt, *more, **environ).run(home).stdout
+
+
+def start_codex(home: Path, port: int, prompt: str, *more: str, **environ: str) -> Start:
+    """Codex, with a model on loopback in its settings."""
     settings = home / ".codex" / "config.toml"
     settings.parent.mkdir(exist_ok=True)
     settings.write_text(
@@ -50,19 +80,25 @@ def codex(home: Path, port: int, prompt: str, *more: str, **environ: str) -> str
         "[features]\nplugins = false\n[analytics]\nenabled = false\n"
     )
     environ["FAKE_KEY"] = "sk-fake"
-    return drive(home, ["codex", "exec", *more, "--skip-git-repo-check", "--json", prompt], **environ)
+    return Start(["codex", "exec", *more, "--skip-git-repo-check", "--json", prompt], environ)
 
 
 def opencode(home: Path, port: int, *words: str, **environ: str) -> str:
     """opencode; gives what it printed."""
+    return start_opencode(home, port, *words, **environ).run(home).stdout
+
+
+def start_opencode(home: Path, port: int, *words: str, outside: str = "allow", **environ: str) -> Start:
+    """opencode, with a model on loopback in its settings."""
     work = home / "work"
     work.mkdir(exist_ok=True)
     options = {"baseURL": f"http://127.0.0.1:{port}/v1", "apiKey": "sk-fake"}
     models = {"m1": {"limit": {"context": 200_000, "output": 8_000}}}
     provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": models}
-    settings = {"autoupdate": False, "share": "disabled", "model": "fake/m1", "small_model": "fake/m1"}
-    settings |= {"provider": {"fake": provider}, "permission": {"bash": "allow", "external_directory": "allow"}}
+    settings: dict[str, object] = {"$schema": "https://opencode.ai/config.json", "autoupdate": False}
+    settings |= {"share": "disabled", "model": "fake/m1", "small_model": "fake/m1"}
+    settings |= {"provider": {"fake": provider}, "permission": {"bash": "allow", "external_directory": outside}}
     (work / "opencode.json").write_text(json.dumps(settings))
     off = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
     environ |= {f"OPENCODE_DISABLE_{name}": "1" for name in off}
-    return drive(home, ["opencode", *words], **environ)
+    return Start(["opencode", *words], environ)

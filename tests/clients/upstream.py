@@ -19,6 +19,8 @@ SCRIPT: Script = (("seq 1 9",), ("cat no-such-file", "echo second"), ("seq 1 105
 AGENT = "Agent"
 """As a command: start a sub-agent, which follows the rest of the script (Claude Code)."""
 _SHELLS = {"Bash": "command", "exec_command": "cmd", "bash": "command", "run_shell_command": "command"}
+COMPACTED = "Another language model started to solve this problem"
+"""How Codex goes on after a compaction, without any result; what the script asks for is done by then."""
 _NUMBERS = itertools.count()
 _USAGE: dict[Dialect, dict[str, Any]] = {
     "anthropic": {"input_tokens": 10, "output_tokens": 5},
@@ -29,9 +31,11 @@ _USAGE: dict[Dialect, dict[str, Any]] = {
 
 
 @contextmanager
-def upstream(script: Script = SCRIPT, log: list[Any] | None = None) -> Iterator[int]:
-    """Its port, while it answers; requests that offer tools go to `log`."""
-    handler = type("Scripted", (_Handler,), {"script": script, "log": [] if log is None else log})
+def upstream(
+    script: Script = SCRIPT, log: list[Any] | None = None, usage: Mapping[str, Any] | None = None
+) -> Iterator[int]:
+    """Its port, while it answers; requests that offer tools go to `log`. `usage` is what each request is billed."""
+    handler = type("Scripted", (_Handler,), {"script": script, "log": [] if log is None else log, "usage": usage})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -47,6 +51,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     script: Script = ()
     log: list[Any]
+    usage: dict[str, Any] | None = None
 
     def do_HEAD(self) -> None:
         self._answer(200, "text/plain", b"")
@@ -65,9 +70,8 @@ class _Handler(BaseHTTPRequestHandler):
         if body.get("tools"):
             self.log.append(body)
         calls = _calls(body, self.script)
-        spelled = (
-            SPELLINGS[dialect].events(_parts(calls), next(_NUMBERS), _USAGE[dialect]) if dialect else _gemini(calls)
-        )
+        usage = self.usage or (_USAGE[dialect] if dialect else {})
+        spelled = SPELLINGS[dialect].events(_parts(calls), next(_NUMBERS), usage) if dialect else _gemini(calls)
         return self._answer(200, "text/event-stream", b"".join(spelled))
 
     def _answer(self, status: int, kind: str, body: bytes) -> None:
@@ -87,6 +91,8 @@ def _calls(body: Mapping[str, Any], script: Script) -> list[tuple[str, str, dict
     tools = json.dumps(body.get("tools") or [])
     shell = next((name for name in _SHELLS if f'"name": "{name}"' in tools), None)
     texts = results(messages)
+    if COMPACTED in json.dumps(messages):
+        return []
     is_agent = "cc_is_subagent=true" in json.dumps(body.get("system"))
     script = [moves for moves in script if moves[0] != AGENT or not is_agent]
     for number, moves in enumerate(script):

@@ -10,7 +10,7 @@ import os
 import secrets
 
 from holdfast.canonical.value import Value
-from holdfast.errors import UsageError
+from holdfast.errors import StoreError, UsageError
 from holdfast.store.durable import make_folder, write_file
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -64,15 +64,28 @@ def token_for(home: str, name: str, variable: str) -> tuple[str, str]:
 
 
 def secret_in(path: str) -> str:
-    """The secret in a file that only its owner reads; made where there is none."""
+    """The secret in a file that only its owner reads; made where there is none. `StoreError` where it cannot be."""
+    try:
+        return _read(path) or _made(path)
+    except OSError as error:
+        raise StoreError(
+            f"`{path}` cannot be used: {error.strerror}. Set `HOLDFAST_HOME` to a folder of yours."
+        ) from error
+
+
+def _read(path: str) -> str | None:
     try:
         with open(path, encoding="ascii") as file:
             return file.read().strip()
     except FileNotFoundError:
-        make_folder(os.path.dirname(path))
-        made = secrets.token_urlsafe(32)
-        write_file(path, [made.encode() + b"\n"], 0o600)
-        return made
+        return None
+
+
+def _made(path: str) -> str:
+    make_folder(os.path.dirname(path))
+    made = secrets.token_urlsafe(32)
+    write_file(path, [made.encode() + b"\n"], 0o600)
+    return made
 
 
 def is_same(given: str, wanted: str) -> bool:

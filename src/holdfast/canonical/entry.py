@@ -92,7 +92,7 @@ class Request(Value):
 
 
 class Response(Value):
-    """A provider answered; the body is what came, as it came."""
+    """A provider answered; the body is what came, as it came, packed where that makes it shorter."""
 
     at: int
     trace_id: str
@@ -111,6 +111,8 @@ class Response(Value):
     first_ms: int | None = None
     """Milliseconds from the request to the first byte."""
     total_ms: int | None = None
+    packing: str = ""
+    """`zlib`, or empty: streams of events say the same again and again."""
 
 
 Header: TypeAlias = Result | Decision | Request | Response

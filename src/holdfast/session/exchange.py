@@ -32,7 +32,7 @@ from holdfast.wire.identity import Identity
 from holdfast.wire.openai_chat_stream import ChatStream
 from holdfast.wire.openai_responses_stream import ResponsesStream
 from holdfast.wire.reply import Json, Reply, answers, joined_reply, one_message, only_shown, read_reply
-from holdfast.wire.sse import Event, Events, written
+from holdfast.wire.sse import Event, Events, last_event, written
 from holdfast.wire.usage import Usage, usage_in, usage_of
 
 Took: TypeAlias = tuple[int, int]
@@ -157,18 +157,20 @@ class Exchange:
     def ended(self) -> bytes | None:
         """A streamed response ended: what the client still gets; None: send `body` again."""
         if self._dozing is not None:
-            return self._dozing.rest
-        rest = self._events.rest()
+            return self._dozing.end()
+        last = last_event(self._events.rest())
+        shown = self._fed(last) if last is not None else b""
         try:
-            return self._ended(rest)
+            end = self._ended()
         except Exception as error:
             events.passed_on("end of a stream", type(error).__name__)
-            return self._stream.end(waits=True) + rest
+            end = self._stream.end(waits=True)
+        return None if end is None else shown + end
 
-    def _ended(self, rest: bytes) -> bytes | None:
-        reply = self._stream.reply() if not rest.strip() else None
+    def _ended(self) -> bytes | None:
+        reply = self._stream.reply()
         if reply is None:
-            return self._stream.end(waits=True) + rest
+            return self._stream.end(waits=True)
         is_named = isinstance(self._stream, ResponsesStream)
         if self._goes_on(reply, (self._stream.id, self._stream.body.get("id")) if is_named else _UNNAMED):
             self._stream.go_on()
@@ -310,10 +312,11 @@ class Exchange:
             rounds.add(Round(key_of(shown, self._asked), self._said, beside, response, last))
 
     def _may(self, request: splice.Request) -> bool:
-        """Whether our tools may be offered: to who has tools, and not where an answer that nobody could put back as it
-        was may be gone on with by its name."""
+        """Whether our tools may be offered: to who has tools and wants one answer, and not where an answer that nobody
+        could put back as it was may be gone on with by its name."""
         is_kept = self.dialect == "openai_responses" and request.fields.get("store") is not False
-        return _has_tools(request) and (self._rounds is not None or not is_kept)
+        is_one = request.fields.get("n") in (None, 1)
+        return _has_tools(request) and is_one and (self._rounds is not None or not is_kept)
 
     def _sending(self, data: bytes | splice.Request) -> Sending:
         """What is sent of a request; a counting one leaves no trace, one without a record goes as it came."""
@@ -347,7 +350,8 @@ class Exchange:
 def _billed(usage: Usage | None, ms: Took) -> Billed:
     if usage is None:
         return Billed(first_ms=ms[0], total_ms=ms[1])
-    return Billed(usage.input, usage.cached, usage.written, usage.output, *ms)
+    cached = usage.cached if usage.says_cached else None
+    return Billed(usage.input, cached, usage.written, usage.output, *ms)
 
 
 def _as_messages(dialect: Dialect, shown: list[Json]) -> list[Json]:

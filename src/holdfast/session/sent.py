@@ -6,6 +6,7 @@ Must not know: how a request is taken apart, how bytes are sent.
 
 import hashlib
 import threading
+import zlib
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -22,6 +23,7 @@ from holdfast.wire.pieces import as_bytes, split
 
 Outcome: TypeAlias = Literal["complete", "incomplete", "refused"]
 NO_ANSWER = "no answer"
+_LEAST_PACKED = 1_024
 
 
 class About(NamedTuple):
@@ -96,7 +98,8 @@ class Sent:
     def answered(self, trace_id: str, answer: Answer) -> bool:
         """Put on record what came back for a request; whether that could be done."""
         try:
-            self._session.enter((lambda at, _: _response(answer, at, trace_id), answer.data))
+            data, packing = _packed(answer.data)
+            self._session.enter((lambda at, _: _response(answer, packing, at, trace_id), data))
         except Exception as error:
             events.unrecorded(self._session.id, "response", type(error).__name__)
             return False
@@ -123,8 +126,11 @@ class Sent:
 
     def response(self, trace_id: str) -> bytes:
         """What came back for a request, as it came."""
-        with self._session.store.open(body_of(self._row("response", trace_id))) as reader:
-            return reader.read()
+        row = self._row("response", trace_id)
+        header = entry_of(row).header
+        with self._session.store.open(body_of(row)) as reader:
+            data = reader.read()
+        return zlib.decompress(data) if isinstance(header, Response) and header.packing else data
 
     def _row(self, kind: str, trace_id: str) -> Row:
         row = self._session.store.newest(self._session.id, kind, trace_id)
@@ -135,7 +141,8 @@ class Sent:
         return row
 
     def _add(self, body: bytes, about: About, answer: Answer | None) -> str:
-        beside = [(partial(_response, answer), answer.data)] if answer is not None else []
+        data, packing = _packed(answer.data if answer is not None else b"")
+        beside = [(partial(_response, answer, packing), data)] if answer is not None else []
         parts = split(body, self._bases.like(about.branch))
         while True:
             base = self._base(parts, about.branch)
@@ -175,7 +182,13 @@ def _request(
     )
 
 
-def _response(answer: Answer, at: int, trace_id: str) -> Response:
+def _packed(data: bytes) -> tuple[bytes, str]:
+    """What is stored of an answer, and how it is packed."""
+    packed = zlib.compress(data, 1) if len(data) >= _LEAST_PACKED else data
+    return (packed, "zlib") if len(packed) < len(data) else (data, "")
+
+
+def _response(answer: Answer, packing: str, at: int, trace_id: str) -> Response:
     about: dict[str, Any] = answer.usage._asdict()
     return Response(
         at=at,
@@ -183,5 +196,6 @@ def _response(answer: Answer, at: int, trace_id: str) -> Response:
         status=answer.status,
         outcome=answer.outcome,
         response_id=answer.response_id,
+        packing=packing,
         **about,
     )

@@ -48,7 +48,7 @@ class AnthropicStream:
         if kind in ("message_delta", "message_stop"):
             self._held.append(event)
             self._reason = fields_of(data.get("delta")).get("stop_reason", self._reason)
-            self._is_ended = self._is_ended or kind == "message_stop"
+            self._is_ended = self._is_ended or kind == "message_stop" or self._reason is not None
             return b""
         return event.raw
 

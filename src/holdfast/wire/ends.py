@@ -5,17 +5,21 @@ Must not know: what was said before.
 """
 
 import json
+import re
 
 from holdfast.wire.dialect import Dialect
 
 _LAST = 4_096
 """Bytes at the end in which short last words are looked for."""
-_WORDS: dict[Dialect, tuple[bytes, ...]] = {
-    "anthropic": (b"message_stop",),
-    "openai_chat": (b"[DONE]",),
-    "openai_responses": (b"response.completed", b"response.incomplete", b"response.failed"),
+_ENDINGS: dict[Dialect, re.Pattern[bytes]] = {
+    # At the start of a line, since a model may say the same words; with their data, which a cut may leave out.
+    # The look behind comes second, so that the search for the letters before it stays fast.
+    "anthropic": re.compile(rb"event:(?<![^\r\n]event:) ?message_stop\r?\n?data:[^\r\n]*[\r\n]"),
+    "openai_chat": re.compile(rb"data:(?<![^\r\n]data:) ?\[DONE\] *[\r\n]"),
+    "openai_responses": re.compile(
+        rb"event:(?<![^\r\n]event:) ?response\.(?:completed|incomplete|failed)\r?\n?data:[^\r\n]*[\r\n]"
+    ),
 }
-_FIELDS = (b"event: ", b"event:", b"data: ", b"data:")
 
 
 def is_whole(dialect: Dialect, data: bytes, is_stream: bool) -> bool:
@@ -28,10 +32,8 @@ def is_whole(dialect: Dialect, data: bytes, is_stream: bool) -> bool:
     """
     if not is_stream:
         return _is_json(data)
-    if not data.rstrip(b" ").endswith((b"\n", b"\r")):
-        return False
-    end = data if dialect == "openai_responses" else data[-_LAST:]  # that one repeats the whole answer at its end
-    return any(field + words in end for words in _WORDS[dialect] for field in _FIELDS)
+    end = data if dialect == "openai_responses" else data[-_LAST:]
+    return _ENDINGS[dialect].search(end) is not None
 
 
 def is_between_events(data: bytes) -> bool:

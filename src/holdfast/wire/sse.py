@@ -56,6 +56,19 @@ class Events:
         return rest
 
 
+def last_event(rest: bytes) -> Event | None:
+    """What a stream ends with after its last whole event; None for an event that was cut, of which nobody can tell
+    what it would have said.
+
+    >>> last_event(b"data: [DONE]").text, last_event(b'data: {"cut": ')
+    ('[DONE]', None)
+    """
+    event = _event(rest)
+    begun = rest.lstrip()
+    is_event = any(begun.startswith(field) or field.startswith(begun) for field in (b"event:", b"data:"))
+    return event if not is_event or event.text.strip() == DONE or event.data() else None
+
+
 def is_event_stream(content_type: str) -> bool:
     """Whether a response of this type is a stream of events."""
     return content_type.lower().startswith("text/event-stream")

@@ -3,6 +3,7 @@
 import json
 import logging
 import re
+import socket
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,15 @@ def test_every_answer_tells_the_browser_what_it_may_do(door: Served, route: Rout
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert "require-trusted-types-for 'script'" in answer.headers["Content-Security-Policy"]
         assert "unsafe" not in answer.headers["Content-Security-Policy"]
+
+
+def test_what_is_no_http_gets_the_same_headers_and_no_word_of_what_came(door: Served) -> None:
+    with socket.create_connection(("127.0.0.1", door.port), 10) as client:
+        client.sendall(b"GET / HTTP/1.1\r\nsecret-header-without-colon\r\n\r\n")
+        said = client.recv(65_536)
+    assert said.split()[1] == b"400"
+    assert b"Content-Security-Policy: default-src 'none'" in said
+    assert b"secret" not in said
 
 
 def test_our_own_page_is_served(page: Served, session: object, kept: str) -> None:

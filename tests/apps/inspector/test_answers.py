@@ -1,12 +1,15 @@
 """What the page is told, on records of every sort. No socket is needed for it."""
 
+import http.client
 import json
 import sqlite3
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from holdfast.apps.inspector import answers, raw
+from holdfast.apps.inspector import record as record_module
 from holdfast.apps.inspector.answers import Asked
 from holdfast.apps.inspector.desk import Desk
 from holdfast.errors import NotFound, UsageError
@@ -144,6 +147,20 @@ def test_lines_are_those_that_are_asked_for_and_their_call_fetches_them(
     assert lines(desk, kept, from_="6000")["lines"] == []
 
 
+def test_who_scrolls_gets_the_same_pages_at_once(desk: Desk, kept: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def at_once(start: int) -> Any:
+        return answers.lines_at_once(desk, Asked(("s", kept), {"from": str(start)}))
+
+    assert at_once(1) is None, "nobody has opened it yet"
+    first = lines(desk, kept)
+    assert at_once(1) == first
+    assert at_once(201)["lines"] == numbered_lines(5_000).splitlines()[200:400]
+    with desk.record.reading("s", kept):
+        assert at_once(1) is None, "somebody else reads"
+    monkeypatch.setattr(record_module, "_FRESH", 0.0)
+    assert at_once(1) is None, "it may have been purged since"
+
+
 def test_endless_lines_are_cut_and_the_page_stays_small(desk: Desk, session: Session) -> None:
     text = "a\n" + "x" * 1_000_000 + "\n" + "é" * 5_000 + "\nz\n"
     trace = session.keep("t", None, text).trace_id
@@ -224,10 +241,13 @@ def test_a_past_request_is_given_exactly_as_it_was_sent(desk: Desk, played: str)
 def test_lone_surrogates_and_bytes_that_are_no_text_reach_the_page_as_json(page: Served, session: Session) -> None:
     first = session.keep("t\ud800", {"a": "\ud800"}, "x \ud800 y\n").trace_id
     second = session.keep("t", None, b"caf\xe9 \xff\xfe but mostly text\n" * 30).trace_id
+    assert Sent(session).add(b'{"messages": []}', About(model="m\ud800", branch="\ud800", policy="\ud800"))
+    session.keep("t", None, "z", call_id="\ud800")
     for trace in (first, second):
         for path in ("", "/lines", "/find?text=t"):
             assert page.get(f"/api/sessions/s/results/{trace}{path}").status == 200
-    assert page.get("/api/sessions/s/steps").status == 200
+    for path in ("", "/steps", "/results"):
+        assert page.get(f"/api/sessions/s{path}").status == 200
 
 
 def test_pin_and_undo_are_put_on_record(page: Served, kept: str) -> None:
@@ -313,6 +333,19 @@ def test_raw_bytes_are_a_download_that_runs_nothing(page: Served, session: Sessi
     assert (part.status, part.body) == (206, data[5:10])
     assert part.headers["Content-Range"] == f"bytes 5-9/{len(data)}"
     assert page.get(f"/api/sessions/s/results/{trace}/raw", range=f"bytes={len(data)}-").status == 416
+
+
+def test_a_download_whose_rest_is_damaged_is_cut_off_and_does_not_look_whole(
+    page: Served, desk: Desk, session: Session
+) -> None:
+    trace = session.keep("t", None, b"x" * 3_000_000).trace_id
+    (blob,) = [path for path in Path(desk.record.settings.home, "blobs").rglob("*") if path.is_file()]
+    blob.chmod(0o600)
+    with blob.open("r+b") as file:
+        file.seek(2_500_000)
+        file.write(b"y")
+    with pytest.raises((http.client.IncompleteRead, ConnectionError)):
+        page.get(f"/api/sessions/s/results/{trace}/raw")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from typing import Any
 
 from holdfast import MemoryStore
 from holdfast.apps.inspector.timeline import Timeline
+from holdfast.canonical.manifest import Shown, encode_manifest
 from holdfast.session.rounds import TOOL
 from holdfast.store.protocol import Draft
 from tests.build import NOON, decision, draft, opened, request, response
@@ -87,6 +88,36 @@ def test_a_decision_changes_the_step_it_is_made_in_and_the_one_of_its_result() -
     assert sorted(step.index for step in changed) == [0, 1]
     assert [made.rule for _, made in book.timeline.steps[1].decisions] == ["aged"]
     assert [made.rule for made in book.timeline.steps[0].results[0].decisions] == ["aged"]
+
+
+def shows(*kept: Draft) -> bytes:
+    return encode_manifest([Shown(one.header.trace_id, 0, "utf8") for one in kept])
+
+
+def test_results_of_conversations_side_by_side_go_to_the_request_that_shows_them() -> None:
+    book = Book()
+    book.write(book.request(), book.request(branch="helper"))
+    mine, others = book.result(), book.result()
+    book.write(mine, others, book.request(output=shows(others), branch="helper"))
+    assert [[kept.result for kept in step.results] for step in book.timeline.steps[2:]] == [
+        [others.header],
+        [mine.header],
+    ]
+    book.write(book.request(output=shows(mine)))
+    last = book.timeline.steps[3]
+    assert last.request is not None
+    assert [kept.result for kept in last.results] == [mine.header]
+    assert len(book.timeline.steps) == 4
+
+
+def test_a_result_that_no_request_shows_does_not_wait_forever() -> None:
+    book = Book()
+    book.write(book.request(), book.request(branch="helper"), book.result())
+    for _ in range(12):
+        shown = book.result()
+        book.write(shown, book.request(output=shows(shown)))
+    assert book.timeline.steps[-1].request is not None
+    assert sum(sizes(book.timeline)) == 13
 
 
 def test_hidden_rounds_are_counted_and_are_no_results() -> None:

@@ -21,6 +21,8 @@ COMMANDS: dict[str, str] = {
     "undo": "show a result whole again",
     "status": "how full the context window is, and the three thresholds",
     "rolling-context": "switch ageing by steps on or off; remembered",
+    "wrap": "run an agent with what it sends viewed and kept, and say at its end what that came to",
+    "report": "sessions that were viewed beside those held out: tokens, cache, cost",
     "proxy": "stand between agents and their providers: any agent gets it without a change",
     "inspect": "a local page: what was kept, shown and sent, step by step and live",
     "serve": "the proxy and the page in one process; with `--sample` there is something to see at once",

@@ -48,7 +48,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def proxy(args: argparse.Namespace) -> int:
     """Serve until stopped."""
     needs_extra()
-    return asyncio.run(_serve(args))
+    try:
+        return asyncio.run(_serve(args))
+    except asyncio.CancelledError:
+        return 0  # told twice to stop
 
 
 async def _serve(args: argparse.Namespace) -> int:
@@ -94,7 +97,7 @@ def settings_from(args: argparse.Namespace, home: str | None = None) -> config.S
 def needs_extra() -> None:
     """`UsageError` where the package for the proxy is not there."""
     if find_spec("aiohttp") is None:
-        raise UsageError("The proxy needs a package more: `pip install 'holdfast[proxy]'`.")
+        raise UsageError("The proxy and the page need a package more: `pip install 'holdfast[proxy]'`.")
 
 
 def _upstream(text: str) -> tuple[str, str]:

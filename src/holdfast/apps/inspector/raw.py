@@ -12,7 +12,8 @@ from aiohttp import web
 from holdfast.apps.inspector import headers
 from holdfast.apps.inspector.record import Record
 from holdfast.apps.inspector.timeline import Kept
-from holdfast.apps.proxy.reading import write
+from holdfast.apps.proxy.reading import Gone, hang_up, write
+from holdfast.errors import HoldfastError
 
 _PIECE = 1 << 20
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
@@ -31,10 +32,13 @@ async def result(record: Record, name: str, kept: Kept, request: web.BaseRequest
         own["Content-Range"] = f"bytes {start}-{stop - 1}/{size}"
     answer = web.StreamResponse(status=206 if asked else 200, headers={**own, "Content-Length": str(stop - start)})
     await answer.prepare(request)
-    while first:
-        await write(answer, request, first)
-        start += len(first)
-        first = await asyncio.to_thread(_piece, record, name, kept, start, stop)
+    try:
+        while first:
+            await write(answer, request, first)
+            start += len(first)
+            first = await asyncio.to_thread(_piece, record, name, kept, start, stop)
+    except (Gone, HoldfastError):  # it left, or the rest is damaged or purged: what it has must not look whole
+        hang_up(request)
     return answer
 
 

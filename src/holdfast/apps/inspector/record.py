@@ -5,6 +5,7 @@ Must not know: JSON, sockets.
 """
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -19,6 +20,8 @@ from holdfast.store.reader import BodyReader
 from holdfast.store.requests import Requests
 
 _TIMELINES, _READERS, _BODIES = 32, 8, 4
+_FRESH = 0.25
+"""Seconds for which a session that was there is taken to be there still."""
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
@@ -81,6 +84,22 @@ class Record:
                 if not opened.is_closed:  # else it was given back just now, since others were read meanwhile
                     yield kept, opened.reader
                     return
+
+    @contextmanager
+    def reading_at_once(self, name: str, any_id: str) -> Generator[tuple[Kept, BodyReader] | None]:
+        """The same without waiting for anybody: None unless it is open, free, and was there a moment ago."""
+        timeline = self._timelines.get(name)
+        is_fresh = timeline is not None and time.monotonic() - timeline.looked < _FRESH
+        kept = timeline.find(any_id) if timeline is not None and is_fresh else None
+        key = None if timeline is None or kept is None else (name, timeline.generation, kept.result.trace_id)
+        opened = self._readers.get(key) if key is not None else None
+        if kept is None or opened is None or not opened.lock.acquire(blocking=False):
+            yield None
+            return
+        try:
+            yield None if opened.is_closed else (kept, opened.reader)
+        finally:
+            opened.lock.release()
 
     def _opened(self, name: str, generation: int, kept: Kept) -> _Open:
         key = (name, generation, kept.result.trace_id)

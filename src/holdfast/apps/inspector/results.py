@@ -21,7 +21,7 @@ from holdfast.truncation.cut import Cut, Inserted, decode_cut
 
 _CANONICAL, _SHOWN = 16_384, 65_536
 _SEGMENTS = 500
-_LINES, _LONG_LINE, _PAGE = 1_000, 4_000, 262_144
+_LINES, _LONG_LINE, _BYTES = 1_000, 4_000, 262_144
 _FOUND_LINE = 400
 _SECONDS = 0.25
 
@@ -59,9 +59,20 @@ def one(record: Record, name: str, any_id: str) -> dict[str, Any]:
 
 def lines(record: Record, name: str, any_id: str, query: Mapping[str, str]) -> dict[str, Any]:
     """Some lines of a result; fewer than asked for where they are long."""
-    first, count = shapes.number(query, "from", 1, 1, 1 << 40), shapes.number(query, "count", 200, 1, _LINES)
     with record.reading(name, any_id) as (kept, reader):
-        found, total = _lines(reader, first, count), reader.lines
+        return _page(kept, reader, query)
+
+
+def lines_at_once(record: Record, name: str, any_id: str, query: Mapping[str, str]) -> dict[str, Any] | None:
+    """The same for somebody who scrolls, on the server's own thread: reading a page of a body that is open takes less
+    time than handing it to another thread. None where it might take longer."""
+    with record.reading_at_once(name, any_id) as found:
+        return None if found is None else _page(*found, query)
+
+
+def _page(kept: Kept, reader: BodyReader, query: Mapping[str, str]) -> dict[str, Any]:
+    first, count = shapes.number(query, "from", 1, 1, 1 << 40), shapes.number(query, "count", 200, 1, _LINES)
+    found = _lines(reader, first, count)
     long: list[int] = []
     if found and max(map(len, found)) > _LONG_LINE:
         long = [number for number, text in enumerate(found) if len(text) > _LONG_LINE]
@@ -71,7 +82,7 @@ def lines(record: Record, name: str, any_id: str, query: Mapping[str, str]) -> d
         "count": len(found),
         "lines": found,
         "cut": long,
-        "total": total,
+        "total": reader.lines,
         "call": Printed(kept.result.artifact_id).text(lines=f"{first}-{first + max(0, len(found) - 1)}"),
     }
 
@@ -82,11 +93,11 @@ def _lines(reader: BodyReader, first: int, count: int) -> list[str]:
         return []
     size, eol = reader.facts.size, reader.eol.encode()
     start = reader.line_bytes(first, reader.lines)[0]
-    wanted = min(_PAGE, (count + 8) * size * 5 // (reader.lines * 4))
+    wanted = min(_BYTES, (count + 8) * size * 5 // (reader.lines * 4))
     data = reader.read(start, start + wanted)
     found = data.split(eol, count)
-    if len(found) <= count and start + wanted < size and wanted < _PAGE:
-        data = reader.read(start, start + _PAGE)
+    if len(found) <= count and start + wanted < size and wanted < _BYTES:
+        data = reader.read(start, start + _BYTES)
         found = data.split(eol, count)
     is_over = len(found) > count or (start + len(data) < size and len(found) > 1)
     text = data[: len(data) - len(found[-1]) if is_over else None].decode("utf-8", "replace")

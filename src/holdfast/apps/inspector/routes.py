@@ -27,6 +27,8 @@ class Route(NamedTuple):
     tells: Told | Kind
     packed: bool = False
     """Whether it is worth compressing."""
+    at_once: Callable[[Desk, Asked], Mapping[str, Any] | None] | None = None
+    """Tried first, without another thread; gives None where that might take time."""
 
 
 _S = "/api/sessions/{name}"
@@ -43,7 +45,7 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", _S + "/results", Rule.READ, answers.list_results, packed=True),
     Route("GET", _S + "/search", Rule.READ, answers.search),
     Route("GET", _R, Rule.READ, answers.one_result),
-    Route("GET", _R + "/lines", Rule.READ, answers.lines),
+    Route("GET", _R + "/lines", Rule.READ, answers.lines, at_once=answers.lines_at_once),
     Route("GET", _R + "/find", Rule.READ, answers.find),
     Route("GET", _R + "/raw", Rule.READ, "raw_result"),
     Route("GET", _Q, Rule.READ, answers.one_request),

@@ -16,13 +16,14 @@ from aiohttp import web
 from holdfast.apps.inspector import headers, raw
 from holdfast.apps.inspector.access import Guard
 from holdfast.apps.inspector.answers import Asked
+from holdfast.apps.inspector.connections import PageConnections
 from holdfast.apps.inspector.desk import Desk
 from holdfast.apps.inspector.files import PageFiles
 from holdfast.apps.inspector.live import Live
 from holdfast.apps.inspector.play import TooLittle
 from holdfast.apps.inspector.routes import Route, found
 from holdfast.apps.listening import Address
-from holdfast.apps.proxy.reading import Connections, TooLarge, body_of, write
+from holdfast.apps.proxy.reading import Gone, TooLarge, body_of, write
 from holdfast.errors import HoldfastError, NotFound, StoreError, UsageError
 
 _BODY = 65_536
@@ -59,7 +60,7 @@ class Inspector:
             return _json({"error": str(error)}, _status(error))
         except TooLarge:
             return _json({"error": "The request is too large."}, 400)
-        except (TimeoutError, ConnectionError, asyncio.CancelledError):
+        except (TimeoutError, ConnectionError):
             raise
         except Exception as error:
             return _json({"error": f"Something is wrong here ({type(error).__name__}). Run `holdfast doctor`."}, 500)
@@ -76,7 +77,9 @@ class Inspector:
         if route.method == "POST":
             asked = asked._replace(given=_given(await body_of(request, _BODY)))
         if not isinstance(route.tells, str):
-            told = await asyncio.get_running_loop().run_in_executor(None, route.tells, self.desk, asked)
+            told = route.at_once(self.desk, asked) if route.at_once is not None else None
+            if told is None:
+                told = await asyncio.get_running_loop().run_in_executor(None, route.tells, self.desk, asked)
             return _json(told, packs=route.packed and "gzip" in request.headers.get("accept-encoding", ""))
         return await getattr(self, f"_{route.tells}")(request, asked)
 
@@ -117,7 +120,7 @@ class Inspector:
         await answer.prepare(request)
         await answer.write(b"retry: 1000\n\n")
         after = int(last) if last.isascii() and last.isdecimal() else None
-        with suppress(ConnectionError, TimeoutError):  # the page left, or does not read; it comes back by itself
+        with suppress(Gone):  # the page left, or does not read; it comes back by itself
             async with aclosing(self.live.events(name, after)) as told:
                 async for event in told:
                     await write(answer, request, event.encoded)
@@ -128,7 +131,7 @@ class Inspector:
 async def inspecting(desk: Desk, address: Address, token: str) -> AsyncGenerator[tuple[Inspector, Address]]:
     """An inspector that listens, and where; on leaving, pages are let go."""
     inspector = Inspector(desk, Guard(address, token))
-    server = Connections(inspector.handle, _MOST_CONNECTIONS, access_log=None)
+    server = PageConnections(inspector.handle, _MOST_CONNECTIONS, access_log=None)
     inspector.spoke = server.spoke
     runner = web.ServerRunner(server, shutdown_timeout=_STOP_WITHIN)
     await runner.setup()

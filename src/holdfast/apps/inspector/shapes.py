@@ -42,12 +42,16 @@ def step(of: Step) -> dict[str, Any]:
 def _sent(request: Request | None, response: Response | None) -> dict[str, Any]:
     """What was sent and what came of it; nothing but `null` where there was no request."""
     keys = ("branch", "model", "purpose", "policy", "mode", "tokens_whole", "tokens_sent", "predicted")
-    about = {key: getattr(request, key, None) for key in keys}
+    about = {key: _said(getattr(request, key, None)) for key in keys}
     timed = {key: getattr(response, key, None) for key in ("first_ms", "total_ms")}
     outcome = None if request is None else NO_ANSWER if response is None else response.outcome
     name = None if request is None else request.trace_id
     size = None if request is None else request.size
     return {"id": name, "size": size, **about, "usage": usage(response), "outcome": outcome, **timed}
+
+
+def _said(value: object) -> object:
+    return showable(value) if isinstance(value, str) else value
 
 
 def usage(response: Response | None) -> dict[str, int | None] | None:
@@ -104,7 +108,7 @@ def whole_result(kept: Kept) -> dict[str, Any]:
     own, facts = kept.result, kept.facts
     return result(kept) | {
         "arguments": showable(own.arguments or ""),
-        "call_id": own.call_id,
+        "call_id": _said(own.call_id),
         "turn": own.turn,
         "digest": facts.digest.hex(),
         "size": facts.size,

@@ -1,6 +1,7 @@
 """A session's record as steps: read once, then only what is new.
 
-Owns: which results and decisions belong to which request, and how far the record was read. No body is loaded.
+Owns: which results and decisions belong to which request, and how far the record was read. No body is loaded, but
+for manifests where several conversations go on side by side: only they tell whose result is whose.
 Must not know: JSON, sockets.
 
 A step is one request with what was kept since the one before it. What is kept without a request (by the library, by
@@ -8,17 +9,22 @@ hooks, on the command line) makes a step a turn, or a step a result, so that eve
 """
 
 import threading
+import time
 from typing import NamedTuple
 
 from holdfast.canonical.body import BodyFacts
 from holdfast.canonical.entry import Decision, Entry, Request, Response, Result
-from holdfast.errors import Damaged
+from holdfast.canonical.manifest import Shown, decode_manifest
+from holdfast.errors import Damaged, StoreError
 from holdfast.session.rounds import TOOL as ROUND
 from holdfast.store.follow import Following
-from holdfast.store.protocol import Store, entry_of
+from holdfast.store.protocol import Store, body_of, entry_of
 
 _TOGETHER = 600_000
 """Milliseconds before a session's first request in which results count as its own; older ones stay steps apart."""
+
+_PATIENCE = 8
+"""Requests of others that a result waits for its own."""
 
 
 class Broken(NamedTuple):
@@ -82,6 +88,9 @@ class Timeline:
         self.lock = threading.RLock()
         self.generation = 0
         """Counts how often the session was purged meanwhile."""
+        self.looked = 0.0
+        """When the record was looked at last, by the monotonic clock."""
+        self._store = store
         self._following = Following(store, session)
         self._clear()
 
@@ -93,6 +102,9 @@ class Timeline:
         self._by_request: dict[str, Step] = {}
         self._requests: dict[int, Request] = {}
         self._rounds = 0
+        self._branches: set[str] = set()
+        self._passed: dict[str, int] = {}
+        """How many requests have gone by that did not show a result, while others wait for theirs."""
 
     @property
     def seq(self) -> int:
@@ -115,6 +127,7 @@ class Timeline:
                     self._add(entry_of(row))
                 except Damaged as error:
                     self.broken.append(Broken(row.seq, str(error)))
+            self.looked = time.monotonic()
         return self
 
     def find(self, any_id: str) -> Kept | None:
@@ -170,6 +183,42 @@ class Timeline:
         step.rounds, self._rounds = self._rounds, 0
         self._by_request[request.trace_id] = step
         self._requests[seq] = request
+        self._branches.add(request.branch)
+        if len(self._branches) > 1 and step.results:
+            self._leave_others(step)
+
+    def _leave_others(self, step: Step) -> None:
+        """Let results wait that are of another conversation: this request does not show them."""
+        shown = self._shown_by(step.seq)
+        others = [kept for kept in step.results if kept.result.trace_id not in shown and self._waits(kept)]
+        if not shown or not others:
+            return
+        waiting = self._new(step.seq)
+        names = {kept.result.trace_id for kept in others}
+        waiting.results = others
+        waiting.decisions = [pair for pair in step.decisions if pair[1].trace_id in names]
+        step.results = [kept for kept in step.results if kept.result.trace_id not in names]
+        step.decisions = [pair for pair in step.decisions if pair[1].trace_id not in names]
+        for kept in others:
+            kept.step = waiting
+
+    def _waits(self, kept: Kept) -> bool:
+        """Whether the request of a result may still come."""
+        name = kept.result.trace_id
+        self._passed[name] = self._passed.get(name, 0) + 1
+        return self._passed[name] <= _PATIENCE
+
+    def _shown_by(self, seq: int) -> set[str]:
+        """The results that a request shows and its base does not; none where that cannot be read."""
+        try:
+            row = self._store.entry(self.session, seq)
+            if row is None:
+                return set()
+            with self._store.open(body_of(row)) as reader:
+                pieces = decode_manifest(reader.read())
+        except StoreError:
+            return set()
+        return {piece.trace_id for piece in pieces if isinstance(piece, Shown)}
 
     def _open(self, seq: int, turn: int | None) -> Step:
         """The step that what is new belongs to."""

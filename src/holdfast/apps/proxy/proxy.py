@@ -7,18 +7,19 @@ Must not know: how a session views, how bytes are relayed.
 import asyncio
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
 import aiohttp
-from aiohttp import web
+from aiohttp import HttpVersion10, web
 
 from holdfast.apps.proxy.counters import Counters
 from holdfast.apps.proxy.desks import Desks
 from holdfast.apps.proxy.errors import refusal
 from holdfast.apps.proxy.gate import Gate, TurnedAway
 from holdfast.apps.proxy.headers import BYPASS
-from holdfast.apps.proxy.reading import TooLarge, body_of, greet
+from holdfast.apps.proxy.reading import Gone, Late, TooLarge, body_of, body_pieces, hang_up
 from holdfast.apps.proxy.relay import Relay, Unreachable, refused
 from holdfast.apps.proxy.turn import Turn
 from holdfast.apps.proxy.upstreams import Upstreams
@@ -54,10 +55,12 @@ class Proxy:
         """Answer one request."""
         self.spoke(request.protocol)
         setup = self.setup
+        if request.version < HttpVersion10:
+            return refusal(400, "Ask in HTTP/1.1.")
         target = setup.gate.admit(request.raw_path, request.headers)
         if isinstance(target, TurnedAway):
             self.counters.refused(target.status)
-            return refusal(target.status, target.message)
+            return refusal(target.status, target.message, endpoint_of(request.raw_path.partition("?")[0]))
         own = self._own(request.method, target)
         if own is not None:
             return own
@@ -89,9 +92,9 @@ class Proxy:
 
     async def _relayed(self, setup: Setup, request: web.BaseRequest, target: str, turn: Turn) -> web.StreamResponse:
         if "websocket" in request.headers.get("upgrade", "").lower():
-            return refusal(426, "WebSockets are not served here; send the request over HTTP.", turn.endpoint)
+            return _refused(turn, 426, "WebSockets are not served here; send the request over HTTP.")
         name, path = setup.upstreams.target(target, request.headers)
-        relay = Relay(self._client, request, setup.upstreams.url(name, path), turn)
+        relay = Relay(self._client, request, setup.upstreams.url(name, path), setup.upstreams.way(name), turn)
         try:
             begun, body = await self._begun(setup, request, path, turn.endpoint)
             if isinstance(begun, Refused):
@@ -104,17 +107,20 @@ class Proxy:
         except Unreachable as error:
             return refused(error, turn)
         except TooLarge:
-            return refusal(413, "The request is larger than `proxy.max_body`.", turn.endpoint)
-        except TimeoutError:
-            return refusal(408, "The request did not come in time.", turn.endpoint)
+            return _refused(turn, 413, "The request is larger than `proxy.max_body`. Raise it, or send less.")
+        except Late:
+            return _refused(turn, 408, "The request did not come in time. Send it again.")
+        except Gone:
+            turn.broken = "incomplete"
+            hang_up(request)
+            return web.Response()  # nobody gets it
 
     async def _begun(
         self, setup: Setup, request: web.BaseRequest, path: str, endpoint: Endpoint | None
     ) -> tuple[Exchange | Refused | None, Any]:
         """The exchange that a request begins, and its body; a body that nobody looks at is not waited for."""
         if endpoint is None or setup.desks.settings.mode == "off" or request.headers.get(BYPASS) == "1":
-            await greet(request)
-            return None, request.content if request.body_exists else None
+            return None, body_pieces(request) if request.body_exists else None
         body = await body_of(request, setup.desks.settings.proxy.max_body)
         begin = setup.desks.begin
         return await asyncio.to_thread(begin, request.method, path.partition("?")[0], request.headers, body), body
@@ -127,10 +133,17 @@ class Proxy:
     def _tell(self, turn: Turn) -> None:
         self.counters.add(turn)
         for told in self._told:
-            told(turn)
+            with suppress(OSError, ValueError):  # nobody may read along any more
+                told(turn)
 
     def _later(self, act: Callable[[], None]) -> None:
         """Do something on a worker thread that nobody waits for; `drain` does."""
         future = asyncio.get_running_loop().run_in_executor(None, act)
         self._pending.add(future)
         future.add_done_callback(self._pending.discard)
+
+
+def _refused(turn: Turn, status: int, message: str) -> web.Response:
+    """A request that the proxy does not take."""
+    turn.status, turn.outcome = status, "refused"
+    return refusal(status, message, turn.endpoint)

@@ -5,8 +5,7 @@ Must not know: what is hidden and why (`session`), how a provider spells (`wire`
 """
 
 import asyncio
-import zlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import aiohttp
@@ -15,8 +14,9 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from holdfast.apps.proxy import headers as passing
+from holdfast.apps.proxy.answer import CUT, Held, pieces, unpacked, unpacker
 from holdfast.apps.proxy.errors import error_body, refusal
-from holdfast.apps.proxy.reading import write
+from holdfast.apps.proxy.reading import Gone, Late, hang_up, write
 from holdfast.apps.proxy.turn import Turn
 from holdfast.session.exchange import Exchange
 from holdfast.wire.ends import is_between_events
@@ -24,8 +24,6 @@ from holdfast.wire.sse import is_event_stream
 
 Later: TypeAlias = Callable[[Callable[[], None]], None]
 """Does something on another thread that nobody waits for."""
-_MOST_HELD = 64 * 1024 * 1024
-"""Bytes of an answer that are held to be put on record."""
 _SKIPPED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 """Headers that the client library would add by itself."""
 
@@ -37,16 +35,24 @@ class Unreachable(Exception):
 class Relay:
     """Sends one request and its further rounds, and the answer back."""
 
-    def __init__(self, client: aiohttp.ClientSession, request: web.BaseRequest, url: URL, turn: Turn) -> None:
-        self._client, self._request, self._url, self._turn = client, request, url, turn
+    def __init__(
+        self, client: aiohttp.ClientSession, request: web.BaseRequest, url: URL, way: str | None, turn: Turn
+    ) -> None:
+        """`way` is the network's own proxy on the way to `url`."""
+        self._client, self._request, self._url, self._way, self._turn = client, request, url, way, turn
         self._response: web.StreamResponse | None = None
 
     async def passed(self, body: Any) -> web.StreamResponse:
         """Send a request on as it came, and the answer back as it comes."""
         async with await self._sent(body, is_read=False) as upstream:
             response = await self._begun(upstream, is_changed=False)
-            async for piece in upstream.content.iter_any():
-                await write(response, self._request, piece)
+            try:
+                async for piece in pieces(upstream):
+                    await write(response, self._request, piece)
+            except CUT as error:
+                self._cut(error)
+                hang_up(self._request)
+                return response
             await response.write_eof()
             return response
 
@@ -54,10 +60,18 @@ class Relay:
         """Send a viewed request, and further rounds of it while calls of ours are answered."""
         while True:
             self._turn.sent()
-            async with await self._sent(exchange.body, is_read=True) as upstream:
-                if exchange.is_unsettled:
-                    later(exchange.settle)
-                done = await self._round(exchange, upstream)
+            self._turn.broken = "incomplete"  # until its answer has come
+            try:
+                async with await self._sent(exchange.body, is_read=True) as upstream:
+                    if exchange.is_unsettled:
+                        later(exchange.settle)
+                    done = await self._round(exchange, upstream)
+            except Unreachable as error:
+                if self._response is None:
+                    raise
+                await self._end_cut(exchange, b"", True, error)
+                return self._response
+            self._turn.broken = ""
             if done is not None:
                 return done
 
@@ -66,6 +80,8 @@ class Relay:
             return await self._watched(exchange, upstream)
         if is_event_stream(upstream.headers.get("content-type", "")):
             return await self._streamed(exchange, upstream)
+        if self._response is not None:
+            raise Unreachable(f"{self._url.host} went on with a stream in another form.")
         data = await self._all(upstream)
         self._turn.came(exchange, upstream.status, data, is_stream=False)
         out = await asyncio.to_thread(exchange.whole, data)
@@ -88,14 +104,14 @@ class Relay:
         response = await self._begun(upstream, is_changed=False)
         held = Held(upstream.headers.get("content-encoding", ""))
         try:
-            async for piece in upstream.content.iter_any():
+            async for piece in pieces(upstream):
                 held.add(piece)
                 await write(response, self._request, piece)
-        except (aiohttp.ClientError, TimeoutError, ConnectionError) as error:
+        except CUT as error:
             self._turn.came(exchange, upstream.status, held.data(), is_stream, is_cut=True)
             await self._end_cut(exchange, held.last, is_stream, error)
             return response
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, Gone):
             self._turn.came(exchange, upstream.status, held.data(), is_stream, is_cut=True)
             raise
         self._turn.came(exchange, upstream.status, held.data(), is_stream)
@@ -108,16 +124,16 @@ class Relay:
         held = Held("")
         last = b""
         try:
-            async for piece in self._unpacked(upstream):
+            async for piece in unpacked(upstream):
                 held.add(piece)
                 if out := exchange.feed(piece):
                     last = out[-4:]
                     await write(response, self._request, out)
-        except (aiohttp.ClientError, TimeoutError, ConnectionError, zlib.error) as error:
+        except CUT as error:
             self._turn.came(exchange, upstream.status, held.data(), is_stream=True, is_cut=True)
             await self._end_cut(exchange, last, True, error)
             return response
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, Gone):
             self._turn.came(exchange, upstream.status, held.data(), is_stream=True, is_cut=True)
             raise
         self._turn.came(exchange, upstream.status, held.data(), is_stream=True)
@@ -131,17 +147,18 @@ class Relay:
 
     async def _end_cut(self, exchange: Exchange, last: bytes, is_stream: bool, error: Exception) -> None:
         """End an answer whose provider was cut off: between two events with the wire's own error, else as abruptly."""
-        response, transport = self._response, self._request.transport
-        if response is None or transport is None:
+        self._cut(error)
+        if self._response is None:
             return
-        self._turn.note = f"the upstream was cut: {type(error).__name__}"
         if is_stream and is_between_events(last):
-            await write(
-                response, self._request, exchange.failed(502, error_body(502, "The upstream's answer was cut."))
-            )
-            await response.write_eof()
+            said = exchange.failed(502, error_body(502, "The upstream's answer was cut.", self._turn.endpoint))
+            await write(self._response, self._request, said)
+            await self._response.write_eof()
         else:
-            transport.abort()
+            hang_up(self._request)
+
+    def _cut(self, error: Exception) -> None:
+        self._turn.broken, self._turn.note = "incomplete", f"the upstream was cut: {type(error).__name__}"
 
     async def _sent(self, body: Any, is_read: bool) -> aiohttp.ClientResponse:
         headers: CIMultiDict[str] = passing.to_upstream(self._request.headers, is_read)
@@ -155,8 +172,11 @@ class Relay:
                 data=body if body is None or not isinstance(body, bytes) or body else None,
                 headers=headers,
                 allow_redirects=False,
+                proxy=self._way,
                 skip_auto_headers=_SKIPPED,
             )
+        except Late:
+            raise
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise Unreachable(f"{self._url.host} cannot be reached ({type(error).__name__}).") from error
         if upstream.status in (301, 302, 303, 307, 308):
@@ -169,7 +189,7 @@ class Relay:
         """The head of the answer, sent to the client."""
         is_unpacked = is_changed and unpacker(upstream.headers.get("content-encoding", "")) is not None
         headers = passing.to_client(upstream.headers, is_unpacked, self._turn.said())
-        if is_changed or "content-length" not in upstream.headers:
+        if is_changed:
             headers.popall("content-length", None)
         self._response = response = web.StreamResponse(status=upstream.status, reason=upstream.reason, headers=headers)
         await response.prepare(self._request)
@@ -177,53 +197,12 @@ class Relay:
 
     async def _all(self, upstream: aiohttp.ClientResponse) -> bytes:
         try:
-            return b"".join([piece async for piece in self._unpacked(upstream)])
-        except (aiohttp.ClientError, TimeoutError, ConnectionError, zlib.error) as error:
+            return b"".join([piece async for piece in unpacked(upstream)])
+        except CUT as error:
             raise Unreachable(f"{self._url.host} was cut off ({type(error).__name__}).") from error
-
-    async def _unpacked(self, upstream: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-        """The answer, unpacked where it came packed although it was asked not to be."""
-        packing = upstream.headers.get("content-encoding", "identity")
-        unpack = unpacker(packing)
-        async for piece in upstream.content.iter_any():
-            yield piece if unpack is None else unpack.decompress(piece)
-
-
-class Held:
-    """What an upstream said, held to be looked at and put on record."""
-
-    def __init__(self, packing: str) -> None:
-        self._pieces: list[bytes] = []
-        self._size = 0
-        self._packing = packing
-        self.last = b""
-        """The last few bytes."""
-
-    def add(self, piece: bytes) -> None:
-        """One more piece; of an answer that is too large nothing is held."""
-        self.last = (self.last + piece)[-4:]
-        self._size += len(piece)
-        if self._size <= _MOST_HELD:
-            self._pieces.append(piece)
-        else:
-            self._pieces.clear()
-
-    def data(self) -> bytes:
-        """All of it, unpacked; as it came where that cannot be done."""
-        data = b"".join(self._pieces)
-        unpack = unpacker(self._packing)
-        try:
-            return data if unpack is None else unpack.decompress(data, _MOST_HELD)
-        except zlib.error:
-            return data
-
-
-def unpacker(packing: str) -> Any:
-    """What unpacks; None for what is not packed, or in a way that is not known."""
-    return zlib.decompressobj(47) if packing.lower() in ("gzip", "x-gzip", "deflate") else None
 
 
 def refused(error: Exception, turn: Turn) -> web.Response:
     """What a client gets where an upstream failed before its first byte."""
-    turn.note = str(error)
+    turn.status, turn.broken, turn.note = 502, "refused", str(error)
     return refusal(502, str(error), turn.endpoint)

@@ -38,6 +38,10 @@ class Wanted(NamedTuple):
     token: str | None
     told: Sequence[Callable[[Turn], None]] = ()
     """Who is told of each request, once it is on record."""
+    session: str | None = None
+    """The session of all requests; else each has the one that it names."""
+    agent: str | None = None
+    """What sessions go by on record."""
 
 
 def setup_of(settings: Settings, store: Store, wanted: Wanted, port: int) -> Setup:
@@ -46,7 +50,7 @@ def setup_of(settings: Settings, store: Store, wanted: Wanted, port: int) -> Set
     return Setup(
         Gate(wanted.address.replace(port=port), wanted.token, settings.proxy.hosts),
         Upstreams(settings.proxy.upstreams),
-        Desks(settings, store, tenants),
+        Desks(settings, store, tenants, session=wanted.session, agent=wanted.agent),
     )
 
 
@@ -71,10 +75,17 @@ async def listening(settings: Settings, store: Store, wanted: Wanted) -> AsyncGe
 
 
 async def until_stopped(reload: Callable[[], None]) -> None:
-    """Wait for SIGTERM or SIGINT; SIGHUP reads the settings again, streams go on."""
+    """Wait for SIGTERM or SIGINT, after which a second one waits for nothing; SIGHUP reads the settings again."""
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
+    task = asyncio.current_task()
+
+    def stop() -> None:
+        if stopped.is_set() and task is not None:
+            task.cancel()
+        stopped.set()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopped.set)
+        loop.add_signal_handler(number, stop)
     loop.add_signal_handler(signal.SIGHUP, reload)
     await stopped.wait()
 
@@ -82,7 +93,7 @@ async def until_stopped(reload: Callable[[], None]) -> None:
 def private() -> None:
     """Leave nothing of a client's key behind: no core dumps, no files that others read."""
     os.umask(0o077)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
 def _client(patience: int) -> aiohttp.ClientSession:

@@ -40,6 +40,8 @@ class Turn:
         self.status = 0
         self.outcome = "passed"
         """`passed` on unread, `complete`, `incomplete` or `refused`."""
+        self.broken = ""
+        """What it became after all rounds whose answer came: the client left, or the provider did."""
         self.note = ""
         """What went wrong, in a few words without content."""
         self.usage: Usage | None = None
@@ -97,6 +99,7 @@ class Turn:
             expected = exchange.expected
             self.predicted = expected.cached if expected is not None else None
         self._rounds.clear()
+        self.outcome = self.broken or self.outcome
 
 
 def _outcome(exchange: Exchange, each: Round) -> Outcome:

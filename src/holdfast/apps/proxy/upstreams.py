@@ -5,6 +5,7 @@ Must not know: what is sent.
 """
 
 from collections.abc import Mapping
+from urllib.request import getproxies, proxy_bypass
 
 from yarl import URL
 
@@ -20,10 +21,15 @@ class Upstreams:
     def __init__(self, given: Mapping[str, str]) -> None:
         urls = {name: check_upstream(name, url) for name, url in {**DEFAULT_UPSTREAMS, **given}.items()}
         self._urls = {name: URL(url, encoded=True) for name, url in urls.items()}
+        self._ways = {name: way_to(url) for name, url in self._urls.items()}
 
     def __getitem__(self, name: str) -> URL:
         """The address of an upstream."""
         return self._urls[name]
+
+    def way(self, name: str) -> str | None:
+        """The network's own proxy on the way to an upstream; None where the way is direct."""
+        return self._ways[name]
 
     def target(self, target: str, headers: Mapping[str, str]) -> tuple[str, str]:
         """The name of the upstream that a path belongs to, and the path there."""
@@ -43,3 +49,9 @@ class Upstreams:
         if path.endswith(_VERSION) and target.startswith(f"{_VERSION}/"):
             target = target[len(_VERSION) :]
         return URL(f"{base.scheme}://{base.raw_authority}{path}{target}", encoded=True)
+
+
+def way_to(url: URL) -> str | None:
+    """The proxy that the environment names for an address: `HTTPS_PROXY`, `HTTP_PROXY`, but for `NO_PROXY`."""
+    host = url.host or ""
+    return None if proxy_bypass(host) else getproxies().get(url.scheme)

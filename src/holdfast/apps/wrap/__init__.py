@@ -1,0 +1,1 @@
+"""One run of an agent with the proxy in front of its provider, and a receipt at its end."""

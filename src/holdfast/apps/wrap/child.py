@@ -1,0 +1,69 @@
+"""A command that has the terminal as if we were not there.
+
+Owns: what it inherits and what it must not, which signals are its own, its exit code.
+Must not know: what the command is.
+"""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
+from typing import NamedTuple
+
+_FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
+"""Sent to everybody who is at the terminal: the command's to act on."""
+_OURS = (signal.SIGTERM, signal.SIGHUP)
+"""Sent to us alone: passed on, and the command ends first."""
+
+
+class Inherited(NamedTuple):
+    """What a command is to find as it was before we changed it for ourselves."""
+
+    umask: int
+    core: tuple[int, int]
+
+    @classmethod
+    def now(cls) -> "Inherited":
+        """As it is now."""
+        umask = os.umask(0o077)
+        os.umask(umask)
+        return cls(umask, resource.getrlimit(resource.RLIMIT_CORE))
+
+
+class Child:
+    """A running command."""
+
+    def __init__(self, argv: Sequence[str], environ: Mapping[str, str], inherited: Inherited) -> None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self._process = subprocess.Popen(argv, env=environ, umask=inherited.umask)
+        if sys.platform == "linux":
+            resource.prlimit(self._process.pid, resource.RLIMIT_CORE, inherited.core)
+        for number in _OURS:
+            _handle(number, self._pass_on)
+
+    def wait(self) -> int:
+        """Its exit code, as a shell gives it."""
+        code = self._process.wait()
+        return code if code >= 0 else 128 - code
+
+    def _pass_on(self, number: int, frame: FrameType | None) -> None:
+        self._process.send_signal(number)
+
+
+def leave_signals_to_the_child() -> None:
+    """From now on what a terminal sends ends the command, not us; a handler is not inherited, as ignoring would be."""
+    for number in _FROM_TERMINAL:
+        _handle(number, _do_nothing)
+
+
+def _do_nothing(number: int, frame: FrameType | None) -> None:
+    pass
+
+
+def _handle(number: signal.Signals, act: Callable[[int, FrameType | None], None]) -> None:
+    if signal.getsignal(number) is not signal.SIG_IGN:
+        signal.signal(number, act)

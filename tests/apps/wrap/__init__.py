@@ -1,0 +1,1 @@
+"""`holdfast wrap` and `holdfast report`."""

@@ -1,0 +1,51 @@
+"""A stand-in for an agent: calls a shell as its model says, until that has enough. Knows nothing of Holdfast."""
+
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from typing import Any
+
+TOOLS = [{"name": "Bash", "description": "run", "input_schema": {"type": "object", "properties": {}}}]
+
+
+def ask(messages: list[Any]) -> list[dict[str, Any]]:
+    body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "stream": True, "messages": messages, "tools": TOOLS}
+    headers = {"content-type": "application/json", "x-api-key": "sk-fake", "x-claude-code-session-id": "stand-in"}
+    url = os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages"
+    request = urllib.request.Request(url, json.dumps(body).encode(), headers)
+    with urllib.request.build_opener(urllib.request.ProxyHandler()).open(request) as response:
+        events = [json.loads(line[6:]) for line in response.read().decode().splitlines() if line.startswith("data: ")]
+    blocks: dict[int, dict[str, Any]] = {}
+    written: dict[int, str] = {}
+    for event in events:
+        if event["type"] == "content_block_start":
+            blocks[event["index"]] = event["content_block"]
+        elif event["type"] == "content_block_delta" and "partial_json" in event["delta"]:
+            written[event["index"]] = written.get(event["index"], "") + event["delta"]["partial_json"]
+        elif event["type"] == "content_block_delta":
+            blocks[event["index"]]["text"] += event["delta"]["text"]
+    for index, text in written.items():
+        blocks[index]["input"] = json.loads(text)
+    return list(blocks.values())
+
+
+def main() -> int:
+    messages: list[Any] = [{"role": "user", "content": " ".join(sys.argv[2:])}]
+    while True:
+        said = ask(messages)
+        calls = [block for block in said if block["type"] == "tool_use"]
+        messages.append({"role": "assistant", "content": said})
+        if not calls:
+            print(said[-1]["text"])
+            return int(sys.argv[1])
+        results = []
+        for call in calls:
+            output = subprocess.run(call["input"]["command"], shell=True, capture_output=True, text=True, check=False)
+            results.append({"type": "tool_result", "tool_use_id": call["id"], "content": output.stdout})
+        messages.append({"role": "user", "content": results})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+"""How each agent is pointed at the proxy: by what it looks at, and on to where it went before."""
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from holdfast.apps.wrap.agents import agent_for
+from holdfast.apps.wrap.pointing import Run
+from holdfast.apps.wrap.run import settings_for
+from holdfast.config import Settings
+
+BASE = "http://127.0.0.1:1/hf-t"
+RESULTS = "/home/u/.holdfast/results"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def pointed(home: Path, *argv: str, **environ: str) -> tuple[list[str], dict[str, str], dict[str, str]]:
+    """The command, its environment, and where the proxy passes on to."""
+    run = Run(argv, {"HOME": str(home), "PATH": os.environ["PATH"], **environ}, RESULTS)
+    pointing = agent_for(argv[0]).pointed(run)
+    return *pointing.command(run, BASE), dict(pointing.upstreams)
+
+
+def script(home: Path, name: str, text: str) -> str:
+    """A program that prints a text."""
+    path = home / name
+    path.write_text(f"#!/bin/sh\ncat <<'END'\n{text}\nEND\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+def test_claude_code_may_read_back_and_keeps_its_own_words(home: Path) -> None:
+    argv, environ, upstreams = pointed(home, "claude", "-p", "hi")
+    assert argv == ["claude", f"--allowedTools=Read(/{RESULTS}/**)", "-p", "hi"]
+    assert environ["ANTHROPIC_BASE_URL"] == BASE
+    assert "OPENAI_BASE_URL" not in environ
+    assert upstreams == {}
+
+
+def test_an_address_in_the_settings_of_claude_code_counts_and_the_nearest_most(home: Path) -> None:
+    for folder, address in ((".claude/settings.json", "https://one.example"), (".claude/settings.local.json", "")):
+        (home / ".claude").mkdir(exist_ok=True)
+        (home / folder).write_text(json.dumps({"env": {"ANTHROPIC_BASE_URL": address}}))
+    argv, environ, upstreams = pointed(home, "claude")
+    assert upstreams == {"anthropic": "https://one.example"}
+    assert "ANTHROPIC_BASE_URL" not in environ
+    given = json.loads(argv[2].removeprefix("--settings="))
+    assert given == {"env": {"ANTHROPIC_BASE_URL": f"{BASE}/anthropic"}}
+
+
+def test_settings_on_the_command_line_of_claude_code_stay_alone(home: Path) -> None:
+    (home / ".claude").mkdir()
+    (home / ".claude" / "settings.json").write_text('{"env": {"ANTHROPIC_BASE_URL": "https://one.example"}}')
+    argv, _, _ = pointed(home, "claude", "--settings", "mine.json")
+    assert argv[2:] == ["--settings", "mine.json"]
+
+
+def test_settings_that_cannot_be_read_are_as_none(home: Path) -> None:
+    (home / ".claude").mkdir()
+    (home / ".claude" / "settings.json").write_text("{no json")
+    (home / ".codex").mkdir()
+    (home / ".codex" / "config.toml").write_text("no toml [")
+    assert pointed(home, "claude")[2] == {}
+    argv, _, upstreams = pointed(home, "codex", CODEX_API_KEY="k")
+    assert argv == ["codex", "-c", f'openai_base_url="{BASE}/v1"']
+    assert upstreams == {}
+
+
+def test_every_provider_of_codex_is_reached_by_its_name(home: Path) -> None:
+    (home / ".codex").mkdir()
+    (home / ".codex" / "config.toml").write_text(
+        'model_provider = "mine"\n[model_providers.mine]\nbase_url = "https://mine.example/v1/"\n'
+        '[model_providers.azure]\nbase_url = "https://key:secret@azure.example"\n'
+        '[model_providers.v1]\nbase_url = "https://odd.example"\n'
+    )
+    argv, _, upstreams = pointed(home, "codex", "exec", "hi")
+    assert upstreams == {"mine": "https://mine.example/v1"}
+    assert argv == [
+        *("codex", "-c", f'model_providers.mine.base_url="{BASE}/mine"'),
+        *("-c", f'openai_base_url="{BASE}/v1"', "exec", "hi"),
+    ]
+
+
+def test_a_subscription_of_codex_has_an_address_of_its_own(home: Path) -> None:
+    codex = script(home, "codex", "Logged in using ChatGPT")
+    argv, _, upstreams = pointed(home, codex)
+    assert upstreams == {"openai": "https://chatgpt.com/backend-api/codex"}
+    assert argv[1:] == ["-c", f'openai_base_url="{BASE}/openai"']
+    assert pointed(home, codex, CODEX_API_KEY="k")[2] == {}
+    assert pointed(home, script(home, "codex", "Logged in using an API key"))[2] == {}
+
+
+def test_the_providers_and_permissions_of_opencode_stay_beside_ours(home: Path) -> None:
+    provider = {"mine": {"options": {"baseURL": "https://mine.example/v1"}}, "plain": {"options": {}}}
+    settings = {"provider": provider, "permission": {"bash": "deny", "external_directory": "ask"}}
+    opencode = script(home, "opencode", json.dumps(settings))
+    _, environ, upstreams = pointed(home, opencode, OPENCODE_CONFIG_CONTENT='{"theme": "dark"}')
+    assert upstreams == {"mine": "https://mine.example/v1"}
+    assert json.loads(environ["OPENCODE_CONFIG_CONTENT"]) == {
+        "theme": "dark",
+        "provider": {"mine": {"options": {"baseURL": f"{BASE}/mine"}}},
+        "permission": {"external_directory": {"*": "ask", f"{RESULTS}/**": "allow"}},
+    }
+    assert environ["ANTHROPIC_BASE_URL"] == environ["OPENAI_BASE_URL"] == f"{BASE}/v1"
+
+
+def test_an_opencode_that_says_nothing_of_its_settings_is_pointed_all_the_same(home: Path) -> None:
+    _, environ, upstreams = pointed(home, script(home, "opencode", "no JSON"))
+    assert upstreams == {}
+    assert environ["OPENAI_BASE_URL"] == f"{BASE}/v1"
+
+
+def test_any_other_command_finds_the_usual_variables(home: Path) -> None:
+    argv, environ, upstreams = pointed(home, "my-agent", "--fast", OPENAI_API_BASE="https://gate.example/api")
+    assert argv == ["my-agent", "--fast"]
+    assert upstreams == {"openai": "https://gate.example/api"}
+    assert environ["OPENAI_BASE_URL"] == environ["OPENAI_API_BASE"] == f"{BASE}/openai"
+    assert environ["ANTHROPIC_BASE_URL"] == BASE
+    assert pointed(home, "aider")[1]["ANTHROPIC_API_BASE"] == BASE
+
+
+def test_the_way_to_this_machine_stays_direct(home: Path) -> None:
+    _, environ, _ = pointed(home, "my-agent", no_proxy="localhost,.corp", HTTPS_PROXY="http://proxy.corp:3128")
+    assert environ["no_proxy"] == "localhost,.corp,127.0.0.1"
+    assert environ["NO_PROXY"] == "127.0.0.1,localhost"
+    assert environ["HTTPS_PROXY"] == "http://proxy.corp:3128"
+
+
+def test_who_says_how_to_read_back_is_heeded(home: Path) -> None:
+    claude = agent_for("/usr/bin/claude")
+    pointing = claude.pointed(Run(["claude"], {"HOME": str(home)}, RESULTS))
+    plain = settings_for(claude, Settings(home="/r"), pointing)
+    assert (plain.recall, plain.recall_reader, plain.proxy.tenants) == ("path", "Read", "one")
+    own = settings_for(claude, Settings(home="/r", recall="tools", sources={"recall": "holdfast.yaml"}), pointing)
+    assert own.recall == "tools"
+    assert settings_for(agent_for("codex"), Settings(home="/r"), pointing).recall_reader == "sed"

@@ -1,0 +1,79 @@
+"""What a receipt says of the figures that it is given, and what it keeps to itself."""
+
+from collections import Counter
+
+from holdfast.apps.steps import cost_of, first_full, sizes
+from holdfast.apps.wrap.meter import Tally
+from holdfast.apps.wrap.receipt import receipt
+from holdfast.canonical.entry import Request, Response
+from holdfast.projection.profiles import profile_for
+from holdfast.session.sent import Step
+
+SONNET = "claude-sonnet-4-5"
+
+
+def step(whole: int, sent: int, used: tuple[int, int, int] | None = None, **about: object) -> Step:
+    """A request; `used` is what was billed: uncached, cached, written."""
+    given = {"model": SONNET, "mode": "on", "edited": int(sent < whole), **about}
+    request = Request(at=0, trace_id="r", size=0, digest="", tokens_whole=whole, tokens_sent=sent, **given)
+    billed = {} if used is None else {"input": sum(used), "cached": used[1], "written": used[2]}
+    response = Response(at=0, trace_id="r", status=200, outcome="complete", **billed)
+    return Step(1, request, response)
+
+
+def told(*steps: Step, **more: object) -> list[str]:
+    return receipt(Tally({"s": list(steps)}, **more), profile_for, "claude")
+
+
+def test_nothing_is_said_of_cache_and_cost_that_nobody_billed() -> None:
+    lines = told(step(1_000, 500))
+    assert lines[:2] == ["holdfast: 1 request", "  sent      ≈ 500 of 1,000 tokens, 50 % left out"]
+    assert not [line for line in lines if "cache" in line or "cost" in line]
+
+
+def test_what_was_billed_stands_beside_what_was_predicted() -> None:
+    lines = told(step(1_000, 500, (100, 0, 400), predicted=0), step(2_000, 800, (100, 500, 200), predicted=450))
+    assert "  cache     500 of 1,300 input tokens came from it; 450 predicted" in lines
+
+
+def test_cost_is_in_dollars_where_the_price_is_known_else_in_percent() -> None:
+    run = [step(400_000, 100_000, (0, 0, 100_000)), step(800_000, 200_000, (0, 100_000, 100_000))]
+    cost = cost_of(run, profile_for)
+    assert cost is not None
+    assert cost.paid == 100_000 * 1.25 + 100_000 * 0.1 + 100_000 * 1.25
+    assert cost.whole == 400_000 * 1.25 + 400_000 * 0.1 + 400_000 * 1.25
+    assert "  input     cost ≈ $0.78, with everything ≈ $3.12: 75 % less than with everything" in told(*run)
+    unknown = [one._replace(request=one.request.replace(model="model-of-tomorrow")) for one in run]
+    assert "  input     cost ≈ 75 % less than with everything" in told(*unknown)
+
+
+def test_a_run_that_cost_more_says_more() -> None:
+    run = [
+        step(10_000, 10_000, (0, 0, 10_000)),
+        step(12_000, 11_000, (11_000, 0, 0)),
+        step(13_000, 12_000, (0, 11_000, 1_000)),
+    ]
+    assert any("more than with everything" in line for line in told(*run))
+
+
+def test_a_provider_that_never_caches_is_not_taken_to_cache_the_whole() -> None:
+    cost = cost_of([step(1_000, 500, (500, 0, 0)), step(2_000, 1_000, (1_000, 0, 0))], profile_for)
+    assert cost is not None
+    assert (cost.paid, cost.whole) == (1_500, 3_000)
+
+
+def test_the_window_is_said_to_be_full_as_sent_and_whole() -> None:
+    run = [step(100_000, 50_000), step(185_000, 90_000), step(300_000, 182_000)]
+    assert first_full(run, profile_for, whole=True) == 2
+    assert "  window    90 % full at request 3, with everything at 2" in told(*run)
+    assert "  window    never 90 % full; with everything at request 2" in told(*run[:2])
+
+
+def test_the_providers_count_is_the_one_that_counts() -> None:
+    assert sizes(step(2_000, 1_000, (1_500, 0, 0))) == (1_500, 3_000)
+
+
+def test_trouble_is_not_kept_back() -> None:
+    lines = told(step(10, 10), trouble=Counter({"request failed, 502": 3}))
+    assert "  trouble   request failed, 502 (3 times)" in lines
+    assert any("nothing was changed" in line for line in lines)

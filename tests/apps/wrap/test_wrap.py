@@ -1,0 +1,259 @@
+"""One run behind a proxy of its own: the agent's terminal, exit code and settings are its own; a receipt at the end."""
+
+import os
+import pty
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.session import Session
+from tests.apps.cli.cli import Cli
+from tests.clients.upstream import results, upstream
+
+AGENT = str(Path(__file__).parent / "stand_in.py")
+LONG = "seq -f 'line %06g of a long listing' 1 900"
+TEXT = "".join(f"line {number:06} of a long listing\n" for number in range(1, 901))
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return Cli(tmp_path)
+
+
+def run(cli: Cli, port: int, *words: str, code: int = 0) -> subprocess.CompletedProcess[bytes]:
+    cli.environ["ANTHROPIC_BASE_URL"] = f"http://127.0.0.1:{port}"
+    return cli("wrap", *words, "--", sys.executable, AGENT, str(code), "go")
+
+
+def test_an_agent_runs_as_ever_and_a_receipt_follows(cli: Cli) -> None:
+    log: list[Any] = []
+    with upstream([(LONG,), ("echo short",), (LONG.replace("line", "row"),)], log) as port:
+        done = run(cli, port)
+    assert done.stdout == b"All done.\n"
+    assert done.returncode == 0
+    assert log[0]["tools"][0]["name"] == "get_artifact"
+    first, short, _ = results(log[-1]["messages"])
+    assert len(first) < 10_000
+    assert short == "short\n"
+    lines = done.stderr.decode().splitlines()
+    assert lines[0] == "holdfast: 4 requests"
+    assert "left out" in lines[1]
+    assert any("3 results whole" in line for line in lines)
+    assert len(lines) <= 12
+    session = Session("stand-in", store=str(cli.folder / "home"))
+    assert session.recall(session.artifacts()[0].artifact_id) == TEXT
+    session.close()
+
+
+def test_what_was_billed_is_on_the_receipt(cli: Cli) -> None:
+    used = {"input_tokens": 100, "cache_read_input_tokens": 8_000, "cache_creation_input_tokens": 900}
+    with upstream([(LONG,), (LONG,)], usage={**used, "output_tokens": 5}) as port:
+        told = run(cli, port).stderr.decode()
+    assert "cache     24k of 27k input tokens came from it" in told
+    assert "input     cost ≈ $0.02, with everything ≈ $" in told
+    assert "sent      ≈ 27k of " in told
+
+
+def test_the_agent_has_the_terminal(cli: Cli) -> None:
+    asking = "import os; print([os.isatty(number) for number in range(3)])"
+    assert b"[True, True, True]" in cli.on_a_terminal("wrap", "--", sys.executable, "-c", asking)
+
+
+def test_the_exit_code_is_the_agents(cli: Cli) -> None:
+    with upstream([]) as port:
+        assert run(cli, port, code=3).returncode == 3
+    assert cli("wrap", "--", "sh", "-c", "kill -TERM $$").returncode == 128 + signal.SIGTERM
+
+
+def test_a_command_that_is_not_installed_is_said_to_be_so(cli: Cli) -> None:
+    done = cli("wrap", "no-such-agent")
+    assert done.returncode == 127
+    assert b"`no-such-agent` is not installed" in done.stderr
+    assert not (cli.folder / "home").exists()
+
+
+def test_a_record_that_cannot_be_is_said_to_be_the_trouble(cli: Cli) -> None:
+    cli.environ["HOLDFAST_HOME"] = "/dev/null/record"
+    done = cli("wrap", "--", "true")
+    assert done.returncode == 4
+    assert b"HOLDFAST_HOME" in done.stderr
+    assert cli("proxy", "--port", "0").returncode == 4
+
+
+def test_nothing_to_run_is_wrong_use(cli: Cli) -> None:
+    assert cli("wrap").returncode == 2
+    assert cli("wrap", "--session", "not a name", "--", "true").returncode == 2
+
+
+def test_a_run_that_changed_nothing_says_so(cli: Cli) -> None:
+    with upstream([("echo one",)]) as port:
+        assert b"nothing was changed" in run(cli, port).stderr
+        assert b"nothing was changed" in run(cli, port, "--mode", "shadow").stderr
+
+
+def test_a_run_with_everything_off_passes_everything_on(cli: Cli) -> None:
+    log: list[Any] = []
+    with upstream([(LONG,)], log) as port:
+        done = run(cli, port, "--mode", "off")
+    assert results(log[-1]["messages"]) == [TEXT]
+    assert done.stderr == b"holdfast: 2 requests, 2 of them passed on unread\n"
+
+
+def test_a_session_that_is_held_out_goes_as_it_came_and_is_reported_so(cli: Cli) -> None:
+    (cli.folder / "holdfast.yaml").write_text("proxy:\n  holdout: 1\n")
+    log: list[Any] = []
+    with upstream([(LONG,)], log) as port:
+        assert b"nothing was changed" in run(cli, port).stderr
+    assert results(log[-1]["messages"]) == [TEXT]
+    groups = cli.json("report")["groups"]
+    assert (groups["viewed"]["sessions"], groups["held out"]["sessions"]) == (0, 1)
+
+
+def test_an_agent_that_goes_another_way_is_said_to_have_done_so(cli: Cli) -> None:
+    done = cli("wrap", "--", "true")
+    assert done.returncode == 0
+    assert b"no request came through" in done.stderr
+
+
+def test_no_receipt_means_silence(cli: Cli) -> None:
+    with upstream([(LONG,)]) as port:
+        assert run(cli, port, "--no-receipt").stderr == b""
+
+
+def test_requests_go_where_the_environment_said_before(cli: Cli) -> None:
+    log: list[Any] = []
+    printing = (
+        "import os; print(os.environ['ANTHROPIC_BASE_URL'], os.environ['OPENAI_BASE_URL'], os.environ['NO_PROXY'])"
+    )
+    cli.environ |= {"OPENAI_BASE_URL": "http://127.0.0.1:9/gateway", "NO_PROXY": "example.com"}
+    with upstream([], log) as port:
+        cli.environ["ANTHROPIC_BASE_URL"] = f"http://127.0.0.1:{port}"
+        anthropic, openai, direct = cli("wrap", "--", sys.executable, "-c", printing).stdout.decode().split()
+        assert run(cli, port).stdout == b"All done.\n"
+    assert anthropic.startswith("http://127.0.0.1:")
+    assert anthropic.endswith("/anthropic")
+    assert openai.endswith("/openai")
+    assert "/hf-" in openai
+    assert direct == "example.com,127.0.0.1,localhost"
+    assert len(log) == 1
+
+
+def test_the_port_is_closed_and_no_process_is_left(cli: Cli) -> None:
+    printing = "import os; print(os.environ['ANTHROPIC_BASE_URL'])"
+    url = cli("wrap", "--", sys.executable, "-c", printing).stdout.decode()
+    port = int(url.split("/")[2].rpartition(":")[2])
+    with socket.socket() as client:
+        assert client.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_nothing_but_the_record_is_written(cli: Cli) -> None:
+    (cli.folder / "temporary").mkdir()
+    cli.environ["TMPDIR"] = str(cli.folder / "temporary")
+    with upstream([(LONG,)]) as port:
+        run(cli, port)
+    assert sorted(path.name for path in cli.folder.iterdir()) == ["home", "temporary"]
+    assert not list((cli.folder / "temporary").iterdir())
+
+
+def test_the_agent_finds_its_own_umask_and_limits(cli: Cli) -> None:
+    asking = "umask; ulimit -Sc; ulimit -Hc"
+    told = subprocess.run(["sh", "-c", f"umask 027; ulimit -Sc 0; {asking}"], capture_output=True, check=False).stdout
+    words = [sys.executable, "-m", "holdfast", "wrap", "--", "sh", "-c", f"sleep 0.1; {asking}"]
+    given = ["sh", "-c", 'umask 027; ulimit -Sc 0; exec "$@"', "sh", *words]
+    done = subprocess.run(given, env=cli.environ, cwd=cli.folder, capture_output=True, check=False)
+    assert done.stdout == told
+
+
+def test_all_requests_go_to_a_session_that_is_named(cli: Cli) -> None:
+    with upstream([(LONG,)]) as port:
+        done = run(cli, port, "--session", "mine")
+    assert b"holdfast sessions show mine" in done.stderr
+    assert [info["session"] for info in cli.json("sessions", "list")] == ["mine"]
+
+
+def test_a_resumed_session_counts_only_what_is_new(cli: Cli) -> None:
+    with upstream([(LONG,), ("echo short",)]) as port:
+        assert b"2 results whole" in run(cli, port).stderr
+        again = run(cli, port).stderr.decode()
+    assert "3 requests" in again
+    assert "results whole" not in again  # the same calls again: they are on record already
+
+
+def test_requests_are_watched_where_nobody_is_disturbed(cli: Cli) -> None:
+    file = cli.folder / "requests.txt"
+    with upstream([("echo one",)]) as port:
+        watched = run(cli, port, "--watch").stderr.decode()
+        assert run(cli, port, "--watch-file", str(file), "--no-receipt").stderr == b""
+    assert watched.count("200 · complete") == 2
+    assert file.read_text().count("200 · complete") == 2
+    words = ("wrap", "--watch", "--", sys.executable, "-c", "print('here')")
+    assert b"--watch-file" in cli.on_a_terminal(*words)
+
+
+def test_an_interrupt_ends_the_agent_and_the_receipt_still_comes(cli: Cli) -> None:
+    master, slave = pty.openpty()
+    waiting = "import time; print('ready', flush=True); time.sleep(30)"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "holdfast", "wrap", "--", sys.executable, "-c", waiting],
+        stdin=slave,
+        stdout=slave,
+        stderr=subprocess.PIPE,
+        env=cli.environ,
+        cwd=cli.folder,
+        start_new_session=True,
+        preexec_fn=_take_terminal,
+    )
+    os.close(slave)
+    assert b"ready" in os.read(master, 100)
+    os.write(master, b"\x03")
+    assert process.wait(timeout=20) in (1, 130)
+    assert process.stderr is not None
+    assert b"no request came through" in process.stderr.read()
+    process.stderr.close()
+    os.close(master)
+
+
+def _take_terminal() -> None:
+    os.close(os.open(os.ttyname(0), os.O_RDWR))
+
+
+def test_what_would_end_us_ends_the_agent_first(cli: Cli) -> None:
+    acting = (
+        "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7)); "
+        "print('ready', flush=True); time.sleep(30)"
+    )
+    words = [sys.executable, "-m", "holdfast", "wrap", "--no-receipt", "--", sys.executable, "-c", acting]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, env=cli.environ, cwd=cli.folder)
+    assert process.stdout is not None
+    process.stdout.readline()
+    time.sleep(0.05)
+    process.terminate()
+    assert process.wait(timeout=20) == 7
+    process.stdout.close()
+
+
+def test_a_provider_that_cannot_be_reached_is_in_the_receipt(cli: Cli) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        done = run(cli, unused.getsockname()[1])
+    assert done.returncode == 1
+    assert b"request failed" in done.stderr
+
+
+def test_a_record_that_cannot_be_written_is_in_the_receipt_and_the_agent_goes_on(cli: Cli) -> None:
+    (cli.folder / "holdfast.yaml").write_text("session_quota: 100\n")
+    log: list[Any] = []
+    with upstream([(LONG,)], log) as port:
+        done = run(cli, port)
+    assert done.stdout == b"All done.\n"
+    assert results(log[-1]["messages"]) == [TEXT]
+    told = done.stderr.decode()
+    assert "result not kept and so shown whole" in told
+    assert "not on record" in told
+    assert all(line.startswith(("holdfast: ", "  ")) for line in told.splitlines())
