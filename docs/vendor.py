@@ -11,7 +11,9 @@ from pathlib import Path
 
 PAGE = Path(__file__).parents[1] / "src" / "holdfast" / "apps" / "inspector" / "page"
 TARGET = PAGE / "vendor"
-_SINK = re.compile(r"\(\w+\|\|\w+&&\(\w+\.__html==\w+\.__html\|\|\w+\.__html==\w+\.innerHTML\)\|\|\(\w+\.innerHTML=\w+\.__html\),")
+_SINK = re.compile(
+    r"\(\w+\|\|\w+&&\(\w+\.__html==\w+\.__html\|\|\w+\.__html==\w+\.innerHTML\)\|\|\(\w+\.innerHTML=\w+\.__html\),"
+)
 _EXPORTS = re.compile(r"export\{([^}]*)\};?\s*(//# sourceMappingURL=.*)?\s*$")
 
 
@@ -62,7 +64,9 @@ def title(folder: Path, package: str) -> str:
 
 def licences(folder: Path) -> str:
     """Both, as they are in the packages."""
-    each = [(title(folder, name), (folder / name / "LICENSE").read_text(encoding="utf-8")) for name in ("preact", "htm")]
+    each = [
+        (title(folder, name), (folder / name / "LICENSE").read_text(encoding="utf-8")) for name in ("preact", "htm")
+    ]
     return "\n\n".join(f"{name}\n{'=' * len(name)}\n\n{text.strip()}" for name, text in each) + "\n"
 
 

@@ -128,7 +128,12 @@ def _one_result(request: web.Request, fake: Fake) -> Answer:
         {"part": "gap", "text": None, "lines": 412, "chars": 31_400, "from_line": 15},
         {"part": "elided", "text": None, "lines": 7, "chars": 210, "from_line": 427},
         {"part": "kept", "text": text[-700:], "lines": 10, "chars": 700, "from_line": 434},
-        {"part": "notice", "text": f'[431 lines left out; get_artifact(id="{about["artifact_id"]}")]', "lines": 1, "chars": 60},
+        {
+            "part": "notice",
+            "text": f'[431 lines left out; get_artifact(id="{about["artifact_id"]}")]',
+            "lines": 1,
+            "chars": 60,
+        },
     ]
     return {
         "result": about | {"size": about["chars"], "digest": "sha256:ab", "media_type": "text/plain", "flags": []},

@@ -48,7 +48,11 @@ def result(index: int, at: int = 0, hostile: str = "") -> dict[str, Any]:
     tokens = draw.choice([180, 420, 2_300, 5_200, 14_000])
     rule, strategy = RULES[index % len(RULES)]
     cut = tokens > 2_000
-    shown = {"rule": hostile or rule, "strategy": hostile or strategy, "chars": 3_200, "tokens": 800} if cut or hostile else None
+    shown = (
+        {"rule": hostile or rule, "strategy": hostile or strategy, "chars": 3_200, "tokens": 800}
+        if cut or hostile
+        else None
+    )
     return {
         "trace_id": f"t{index}-{at}",
         "artifact_id": f"art_1790000000_{index:022d}" if cut else None,
@@ -70,6 +74,7 @@ def step(index: int, hostile: str = "") -> dict[str, Any]:
     whole = 6_000 + index * 950
     sent = min(whole, 6_000 + index * 900 - (index // 60) * 24_000) if index < 300 else 90_000 + (index % 200) * 300
     rewritten = index % 60 == 0 and index > 0
+    results = [result(index, at, hostile) for at in range(1 + index % 3 // 2)]
     return {
         "index": index,
         "seq": index * 5,
@@ -88,8 +93,15 @@ def step(index: int, hostile: str = "") -> dict[str, Any]:
         "first_ms": 820,
         "total_ms": 5_400,
         "rewritten": {"bytes": 84_000, "tokens": 21_000} if rewritten else None,
-        "results": [result(index, at, hostile) for at in range(1 + index % 3 // 2)],
-        "decisions": [decision(each, hostile) for each in range(max(index - 4, 0), index)] if rewritten or hostile else [],
+        "results": results,
+        "decisions": [
+            *(decision(each, hostile) for each in range(max(index - 4, 0), index) if rewritten or hostile),
+            *(
+                decision(index, hostile) | {"trace_id": each["trace_id"], "rule": each["shown"]["rule"]}
+                for each in results
+                if each["shown"] and index % 10
+            ),
+        ],
     }
 
 
@@ -162,9 +174,21 @@ def indicator(used: int, whole: int, hostile: str = "") -> dict[str, Any]:
         "share": share,
         "parts": [{"kind": kind, "label": label, "tokens": round(used * part)} for kind, label, part in shares],
         "thresholds": [
-            {"share": 0.75, "label": "Warning at 75 %", "explained": "From here on, results of earlier steps are prepared for cutting."},
-            {"share": 0.9, "label": "Compaction at 90 %", "explained": "Many agents summarise their history here, and details are lost."},
-            {"share": 0.95, "label": "Hard limit at 95 %", "explained": "Providers refuse requests close to the window; everything that can be cut is."},
+            {
+                "share": 0.75,
+                "label": "Warning at 75 %",
+                "explained": "From here on, results of earlier steps are prepared for cutting.",
+            },
+            {
+                "share": 0.9,
+                "label": "Compaction at 90 %",
+                "explained": "Many agents summarise their history here, and details are lost.",
+            },
+            {
+                "share": 0.95,
+                "label": "Hard limit at 95 %",
+                "explained": "Providers refuse requests close to the window; everything that can be cut is.",
+            },
         ],
         "state": "hard" if share >= 0.95 else "compaction" if share >= 0.9 else "warning" if share >= 0.75 else "ok",
     }
@@ -182,13 +206,21 @@ POLICIES = {
     "presets": ["careful", "lean"],
     "now": {"policy": "auto", "preset": "careful", "mode": "on"},
     "settings": [
-        *(setting(f"auto.old_after.{kind}", turns, "Turns after which a result is old.") for kind, turns in OLD.items()),
+        *(
+            setting(f"auto.old_after.{kind}", turns, "Turns after which a result is old.")
+            for kind, turns in OLD.items()
+        ),
         setting("auto.patience", 2.0, "A batch is made when it saves `patience` times what it costs."),
         setting("rolling.max_age", 5, "Steps after which a result is replaced."),
     ],
 }
 HEALTH = {
-    "counters": {"results_kept": 2_731, "results_cut": 804, "bytes_kept": 164_000_000, "recalls": {"whole": 12, "lines": 71}},
+    "counters": {
+        "results_kept": 2_731,
+        "results_cut": 804,
+        "bytes_kept": 164_000_000,
+        "recalls": {"whole": 12, "lines": 71},
+    },
     "store": {"home": "/home/ada/.holdfast", "bytes": 171_000_000, "sessions": 4, "free": 48_000_000_000},
     "doctor": [
         {"name": "record", "state": "ok", "words": "Every file is readable, and only by you."},

@@ -105,4 +105,9 @@ def assert_quiet(one: Any) -> None:
     assert one.tab.evaluate("window.violations") == []
     assert one.said == []
     assert [address for address in one.asked if not address.startswith((one.fake.url, "about:blank"))] == []
-    assert one.tab.evaluate("document.querySelectorAll('iframe, img, base, object, embed, script:not([src^=static])').length") == 0
+    assert (
+        one.tab.evaluate(
+            "document.querySelectorAll('iframe, img, base, object, embed, script:not([src^=static])').length"
+        )
+        == 0
+    )

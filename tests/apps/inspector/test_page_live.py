@@ -128,7 +128,9 @@ def test_everything_of_the_header_is_reached_with_the_keyboard_and_shows_its_foc
     reached: list[str] = []
     for _ in range(30):
         tab.keyboard.press("Tab")
-        reached.append(tab.evaluate("document.activeElement.textContent.trim().slice(0, 20) || document.activeElement.className"))
+        reached.append(
+            tab.evaluate("document.activeElement.textContent.trim().slice(0, 20) || document.activeElement.className")
+        )
         assert tab.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none", reached[-1]
         if tab.evaluate("document.activeElement.classList.contains('timeline')"):
             break

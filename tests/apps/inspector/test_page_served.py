@@ -57,7 +57,9 @@ def test_an_address_for_one_session_leads_there(looked: Callable[..., Looked], s
     assert TOKEN not in one.tab.url
 
 
-def test_a_result_is_read_found_in_pinned_and_downloaded(looked: Callable[..., Looked], session: Session, kept: str) -> None:
+def test_a_result_is_read_found_in_pinned_and_downloaded(
+    looked: Callable[..., Looked], session: Session, kept: str
+) -> None:
     one = looked("&session=s")
     tab = one.tab
     tab.locator(".result h3 a").click()
@@ -99,7 +101,10 @@ def test_a_policy_is_played_over_the_record(looked: Callable[..., Looked], playe
     one.tab.get_by_label("Policy", exact=True).select_option("everything")
     one.tab.get_by_role("button", name="Replay this session").click()
     one.tab.wait_for_selector(".figure")
-    assert "policy: everything" in one.tab.locator(".outcome").inner_text() or one.tab.locator(".outcome .figure").count() >= 4
+    assert (
+        "policy: everything" in one.tab.locator(".outcome").inner_text()
+        or one.tab.locator(".outcome .figure").count() >= 4
+    )
     assert one.said == []
 
 

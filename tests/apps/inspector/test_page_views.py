@@ -98,6 +98,12 @@ def test_a_step_shows_both_sides_the_rule_and_what_a_rewrite_cost(look: Look) ->
     assert tab.locator(".decisions li a").count() == 4
 
 
+def test_a_result_that_was_cut_after_its_step_says_so(look: Look) -> None:
+    tab = look(1600).see("/session/fix-the-router/step/70", ".pair .seen")
+    assert "here whole, later" in tab.locator(".rule").first.inner_text()
+    assert tab.get_by_role("region", name="What the model sees now").count() == 1
+
+
 def test_a_result_is_pinned_and_shown_whole_again(look: Look) -> None:
     one = look(1600)
     tab = one.see("/session/fix-the-router/step/64", ".pair .seen")
@@ -180,7 +186,9 @@ def test_finding_goes_on_until_it_finds_and_says_how_far_it_is(look: Look) -> No
 
 
 def test_the_call_for_the_lines_in_sight_is_copied(look: Look) -> None:
-    tab = look(permissions=["clipboard-read", "clipboard-write"]).see("/session/fix-the-router/result/t64-0", ".line-row code")
+    tab = look(permissions=["clipboard-read", "clipboard-write"]).see(
+        "/session/fix-the-router/result/t64-0", ".line-row code"
+    )
     tab.get_by_text("Fetch these lines elsewhere").click()
     tab.get_by_role("button", name="Copy: Command line").click()
     until(tab, "document.querySelector('#said').textContent === 'Copied'")
@@ -199,7 +207,11 @@ def test_a_policy_is_played_and_its_settings_are_copied(look: Look) -> None:
     tab.get_by_role("button", name="Replay this session").click()
     tab.get_by_text("Replaying …").wait_for()
     tab.wait_for_selector(".figure")
-    assert one.fake.posted[-1][1] == {"policy": "auto", "preset": "lean", "settings": {"auto.patience": 1, "auto.old_after.read": 12}}
+    assert one.fake.posted[-1][1] == {
+        "policy": "auto",
+        "preset": "lean",
+        "settings": {"auto.patience": 1, "auto.old_after.read": 12},
+    }
     assert "−39 %" in tab.locator(".figure").first.inner_text()
     assert "never" in tab.locator(".figure").last.inner_text()
     tab.get_by_role("button", name="Copy YAML").click()
@@ -235,7 +247,9 @@ def test_nothing_kept_yet_says_the_two_commands(look: Look) -> None:
 
 def test_an_empty_session_and_one_that_is_not_there(look: Look) -> None:
     one = look()
-    assert "Nothing kept in this session yet" in one.see("/session/nothing-yet", ".state").locator(".state").inner_text()
+    assert (
+        "Nothing kept in this session yet" in one.see("/session/nothing-yet", ".state").locator(".state").inner_text()
+    )
     said = one.see("/session/absent", ".state").locator(".state").inner_text()
     assert "Not on record" in said
     assert "holdfast sessions" in said
