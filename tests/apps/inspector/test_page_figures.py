@@ -32,15 +32,16 @@ ASKED = """[...performance.getEntriesByType("navigation"), ...performance.getEnt
   .filter((each) => each.startTime < window.first).map((each) => ({ name: each.name, size: each.transferSize }))"""
 PAINTED = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
 WALK = """async () => {
-  const tasks = [];
   const scripts = [];
-  new PerformanceObserver((list) => tasks.push(...list.getEntries().map((each) => each.duration))).observe({ entryTypes: ["longtask"] });
-  try {
-    new PerformanceObserver((list) => { for (const frame of list.getEntries()) for (const each of frame.scripts) if (each.sourceURL.includes("/static/")) scripts.push(each.duration); }).observe({ type: "long-animation-frame" });
-  } catch { /* an older browser does not say */ }
+  const ours = (list) => {
+    for (const frame of list.getEntries())
+      for (const each of frame.scripts) if (each.sourceURL.includes("/static/")) scripts.push(each.duration);
+  };
+  const watch = new PerformanceObserver(ours);
+  watch.observe({ type: "long-animation-frame" });
   const box = document.querySelector(".timeline");
-  let nodes = 0;
   const frame = () => new Promise((done) => requestAnimationFrame(done));
+  let nodes = 0;
   box.scrollTop = 0;
   for (let top = 0; top < box.scrollHeight - box.clientHeight; top += 700) {
     box.scrollTop = top;
@@ -49,7 +50,8 @@ WALK = """async () => {
   }
   box.scrollTop = box.scrollHeight;
   for (let wait = 0; wait < 30; wait++) await frame();
-  return { tasks, scripts, nodes: Math.max(nodes, document.querySelectorAll("*").length) };
+  watch.disconnect();
+  return { scripts, nodes: Math.max(nodes, document.querySelectorAll("*").length) };
 }"""
 
 

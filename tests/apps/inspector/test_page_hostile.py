@@ -93,7 +93,8 @@ def test_a_script_that_is_not_ours_is_refused(look: Look) -> None:
     one = look()
     tab = one.see("/", "table.sessions")
     refused = tab.evaluate("""() => {
-        try { document.body.insertAdjacentHTML("beforeend", "<img src=x onerror='window.hacked=1'>"); } catch { return true; }
+        const markup = "<img src=x onerror='window.hacked=1'>";
+        try { document.body.insertAdjacentHTML("beforeend", markup); } catch { return true; }
         return false;
     }""")
     assert refused

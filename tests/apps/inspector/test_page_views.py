@@ -24,8 +24,8 @@ ROUTES = {
 @pytest.mark.parametrize(("width", "scheme"), WIDTHS)
 def test_every_view_says_nothing_fits_and_asks_only_its_own_server(look: Look, width: int, scheme: str) -> None:
     one = look(width, color_scheme=scheme)
-    for route, until in ROUTES.items():
-        one.see(route, until)
+    for route, there in ROUTES.items():
+        one.see(route, there)
         one.tab.wait_for_timeout(150)
         assert one.tab.evaluate("document.documentElement.scrollWidth") <= width, route
         assert one.tab.evaluate("window.violations") == []

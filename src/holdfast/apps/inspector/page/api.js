@@ -11,7 +11,6 @@ export class Trouble extends Error {
 const CLOSED = "The inspector does not answer. Start it again with `holdfast inspect`, then reload this page.";
 const LOCKED = "This browser has no key to the record. Open the address that `holdfast inspect` printed; it carries one.";
 
-// A name in an address. Two dots would be read as "one folder up", by the browser itself.
 const part = (name) => encodeURIComponent(name);
 export const path = {
   session: (name) => `api/sessions/${part(name)}`,

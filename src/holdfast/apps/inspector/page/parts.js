@@ -137,3 +137,16 @@ export const still = (Drawn) => class extends Component {
   shouldComponentUpdate(next) { return Object.keys(next).some((key) => next[key] !== this.props[key]); }
   render(props) { return html`<${Drawn} ...${props} />`; }
 };
+
+const SELDOM = 200;
+// Keeps the address at the place one looks at, so that a reload leads there. Browsers refuse to change it too often.
+export const useAddress = () => {
+  const last = useRef({ at: 0, timer: null }).current;
+  useEffect(() => () => clearTimeout(last.timer), []);
+  return (address) => {
+    clearTimeout(last.timer);
+    const write = () => { last.at = Date.now(); history.replaceState(null, "", address); };
+    if (Date.now() - last.at > SELDOM) write();
+    else last.timer = setTimeout(write, SELDOM);
+  };
+};

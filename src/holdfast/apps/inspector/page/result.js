@@ -1,7 +1,7 @@
 // One result: all its lines without loading it, what the model saw of it, and the calls that fetch it.
 import { html, useEffect, useRef, useState } from "./vendor/preact.js";
 import { get, path } from "./api.js";
-import { Broken, Call, Copy, Skeleton, bytes, count, day, many, oneLine, say, short, to, useAnswer, visible } from "./parts.js";
+import { Broken, Call, Copy, Skeleton, bytes, count, day, many, oneLine, say, short, to, useAddress, useAnswer, visible } from "./parts.js";
 import { Lines } from "./lines.js";
 import { Segments } from "./step.js";
 
@@ -86,15 +86,13 @@ const Known = ({ route, answer, address }) => {
   const [sight, setSight] = useState([route.line, route.line]);
   const [total, setTotal] = useState(result.lines);
   const [side, setSide] = useState("lines");
-  const timer = useRef(null);
+  const remember = useAddress();
   const go = (line) => { setMark(line); setStart(Math.max(line - 3, 1)); };
   const seen = (first, last, all) => {
     setSight([first, last]);
     if (all) setTotal(all);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => history.replaceState(null, "", to.result(name, id, first)), 150);
+    remember(to.result(name, id, first));
   };
-  useEffect(() => () => clearTimeout(timer.current), []);
   useEffect(() => { if (route.line !== sight[0] && route.line > 1) go(route.line); }, [route.line]);
   return html`<div class="wide one-result"><p class="crumbs"><a href=${to.session(name)}>${oneLine(name)}</a> / <a href=${to.results(name)}>results</a></p>
     <div class="title"><h1>${oneLine(result.tool)} ${result.is_error ? html`<b class="badge bad">error</b>` : ""}</h1>

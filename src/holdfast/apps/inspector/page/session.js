@@ -1,7 +1,7 @@
 // A session step by step. Only the rows in sight are drawn; pages of steps are asked for as they come into sight.
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./vendor/preact.js";
 import { PAGE, get, pageOf, path } from "./api.js";
-import { Broken, Empty, Skeleton, bytes, clock, cost, count, many, oneLine, say, short, still, to, useKeys, visible, Words } from "./parts.js";
+import { Broken, Empty, Skeleton, bytes, clock, cost, count, many, oneLine, say, short, still, to, useAddress, useKeys, visible, Words } from "./parts.js";
 
 const ROW = 56;
 const SPARE = 6;
@@ -207,10 +207,11 @@ const Session = ({ route, session, summary }) => {
   const [total, arriving] = useNews(session, steps, summary.steps);
   const [chosen, setChosen] = useState(Math.min(route.step ?? total - 1, total - 1));
   const seen = useRef(total);
+  const remember = useAddress();
   const choose = (index, where) => {
     const next = Math.min(Math.max(index, 0), total - 1);
     setChosen(next);
-    history.replaceState(null, "", to.step(name, next));
+    remember(to.step(name, next));
     reveal(box.current, next, where);
   };
   const step = steps.known.get(chosen);
