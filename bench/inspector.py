@@ -5,10 +5,11 @@ Judged by wall time, per request, over one connection each; both are asked in tu
 file first. Ours finds the lines, checks every block it serves and writes JSON; the bare one is told the bytes.
 """
 
-import http.client
 import json
 import os
 import random
+import re
+import socket
 import subprocess
 import time
 from array import array
@@ -17,6 +18,7 @@ from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from itertools import accumulate
 from statistics import median
+from typing import TypeAlias
 from urllib.parse import urlsplit
 
 import holdfast
@@ -28,6 +30,9 @@ from holdfast.session.sent import About, Answer, Sent, Usage
 
 _WHAT = "inspector"
 _LINES = 200
+_LENGTH = re.compile(rb"(?i)\r\ncontent-length: (\d+)")
+Place: TypeAlias = tuple[int, int, int]
+"""The number of a page's first line, and the bytes that its lines take."""
 _FIRST = ("/", "/api/sessions", "/api/sessions/steps", "/api/sessions/steps/steps")
 
 
@@ -46,21 +51,48 @@ def inspector(setup: Setup) -> list[Row]:
         return [*_pages(setup, page, int(bare), source, artifact), *_first_look(page, steps)]
 
 
+class _Client:
+    """One connection that is kept, with as little work of its own as can be: what is measured is the server."""
+
+    def __init__(self, port: int) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port))
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._head = f"Host: 127.0.0.1:{port}\r\n"
+
+    def ask(self, path: str, method: str = "GET", more: str = "", body: str = "") -> tuple[bytes, bytes]:
+        """The head and the body of an answer."""
+        length = f"Content-Length: {len(body)}\r\n" if body else ""
+        self._socket.sendall(f"{method} {path} HTTP/1.1\r\n{self._head}{more}{length}\r\n{body}".encode())
+        data = b""
+        while b"\r\n\r\n" not in data:
+            data += self._socket.recv(262_144)
+        head, _, told = data.partition(b"\r\n\r\n")
+        found = _LENGTH.search(head)
+        size = int(found[1]) if found else 0
+        parts = [told]
+        left = size - len(told)
+        while left > 0:
+            parts.append(self._socket.recv(262_144))
+            left -= len(parts[-1])
+        return head, b"".join(parts)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
 class _Page:
     """The page's own connection."""
 
     def __init__(self, line: str) -> None:
         url = urlsplit(line.split()[-1])
-        self._connection = http.client.HTTPConnection("127.0.0.1", url.port or 0)
+        self._client = _Client(url.port or 0)
         token = json.dumps({"token": url.fragment.removeprefix("token=")})
-        self._connection.request("POST", "/api/enter", token, {"x-holdfast-inspector": "1"})
-        answer = self._connection.getresponse()
-        answer.read()
-        self._headers = {"cookie": (answer.headers["Set-Cookie"] or "").partition(";")[0]}
+        head, _ = self._client.ask("/api/enter", "POST", "x-holdfast-inspector: 1\r\n", token)
+        cookie = next(line for line in head.decode().split("\r\n") if line.lower().startswith("set-cookie: "))
+        self._cookie = f"Cookie: {cookie.partition(': ')[2].partition(';')[0]}\r\n"
 
     def get(self, path: str, packed: bool = False) -> bytes:
-        self._connection.request("GET", path, None, self._headers | ({"accept-encoding": "gzip"} if packed else {}))
-        return self._connection.getresponse().read()
+        return self._client.ask(path, more=self._cookie + ("Accept-Encoding: gzip\r\n" if packed else ""))[1]
 
 
 @contextmanager
@@ -77,67 +109,93 @@ def _process(words: Sequence[str], setup: Setup, home: str) -> Generator[str]:
 
 
 def _pages(setup: Setup, page: _Page, port: int, source: str, artifact: str) -> list[Row]:
-    bare = http.client.HTTPConnection("127.0.0.1", port)
-    places = _places(source, 50 if setup.quick else 200)
     path = f"/api/sessions/bench/results/{artifact}/lines?count={_LINES}&from="
-    took: dict[str, list[float]] = {"own": [], "bare": []}
+    ends = _ends(source)
+    jumps = _places(ends, 50 if setup.quick else 200)
+    pages = [place for jump in jumps[: len(jumps) // 10] for place in _following(ends, jump)]
+    size = os.path.getsize(source) / 1e9
+    what = f"inspector: {_LINES} lines of {size:.2g} GB"
+    own, bare = _timed_pages(setup, page, path, port, pages)
+    ratios = [mine / other for mine, other in zip(own, bare, strict=True)]
+    rows = [judged(f"{what}, page after page", _ms(own), _bare(bare), ratios, floors.INSPECTOR_PAGE)]
+    own, bare = _timed_pages(setup, page, path, port, jumps)
+    ratios = [mine / other for mine, other in zip(own, bare, strict=True)]
+    rows.append(reported(f"{what}, anywhere", _ms(own), _bare(bare), ratios, "×", 2))
+    rest = _after_a_pause(page, path, port, jumps)
+    rows.append(reported(f"{what}, anywhere, after a pause", _ms(rest[0]), _bare(rest[1]), rest[0], " ms", 2))
+    return rows
+
+
+def _ms(took: list[float]) -> str:
+    return f"{median(took):.2f} ms"
+
+
+def _bare(took: list[float]) -> str:
+    return f"bare `pread` handler {_ms(took)}"
+
+
+def _timed_pages(
+    setup: Setup, page: _Page, path: str, port: int, places: list[Place]
+) -> tuple[list[float], list[float]]:
+    """Milliseconds of a page by the inspector and by the bare handler, a median each round."""
+    bare = _Client(port)
+    rounds: tuple[list[float], list[float]] = [], []
     for number in range(setup.rounds + 1):
         say(f"inspector: pages, round {number} of {setup.rounds}")
-        own_times: list[float] = []
-        bare_times: list[float] = []
+        times: tuple[list[float], list[float]] = [], []
         for first, start, stop in places:
             begun = time.perf_counter()
             told = page.get(f"{path}{first}")
-            own_times.append(time.perf_counter() - begun)
+            times[0].append((time.perf_counter() - begun) * 1000)
             begun = time.perf_counter()
-            bare.request("GET", f"/?start={start}&stop={stop}")
-            data = bare.getresponse().read()
-            bare_times.append(time.perf_counter() - begun)
+            _, data = bare.ask(f"/?start={start}&stop={stop}")
+            times[1].append((time.perf_counter() - begun) * 1000)
             if not number and json.loads(told)["lines"] != data.decode().splitlines():
                 raise RuntimeError(f"the page at line {first} is not what the file has")
         if number:
-            took["own"].append(median(own_times))
-            took["bare"].append(median(bare_times))
+            rounds[0].append(median(times[0]))
+            rounds[1].append(median(times[1]))
     bare.close()
-    ratios = [own / other for own, other in zip(took["own"], took["bare"], strict=True)]
-    size = os.path.getsize(source) / 1e9
-    following = judged(
-        f"inspector: {_LINES} lines of {size:.2g} GB, page after page",
-        f"{median(took['own']) * 1000:.2f} ms",
-        f"bare `pread` handler {median(took['bare']) * 1000:.2f} ms",
-        ratios,
-        floors.INSPECTOR_PAGE,
-    )
-    rest = _after_a_pause(page, path, port, places)
-    own, other = (f"{median(rest[name]):.2f} ms" for name in ("own", "bare"))
-    what = "inspector: the same after a pause"
-    return [following, reported(what, own, f"bare `pread` handler {other}", rest["own"], " ms", 2)]
+    return rounds
 
 
-def _after_a_pause(page: _Page, path: str, port: int, places: list[tuple[int, int, int]]) -> dict[str, list[float]]:
+def _after_a_pause(page: _Page, path: str, port: int, places: list[Place]) -> tuple[list[float], list[float]]:
     """Milliseconds of pages that nobody has just asked for others of."""
-    bare = http.client.HTTPConnection("127.0.0.1", port)
-    took: dict[str, list[float]] = {"own": [], "bare": []}
+    bare = _Client(port)
+    took: tuple[list[float], list[float]] = [], []
     for first, start, stop in places[:15]:
         time.sleep(0.3)
         begun = time.perf_counter()
         page.get(f"{path}{first}")
-        took["own"].append((time.perf_counter() - begun) * 1000)
+        took[0].append((time.perf_counter() - begun) * 1000)
         time.sleep(0.3)
         begun = time.perf_counter()
-        bare.request("GET", f"/?start={start}&stop={stop}")
-        bare.getresponse().read()
-        took["bare"].append((time.perf_counter() - begun) * 1000)
+        bare.ask(f"/?start={start}&stop={stop}")
+        took[1].append((time.perf_counter() - begun) * 1000)
     bare.close()
     return took
 
 
-def _places(source: str, count: int) -> list[tuple[int, int, int]]:
+def _ends(source: str) -> "array[int]":
+    """Where each line of a file ends, by reading all of them."""
     with open(source, "rb") as file:
-        ends = array("Q", accumulate(map(len, file), initial=0))
+        return array("Q", accumulate(map(len, file), initial=0))
+
+
+def _places(ends: "array[int]", count: int) -> list[Place]:
+    """Pages anywhere."""
     chance = random.Random(7)
-    firsts = [chance.randrange(len(ends) - 1 - _LINES) for _ in range(count)]
-    return [(first + 1, ends[first], ends[first + _LINES]) for first in firsts]
+    firsts = [chance.randrange(len(ends) - 1 - 11 * _LINES) for _ in range(count)]
+    return [_place(ends, first) for first in firsts]
+
+
+def _following(ends: "array[int]", place: Place) -> list[Place]:
+    """Ten pages, one after the other."""
+    return [_place(ends, place[0] - 1 + number * _LINES) for number in range(10)]
+
+
+def _place(ends: "array[int]", first: int) -> Place:
+    return first + 1, ends[first], ends[first + _LINES]
 
 
 def _long_session(home: str, steps: int) -> int:

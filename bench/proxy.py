@@ -9,6 +9,7 @@ import os
 import subprocess
 import time
 from collections.abc import Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from statistics import median
@@ -21,6 +22,7 @@ from bench.setup import PYTHON, ROOT, Setup, say
 
 _WHAT = "proxy"
 _TOOLS = [{"name": "Bash", "description": "Run a command.", "input_schema": {"type": "object"}}]
+_TOGETHER = 8
 _LINE = "the quick brown fox jumps over the lazy dog, and again\n"
 
 
@@ -44,6 +46,10 @@ class _Ways:
         own = stack.enter_context(_process(words, setup))
         self.ports = {"direct": provider[1], "bare": bare[1], "proxy": own[1]}
         self.processes = {"bare": bare[0].pid, "proxy": own[0].pid}
+        self.connect()
+
+    def connect(self) -> None:
+        """Connect anew: a connection that nobody used for long is closed."""
         self._open = {name: http.client.HTTPConnection("127.0.0.1", port) for name, port in self.ports.items()}
 
     def ask(self, way: str, body: bytes, session: str) -> tuple[float, float]:
@@ -57,6 +63,23 @@ class _Ways:
         if answer.status != 200 or b"message_stop" not in answer.read():
             raise RuntimeError(f"{way} answered {answer.status}")
         return first, time.perf_counter() - begun
+
+    def ask_together(self, way: str, most: int, many: int, name: str) -> None:
+        """So many streams one after the other, by each of several clients at a time."""
+        messages = [{"role": "user", "content": "Say something."}, *_step(1, 200)]
+        body = _request(messages, most=most)
+
+        def ask(number: int) -> None:
+            connection = http.client.HTTPConnection("127.0.0.1", self.ports[way])
+            headers = {"content-type": "application/json", "x-claude-code-session-id": f"bench-{most}-{name}-{number}"}
+            for _ in range(many):
+                connection.request("POST", "/v1/messages", body, headers)
+                if b"message_stop" not in connection.getresponse().read():
+                    raise RuntimeError(f"{way} left a stream unfinished")
+            connection.close()
+
+        with ThreadPoolExecutor(_TOGETHER) as pool:
+            list(pool.map(ask, range(_TOGETHER)))
 
 
 @contextmanager
@@ -143,32 +166,33 @@ def _commit(setup: Setup) -> float:
 
 
 def _streams(ways: _Ways, setup: Setup) -> list[Row]:
-    """CPU of a process for a stream of 200 events."""
-    many = 50 if setup.quick else 200
-    messages = [{"role": "user", "content": "Say something."}, *_step(1, 200)]
-    body = _request(messages, most=200)
-    spent: dict[str, list[float]] = {way: [] for way in ways.processes}
-    say("proxy: streams")
-    for round in range(setup.rounds):
-        for way, process in ways.processes.items():
-            before = _cpu(process)
-            for number in range(many):
-                ways.ask(way, body, f"bench-streams-{round}-{number % 4}")
-            spent[way].append((_cpu(process) - before) * 1000 / many)
-    ratios = [own / bare for own, bare in zip(spent["proxy"], spent["bare"], strict=True)]
-    return [
-        judged(
-            "proxy: CPU of a stream of 200 events",
-            f"{median(spent['proxy']):.2f} ms",
-            f"bare relay {median(spent['bare']):.2f} ms",
-            ratios,
-            floors.PROXY_STREAM,
+    """CPU of a process for a stream of 200 events: as a model writes them, and all at once."""
+    many = 6 if setup.quick else 12
+    rows: list[Row] = []
+    for what, most in (("one by one", 201), ("all at once", 200)):
+        say(f"proxy: streams, {what}")
+        spent: dict[str, list[float]] = {way: [] for way in ways.processes}
+        for round in range(setup.rounds):
+            for way, process in ways.processes.items():
+                before = _cpu(process)
+                ways.ask_together(way, most, many, f"{round}")
+                spent[way].append((_cpu(process) - before) * 1000 / (many * _TOGETHER))
+        ratios = [own / bare for own, bare in zip(spent["proxy"], spent["bare"], strict=True)]
+        rows.append(
+            judged(
+                f"proxy: CPU of a stream of 200 events, {what}",
+                f"{median(spent['proxy']):.2f} ms",
+                f"bare relay {median(spent['bare']):.2f} ms",
+                ratios,
+                floors.PROXY_STREAM,
+            )
         )
-    ]
+    return rows
 
 
 def _large(ways: _Ways) -> list[Row]:
-    """A request with a result of 10 MB, and how much of it goes on."""
+    """A request with a result of 10 MB."""
+    ways.connect()
     took: list[float] = []
     for number in range(3):
         messages = [{"role": "user", "content": "Go."}, *_step(number, 10_000_000)]

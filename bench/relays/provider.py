@@ -1,11 +1,13 @@
 """`python -m bench.relays.provider`: answers every request of Anthropic Messages at once, prints its port.
 
-A request whose `max_tokens` is 200 gets a stream of 200 events of 160 bytes, any other one of a few.
+A request whose `max_tokens` is 200 gets a stream of 200 events of 160 bytes, all at once; one whose `max_tokens` is 201
+gets them one by one, as a model writes; any other one gets a few.
 """
 
 import asyncio
 import json
 
+_PAUSE = 0.002
 _USAGE = {"input_tokens": 50_000, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "output_tokens": 1}
 
 
@@ -47,9 +49,10 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
             head = await reader.readuntil(b"\r\n\r\n")
             length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
             body = await reader.readexactly(int(length or b"0"))
-            for chunk in _LONG if b'"max_tokens": 200' in body[:200] else _SHORT:
+            is_slow = b'"max_tokens": 201' in body[:200]
+            for chunk in _LONG if is_slow or b'"max_tokens": 200' in body[:200] else _SHORT:
                 writer.write(chunk)
-                await asyncio.sleep(0)
+                await asyncio.sleep(_PAUSE if is_slow else 0)
             await writer.drain()
     except (asyncio.IncompleteReadError, ConnectionError):
         writer.close()

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -190,6 +191,8 @@ def test_the_exit_code_is_the_agents(tmp_path: Path) -> None:
 
 def _code(start: Start, home: Path, before: list[str]) -> int:
     environ = {"PATH": os.environ["PATH"], "HOME": str(home), **ENVIRON, **start.environ}
+    if shutil.which(start.command[0], path=environ["PATH"]) is None:
+        pytest.skip(f"`{start.command[0]}` is not installed; `make clients` installs it")
     return subprocess.run([*before, *start.command], env=environ, capture_output=True, check=False).returncode
 
 

@@ -104,6 +104,14 @@ def test_undo_shows_a_result_whole_again(cli: Cli, viewed: dict[str, Any]) -> No
     assert sent[4]["content"] != conversation(2)[4]["content"]
 
 
+def test_undo_without_an_id_shows_everything_again(cli: Cli, viewed: dict[str, Any]) -> None:
+    assert cli.json("undo", "--session", "work")["results"] == len(viewed["edits"]) == 2
+    session = Session("work", store=str(cli.folder / "home"))
+    assert session.view(conversation(2), policy="auto") == conversation(2)
+    session.close()
+    assert "2 results of session work are shown whole again" in text_of(cli, "undo")
+
+
 def test_undo_of_an_id_that_nobody_has_is_not_found(cli: Cli) -> None:
     assert cli("undo", "art_1_unknown").returncode == 3
 

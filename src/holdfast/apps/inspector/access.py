@@ -58,13 +58,18 @@ class Guard:
             return TurnedAway(403, "Pages of other sites are not served here. Type the address, or copy it.")
         return None
 
-    def admits(self, rule: Rule, headers: Mapping[str, str], cookies: Mapping[str, str]) -> TurnedAway | None:
+    def admits(self, rule: Rule, headers: Mapping[str, str]) -> TurnedAway | None:
         """Why a route is not served to this request."""
         if rule in (Rule.ENTER, Rule.CHANGE) and headers.get(HEADER) != "1":
             return TurnedAway(403, f"Send the header `{HEADER}: 1`, as the page does.")
-        if rule in (Rule.READ, Rule.CHANGE) and not is_same(cookies.get(self.cookie, ""), self._secret):
+        if rule in (Rule.READ, Rule.CHANGE) and not is_same(self._shown(headers), self._secret):
             return TurnedAway(401, "Open the address with its token, as `holdfast inspect` printed it.")
         return None
+
+    def _shown(self, headers: Mapping[str, str]) -> str:
+        """The cookie that a request shows."""
+        pairs = (pair.strip().partition("=") for pair in headers.get("cookie", "").split(";"))
+        return next((value for name, _, value in pairs if name == self.cookie), "")
 
     def swapped(self, token: object) -> str | None:
         """What a client gets for the token: the cookie's value; None for another token."""

@@ -91,17 +91,20 @@ def _lines(reader: BodyReader, first: int, count: int) -> list[str]:
     """So many lines as far as they fit on a page; about as many bytes are read as lines of this text mostly take."""
     if first > reader.lines:
         return []
-    size, eol = reader.facts.size, reader.eol.encode()
+    size = reader.facts.size
     start = reader.line_bytes(first, reader.lines)[0]
-    wanted = min(_BYTES, (count + 8) * size * 5 // (reader.lines * 4))
-    data = reader.read(start, start + wanted)
-    found = data.split(eol, count)
+    wanted = min(_BYTES, (count + 4) * size * 17 // (reader.lines * 16))
+    found = _split(reader, start, start + wanted, count)
     if len(found) <= count and start + wanted < size and wanted < _BYTES:
-        data = reader.read(start, start + _BYTES)
-        found = data.split(eol, count)
-    is_over = len(found) > count or (start + len(data) < size and len(found) > 1)
-    text = data[: len(data) - len(found[-1]) if is_over else None].decode("utf-8", "replace")
-    return text.removesuffix(reader.eol).split(reader.eol)  # at once, since lines are many
+        wanted = _BYTES
+        found = _split(reader, start, start + wanted, count)
+    if len(found) > count or not found[-1] or (start + wanted < size and len(found) > 1):
+        found.pop()  # what follows, nothing, or a line within which the page ends
+    return found
+
+
+def _split(reader: BodyReader, start: int, stop: int, count: int) -> list[str]:
+    return reader.read(start, stop).decode("utf-8", "replace").split(reader.eol, count)
 
 
 def find(record: Record, name: str, any_id: str, query: Mapping[str, str]) -> dict[str, Any]:

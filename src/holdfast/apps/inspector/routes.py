@@ -77,9 +77,14 @@ def found(method: str, path: str) -> tuple[Route, tuple[str, ...]] | int:
     segments = path.split("/")
     status = 404
     for route, wanted in _BY_LENGTH.get(len(segments), ()):
-        if all(own[:1] == "{" or own == given for own, given in zip(wanted, segments, strict=True)):
+        if _is_at(wanted, segments):
             if route.method == method:
-                places = zip(wanted, segments, strict=True)
-                return route, tuple(unquote(given) for own, given in places if own[:1] == "{")
+                return route, tuple([unquote(segments[at]) for at, own in enumerate(wanted) if own[:1] == "{"])
             status = 405
     return status
+
+
+def _is_at(wanted: list[str], segments: list[str]) -> bool:
+    """Whether a path is that of a route; what is last differs most often."""
+    pairs = zip(reversed(wanted), reversed(segments), strict=True)
+    return all(own == given or own[:1] == "{" for own, given in pairs)

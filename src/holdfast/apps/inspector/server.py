@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 from aiohttp import web
+from multidict import CIMultiDict
 
 from holdfast.apps.inspector import headers, raw
 from holdfast.apps.inspector.access import Guard
@@ -30,6 +31,7 @@ _BODY = 65_536
 _PACKED_FROM = 2_048
 _MOST_CONNECTIONS = 64
 _STOP_WITHIN = 2.0
+_JSON = CIMultiDict({**headers.ALWAYS, "Content-Type": "application/json"})
 
 
 class Refused(Exception):
@@ -70,7 +72,7 @@ class Inspector:
         if turned is not None:
             raise Refused(*turned)
         route, names = _route(request)
-        turned = self.guard.admits(route.rule, request.headers, request.cookies)
+        turned = self.guard.admits(route.rule, request.headers)
         if turned is not None:
             raise Refused(*turned)
         asked = Asked(names, request.query)
@@ -173,8 +175,8 @@ def _status(error: HoldfastError) -> int:
 
 def _json(told: Mapping[str, Any], status: int = 200, packs: bool = False) -> web.Response:
     data = msgspec.json.encode(told)
-    own = {**headers.ALWAYS, "Content-Type": "application/json"}
+    own = _JSON.copy()
     if packs and len(data) >= _PACKED_FROM:
         data = gzip.compress(data, 5, mtime=0)
-        own |= {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+        own.update({"Content-Encoding": "gzip", "Vary": "Accept-Encoding"})
     return web.Response(body=data, status=status, headers=own)

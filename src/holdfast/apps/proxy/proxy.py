@@ -66,12 +66,12 @@ class Proxy:
             return own
         endpoint = endpoint_of(target.partition("?")[0]) if request.method == "POST" else None
         turn = Turn(endpoint, {name: value for name in _TRACE if (value := request.headers.get(name))})
-        try:
-            with self.counters.open():
+        with self.counters.open():
+            try:
                 return await self._relayed(setup, request, target, turn)
-        finally:
-            turn.end()
-            self._later(partial(self._finish, turn, asyncio.get_running_loop()))
+            finally:
+                turn.end()
+                self._later(partial(self._finish, turn, asyncio.get_running_loop()))
 
     async def drain(self) -> None:
         """Wait for what is still to be put on record."""

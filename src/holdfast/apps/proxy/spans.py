@@ -14,22 +14,26 @@ from holdfast.apps.proxy.turn import Turn
 _PROVIDERS = {"anthropic": "anthropic", "openai_chat": "openai", "openai_responses": "openai"}
 
 
-def tracing() -> Callable[[Turn], None]:
+def tracing(provider: Any = None) -> Callable[[Turn], None]:
     """What is told of each request; does nothing where no tracer is configured."""
     if find_spec("opentelemetry") is None:
-        return lambda _: None
+        return _untold
     from opentelemetry import trace
 
-    provider = trace.get_tracer_provider()
+    provider = provider or trace.get_tracer_provider()
     if isinstance(provider, trace.ProxyTracerProvider | trace.NoOpTracerProvider):
-        return lambda _: None
-    tracer: Any = trace.get_tracer("holdfast")
+        return _untold
+    tracer: Any = trace.get_tracer("holdfast", tracer_provider=provider)
 
     def told(turn: Turn) -> None:
         if turn.exchange is not None:
             _record(tracer, turn)
 
     return told
+
+
+def _untold(_: Turn) -> None:
+    """Nobody listens."""
 
 
 def _record(tracer: Any, turn: Turn) -> None:

@@ -1,0 +1,135 @@
+"""What is told of a request: in headers, a line, counters and spans; and sessions that are left as they are."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import config
+from holdfast.apps.proxy.spans import attributes, tracing
+from holdfast.apps.proxy.tenants import Tenants
+from holdfast.apps.proxy.turn import Turn
+from holdfast.apps.proxy.watch import line
+from holdfast.session.sent import Sent
+from holdfast.session.session import Session
+from tests.proxy.serving import PATHS, ask, proxy
+from tests.upstream.billing import TILLS, Clock
+from tests.upstream.server import upstream
+from tests.upstream.spelling import Json, Text
+
+LOG = "".join(f"{number:05} a line of output\n" for number in range(4_000))
+
+
+def _request(**more: Any) -> Json:
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "make"}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": LOG}
+    messages = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+    ]
+    tool = {"name": "Bash", "description": "Run.", "input_schema": {"type": "object"}}
+    return {"model": "claude-sonnet-5", "max_tokens": 9, "messages": messages, "tools": [tool], **more}
+
+
+def _asked(told: list[Turn], session: str = "s", **settings: Any) -> tuple[Any, bytes, str]:
+    """The headers of an answer, what the upstream got, and the proxy's own counters."""
+    provider = upstream(lambda _: [Text("hello")], TILLS["anthropic"](Clock()))
+    with provider as served, proxy(served.url, told=told.append, **settings) as running:
+        answer = ask(running.port, PATHS["anthropic"], _request(), {"x-holdfast-session": session})
+        assert answer.status == 200
+        running.rest()
+        metrics = ask(running.port, "/metrics", method="GET").data.decode()
+        return answer.headers, served.asked[-1].data, metrics
+
+
+def test_headers_say_what_was_done() -> None:
+    headers, sent, _ = _asked([])
+    assert headers["x-holdfast-session"].startswith("s")
+    assert headers["x-holdfast-mode"] == "on"
+    assert int(headers["x-holdfast-tokens-sent"]) < int(headers["x-holdfast-tokens-whole"]) / 2
+    assert (headers["x-holdfast-edited"], LOG.encode()[:9_000] in sent) == ("1", False)
+
+
+def test_a_line_says_it_for_people_and_has_no_content() -> None:
+    told: list[Turn] = []
+    _asked(told)
+    said = line(told[0])
+    assert "1 results shown otherwise" in said
+    assert "200 · complete" in said
+    assert "cached 0 of" in said
+    assert "a line of output" not in said
+    assert "\n" not in said
+
+
+def test_a_name_that_a_client_chose_cannot_write_to_a_terminal() -> None:
+    told: list[Turn] = []
+    _asked(told)
+    exchange = told[0].exchange
+    assert exchange is not None
+    exchange.identity = exchange.identity._replace(branch="\x1b[2J\n")
+    assert line(told[0]).isprintable()
+
+
+def test_counters_count_tokens_and_results() -> None:
+    *_, metrics = _asked([])
+    values = dict(row.rsplit(" ", 1) for row in metrics.splitlines() if not row.startswith("#"))
+    assert values['holdfast_proxy_requests_total{dialect="anthropic",outcome="complete"}'] == "1"
+    assert float(values["holdfast_proxy_tokens_sent_total"]) < float(values["holdfast_proxy_tokens_whole_total"])
+    assert float(values["holdfast_proxy_input_tokens_total"]) > 1_000
+    assert values["holdfast_results_total"] == "1"
+
+
+def test_a_span_goes_by_the_names_of_the_semantic_conventions() -> None:
+    told: list[Turn] = []
+    _asked(told)
+    facts = attributes(told[0])
+    assert facts["gen_ai.operation.name"] == "chat"
+    assert facts["gen_ai.request.model"] == "claude-sonnet-5"
+    assert facts["gen_ai.usage.input_tokens"] == told[0].usage.input  # type: ignore[union-attr]
+    assert int(facts["holdfast.tokens.saved"]) > 1_000
+    assert all(name.startswith(("gen_ai.", "holdfast.")) for name in facts)
+
+
+def test_spans_are_written_where_there_is_a_tracer_and_belong_to_the_clients_trace() -> None:
+    trace: Any = pytest.importorskip("opentelemetry.trace", reason="opentelemetry-api is not installed")
+    begun: list[tuple[str, Any]] = []
+
+    class Tracer(trace.NoOpTracer):
+        def start_span(self, name: str, context: Any = None, **_: Any) -> Any:
+            begun.append((name, trace.get_current_span(context).get_span_context().trace_id))
+            return trace.INVALID_SPAN
+
+    class Provider(trace.TracerProvider):
+        def get_tracer(self, *_: Any, **__: Any) -> Any:
+            return Tracer()
+
+    told: list[Turn] = []
+    _asked(told)
+    told[0].traced = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+    tracing(Provider())(told[0])
+    assert begun == [("chat claude-sonnet-5", 0x0AF7651916CD43DD8448EB211C80319C)]
+
+
+def test_without_a_tracer_nothing_is_written() -> None:
+    told: list[Turn] = []
+    _asked(told)
+    assert tracing()(told[0]) is None
+
+
+def test_a_session_that_is_held_out_is_left_as_it_is_and_put_on_record() -> None:
+    headers, sent, _ = _asked([], holdout=1.0)
+    assert json.loads(sent) == _request()
+    assert headers["x-holdfast-mode"] == "shadow"
+    with Session(headers["x-holdfast-session"], settings=config.load()) as session:
+        (step,) = Sent(session).all()
+        assert (step.request.mode, step.request.tokens_sent) == ("shadow", step.request.tokens_whole)
+
+
+def test_one_session_in_ten_is_held_out_and_always_the_same(tmp_path: Path) -> None:
+    tenants = Tenants(str(tmp_path), "one", 0.1)
+    held = [name for name in map(str, range(2_000)) if tenants.is_held_out(name)]
+    assert 140 < len(held) < 260
+    assert held == [name for name in map(str, range(2_000)) if Tenants(str(tmp_path), "one", 0.1).is_held_out(name)]
+    assert not any(Tenants(str(tmp_path), "one").is_held_out(name) for name in held)
