@@ -1,10 +1,13 @@
 """The inspector's answers from made-up data, in a thread: slow, broken or hostile where a test asks for it."""
 
 import asyncio
+import gzip
+import hashlib
 import json
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -240,14 +243,24 @@ def _answering(asked: Asked, fake: Fake) -> Callable[[web.Request], Awaitable[we
     return answer
 
 
+@cache
+def _packed(path: Path) -> tuple[bytes, str]:
+    data = path.read_bytes()
+    return gzip.compress(data, 9), f'"{hashlib.sha256(data).hexdigest()[:32]}"'
+
+
 async def _static(request: web.Request) -> web.StreamResponse:
+    """As the server does it: packed once, and not sent again to who has it."""
     path = PAGE / (request.match_info.get("path") or "index.html")
     if not path.is_file() or PAGE not in path.resolve().parents:
         raise web.HTTPNotFound
-    headers = {"content-security-policy": POLICY, "x-content-type-options": "nosniff"}
-    response = web.Response(body=path.read_bytes(), content_type=KINDS[path.suffix], charset="utf-8", headers=headers)
-    response.enable_compression()
-    return response
+    data, mark = _packed(path)
+    headers = {"content-security-policy": POLICY, "x-content-type-options": "nosniff", "etag": mark}
+    headers |= {"cache-control": "no-cache", "vary": "accept-encoding"}
+    if request.headers.get("if-none-match") == mark:
+        return web.Response(status=304, headers=headers)
+    headers["content-encoding"] = "gzip"
+    return web.Response(body=data, content_type=KINDS[path.suffix], charset="utf-8", headers=headers)
 
 
 async def _empty(_: web.Request) -> web.Response:
