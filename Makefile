@@ -7,6 +7,7 @@ export UV_LINK_MODE = copy
 # The versions whose hooks and logs were looked at; another one is a change to look at again.
 CLIENTS := @anthropic-ai/claude-code@2.1.197 @openai/codex@0.166.0 opencode-ai@1.18.33 @google/gemini-cli@0.61.0
 SERVERS := mcp-server-git==2026.10.19 mcp-server-time==2026.10.19
+AXE := axe-core@4.14.0
 NODE_SERVERS := @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-everything@2026.8.31
 
 .PHONY: docs run demo replay test check bench torture browser adapters clients servers fix requirements clean
@@ -43,7 +44,7 @@ bench: .venv/dev  ## the figures of docs/reference/figures.md
 torture: .venv/dev  ## long fault injection: kills, power cuts, full disks
 	$(BIN)/python -m pytest -m torture --durations=10
 
-browser: .venv/browser  ## the page of a replay in headless Chromium
+browser: .venv/browser .browser/axe.min.js  ## the pages, in headless Chromium
 	$(BIN)/python -m pytest -m browser
 
 adapters: $(TRIALS:%=.venvs/%/made)  ## every adapter with its framework, at the lowest and the current version
@@ -81,6 +82,12 @@ requirements: .venv/uv  ## pin the newest versions, with hashes and without addr
 	  { echo "Install Chromium, then run \`make browser\` again."; exit 1; }
 	@touch $@
 
+# A checker of accessibility; where npm is not installed, its tests are skipped.
+.browser/axe.min.js: Makefile
+	@mkdir -p .browser
+	@cd .browser && npm pack --silent $(AXE) && tar -xzf axe-core-*.tgz --strip-components=1 package/axe.min.js && touch axe.min.js \
+	  || echo "No axe-core: its tests are skipped. Install Node.js with npm to run them."
+
 .venvs/%/made: requirements/adapters-%.in requirements/trial.in pyproject.toml | .venv/uv
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venvs/$*
 	$(BIN)/uv pip install --quiet --python .venvs/$*/bin/python -r $< -r requirements/trial.in -e .
@@ -101,4 +108,4 @@ requirements: .venv/uv  ## pin the newest versions, with hashes and without addr
 	@touch $@
 
 clean:
-	rm -rf .venv .venvs .clients .servers .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venvs .clients .servers .browser .pytest_cache .ruff_cache .hypothesis

@@ -65,6 +65,7 @@ def served(desk: Desk) -> Generator[Served]:
             made.append(Served(inspector, address.port))
             ready.set()
             await stop.wait()
+        await loop.shutdown_default_executor()  # here, since a browser's driver may have a loop of its own in the test
 
     thread = threading.Thread(target=lambda: loop.run_until_complete(serve()))
     thread.start()
@@ -74,5 +75,4 @@ def served(desk: Desk) -> Generator[Served]:
     finally:
         loop.call_soon_threadsafe(stop.set)
         thread.join(10)
-        loop.run_until_complete(loop.shutdown_default_executor())
         loop.close()

@@ -71,6 +71,7 @@ def test_a_session_of_the_proxy_says_what_was_sent_and_billed(desk: Desk, played
     assert last["outcome"] == "complete"
     assert last["usage"]["cached"] == last["predicted"] > 0
     assert summary["course"]["seq"] == [step["seq"] for step in found["steps"]]
+    assert summary["course"]["index"] == [step["index"] for step in found["steps"]]
 
 
 def test_a_list_that_is_searched_gives_what_has_all_words_a_page_at_a_time(desk: Desk) -> None:

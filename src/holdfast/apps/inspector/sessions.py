@@ -120,7 +120,7 @@ def course(timeline: Timeline) -> dict[str, list[Any]]:
     points = _of_requests(timeline) or _of_results(timeline)
     size = -(-len(points) // _POINTS) or 1
     thinned = [_joined(points[at : at + size]) for at in range(0, len(points), size)]
-    names = ("seq", "whole", "sent", "cached", "predicted", "rewritten")
+    names = ("seq", "whole", "sent", "cached", "predicted", "rewritten", "index")
     return {name: [point[number] for point in thinned] for number, name in enumerate(names)}
 
 
@@ -132,7 +132,8 @@ def _of_requests(timeline: Timeline) -> list[tuple[Any, ...]]:
         if request is not None and request.branch == main:
             cached = response.cached if response is not None else None
             rewritten = shapes.rewritten(step) is not None
-            found.append((step.seq, request.tokens_whole, request.tokens_sent, cached, request.predicted, rewritten))
+            tokens = (request.tokens_whole, request.tokens_sent, cached, request.predicted)
+            found.append((step.seq, *tokens, rewritten, step.index))
     return found
 
 
@@ -144,12 +145,14 @@ def _of_results(timeline: Timeline) -> list[tuple[Any, ...]]:
         for kept in step.results:
             whole += kept.facts.chars
             sent += kept.decisions[0].shown_chars if kept.decisions else kept.facts.chars
-        found.append((step.seq, of_chars(whole), of_chars(sent), None, None, False))
+        found.append((step.seq, of_chars(whole), of_chars(sent), None, None, False, step.index))
     return found
 
 
 def _joined(points: list[tuple[Any, ...]]) -> tuple[Any, ...]:
-    return (*points[-1][:5], any(point[5] for point in points))
+    """One point for several: where they end, and the place of the rewrite if there was one."""
+    rewritten = next((point for point in points if point[5]), None)
+    return (*points[-1][:5], rewritten is not None, (rewritten or points[-1])[6])
 
 
 def _main(timeline: Timeline) -> str:

@@ -1,0 +1,323 @@
+"""The inspector's answers from made-up data, in a thread: slow, broken or hostile where a test asks for it."""
+
+import asyncio
+import gzip
+import hashlib
+import json
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+import holdfast
+from tests.apps.inspector import made_up
+
+PAGE = Path(str(holdfast.__file__)).parent / "apps" / "inspector" / "page"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+TOKEN = "a token of sixteen letters"
+KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
+GIANT = "giant"
+Answer = dict[str, Any]
+
+
+class Fake:
+    """What the server says. Tests change it while it runs."""
+
+    def __init__(self) -> None:
+        self.steps = {"fix-the-router": 148, "long-haul": 2_000, "nothing-yet": 0}
+        self.hostile: dict[str, str] = {}
+        self.delay = 0.0
+        self.broken: dict[str, tuple[int, str]] = {}
+        self.listeners: list[tuple[str, web.StreamResponse]] = []
+        self.refuse_live = False
+        self.posted: list[tuple[str, Any]] = []
+        self.url = ""
+        self.ending = False
+        self.loop = asyncio.new_event_loop()
+
+    def add_hostile(self) -> None:
+        for text in made_up.HOSTILE:
+            name = text.encode("utf-8", "replace").decode()
+            self.steps[name] = 3
+            self.hostile[name] = text
+
+    def hear_of_steps(self, name: str, count: int = 1) -> None:
+        for _ in range(count):
+            index = self.steps[name]
+            self.steps[name] += 1
+            self._send("step", name, {"session": name, "index": index, "total": index + 1, "step": made_up.step(index)})
+
+    def progress(self, name: str, text: str) -> None:
+        told = {"session": name, "preview": True, "canonical": {"trace_id": "t", "chars": 48_000}, "text": text}
+        self._send("progress", name, told)
+
+    def hang_up(self) -> None:
+        for _, response in self.listeners:
+            self.loop.call_soon_threadsafe(lambda one=response: one._req.transport.close())
+        self.listeners.clear()
+
+    def _send(self, kind: str, name: str, told: Answer) -> None:
+        data = f"event: {kind}\nid: {self.steps[name] * 5}\ndata: {json.dumps(told)}\n\n".encode()
+        for wanted, response in self.listeners:
+            if wanted == name:
+                asyncio.run_coroutine_threadsafe(response.write(data), self.loop).result(5)
+
+    async def live(self, request: web.Request) -> web.StreamResponse:
+        if self.refuse_live:
+            return web.json_response({"error": "not now"}, status=503)
+        response = web.StreamResponse(headers={"content-type": "text/event-stream", "cache-control": "no-store"})
+        await response.prepare(request)
+        await response.write(b": hello\n\n")
+        self.listeners.append((request.query.get("session", ""), response))
+        while request.transport and not self.ending:
+            await asyncio.sleep(0.05)
+        return response
+
+    def sessions(self, query: str) -> list[Answer]:
+        notes = {"nothing-yet": ("ok", ""), "long-haul": ("warning", "3 requests without a response")}
+        rows = [
+            made_up.row(name, steps, *notes.get(name, ("ok", "")), hostile=self.hostile.get(name, ""))
+            for name, steps in self.steps.items()
+        ]
+        return [row for row in rows if query.lower() in row["name"].lower()]
+
+
+def _name(request: web.Request, fake: Fake) -> str:
+    if request.match_info["name"] not in fake.steps:
+        raise web.HTTPNotFound(text=json.dumps({"error": "No session has this name. `holdfast sessions` lists them."}))
+    return request.match_info["name"]
+
+
+def _steps(request: web.Request, fake: Fake) -> Answer:
+    name = _name(request, fake)
+    first, total = int(request.query["from"]), fake.steps[name]
+    last = min(first + int(request.query["count"]), total)
+    found = [made_up.step(index, fake.hostile.get(name, "")) for index in range(first, last)]
+    return {"total": total, "from": first, "steps": found}
+
+
+def _results(request: web.Request, fake: Fake) -> Answer:
+    name, query = _name(request, fake), request.query
+    hostile = fake.hostile.get(name, "")
+    found = [made_up.result(index, hostile=hostile) for index in range(fake.steps[name])]
+    found = [each for each in found if query.get("query", "") in each["tool"] + each["arguments"]]
+    found = [each for each in found if each["shown"] or query.get("only") != "cut"]
+    first = int(query.get("from", 0))
+    return {"total": len(found), "results": found[first : first + int(query["count"])]}
+
+
+def _line(name: str, fake: Fake, number: int) -> str:
+    hostile = fake.hostile.get(name)
+    return hostile or f"{number:>9} {made_up.LINES[number % len(made_up.LINES)]}"
+
+
+def _one_result(request: web.Request, fake: Fake) -> Answer:
+    name, trace = _name(request, fake), request.match_info["id"]
+    giant = trace == GIANT
+    index = 0 if giant else int(trace[1:].split("-")[0])
+    about = made_up.result(index, hostile=fake.hostile.get(name, ""))
+    if giant:
+        about |= {"trace_id": GIANT, "lines": made_up.GIANT_LINES, "chars": 1_000_000_000, "tokens": 250_000_000}
+    text = "\n".join(_line(name, fake, number) for number in range(1, 120))
+    segments = [
+        {"part": "kept", "text": text[:900], "lines": 14, "chars": 900, "from_line": 1},
+        {"part": "gap", "text": None, "lines": 412, "chars": 31_400, "from_line": 15},
+        {"part": "elided", "text": None, "lines": 7, "chars": 210, "from_line": 427},
+        {"part": "kept", "text": text[-700:], "lines": 10, "chars": 700, "from_line": 434},
+        {
+            "part": "notice",
+            "text": f'[431 lines left out; get_artifact(id="{about["artifact_id"]}")]',
+            "lines": 1,
+            "chars": 60,
+        },
+    ]
+    return {
+        "result": about | {"size": about["chars"], "digest": "sha256:ab", "media_type": "text/plain", "flags": []},
+        "decisions": [made_up.decision(index, fake.hostile.get(name, ""))],
+        "calls": {"whole": f'get_artifact(id="{trace}")', "python": "…", "cli": f"holdfast show {trace}"},
+        "canonical": {"text": text, "from_line": 1, "lines": about["lines"], "more": True},
+        "shown": {"segments": segments if about["shown"] else []},
+    }
+
+
+def _lines(request: web.Request, fake: Fake) -> Answer:
+    name, giant = _name(request, fake), request.match_info["id"] == GIANT
+    total = made_up.GIANT_LINES if giant else _one_result(request, fake)["result"]["lines"]
+    first = int(request.query["from"])
+    numbers = range(first, min(first + int(request.query["count"]), total + 1))
+    lines = [_line(name, fake, number) for number in numbers]
+    call = f'get_artifact(id="{request.match_info["id"]}", lines="{first}-{first + len(lines) - 1}")'
+    return {"from": first, "count": len(lines), "lines": lines, "cut": [], "total": total, "call": call}
+
+
+def _find(request: web.Request, fake: Fake) -> Answer:
+    """A piece of the text at a time; what is sought is far down, so that finding takes several calls."""
+    first, text = int(request.query["from"]), request.query["text"]
+    if text == "needle":
+        at = 12_345_678
+        if first > at:
+            return {"found": [], "next": None, "searched_to": made_up.GIANT_LINES}
+        if first + 4_000_000 < at:
+            return {"found": [], "next": first + 4_000_000, "searched_to": first + 4_000_000}
+        return {"found": [{"line": at, "text": "a needle"}], "next": at + 1, "searched_to": at}
+    return {"found": [], "next": None, "searched_to": made_up.GIANT_LINES}
+
+
+def _request(request: web.Request, fake: Fake) -> Answer:
+    name = _name(request, fake)
+    body = [{"role": "user", "content": fake.hostile.get(name, "Mend the router.")}] * 2_000
+    text = json.dumps({"model": "claude-sonnet-5", "messages": body}, indent=1, ensure_ascii=False)
+    first, most = int(request.query.get("from", 0)), int(request.query.get("count", 65_536))
+    part = text[first : first + most]
+    return {"size": len(text), "digest": "sha256:cd", "from": first, "text": part, "more": first + most < len(text)}
+
+
+def _search(request: web.Request, fake: Fake) -> Answer:
+    line = _line(_name(request, fake), fake, 40)
+    found = [{"trace_id": f"t{index}-0", "line": 4 + index, "text": line} for index in range(5)]
+    return {"found": found if request.query["query"] != "absent" else []}
+
+
+def _play(_: web.Request, __: Fake) -> Answer:
+    before = {"policy": "auto", "tokens": 8_400_000, "cost": 0.77, "dollars": 3.1, "evidence": 0.81, "rewrites": 4}
+    after = {"policy": "auto", "tokens": 5_100_000, "cost": 0.34, "dollars": 1.4, "evidence": 0.97, "rewrites": 2}
+    return {
+        "before": before | {"compaction_step": 61},
+        "after": after | {"compaction_step": None},
+        "yaml": "policy: auto\nauto:\n  patience: 1\n",
+        "notes": ["12 results had no line that was used again."],
+    }
+
+
+Asked = Callable[[web.Request, Fake], Answer]
+SESSION = "/api/sessions/{name:[^/]+}"
+RESULT = SESSION + "/results/{id}"
+ROUTES: dict[tuple[str, str], Asked] = {
+    ("GET", "/api/sessions"): lambda request, fake: {
+        "sessions": fake.sessions(request.query.get("query", "")),
+        "next": None,
+        "home": "/home/ada/.holdfast",
+        "version": "0.9.0",
+    },
+    ("GET", SESSION): lambda request, fake: made_up.summary(
+        _name(request, fake), fake.steps[_name(request, fake)], fake.hostile.get(_name(request, fake), "")
+    ),
+    ("GET", SESSION + "/steps"): _steps,
+    ("GET", SESSION + "/results"): _results,
+    ("GET", RESULT): _one_result,
+    ("GET", RESULT + "/lines"): _lines,
+    ("GET", RESULT + "/find"): _find,
+    ("GET", SESSION + "/requests/{id}"): _request,
+    ("GET", SESSION + "/requests/{id}/response"): _request,
+    ("GET", SESSION + "/search"): _search,
+    ("POST", SESSION + "/play"): _play,
+    ("POST", SESSION + "/verify"): lambda request, fake: {"ok": True, "entries": 740, "findings": []},
+    ("POST", RESULT + "/pin"): lambda request, fake: {"tokens": 0},
+    ("POST", RESULT + "/undo"): lambda request, fake: {"tokens": 4_300},
+    ("GET", "/api/policies"): lambda request, fake: made_up.POLICIES,
+    ("GET", "/api/health"): lambda request, fake: made_up.HEALTH,
+}
+
+
+def _answering(asked: Asked, fake: Fake) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if request.cookies.get("holdfast_inspector") != TOKEN.replace(" ", "-"):
+            return web.json_response({"error": "Enter first."}, status=401)
+        await asyncio.sleep(fake.delay)
+        for part, (status, words) in fake.broken.items():
+            if part in request.path:
+                return web.json_response({"error": words}, status=status)
+        if request.method == "POST":
+            fake.posted.append((request.path, await request.json()))
+        response = web.json_response(asked(request, fake), headers={"cache-control": "no-store"})
+        response.enable_compression()
+        return response
+
+    return answer
+
+
+@cache
+def _packed(path: Path) -> tuple[bytes, str]:
+    data = path.read_bytes()
+    return gzip.compress(data, 9), f'"{hashlib.sha256(data).hexdigest()[:32]}"'
+
+
+async def _static(request: web.Request) -> web.StreamResponse:
+    """As the server does it: packed once, and not sent again to who has it."""
+    path = PAGE / (request.match_info.get("path") or "index.html")
+    if not path.is_file() or PAGE not in path.resolve().parents:
+        raise web.HTTPNotFound
+    data, mark = _packed(path)
+    headers = {"content-security-policy": POLICY, "x-content-type-options": "nosniff", "etag": mark}
+    headers |= {"cache-control": "no-cache", "vary": "accept-encoding"}
+    if request.headers.get("if-none-match") == mark:
+        return web.Response(status=304, headers=headers)
+    headers["content-encoding"] = "gzip"
+    return web.Response(body=data, content_type=KINDS[path.suffix], charset="utf-8", headers=headers)
+
+
+async def _empty(_: web.Request) -> web.Response:
+    return web.Response(text="<!doctype html><p class=empty-page>empty", content_type="text/html")
+
+
+async def _raw(request: web.Request) -> web.Response:
+    headers = {"content-disposition": "attachment; filename=raw.txt", "content-security-policy": "sandbox"}
+    return web.Response(body=b"the raw bytes\n", content_type="application/octet-stream", headers=headers)
+
+
+async def _enter(request: web.Request) -> web.Response:
+    body = await request.json()
+    if body.get("token") != TOKEN or request.headers.get("x-holdfast-inspector") != "1":
+        return web.json_response({"error": "This key fits no more. Run `holdfast inspect` again."}, status=403)
+    response = web.Response(status=204)
+    response.set_cookie("holdfast_inspector", TOKEN.replace(" ", "-"), httponly=True, samesite="Strict", path="/")
+    return response
+
+
+def application(fake: Fake) -> web.Application:
+    app = web.Application()
+    app.router.add_get("/", _static)
+    app.router.add_get("/empty", _empty)
+    app.router.add_get("/static/{path:.+}", _static)
+    app.router.add_post("/api/enter", _enter)
+    app.router.add_get("/api/live", fake.live)
+    app.router.add_get(RESULT + "/raw", _raw)
+    app.router.add_get(SESSION + "/requests/{id}/raw", _raw)
+    for (method, path), asked in ROUTES.items():
+        app.router.add_route(method, path, _answering(asked, fake))
+    return app
+
+
+@contextmanager
+def serving() -> Iterator[Fake]:
+    """The fake at an address of its own, until the block ends."""
+    fake, ready, end = Fake(), threading.Event(), asyncio.Event()
+
+    async def serve() -> None:
+        runner = web.AppRunner(application(fake), shutdown_timeout=1.0)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        fake.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        ready.set()
+        await end.wait()
+        await runner.cleanup()
+
+    thread = threading.Thread(target=lambda: fake.loop.run_until_complete(serve()), daemon=True)
+    thread.start()
+    if not ready.wait(10):
+        raise RuntimeError("the fake inspector did not start")
+    try:
+        yield fake
+    finally:
+        fake.ending = True
+        fake.loop.call_soon_threadsafe(end.set)
+        thread.join(10)
+        fake.loop.close()

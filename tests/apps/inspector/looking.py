@@ -1,0 +1,84 @@
+"""A made-up inspector and a browser that looks at it, for the tests of the page."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from docs.pictures import BROWSERS, FLAGS
+
+CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
+WATCH = """
+window.violations = [];
+document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
+"""
+
+
+class Looked:
+    """The page in a tab, and all that it said or asked for."""
+
+    def __init__(self, context: Any, fake: Any) -> None:
+        self.context, self.fake, self.tab = context, fake, context.new_page()
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.tab.add_init_script(WATCH)
+        self.tab.on("console", lambda message: self.said.append(message.text))
+        self.tab.on("pageerror", lambda error: self.said.append(str(error)))
+        self.tab.on("dialog", lambda dialog: (self.said.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        self.tab.on("request", lambda request: self.asked.append(request.url))
+
+    def enter(self) -> None:
+        from tests.apps.inspector.fake_api import TOKEN
+
+        self.tab.goto(f"{self.fake.url}/#token={quote(TOKEN)}")
+        self.tab.wait_for_selector("h1, .state")
+
+    def see(self, route: str, until: str) -> Any:
+        """Goes to a route of the page and waits until something is there."""
+        self.tab.goto("about:blank")
+        self.tab.goto(f"{self.fake.url}/#{route}")
+        self.tab.wait_for_selector(until)
+        return self.tab
+
+    @property
+    def hash(self) -> str:
+        return str(self.tab.evaluate("location.hash"))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if CHROMIUM is None:
+        pytest.skip("no Chromium here; `make browser` installs it")
+    driver = pytest.importorskip("playwright.sync_api", reason="no playwright here; `make browser` installs it")
+    with driver.sync_playwright() as play:
+        one = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield one
+        one.close()
+
+
+@pytest.fixture
+def fake() -> Iterator[Any]:
+    pytest.importorskip("aiohttp", reason="no aiohttp here; the extra `proxy` brings it")
+    from tests.apps.inspector.fake_api import serving
+
+    with serving() as one:
+        yield one
+
+
+@pytest.fixture
+def look(browser: Any, fake: Any) -> Iterator[Callable[..., Looked]]:
+    contexts: list[Any] = []
+
+    def open_page(width: int = 1280, height: int = 900, enter: bool = True, **options: Any) -> Looked:
+        contexts.append(browser.new_context(viewport={"width": width, "height": height}, **options))
+        contexts[-1].set_default_timeout(8_000)
+        one = Looked(contexts[-1], fake)
+        if enter:
+            one.enter()
+        return one
+
+    yield open_page
+    for context in contexts:
+        context.close()

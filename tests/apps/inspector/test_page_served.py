@@ -1,0 +1,114 @@
+"""The page over a real record: what the server says is what the page shows, from the list to the last byte."""
+
+from collections.abc import Callable, Generator
+from typing import Any
+
+import pytest
+
+from holdfast.session import Session
+from tests.apps.inspector.looking import Looked
+from tests.apps.inspector.served import TOKEN, Served
+from tests.apps.inspector.waiting import until
+from tests.build import numbered_lines
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def looked(browser: Any, page: Served) -> Generator[Callable[[str], Looked]]:
+    """Enters the inspector with its token; a part of the address may follow it."""
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    context.set_default_timeout(15_000)
+
+    def enter(after: str = "") -> Looked:
+        one = Looked(context, page)
+        one.url = f"http://127.0.0.1:{page.port}"
+        one.tab.goto(f"{one.url}/#token={TOKEN}{after}")
+        return one
+
+    yield enter
+    context.close()
+
+
+def test_a_session_is_looked_at_from_the_list_to_the_request(looked: Callable[..., Looked], played: str) -> None:
+    one = looked()
+    tab = one.tab
+    tab.locator("table.sessions a", has_text=played).click()
+    tab.wait_for_selector(".row.chosen .what")
+    assert tab.locator(".mark button").count() == 3
+    tab.locator(".timeline").focus()
+    tab.keyboard.press("Home")
+    tab.wait_for_selector("#step-0.chosen")
+    while not tab.locator(".detail .badge.cut").count():
+        tab.keyboard.press("j")
+        tab.wait_for_timeout(100)
+    tab.wait_for_selector(".detail .pair .seen .segment")
+    tab.get_by_role("link", name="The request as it was sent").click()
+    tab.wait_for_selector("pre.body")
+    assert tab.locator("pre.body").first.inner_text().startswith("{")
+    assert tab.evaluate("window.violations") == []
+    assert one.said == []
+
+
+def test_an_address_for_one_session_leads_there(looked: Callable[..., Looked], session: Session, kept: str) -> None:
+    one = looked("&session=s")
+    one.tab.wait_for_selector(".row.chosen .what")
+    assert one.hash == "#/session/s"
+    assert TOKEN not in one.tab.url
+
+
+def test_a_result_is_read_found_in_pinned_and_downloaded(
+    looked: Callable[..., Looked], session: Session, kept: str
+) -> None:
+    one = looked("&session=s")
+    tab = one.tab
+    tab.locator(".result h3 a").click()
+    tab.wait_for_selector(".line-row code")
+    tab.get_by_label("Line", exact=True).fill("4000")
+    tab.keyboard.press("Enter")
+    until(tab, "document.querySelector('.line-row.marked .line-number')?.textContent === '4,000'")
+    tab.get_by_label("Find in this result").fill("4500")
+    tab.keyboard.press("Enter")
+    until(tab, "document.querySelector('.line-row.marked .line-number')?.textContent === '4,500'")
+    with tab.expect_download() as download:
+        tab.get_by_role("link", name="Raw download").click()
+    assert download.value.path().read_text() == session.recall_bytes(kept).decode()
+    assert one.said == []
+
+
+def test_what_is_kept_meanwhile_shows_by_itself(looked: Callable[..., Looked], session: Session, kept: str) -> None:
+    one = looked("&session=s")
+    one.tab.wait_for_selector(".line.connected")
+    one.tab.wait_for_selector("#step-0.chosen .what")
+    session.keep("grep", {"pattern": "<img src=x onerror=hacked=1>"}, numbered_lines(40))
+    one.tab.wait_for_selector(".row .what:has-text('grep')")
+    assert one.said == []
+
+
+def test_health_and_verify_speak_of_the_record(looked: Callable[..., Looked], session: Session, kept: str) -> None:
+    one = looked()
+    one.tab.wait_for_selector("table.sessions")
+    one.tab.get_by_role("link", name="Health").click()
+    one.tab.wait_for_selector(".doctor li")
+    one.tab.get_by_role("button", name="Verify").click()
+    one.tab.get_by_text("every one is what was kept").wait_for()
+    assert one.said == []
+
+
+def test_a_policy_is_played_over_the_record(looked: Callable[..., Looked], played: str) -> None:
+    one = looked(f"&session={played}")
+    one.tab.get_by_role("link", name="Policy play").click()
+    one.tab.get_by_label("Policy", exact=True).select_option("everything")
+    one.tab.get_by_role("button", name="Replay this session").click()
+    one.tab.wait_for_selector(".figure")
+    assert (
+        "policy: everything" in one.tab.locator(".outcome").inner_text()
+        or one.tab.locator(".outcome .figure").count() >= 4
+    )
+    assert one.said == []
+
+
+def test_an_empty_record_says_how_to_fill_it(looked: Callable[..., Looked]) -> None:
+    one = looked()
+    one.tab.wait_for_selector(".state")
+    assert "holdfast run" in one.tab.locator(".state").inner_text()

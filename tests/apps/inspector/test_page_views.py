@@ -1,0 +1,286 @@
+"""Every view of the inspector's page, in a browser: it shows what is on record and does what it says."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.apps.inspector.waiting import until
+
+pytestmark = pytest.mark.browser
+Look = Callable[..., Any]
+WIDTHS = [(1600, "light"), (360, "dark")]
+ROUTES = {
+    "/": "table.sessions",
+    "/session/fix-the-router/step/60": ".detail .pair, .detail .step",
+    "/session/fix-the-router/results": "table.results",
+    "/session/fix-the-router/result/giant": ".line-row code",
+    "/session/fix-the-router/request/r3": "pre.body",
+    "/session/fix-the-router/play": "form.settings",
+    "/health": ".doctor",
+}
+
+
+@pytest.mark.parametrize(("width", "scheme"), WIDTHS)
+def test_every_view_says_nothing_fits_and_asks_only_its_own_server(look: Look, width: int, scheme: str) -> None:
+    one = look(width, color_scheme=scheme)
+    for route, there in ROUTES.items():
+        one.see(route, there)
+        one.tab.wait_for_timeout(150)
+        assert one.tab.evaluate("document.documentElement.scrollWidth") <= width, route
+        assert one.tab.evaluate("window.violations") == []
+    assert one.said == []
+    assert {address for address in one.asked if not address.startswith(one.fake.url)} <= {"about:blank"}
+
+
+def test_the_token_is_swapped_for_a_cookie_and_leaves_the_address(look: Look) -> None:
+    one = look()
+    assert one.hash == "#/"
+    assert [each["name"] for each in one.context.cookies() if each["httpOnly"]] == ["holdfast_inspector"]
+    assert one.tab.evaluate("document.cookie") == ""
+
+
+def test_without_a_key_the_page_says_where_to_get_one(look: Look) -> None:
+    one = look(enter=False)
+    tab = one.see("/", ".state")
+    assert "holdfast inspect" in tab.locator(".state").inner_text()
+
+
+def test_a_key_that_fits_no_more_says_so(look: Look) -> None:
+    one = look(enter=False)
+    tab = one.see("token=an-old-one", ".state")
+    assert "Run holdfast inspect again" in tab.locator(".state").inner_text()
+    assert "an-old-one" not in tab.url
+
+
+def test_sessions_are_listed_searched_and_opened(look: Look) -> None:
+    tab = look().see("/", "table.sessions")
+    rows = tab.locator("table.sessions tbody tr")
+    assert rows.count() == 3
+    assert "look at it" in rows.nth(1).inner_text()
+    tab.keyboard.press("/")
+    tab.keyboard.type("router")
+    until(tab, "document.querySelectorAll('table.sessions tbody tr').length === 1")
+    assert "$1.78" in rows.first.inner_text()
+    rows.first.locator("a").click()
+    tab.wait_for_selector(".row.chosen")
+    assert tab.url.endswith("#/session/fix-the-router")
+
+
+def test_the_indicator_is_there_in_every_view_of_a_session_with_its_marks_explained(look: Look) -> None:
+    one = look()
+    for route in ("/session/fix-the-router", "/session/fix-the-router/play", "/session/fix-the-router/result/t3-0"):
+        tab = one.see(route, ".indicator .mark")
+        marks = tab.locator(".mark button")
+        assert marks.all_inner_texts() == ["Warning at 75 %", "Compaction at 90 %", "Hard limit at 95 %"]
+    assert "45 % full: 90,300 of 200,000 tokens" in (tab.locator(".gauge svg").get_attribute("aria-label") or "")
+    marks.nth(1).focus()
+    tip = tab.locator(".mark-1 .tip")
+    assert tip.get_attribute("id") == marks.nth(1).get_attribute("aria-describedby")
+    assert (tip.bounding_box() or {})["width"] > 100
+    tab.locator(".full summary").click()
+    assert "read_file" in tab.locator(".panel").inner_text()
+
+
+def test_a_step_shows_both_sides_the_rule_and_what_a_rewrite_cost(look: Look) -> None:
+    tab = look(1600).see("/session/fix-the-router/step/64", ".pair .seen")
+    assert tab.locator(".step h2").inner_text() == "Step 65 of 148"
+    assert "FAILED" in tab.get_by_role("region", name="Canonical").inner_text()
+    seen = tab.get_by_role("region", name="What the model saw")
+    assert "left out · 412 lines, 31,400 characters" in seen.inner_text()
+    assert seen.locator(".segment.notice pre").count() == 1
+    assert "tokens" in tab.locator(".rule").first.inner_text()
+    tab.goto(tab.url.replace("/step/64", "/step/60"))
+    tab.wait_for_selector(".note.turn")
+    assert "21,000 tokens had to be read anew" in tab.locator(".note.turn").inner_text()
+    assert "4 results · −17k tokens" in tab.locator(".decisions").inner_text()
+    tab.locator(".decisions summary").click()
+    assert tab.locator(".decisions li a").count() == 4
+
+
+def test_a_result_that_was_cut_after_its_step_says_so(look: Look) -> None:
+    tab = look(1600).see("/session/fix-the-router/step/70", ".pair .seen")
+    assert "here whole, later" in tab.locator(".rule").first.inner_text()
+    assert tab.get_by_role("region", name="What the model sees now").count() == 1
+
+
+def test_a_result_is_pinned_and_shown_whole_again(look: Look) -> None:
+    one = look(1600)
+    tab = one.see("/session/fix-the-router/step/64", ".pair .seen")
+    tab.get_by_role("button", name="Pin").first.click()
+    tab.get_by_text("Pinned: never cut").wait_for()
+    tab.get_by_role("button", name="Show whole again").first.click()
+    tab.get_by_text("+4,300 tokens").wait_for()
+    assert [path.rsplit("/", 1)[1] for path, _ in one.fake.posted] == ["pin", "undo"]
+
+
+def test_the_chart_is_the_scrubber(look: Look) -> None:
+    tab = look().see("/session/long-haul/step/5", ".row.chosen")
+    slider = tab.get_by_role("slider", name="Step")
+    box = slider.bounding_box() or {}
+    tab.mouse.click(box["x"] + box["width"] / 2, box["y"] + 20)
+    tab.wait_for_selector("#step-1000.chosen")
+    slider.press("ArrowRight")
+    tab.wait_for_selector("#step-1001.chosen .what")
+    assert "Step 1002:" in (slider.get_attribute("aria-valuetext") or "")
+    assert tab.locator(".plot .rewrite").count() == 33
+
+
+def test_a_request_is_paged_copied_and_downloaded(look: Look) -> None:
+    one = look(permissions=["clipboard-read", "clipboard-write"])
+    tab = one.see("/session/fix-the-router/request/r3", "pre.body")
+    sent = tab.locator(".paged").first
+    assert sent.locator("pre").inner_text().startswith("{")
+    sent.get_by_role("button", name="After").click()
+    sent.get_by_text("Characters 65,536 to").wait_for()
+    until(tab, "document.querySelector('.paged pre')?.textContent.length > 100")
+    sent.get_by_role("button", name="Copy").click()
+    until(tab, "document.querySelector('.paged button').textContent === 'Copied'")
+    assert "Mend the router." in tab.evaluate("navigator.clipboard.readText()")
+    with tab.expect_download() as download:
+        sent.get_by_role("link", name="Download").click()
+    assert download.value.suggested_filename
+
+
+def test_results_are_searched_and_narrowed_to_those_cut(look: Look) -> None:
+    tab = look().see("/session/fix-the-router/results", "table.results")
+    tab.get_by_text("1 to 50 of 148").wait_for()
+    tab.get_by_label("only those cut").check()
+    until(tab, "!document.querySelector('.pager')?.textContent.includes('148')")
+    tab.wait_for_selector("table.results")
+    assert tab.locator("td[data-label=Shown]", has_text="whole").count() == 0
+    tab.get_by_label("Search results").fill("pytest")
+    until(tab, "[...document.querySelectorAll('tbody th a')].every((one) => one.textContent === 'bash')")
+
+
+def test_a_gigabyte_is_browsed_without_loading_it(look: Look) -> None:
+    one = look()
+    tab = one.see("/session/fix-the-router/result/giant", ".line-row code")
+    until(tab, "document.querySelector('.line-row code').textContent.startsWith('        1')")
+    lines = tab.locator(".lines")
+    lines.hover()
+    tab.mouse.wheel(0, 200)  # ten rows, though the whole text is a scale model
+    until(tab, "document.querySelector('.line-number').textContent === '11'")
+    lines.focus()
+    tab.keyboard.press("End")
+    tab.get_by_text("20000000 ", exact=False).first.wait_for()
+    tab.get_by_label("Line", exact=True).fill("9000000")
+    tab.keyboard.press("Enter")
+    until(tab, "document.querySelector('.line-row.marked code')?.textContent.includes('9000000')")
+    asked = [address for address in one.asked if "/lines?" in address]
+    assert len(asked) <= 12
+
+
+def test_finding_goes_on_until_it_finds_and_says_how_far_it_is(look: Look) -> None:
+    one = look()
+    tab = one.see("/session/fix-the-router/result/giant", ".line-row code")
+    one.fake.delay = 0.15
+    tab.keyboard.press("/")
+    tab.keyboard.type("needle")
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector("progress")
+    tab.get_by_text("line 12,345,678").wait_for()
+    tab.wait_for_selector(".line-row.marked")
+    assert tab.locator(".line-row.marked .line-number").inner_text() == "12,345,678"
+    assert len([address for address in one.asked if "/find?" in address]) == 4
+
+
+def test_the_call_for_the_lines_in_sight_is_copied(look: Look) -> None:
+    tab = look(permissions=["clipboard-read", "clipboard-write"]).see(
+        "/session/fix-the-router/result/t64-0", ".line-row code"
+    )
+    tab.get_by_text("Fetch these lines elsewhere").click()
+    tab.get_by_role("button", name="Copy: Command line").click()
+    until(tab, "document.querySelector('#said').textContent === 'Copied'")
+    copied = tab.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith("holdfast artifacts show art_")
+    assert "--lines 1-" in copied
+
+
+def test_a_policy_is_played_and_its_settings_are_copied(look: Look) -> None:
+    one = look(permissions=["clipboard-read", "clipboard-write"])
+    tab = one.see("/session/fix-the-router/play", "form.settings")
+    tab.get_by_label("patience").fill("1")
+    tab.get_by_label("Preset").select_option("lean")
+    tab.get_by_label("read", exact=True).fill("12")
+    one.fake.delay = 0.2
+    tab.get_by_role("button", name="Replay this session").click()
+    tab.get_by_text("Replaying …").wait_for()
+    tab.wait_for_selector(".figure")
+    assert one.fake.posted[-1][1] == {
+        "policy": "auto",
+        "preset": "lean",
+        "settings": {"auto.patience": 1, "auto.old_after.read": 12},
+    }
+    assert "−39 %" in tab.locator(".figure").first.inner_text()
+    assert "never" in tab.locator(".figure").last.inner_text()
+    tab.get_by_role("button", name="Copy YAML").click()
+    until(tab, "document.querySelector('#said').textContent === 'Copied'")
+    assert tab.evaluate("navigator.clipboard.readText()").startswith("policy: auto")
+
+
+def test_a_policy_that_cannot_be_played_says_why(look: Look) -> None:
+    one = look()
+    tab = one.see("/session/fix-the-router/play", "form.settings")
+    one.fake.broken["/play"] = (409, "Too little is known: keep at least two requests, then try again.")
+    tab.get_by_role("button", name="Replay this session").click()
+    tab.get_by_text("Too little is known").wait_for()
+
+
+def test_health_shows_findings_counters_and_verifies(look: Look) -> None:
+    one = look()
+    tab = one.see("/health", ".doctor")
+    assert "holdfast init" in tab.locator(".doctor").inner_text()
+    assert "2,731" in tab.locator(".counters").inner_text()
+    tab.get_by_role("button", name="Verify").click()
+    tab.get_by_text("740 entries read: every one is what was kept.").wait_for()
+
+
+def test_nothing_kept_yet_says_the_two_commands(look: Look) -> None:
+    one = look()
+    one.fake.steps.clear()
+    tab = one.see("/", ".state")
+    said = tab.locator(".state").inner_text()
+    assert "holdfast run" in said
+    assert "holdfast proxy" in said
+
+
+def test_an_empty_session_and_one_that_is_not_there(look: Look) -> None:
+    one = look()
+    assert (
+        "Nothing kept in this session yet" in one.see("/session/nothing-yet", ".state").locator(".state").inner_text()
+    )
+    said = one.see("/session/absent", ".state").locator(".state").inner_text()
+    assert "Not on record" in said
+    assert "holdfast sessions" in said
+
+
+def test_what_is_broken_can_be_tried_again(look: Look) -> None:
+    one = look()
+    one.fake.broken["/api/sessions"] = (503, "The record is locked by another program. Wait, then try again.")
+    tab = one.see("/", ".state")
+    assert "locked by another program" in tab.locator(".state").inner_text()
+    one.fake.broken.clear()
+    tab.get_by_role("button", name="Try again").click()
+    tab.wait_for_selector("table.sessions")
+
+
+def test_a_slow_answer_shows_where_it_will_be_and_nothing_jumps(look: Look) -> None:
+    one = look()
+    one.fake.delay = 0.6
+    tab = one.see("/session/fix-the-router/step/3", ".skeleton")
+    before = tab.locator("header").bounding_box()
+    tab.wait_for_selector(".indicator .mark")
+    after = tab.locator("header").bounding_box()
+    assert abs(before["height"] - after["height"]) <= 4
+
+
+def test_searching_all_results_leads_to_the_line(look: Look) -> None:
+    tab = look().see("/session/fix-the-router", ".row.chosen")
+    tab.keyboard.press("/")
+    tab.keyboard.type("assert")
+    tab.wait_for_selector(".found a")
+    tab.locator(".found a").nth(2).click()
+    tab.wait_for_selector(".line-row.marked")
+    assert tab.locator(".line-row.marked .line-number").inner_text() == "6"
+    assert "/result/t2-0" in tab.url
