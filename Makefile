@@ -10,7 +10,7 @@ SERVERS := mcp-server-git==2026.10.19 mcp-server-time==2026.10.19
 AXE := axe-core@4.14.0
 NODE_SERVERS := @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-everything@2026.8.31
 
-.PHONY: docs run demo replay test check bench torture browser adapters clients servers fix requirements clean
+.PHONY: docs run demo replay test check bench torture browser browser-ready adapters clients servers fix requirements clean
 
 run: .venv/run  ## the proxy and the page over the record, with a made-up session to look at
 	@$(BIN)/holdfast serve --sample
@@ -44,8 +44,10 @@ bench: .venv/dev  ## the figures of docs/reference/figures.md
 torture: .venv/dev  ## long fault injection: kills, power cuts, full disks
 	$(BIN)/python -m pytest -m torture --durations=10
 
-browser: .venv/browser .browser/axe.min.js  ## the pages, in headless Chromium
+browser: browser-ready  ## the pages, in headless Chromium
 	$(BIN)/python -m pytest -m browser
+
+browser-ready: .venv/browser .browser/axe.min.js  ## what they need; without it their tests are skipped
 
 adapters: $(TRIALS:%=.venvs/%/made)  ## every adapter with its framework, at the lowest and the current version
 	@for name in $(TRIALS); do echo "$$name"; \

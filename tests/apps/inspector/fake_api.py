@@ -123,6 +123,7 @@ def _one_result(request: web.Request, fake: Fake) -> Answer:
     giant = trace == GIANT
     index = 0 if giant else int(trace[1:].split("-")[0])
     about = made_up.result(index, hostile=fake.hostile.get(name, ""))
+    is_before = "upto" in request.query and index % 10 == 0 and not giant
     if giant:
         about |= {"trace_id": GIANT, "lines": made_up.GIANT_LINES, "chars": 1_000_000_000, "tokens": 250_000_000}
     text = "\n".join(_line(name, fake, number) for number in range(1, 120))
@@ -143,7 +144,7 @@ def _one_result(request: web.Request, fake: Fake) -> Answer:
         "decisions": [made_up.decision(index, fake.hostile.get(name, ""))],
         "calls": {"whole": f'get_artifact(id="{trace}")', "python": "…", "cli": f"holdfast show {trace}"},
         "canonical": {"text": text, "from_line": 1, "lines": about["lines"], "more": True},
-        "shown": {"segments": segments if about["shown"] else []},
+        "shown": {"segments": segments, **about["shown"]} if about["shown"] and not is_before else None,
     }
 
 

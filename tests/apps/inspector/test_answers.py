@@ -123,6 +123,21 @@ def test_a_result_is_shown_beside_what_the_model_saw(desk: Desk, session: Sessio
     assert printed_call(found["calls"]["whole"]) == {"id": kept}
 
 
+def test_a_past_step_shows_what_the_model_saw_then(desk: Desk, session: Session, kept: str) -> None:
+    before = session.shown(kept).content
+    session.undo(kept)
+    (result,) = desk.record.timeline("s").results.values()
+    cut, undone = result.decided
+
+    def shown(upto: int) -> Any:
+        return answers.one_result(desk, Asked(("s", kept), {"upto": str(upto)}))["shown"]
+
+    assert shown(cut) is None, "nothing was decided yet"
+    assert "".join(part["text"] or "" for part in shown(cut + 1)["segments"]) == before
+    assert shown(undone)["chars"] == len(before)
+    assert shown(undone + 1)["rule"] == "undo"
+
+
 def test_a_result_that_came_whole_has_nothing_shown_beside_it(desk: Desk, session: Session) -> None:
     trace = session.keep("t", {"a": 1}, "short").trace_id
     found = answers.one_result(desk, Asked(("s", trace)))

@@ -98,10 +98,10 @@ def test_a_step_shows_both_sides_the_rule_and_what_a_rewrite_cost(look: Look) ->
     assert tab.locator(".decisions li a").count() == 4
 
 
-def test_a_result_that_was_cut_after_its_step_says_so(look: Look) -> None:
-    tab = look(1600).see("/session/fix-the-router/step/70", ".pair .seen")
+def test_a_result_that_was_cut_after_its_step_is_shown_as_it_was_then_and_says_so(look: Look) -> None:
+    tab = look(1600).see("/session/fix-the-router/step/70", ".pair")
     assert "here whole, later" in tab.locator(".rule").first.inner_text()
-    assert tab.get_by_role("region", name="What the model sees now").count() == 1
+    tab.get_by_text("The same, whole.").first.wait_for()
 
 
 def test_a_result_is_pinned_and_shown_whole_again(look: Look) -> None:

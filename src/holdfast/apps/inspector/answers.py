@@ -66,7 +66,7 @@ def search(desk: Desk, asked: Asked) -> Mapping[str, Any]:
 
 def one_result(desk: Desk, asked: Asked) -> Mapping[str, Any]:
     """One result beside what is shown of it."""
-    return results.one(desk.record, asked.session, asked.id)
+    return results.one(desk.record, asked.session, asked.id, asked.query)
 
 
 def lines(desk: Desk, asked: Asked) -> Mapping[str, Any]:

@@ -36,12 +36,14 @@ def listed(record: Record, name: str, query: Mapping[str, str]) -> dict[str, Any
         return {"total": len(found), "from": start, "results": [shapes.result(k) for k in found[start : start + count]]}
 
 
-def one(record: Record, name: str, any_id: str) -> dict[str, Any]:
-    """One result: what is known of it, how it begins, and what is shown of it."""
+def one(record: Record, name: str, any_id: str, query: Mapping[str, str]) -> dict[str, Any]:
+    """One result: what is known of it, how it begins, and what is shown of it, or was up to an entry of the record."""
+    upto = shapes.number(query, "upto", 1 << 40, 0, 1 << 40)
     with record.reading(name, any_id) as (kept, reader):
         is_text = kept.result.media_type == "text/plain"
         text = showable(reader.text(0, _CANONICAL)) if is_text else ""
-        cut = _cut(record, name, kept)
+        holding = [number for number, seq in enumerate(kept.decided) if seq < upto][-1:]
+        cut = _cut(record, name, kept, holding)
         segments = list(_bounded(_segments(cut, reader))) if cut is not None and is_text else None
         return {
             "result": shapes.whole_result(kept),
@@ -53,7 +55,7 @@ def one(record: Record, name: str, any_id: str) -> dict[str, Any]:
                 "lines": reader.lines,
                 "more": is_text and reader.chars > _CANONICAL,
             },
-            "shown": None if segments is None else {"segments": segments},
+            "shown": None if segments is None else {"segments": segments, **shapes.shown(kept.decisions[holding[0]])},
         }
 
 
@@ -138,12 +140,11 @@ def _line_round(reader: BodyReader, match: tuple[int, int]) -> tuple[int, str, i
     return line, ("…" if low > start else "") + shown + ("…" if low + _FOUND_LINE < stop else ""), max(stop, match[1])
 
 
-def _cut(record: Record, name: str, kept: Kept) -> Cut | None:
-    """How a result is shown now; None where it is shown as it came."""
-    row = record.store.decision(name, kept.result.trace_id) if kept.decisions else None
-    if row is None or row.inline is None:
+def _cut(record: Record, name: str, kept: Kept, holding: list[int]) -> Cut | None:
+    """The cut of the decision that holds; None where a result is shown as it came."""
+    row = record.store.entry(name, kept.decided[holding[0]]) if holding else None
+    if row is None or row.inline is None or decision_of(row).trace_id != kept.result.trace_id:
         return None
-    decision_of(row)
     return decode_cut(row.inline)
 
 
@@ -190,7 +191,7 @@ def _calls(name: str, kept: Kept) -> dict[str, str]:
     own = kept.result.artifact_id
     return {
         "whole": Printed(own).text(),
-        "python": f'holdfast.session("{name}").recall("{own}")',
+        "python": f"holdfast.session({name!r}).recall({own!r})",
         "cli": f"holdfast show {own}",
     }
 

@@ -126,12 +126,16 @@ def decisions(kept: Kept) -> list[dict[str, Any]]:
 def _shown(kept: Kept) -> dict[str, Any] | None:
     if not kept.decisions:
         return None
-    last = kept.decisions[-1]
+    return shown(kept.decisions[-1])
+
+
+def shown(decision: Decision) -> dict[str, Any]:
+    """How a result is shown by a decision."""
     return {
-        "rule": last.rule,
-        "strategy": last.strategy,
-        "chars": last.shown_chars,
-        "tokens": of_chars(last.shown_chars),
+        "rule": decision.rule,
+        "strategy": decision.strategy,
+        "chars": decision.shown_chars,
+        "tokens": of_chars(decision.shown_chars),
     }
 
 

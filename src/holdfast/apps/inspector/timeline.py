@@ -37,12 +37,14 @@ class Broken(NamedTuple):
 class Kept:
     """One result, with all decisions about it."""
 
-    __slots__ = ("decisions", "facts", "number", "result", "seq", "step")
+    __slots__ = ("decided", "decisions", "facts", "number", "result", "seq", "step")
 
     def __init__(self, seq: int, number: int, result: Result, facts: BodyFacts) -> None:
         self.seq, self.number, self.result = seq, number, result
         self.facts = facts.replace(blocks=b"")
         self.decisions: list[Decision] = []
+        self.decided: list[int] = []
+        """The numbers of these decisions on record."""
         self.step: Step | None = None
 
     @property
@@ -169,6 +171,7 @@ class Timeline:
         kept = self.results.get(decision.trace_id)
         if kept is not None:
             kept.decisions.append(decision)
+            kept.decided.append(seq)
         home = kept.step if kept is not None else None
         step = self._open(seq, None) if self._by_request or home is None else home
         step.decisions.append((kept, decision))

@@ -21,14 +21,14 @@ export const Segments = ({ segments }) => html`<div class="text seen">${segments
 const Canonical = ({ canonical, more }) => html`<div class="text"><pre>${visible(canonical.text)}</pre>
   ${canonical.more && html`<p class="more"><a href=${more}>All ${many(canonical.lines, "line")} …</a></p>`}</div>`;
 
-const Pair = ({ name, result, later }) => {
-  const { answer, error, again } = useAnswer(path.result(name, result.trace_id));
+const Pair = ({ name, result, upto }) => {
+  const { answer, error, again } = useAnswer(path.result(name, result.trace_id), { upto });
   if (error) return html`<${Broken} error=${error} again=${again} />`;
   if (!answer) return html`<${Skeleton} rows=${5} />`;
   const full = to.result(name, result.trace_id);
   return html`<div class="pair">
     <section aria-label="Canonical"><h4>Canonical <small>${count(result.chars)} characters · ${many(result.lines, "line")}</small></h4><${Canonical} canonical=${answer.canonical} more=${full} /></section>
-    <section aria-label=${later ? "What the model sees now" : "What the model saw"}><h4>${later ? "What the model sees now" : "What the model saw"} <small>${result.shown ? `${count(result.shown.chars)} characters` : "all of it"}</small></h4>
+    <section aria-label="What the model saw"><h4>What the model saw <small>${answer.shown ? `${count(answer.shown.chars)} characters` : "all of it"}</small></h4>
       ${answer.shown?.segments?.length ? html`<${Segments} segments=${answer.shown.segments} />` : html`<p class="quiet">The same, whole.</p>`}</section></div>`;
 };
 
@@ -48,13 +48,13 @@ const Change = ({ name, result }) => {
     ${result.shown && html`<button type="button" class="small" onClick=${() => act("undo")}>Show whole again</button>`} <span class="quiet" role="status">${said}</span></span>`;
 };
 
-// What is known is how a result is shown now. Where that was decided after this step, both are said.
+// How a result is shown now. Where that was decided after this step, both are said.
 const Rule = ({ result, then, later }) => {
   if (!result.shown) return html`<span class="quiet">whole · ${short(result.tokens)} tokens</span>`;
   return html`${later && html`<span class="quiet">here ${then ? oneLine(then.rule) : "whole"}, later</span> `}<b class="badge cut">${oneLine(result.shown.rule)}</b> ${oneLine(result.shown.strategy)} ${saving(result) ? html`· <em>−${short(saving(result))} tokens</em>` : ""}`;
 };
 
-const Result = ({ name, result, opened, then }) => {
+const Result = ({ name, result, opened, then, upto }) => {
   const later = Boolean(result.shown && then?.rule !== result.shown.rule);
   const [open, setOpen] = useState(opened);
   return html`<article class="result">
@@ -62,7 +62,7 @@ const Result = ({ name, result, opened, then }) => {
       ${result.is_error && html`<b class="badge bad">error</b>`}${result.exit_code ? html`<b class="badge bad">exit ${result.exit_code}</b>` : ""}</h3>
       <p class="rule"><${Rule} result=${result} then=${then} later=${later} /></p></div>
     <p class="arguments"><code>${oneLine(result.arguments)}</code></p>
-    <details open=${open} onToggle=${(event) => setOpen(event.currentTarget.open)}><summary>${open ? "Hide" : "Show"} both sides</summary>${open && html`<${Pair} name=${name} result=${result} later=${later} />`}</details>
+    <details open=${open} onToggle=${(event) => setOpen(event.currentTarget.open)}><summary>${open ? "Hide" : "Show"} both sides</summary>${open && html`<${Pair} name=${name} result=${result} upto=${upto} />`}</details>
     <${Change} name=${name} result=${result} />
   </article>`;
 };
@@ -128,7 +128,7 @@ export const Step = still(({ step, name, total }) => {
     ${step.id && html`<p class="ways"><a class="button" href=${to.request(name, step.id)}>The request as it was sent${step.size ? ` (${bytes(step.size)})` : ""}, and its response</a></p>`}
     ${step.decisions?.length ? html`<${Decisions} name=${name} step=${step} />` : ""}
     ${results.length ? html`<h3 class="new">${results.length === 1 ? "New in this step" : `${results.length} results new in this step`}</h3>` : html`<p class="quiet">No tool result was new in this step.</p>`}
-    ${results.map((result, at) => html`<${Result} key=${result.trace_id} name=${name} result=${result} opened=${at < OPEN_AT_ONCE} then=${step.decisions?.findLast((each) => each.trace_id === result.trace_id)} />`)}
+    ${results.map((result, at) => html`<${Result} key=${result.trace_id} name=${name} result=${result} opened=${at < OPEN_AT_ONCE} upto=${step.seq} then=${step.decisions?.findLast((each) => each.trace_id === result.trace_id)} />`)}
     ${more > 0 && html`<p><a href=${to.results(name)}>${many(more, "more result")} in the list of results</a></p>`}
   </div>`;
 });
