@@ -40,11 +40,12 @@ def serve(args: argparse.Namespace) -> int:
 
 
 async def _serve(args: argparse.Namespace, place: Place) -> int:
+    from holdfast.apps.inspector.sample import NAME
     from holdfast.apps.proxy.server import private
 
     private()
     async with page(place, args.inspect_port) as (inspector, url):
-        print(f"holdfast inspect: {url}", flush=True)
+        print(f"holdfast inspect: {url}{f'&session={NAME}' if args.sample else ''}", flush=True)
         stopped = threading.Event()
         played = asyncio.to_thread(_play, place, stopped) if args.sample else asyncio.sleep(0)
         playing = asyncio.create_task(played)
