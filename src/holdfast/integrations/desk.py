@@ -29,7 +29,8 @@ _MOST_SESSIONS = 64
 """Sessions that are remembered; another one is read from the record again."""
 _MOST_REMEMBERED = 16
 """Senders whose latest request is remembered, so that the next one need not be read from its beginning."""
-_LARGEST_REMEMBERED = 8 * 1024 * 1024
+_LARGEST_REMEMBERED = 4 * 1024 * 1024
+"""Bytes above which a request is not: it costs less to read it again than to hold it."""
 
 
 class Refused(NamedTuple):
@@ -116,7 +117,7 @@ class Desk:
         request = splice.read(body, self._latest.get(sender))
         if request is not None and len(body) < _LARGEST_REMEMBERED:
             with self._lock:
-                self._latest[sender] = request
+                self._latest[sender] = request.remembered()
                 self._latest.move_to_end(sender)
                 if len(self._latest) > _MOST_REMEMBERED:
                     self._latest.popitem(last=False)

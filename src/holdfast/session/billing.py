@@ -29,6 +29,10 @@ _SPREAD = 1.2
 """How far bills may lie apart that are believed when they say that there is more room than was thought."""
 
 
+_LARGEST_REMEMBERED = 1024 * 1024
+"""Bytes of a request above which it is read from its beginning rather than held."""
+
+
 class Expected(NamedTuple):
     """What a request is expected to be billed."""
 
@@ -113,7 +117,7 @@ class Billing:
     def read(self, body: bytes) -> splice.Request | None:
         """A request that is sent, read like the one before it."""
         request = splice.read(body, self._latest)
-        self._latest = request or self._latest
+        self._latest = request.remembered() if request is not None and len(body) < _LARGEST_REMEMBERED else None
         return request
 
     def learn(self, expected: Expected, usage: Usage | None) -> None:

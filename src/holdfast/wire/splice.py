@@ -36,11 +36,10 @@ _write = json.JSONEncoder(ensure_ascii=False).encode
 class Request:
     """A request's values, and where its messages lie in its text."""
 
-    __slots__ = ("_data", "_head", "_text", "fields", "key", "messages", "skipped", "spans", "starts", "stops")
+    __slots__ = ("_data", "_text", "fields", "key", "messages", "skipped", "spans", "starts", "stops")
 
     def __init__(self, data: bytes | None, text: str) -> None:
         self._data, self._text = data, text
-        self._head: str | None = None
         self.key: Key = "messages"
         """What the list of messages goes by."""
         self.fields: dict[str, Any] = {}
@@ -58,9 +57,14 @@ class Request:
     @property
     def head(self) -> str:
         """All up to the newest few messages, of which clients change the markers."""
-        if self._head is None:
-            self._head = self._text[: self.starts[-_LOOSE]]
-        return self._head
+        return self._text[: self.starts[-_LOOSE]]
+
+    def remembered(self) -> "Request":
+        """The request to read another one like it by, without its bytes."""
+        own = Request(None, self._text)
+        own.key, own.fields, own.spans = self.key, self.fields, self.spans
+        own.messages, own.starts, own.stops = self.messages, self.starts, self.stops
+        return own
 
     @property
     def data(self) -> bytes:
