@@ -73,3 +73,25 @@ def test_a_second_list_of_messages_is_refused_whatever_came_before() -> None:
     like = read(json.dumps({"messages": messages}).encode())
     data = json.dumps({"messages": messages, "input": messages}).encode()
     assert read(data, like) is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 11), _TEXTS), max_size=6), st.integers(5, 12), st.booleans())
+def test_edits_are_made_at_the_same_places_whatever_was_found_before(
+    wanted: list[tuple[int, str]], many: int, is_ascii: bool
+) -> None:
+    def data(count: int) -> bytes:
+        blocks = [{"type": "tool_result", "content": f"é result {number}" * 3} for number in range(count)]
+        messages = [{"role": "user", "content": [{"type": "text", "text": "x"}, block]} for block in blocks]
+        return json.dumps({"messages": messages, "tools": [{"name": "a"}]}, ensure_ascii=is_ascii).encode()
+
+    edits = {index: [(("content", 1, "content"), text)] for index, text in wanted}
+    first = read(data(many))
+    assert first is not None
+    first.in_front("tools", [{"name": "b"}]).splice(edits)
+    for count in (many, many + 3):
+        plain, like = read(data(count)), read(data(count), first.remembered())
+        assert plain is not None
+        assert like is not None
+        assert like.splice(edits) == plain.splice(edits)
+        assert like.skipped == plain.skipped
+        assert like.splice(edits) == plain.splice(edits), "and a second time"

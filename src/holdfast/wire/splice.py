@@ -36,10 +36,12 @@ _write = json.JSONEncoder(ensure_ascii=False).encode
 class Request:
     """A request's values, and where its messages lie in its text."""
 
-    __slots__ = ("_data", "_text", "fields", "key", "messages", "skipped", "spans", "starts", "stops")
+    __slots__ = ("_data", "_found", "_text", "fields", "key", "messages", "skipped", "spans", "starts", "stops")
 
     def __init__(self, data: bytes | None, text: str) -> None:
         self._data, self._text = data, text
+        self._found: dict[tuple[int, Path], tuple[int, int]] = {}
+        """Where edits were found before, counted from the beginning of their message."""
         self.key: Key = "messages"
         """What the list of messages goes by."""
         self.fields: dict[str, Any] = {}
@@ -64,7 +66,16 @@ class Request:
         own = Request(None, self._text)
         own.key, own.fields, own.spans = self.key, self.fields, self.spans
         own.messages, own.starts, own.stops = self.messages, self.starts, self.stops
+        own._found = self._found
         return own
+
+    def take_over(self, like: "Request", kept: int) -> None:
+        """Begin as another one does: so many of its messages, and the values before them."""
+        self.key = like.key
+        self.messages, self.starts, self.stops = like.messages[:kept], like.starts[:kept], like.stops[:kept]
+        self.spans = {name: span for name, span in like.spans.items() if span[1] <= like.starts[0]}
+        self.fields = {name: like.fields[name] for name in self.spans}
+        self._found = {place: found for place, found in like._found.copy().items() if place[0] < kept}
 
     @property
     def data(self) -> bytes:
@@ -106,7 +117,7 @@ class Request:
         write = _write_ascii if self._text.isascii() else _written
         added = "".join(f"{write(value)}, " for value in values)
         new = Request(None, self._text[:at] + added + self._text[at:])
-        new.key, new.messages = self.key, self.messages
+        new.key, new.messages, new._found = self.key, self.messages, self._found
         new.fields = {**self.fields, name: [*values, *self.fields[name]]}
         new.starts, new.stops = _moved(self.starts, at, len(added)), _moved(self.stops, at, len(added))
         ends = {key: _moved(span, at, len(added)) for key, span in self.spans.items()}
@@ -138,8 +149,22 @@ class Request:
         return (front + ",".join(pieces) + back).encode()
 
     def _places(self, index: int, changes: list[Change]) -> list[Place]:
-        known = 0 <= index < len(self.starts)
-        found = find_places(self._text, self.starts[index], changes) if known else []
+        if not 0 <= index < len(self.starts):
+            self.skipped += [(index, change[0]) for change in changes]
+            return []
+        start = self.starts[index]
+        found: list[Place] = []
+        for change in changes:
+            at = self._found.get((index, change[0]))
+            if at is None:
+                return self._search(index, start, changes)
+            found.append((start + at[0], start + at[1], change))
+        return sorted(found, key=lambda place: place[0])
+
+    def _search(self, index: int, start: int, changes: list[Change]) -> list[Place]:
+        found = find_places(self._text, start, changes)
+        for first, last, change in found:
+            self._found[index, change[0]] = first - start, last - start
         if len(found) < len(changes):
             reached = {id(change) for _, _, change in found}
             self.skipped += [(index, change[0]) for change in changes if id(change) not in reached]
@@ -169,11 +194,7 @@ def _taken_over(text: str, like: Request, request: Request) -> int:
     kept = len(like.starts) - _LOOSE
     if kept < 1 or not text.startswith(like.head):
         return 0
-    request.key = like.key
-    request.messages, request.starts, request.stops = like.messages[:kept], like.starts[:kept], like.stops[:kept]
-    first = like.starts[0]
-    request.spans = {name: span for name, span in like.spans.items() if span[1] <= first}
-    request.fields = {name: like.fields[name] for name in request.spans}
+    request.take_over(like, kept)
     return like.starts[kept]
 
 

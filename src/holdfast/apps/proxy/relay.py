@@ -24,6 +24,8 @@ from holdfast.wire.sse import is_event_stream
 
 Later: TypeAlias = Callable[[Callable[[], None]], None]
 """Does something on another thread that nobody waits for."""
+_SETTLE_AFTER = 0.02
+"""Seconds after an answer's head that what was sent whole is put on record: first the client gets its first bytes."""
 _SKIPPED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 """Headers that the client library would add by itself."""
 
@@ -64,7 +66,7 @@ class Relay:
             try:
                 async with await self._sent(exchange.body, is_read=True) as upstream:
                     if exchange.is_unsettled:
-                        later(exchange.settle)
+                        asyncio.get_running_loop().call_later(_SETTLE_AFTER, later, exchange.settle)
                     done = await self._round(exchange, upstream)
             except Unreachable as error:
                 if self._response is None:

@@ -8,6 +8,7 @@ import asyncio
 import os
 import resource
 import signal
+import sys
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
@@ -31,6 +32,8 @@ DRAIN_WITHIN = 10.0
 _LET_GO_WITHIN = 0.5
 """Seconds until those that have not ended by then are let go; the library takes this time twice."""
 _LONGEST_HEADER = 65_536
+_SWITCH = 0.0005
+"""Seconds after which a worker thread lets the loop go on: streams must not wait for what is put on record."""
 
 
 class Wanted(NamedTuple):
@@ -60,6 +63,7 @@ def setup_of(settings: Settings, store: Store, wanted: Wanted, port: int) -> Set
 async def listening(settings: Settings, store: Store, wanted: Wanted) -> AsyncGenerator[tuple[Proxy, int]]:
     """A proxy that listens, and its port; on leaving, streams get time to end and everything is put on record."""
     private()
+    sys.setswitchinterval(_SWITCH)
     async with _client(settings.proxy.patience) as client:
         proxy = Proxy(setup_of(settings, store, wanted, wanted.address.port), client, wanted.told)
         server = Connections(proxy.handle, settings.proxy.max_connections, **_limits())

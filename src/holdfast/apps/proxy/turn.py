@@ -90,6 +90,8 @@ class Turn:
     def finish(self) -> None:
         """Learn from the answers and put them on record: work for another thread."""
         exchange = self.exchange
+        if exchange is not None and exchange.is_unsettled:
+            exchange.settle()
         for each in self._rounds if exchange is not None else ():
             assert exchange is not None
             outcome = _outcome(exchange, each)
