@@ -57,7 +57,7 @@ def test_hostile_names_are_listed_as_text(look: Look) -> None:
 def test_hostile_text_never_runs_in_any_place(look: Look, route: str, each: bool) -> None:
     one = look(1600)
     one.fake.add_hostile()
-    one.fake.hostile["all of them"] = "\n".join(HOSTILE)
+    one.fake.hostile["all of them"], one.fake.steps["all of them"] = "\n".join(HOSTILE), 3
     names = [*one.fake.hostile] if each else [*one.fake.hostile][-2:]
     for name in names:
         one.see(f"/session/{quote(name, safe='')}{route}", ROUTES[route])
