@@ -23,7 +23,8 @@ _PLACES, _LAST_PLACE = 8, 16_383
 _INSERT = "INSERT INTO words (session, seq, words) VALUES (%s, %s, %s::text::tsvector) ON CONFLICT DO NOTHING"
 _RANKED = """
 SELECT e.trace_id FROM words w JOIN entries e ON e.session = w.session AND e.seq = w.seq, CAST(%s AS text) asked
-WHERE w.words @@ asked::tsquery AND w.session = %s ORDER BY ts_rank(w.words, asked::tsquery, 1) DESC, w.seq DESC LIMIT %s
+WHERE w.words @@ asked::tsquery AND w.session = %s
+ORDER BY ts_rank(w.words, asked::tsquery, 1) DESC, w.seq DESC LIMIT %s
 """
 
 

@@ -28,9 +28,10 @@ _CONNECTIONS = 8
 _PAUSES = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 4.0)
 _DURABLE = ("on", "remote_apply")
 _DEFAULTS = {"application_name": "holdfast", "connect_timeout": 10, "keepalives_idle": 30, "tcp_user_timeout": 30_000}
+# A transaction of ours never waits for us: one that does is of a connection that was lost unseen, and has locks.
 _SETTINGS = (
     "SELECT set_config('search_path', %s || ', pg_temp', false), set_config('lock_timeout', %s, false), "
-    "set_config('idle_in_transaction_session_timeout', '60s', false), set_config('TimeZone', 'UTC', false), "
+    "set_config('idle_in_transaction_session_timeout', '10s', false), set_config('TimeZone', 'UTC', false), "
     "current_setting('synchronous_commit'), current_setting('fsync')"
 )
 
@@ -120,8 +121,8 @@ class Server:
         """Refuse a server that acknowledges what is not on its disk; look at our schema alone."""
         self._made.add(connection)
         wait = f"{max(1, int(self._patience * 1000))}ms"
-        row = connection.execute(_SETTINGS, (self.address.schema, wait)).fetchone() or ()
-        waits_for, fsync = row[-2:]
+        row = connection.execute(_SETTINGS, (self.address.schema, wait)).fetchone()
+        *_, waits_for, fsync = row or ("", "")
         if waits_for not in _DURABLE or fsync != "on":
             raise StoreRefused(
                 f"`{self.address.shown}` says that something is stored before it is on its disk "
