@@ -32,30 +32,36 @@ def address_of(text: str) -> Address:
     """An address with its schema told apart: `?schema=`, else the search path in its options, else `holdfast`."""
     try:
         parts = urlsplit(text)
-        asked = parse_qsl(parts.query, keep_blank_values=True)
+        asked = dict(parse_qsl(parts.query, keep_blank_values=True))
     except ValueError:
-        raise ConfigError(f"{_HOW} It cannot be read.") from None
-    rest = [(key, value) for key, value in asked if key != "schema"]
-    options = _SEARCH_PATH.search(dict(asked).get("options", ""))
-    schema = dict(asked).get("schema") or (options.group(1) if options else "holdfast")
+        raise ConfigError(_HOW) from None
+    if "@" in parts.path or parts.netloc.count("@") > 1 or parts.fragment:
+        raise ConfigError(_HOW)  # a password in parts, which an error would show as a host or a database
+    options = _SEARCH_PATH.search(asked.get("options", ""))
+    schema = asked.pop("schema", None) or (options.group(1) if options else "holdfast")
     if _SCHEMA.fullmatch(schema) is None:
         raise ConfigError("A schema's name has small letters, digits and `_`, 63 at most. Set it with `?schema=`.")
-    url = parts._replace(query=urlencode(rest)).geturl()
-    return Address(url, schema, redacted(text))
+    return Address(parts._replace(query=urlencode(asked)).geturl(), schema, redacted(text))
 
 
 def redacted(text: str) -> str:
-    """An address without what is secret in it; anything else as it is."""
+    """An address without what is secret in it, and without all of it where that cannot be told; else as it is."""
     if not is_address(text):
         return text
     try:
         parts = urlsplit(text)
+        parts.port  # noqa: B018 - no number where a password may stand
         asked = [(key, value) for key, value in parse_qsl(parts.query) if key.lower() not in _SECRET]
     except ValueError:
-        return "postgresql://…"
+        return _HIDDEN
     user, at, place = parts.netloc.rpartition("@")
-    shown = parts._replace(netloc=user.partition(":")[0] + at + place, query=urlencode(asked, safe="/"), fragment="")
-    return shown.geturl()
+    if "@" in parts.path + parts.query + parts.fragment + user:
+        return _HIDDEN
+    return parts._replace(netloc=user.partition(":")[0] + at + place, query=urlencode(asked, safe="/")).geturl()
 
 
-_HOW = "Give the store as `postgresql://user@host:5432/database`, with `?schema=` for a schema of its own."
+_HIDDEN = "postgresql://…"
+_HOW = (
+    "The store cannot be read as an address. Give `postgresql://user:password@host:5432/database`, with `?schema=` for "
+    "a schema of its own, and write what is special in a password in its percent form: `@` is `%40`, `/` is `%2F`."
+)
