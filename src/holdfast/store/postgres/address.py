@@ -3,15 +3,13 @@
 Owns: that a password is in no error, log or list of settings.
 """
 
-import re
 from typing import NamedTuple
-from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from holdfast.errors import ConfigError
 
 SCHEMES = ("postgresql://", "postgres://")
-_SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
-_SEARCH_PATH = re.compile(r"search_path=([^\s,]+)")
+_SCHEMA = r"[a-z_][a-z0-9_]{0,62}"
+_SEARCH_PATH = r"search_path=([^\s,]+)"
 _SECRET = ("password", "sslpassword", "passfile", "sslkey")
 
 
@@ -23,6 +21,16 @@ class Address(NamedTuple):
     shown: str
 
 
+class Hidden(str):
+    """An address whose `repr`, as it stands in a traceback or a log of settings, keeps its secret."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """What may be shown."""
+        return repr(redacted(self))
+
+
 def is_address(text: str) -> bool:
     """Whether this names a record in PostgreSQL rather than a folder."""
     return text.startswith(SCHEMES)
@@ -30,6 +38,9 @@ def is_address(text: str) -> bool:
 
 def address_of(text: str) -> Address:
     """An address with its schema told apart: `?schema=`, else the search path in its options, else `holdfast`."""
+    import re  # settings are read at every start, and few have an address
+    from urllib.parse import parse_qsl, urlencode, urlsplit
+
     try:
         parts = urlsplit(text)
         asked = dict(parse_qsl(parts.query, keep_blank_values=True))
@@ -37,9 +48,9 @@ def address_of(text: str) -> Address:
         raise ConfigError(_HOW) from None
     if "@" in parts.path or parts.netloc.count("@") > 1 or parts.fragment:
         raise ConfigError(_HOW)  # a password in parts, which an error would show as a host or a database
-    options = _SEARCH_PATH.search(asked.get("options", ""))
+    options = re.search(_SEARCH_PATH, asked.get("options", ""))
     schema = asked.pop("schema", None) or (options.group(1) if options else "holdfast")
-    if _SCHEMA.fullmatch(schema) is None:
+    if re.fullmatch(_SCHEMA, schema) is None:
         raise ConfigError("A schema's name has small letters, digits and `_`, 63 at most. Set it with `?schema=`.")
     return Address(parts._replace(query=urlencode(asked)).geturl(), schema, redacted(text))
 
@@ -48,6 +59,8 @@ def redacted(text: str) -> str:
     """An address without what is secret in it, and without all of it where that cannot be told; else as it is."""
     if not is_address(text):
         return text
+    from urllib.parse import parse_qsl, urlencode, urlsplit
+
     try:
         parts = urlsplit(text)
         parts.port  # noqa: B018 - no number where a password may stand
