@@ -31,7 +31,7 @@ def test_a_session_at_an_address_keeps_shows_and_gives_back(tmp_path: Path) -> N
         shown = session.keep("read_file", {"path": "a"}, text)
         assert len(shown.content) < len(text)
     with holdfast.session("work", store=url) as again:
-        assert again.recall_bytes(shown.metadata.trace_id) == text.encode()
+        assert again.recall_bytes(str(shown.trace_id)) == text.encode()
         assert again.verify().whole
     assert not (tmp_path / "home" / "record.db").exists()
 
