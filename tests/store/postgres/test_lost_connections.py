@@ -176,6 +176,17 @@ def test_a_killed_server_process_loses_nothing_and_doubles_nothing(store: Postgr
     tormented(store, kill, times=1, pause=0.2)
 
 
+def test_what_is_held_stays_held_when_connections_are_lost(store: PostgresStore) -> None:
+    opened(store, ephemeral=True)
+    store.hold("s")
+    for pid in backends():
+        drop(pid)
+    store.append("s", [draft(store)])
+    assert store.in_use("s")
+    store.close()
+    assert not store.in_use("s")
+
+
 @pytest.mark.torture
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("act", [drop, kill])

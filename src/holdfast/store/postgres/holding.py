@@ -6,7 +6,7 @@ from typing import Any
 import psycopg
 from psycopg import Connection
 
-from holdfast.errors import NotStored
+from holdfast.errors import NotStored, StoreError
 from holdfast.store.postgres.server import Server, said
 
 _KEY = "hashtextextended(%s, 0)"
@@ -22,13 +22,13 @@ class Holding:
         self._held: dict[str, str] = {}
 
     def hold(self, session: str, number: int) -> None:
-        """Hold a session until `close`, again is no harm; one whose connection was lost is held anew."""
+        """Hold a session until `close`; again is no harm."""
         key = self._server.key(f"held/{number}")
+        self.renew()
         with self._lock:
             try:
-                if self._connection is None or self._connection.closed:
+                if self._connection is None:
                     self._connection = self._server.connect()
-                    self._lock_all(list(self._held.values()))
                 if session not in self._held:
                     self._lock_all([key])
                     self._held[session] = key
@@ -39,6 +39,23 @@ class Holding:
         assert self._connection is not None
         for key in keys:
             self._connection.execute(f"SELECT pg_advisory_lock_shared({_KEY})".encode(), (key,))
+
+    def renew(self) -> None:
+        """Hold anew what was held by a connection that is lost; where that cannot be done yet, the next time."""
+        with self._lock:
+            if not self._held and self._connection is None:
+                return
+            try:
+                if self._connection is not None:
+                    self._connection.execute("SELECT 1")
+                    return
+            except psycopg.Error:
+                self._connection = None
+            try:
+                self._connection = self._server.connect()
+                self._lock_all(list(self._held.values()))
+            except (psycopg.Error, StoreError):
+                self._connection = None
 
     def drop(self, session: str) -> None:
         """Hold a session no longer."""

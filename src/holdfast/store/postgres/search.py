@@ -37,11 +37,11 @@ def search(store: "PostgresStore", session: str, words: str, limit: int, until: 
     is_all = catch_up(store, _INDEX, number, until)
     lexemes = dict.fromkeys(word[:_LONGEST] for word in _LEXEME.findall(words.lower()))
     asked = " & ".join([quoted(session_mark(number)), *(quoted(word) + ":*" for word in lexemes)])
-    ranked = store.select(_RANKED, (asked, number, limit))
+    ranked = store.select(_RANKED, (asked, number, limit)) if lexemes else []
     found = [match for (trace_id,) in ranked if (match := match_of(store, session, trace_id, wanted, until))]
     if len(found) < limit:
         seen = {match.trace_id for match in found}
-        found += scan(store, session, wanted, seen, limit - len(found), until, large_only=is_all)
+        found += scan(store, session, wanted, seen, limit - len(found), until, large_only=is_all and bool(lexemes))
     return found
 
 

@@ -44,6 +44,8 @@ class Server:
         self._patience = PATIENCE if patience is None else patience
         self._lock = threading.Lock()
         self._pool: ConnectionPool[Connection[Any]] | None = None
+        self.on_lost: Callable[[], None] = _nothing
+        """Called when a connection was lost, before something is tried again."""
         self._made: weakref.WeakSet[Connection[Any]] = weakref.WeakSet()
 
     def select(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
@@ -91,6 +93,7 @@ class Server:
             time.sleep(pause)
             if self._pool is not None:
                 self._pool.check()
+            self.on_lost()
         return work()
 
     def connect(self) -> Connection[Any]:
@@ -170,6 +173,10 @@ class Server:
         _inherited.append(self._pool)  # its threads are not here, so it cannot be closed
         self._pool, self._lock = None, threading.Lock()
         self._made = weakref.WeakSet()
+
+
+def _nothing() -> None:
+    pass
 
 
 _inherited: list[object] = []

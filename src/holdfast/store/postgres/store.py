@@ -71,6 +71,7 @@ class PostgresStore:
         self.files = ResultFiles(os.path.join(folder, "results"))
         self._bodies = Bodies(self.server, folder)
         self._holding = Holding(self.server)
+        self.server.on_lost = self._holding.renew
         self._inline_body = inline_body
         forks.watch(self)
 

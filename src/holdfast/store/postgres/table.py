@@ -18,11 +18,11 @@ LIGHT = COLUMNS.replace("e.body", "CASE e.kind WHEN 'decision' THEN e.body END")
 FROM = "FROM entries e JOIN sessions s ON s.id = e.session WHERE s.name = %s"
 SESSIONS = """
 SELECT s.name, s.agent, s.workspace, s.created_at, s.ephemeral, d.at,
-       (SELECT count(*) FROM entries e WHERE e.session = s.id),
-       coalesce(h.stored, 0), coalesce(h.at, s.created_at) AS last
-FROM sessions s LEFT JOIN endings d ON d.session = s.id
-LEFT JOIN LATERAL (SELECT stored, at FROM entries e WHERE e.session = s.id ORDER BY e.seq DESC LIMIT 1) h ON true
+       coalesce(h.seq - coalesce(t.seq, 0), 0), coalesce(h.stored, 0), coalesce(h.at, s.created_at) AS last
+FROM sessions s LEFT JOIN endings d ON d.session = s.id LEFT JOIN tombstones t ON t.name = s.name
+LEFT JOIN LATERAL (SELECT seq, stored, at FROM entries e WHERE e.session = s.id ORDER BY e.seq DESC LIMIT 1) h ON true
 """
+"""Numbers have no gap, so the entries of a session need not be counted."""
 OF_CALL = "e.call_id IS NOT NULL AND sha256(e.call_id) = sha256(%s) AND e.call_id = %s"
 INSERT_ENTRY = (
     "INSERT INTO entries (session, seq, kind, trace_id, artifact_id, call_id, at, stored, previous, header, "
