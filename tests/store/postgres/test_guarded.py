@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.apps.cli.main import main
 from holdfast.errors import ConfigError, StoreRefused
 from holdfast.store.feed import Feed
 from holdfast.store.verify import verify
@@ -122,12 +123,16 @@ def test_migrating_again_changes_nothing(url: str, tmp_path: Path) -> None:
     store.close()
 
 
-def test_bodies_that_nothing_refers_to_are_collected_and_others_are_not(url: str, tmp_path: Path) -> None:
+def test_the_doctor_removes_bodies_that_nothing_refers_to_and_no_others(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     store = filled(url, tmp_path)
     draft(store, b"z" * 100_000)
     assert store.collect_orphans() == 0
     ask(url, "ALTER TABLE pieces DISABLE TRIGGER never_changed; UPDATE pieces SET at = at - interval '2 hours'")
-    assert store.collect_orphans() == 1
+    monkeypatch.setenv("HOLDFAST_STORE", url)
+    assert main(["doctor", "--full"]) == 0
+    assert "removed 1 piece " in capfd.readouterr().out
     assert verify(store, "s").whole
     store.close()
 

@@ -100,7 +100,12 @@ def _guarded(check: Callable[[_T], Iterator[Finding]], where: _T) -> list[Findin
 
 
 def _server(address: str, store: Store) -> Iterator[Finding]:
+    from holdfast.store.postgres.store import PostgresStore  # nobody comes here without it
+
     count = len(store.sessions())
+    dropped = store.collect_orphans() if isinstance(store, PostgresStore) else 0
+    if dropped:
+        yield Finding("note", f"removed {dropped} piece{'' if dropped == 1 else 's'} of bodies that no entry has")
     yield Finding("ok", f"the record is at {redacted(address)}, {count} session{'' if count == 1 else 's'}")
     yield Finding("ok", "what it says is stored is on its disk (`synchronous_commit` and `fsync` are on)")
 

@@ -82,6 +82,10 @@ class Bodies:
             offset, length = offset + len(found[-1]), length - len(found[-1])
         return b"".join(found)
 
+    def collect(self) -> None:
+        """Delete files here that a killed process left."""
+        self._spool.collect(self._spool.orphans(()))
+
     def close(self) -> None:
         """Give the folder back."""
         self._spool.close()

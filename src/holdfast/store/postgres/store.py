@@ -154,6 +154,7 @@ class PostgresStore:
 
     def collect_orphans(self) -> int:
         """Drop bodies that nothing has referred to for an hour; how many pieces they were."""
+        self._bodies.collect()
         return self.select("SELECT collect_orphans()")[0][0]
 
     def rows(
