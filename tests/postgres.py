@@ -27,8 +27,8 @@ def running() -> Any:
 
 def fresh_url(role: str | None = None) -> str:
     """The address of a new, empty record."""
-    from holdfast.store.postgres.administration import migrate
-
     url = f"{running().get_uri()}&schema=test_{os.getpid()}_{next(_schemas)}"
+    from holdfast.store.postgres.administration import migrate  # only where there is a server to ask
+
     migrate(url, role)
     return url
