@@ -14,6 +14,7 @@ from holdfast.canonical.value import Value
 from holdfast.errors import ConfigError
 from holdfast.projection.presets import CAREFUL, PRESETS, AutoSettings
 from holdfast.proxy_settings import ProxySettings
+from holdfast.store.postgres.address import Hidden, is_address, redacted
 from holdfast.truncation.configuration import ToolOverride, TruncationConfiguration
 from holdfast.truncation.strategy import STRATEGIES
 
@@ -26,6 +27,8 @@ class Settings(Value):
 
     home: str
     """The folder of the record."""
+    store: str = ""
+    """The record on a server, for many machines: `postgresql://user@host/database`. If not set, it is in `home`."""
     retrieval_limit: int = 32_000
     """Most characters that one `get_artifact` answer returns. At least 1,000."""
     inline_body: int = 32_768
@@ -60,7 +63,7 @@ _CHOICES = {
     "recall_reader": ("Read", "read", "read_file", "sed"),
     "preset": tuple(PRESETS),
 }
-_NAMES = ("policy", "mode", "recall", "recall_reader", "preset")
+_NAMES = ("store", "policy", "mode", "recall", "recall_reader", "preset")
 _AUTO = AutoSettings.fields
 _LEAST = {"retrieval_limit": 1_000}
 _PLAIN = ("retrieval_limit", "inline_body", "session_quota")
@@ -73,8 +76,12 @@ def load(
     environ: Mapping[str, str] | None = None,
     folder: str | None = None,
     home: str | None = None,
+    store: str | None = None,
 ) -> Settings:
-    """The settings that hold here: from `path`, the environment, the nearest file, and the defaults."""
+    """The settings that hold here: from `path`, the environment, the nearest file, and the defaults.
+
+    `home` and `store` are over all of these; who names a folder means the record in it.
+    """
     environ = os.environ if environ is None else environ
     folder = os.getcwd() if folder is None else folder
     file = find_file(path, environ, folder)
@@ -84,6 +91,8 @@ def load(
     _from_environment(environ, plain, truncation, sources)
     if preferences.load(preferences.path_of(environ)).rolling_context_enabled and "HOLDFAST_POLICY" not in environ:
         plain["policy"], sources["policy"] = "rolling", "holdfast rolling-context"
+    if store is not None or home is not None:
+        plain["store"] = store or ""
     names = {key: _name(key, plain.pop(key)) for key in _NAMES if key in plain}
     return Settings(
         home=home or find_home(environ, folder),
@@ -99,11 +108,22 @@ def load(
 
 def _name(key: str, value: object) -> str:
     """A setting that is a word; YAML reads `on` and `off` as true and false."""
+    if key == "store":
+        return _store(value)
     word = {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
     known = _CHOICES.get(key)
     if not isinstance(word, str) or (known is not None and word not in known):
         raise ConfigError(f"`{key}` is {value!r}; give {'one of ' + ', '.join(known) if known else 'a name'}.")
     return word
+
+
+def _store(value: object) -> str:
+    """The address of a server; what was given instead is not repeated, since a password may be in it."""
+    if not isinstance(value, str) or (value and not is_address(value)):
+        raise ConfigError(
+            "`store` is no address. Give `postgresql://user@host/database`; for a folder, set `HOLDFAST_HOME`."
+        )
+    return Hidden(value)
 
 
 def _auto(start: AutoSettings, given: dict[str, Any], path: str | None, sources: dict[str, str]) -> AutoSettings:
@@ -235,7 +255,7 @@ def flattened(settings: Settings) -> list[tuple[str, object, str]]:
     """Every setting by its full name, its value, and where it came from."""
     rows: list[tuple[str, object, str]] = [("home", settings.home, "")]
     rows += [(key, getattr(settings, key), settings.sources.get(key, "default")) for key in _PLAIN]
-    rows += [(key, getattr(settings, key), settings.sources.get(key, "default")) for key in _NAMES]
+    rows += [(key, redacted(getattr(settings, key)), settings.sources.get(key, "default")) for key in _NAMES]
     for key in _AUTO:
         value = getattr(settings.auto, key)
         plain = dict(cast("Mapping[str, int]", value)) if isinstance(value, Mapping) else value

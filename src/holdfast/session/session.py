@@ -22,8 +22,9 @@ from holdfast.session.manner import USUAL, Manner
 from holdfast.session.reading import Reading
 from holdfast.session.shown import Shown
 from holdfast.session.ways import Recall, ways_of
+from holdfast.store.opening import open_store
+from holdfast.store.postgres.address import is_address
 from holdfast.store.protocol import SessionInfo, Store
-from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.verify import Verification, verify
 from holdfast.truncation.configuration import Limits, TruncationConfiguration
 from holdfast.truncation.cut import Source
@@ -57,8 +58,9 @@ def session(
 ) -> "Session":
     """Open the session `id`, or a new one. Use it as a context manager.
 
-    `store` is a folder or a store; the record that holds here if not given. An `ephemeral` session is purged at
-    its end. `policy` overrides the settings under `tools.truncation`, `recall` the setting of that name.
+    `store` is a folder, a `postgresql://` address or a store; the record that holds here if not given. An `ephemeral`
+    session is purged at its end. `policy` overrides the settings under `tools.truncation`, `recall` the setting of
+    that name.
     """
     return Session(id, agent=agent, store=store, policy=policy, ephemeral=ephemeral, recall=recall)
 
@@ -86,15 +88,15 @@ class Session(Reading, AsyncTwins):
         if id is not None and not ids.is_session_id(id):
             raise UsageError(f"{id[:60]!r} cannot name a session. Use 1 to 128 letters, digits and `._:@-`.")
         self.id = id or ids.session_id(random(ids.RANDOM_BYTES))
-        folder = os.fspath(store) if isinstance(store, str | os.PathLike) else None
-        self.settings = settings or config.load(home=folder)
+        place = os.fspath(store) if isinstance(store, str | os.PathLike) else None
+        self.settings = settings or _settings_at(place)
         self.configuration = policy or self.settings.truncation
         self.strategies = strategies
         self.recall_by = recall or self.settings.recall
         self.metrics = metrics or Metrics()
-        self._owns_store = store is None or folder is not None
+        self._owns_store = store is None or place is not None
         self.store: Store = (
-            SqliteStore(self.settings.home, inline_body=self.settings.inline_body)
+            open_store(self.settings.store, self.settings.home, inline_body=self.settings.inline_body)
             if store is None or isinstance(store, str | os.PathLike)
             else store
         )
@@ -401,6 +403,11 @@ class Session(Reading, AsyncTwins):
         events.kept(self.id, result.trace_id, result.tool, facts.size, metadata.truncated_size, metadata.strategy_used)
         if "truncation_marker" in result.flags:
             events.marked(self.id, result.trace_id, result.tool)
+
+
+def _settings_at(place: str | None) -> config.Settings:
+    """The settings that hold for a record at this folder or address, or for the one that they name."""
+    return config.load(store=place) if place and is_address(place) else config.load(home=place)
 
 
 def _named(configuration: TruncationConfiguration) -> Iterator[str]:

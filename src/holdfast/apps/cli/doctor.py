@@ -5,7 +5,8 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from functools import partial
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from holdfast import config
 from holdfast.apps.cli import screen
@@ -13,12 +14,15 @@ from holdfast.apps.cli.place import Place, add_options
 from holdfast.canonical.utf8 import stringzilla
 from holdfast.canonical.value import Value
 from holdfast.errors import HoldfastError
+from holdfast.store.postgres.address import redacted
+from holdfast.store.protocol import Store
 from holdfast.store.sqlite import home
 from holdfast.store.sqlite.connection import FIXED_IN, needs_turnstile, reading
 from holdfast.store.sqlite.schema import scripts, version_of
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.verify import verify
 
+_T = TypeVar("_T")
 Grade: TypeAlias = Literal["ok", "note", "bad"]
 _SIGNS: dict[Grade, str] = {"ok": "✓", "note": "•", "bad": "✗"}
 _FREE_SHARE = 0.05
@@ -51,10 +55,13 @@ def add(parser: argparse.ArgumentParser) -> None:
 def doctor(args: argparse.Namespace) -> int:
     """Run all checks; exit code 1 if anything is bad."""
     place = Place(args)
-    where = Where(place.settings, place.store)
-    findings = [finding for _, finding in _found(where, (_folder, _sqlite, _database, _files, _space, _speed))]
+    if isinstance(place.store, SqliteStore):
+        where = Where(place.settings, place.store)
+        findings = [finding for _, finding in _found(where, (_folder, _sqlite, _database, _files, _space, _speed))]
+    else:
+        findings = _guarded(partial(_server, place.settings.store), place.store)
     if args.full and not _any_bad(findings):
-        findings += _guarded(_sessions, where)
+        findings += _guarded(_sessions, place.store)
     place.close()
     if args.json:
         screen.as_json([{"grade": finding.grade, "what": finding.what} for finding in findings])
@@ -82,7 +89,7 @@ def _any_bad(findings: list[Finding]) -> bool:
     return any(finding.grade == "bad" for finding in findings)
 
 
-def _guarded(check: Check, where: Where) -> list[Finding]:
+def _guarded(check: Callable[[_T], Iterator[Finding]], where: _T) -> list[Finding]:
     found: list[Finding] = []
     try:
         for finding in check(where):
@@ -90,6 +97,17 @@ def _guarded(check: Check, where: Where) -> list[Finding]:
     except (HoldfastError, OSError, sqlite3.Error) as error:
         found.append(Finding("bad", str(error)))
     return found
+
+
+def _server(address: str, store: Store) -> Iterator[Finding]:
+    from holdfast.store.postgres.store import PostgresStore  # nobody comes here without it
+
+    count = len(store.sessions())
+    dropped = store.collect_orphans() if isinstance(store, PostgresStore) else 0
+    if dropped:
+        yield Finding("note", f"removed {dropped} piece{'' if dropped == 1 else 's'} of bodies that no entry has")
+    yield Finding("ok", f"the record is at {redacted(address)}, {count} session{'' if count == 1 else 's'}")
+    yield Finding("ok", "what it says is stored is on its disk (`synchronous_commit` and `fsync` are on)")
 
 
 def _folder(where: Where) -> Iterator[Finding]:
@@ -168,11 +186,11 @@ def _speed(where: Where) -> Iterator[Finding]:
         yield Finding("ok", "stringzilla speeds up large outputs")
 
 
-def _sessions(where: Where) -> Iterator[Finding]:
-    sessions = where.store.sessions()
+def _sessions(store: Store) -> Iterator[Finding]:
+    sessions = store.sessions()
     with screen.Progress("verifying entries", sum(info.entries for info in sessions)) as progress:
         for info in sessions:
-            report = verify(where.store, info.name, lambda _: progress.step())
+            report = verify(store, info.name, lambda _: progress.step())
             for finding in report.findings:
                 yield Finding("bad", f"session {info.name}, entry {finding.seq}: {finding.what}")
     yield Finding("ok", f"verified every byte of {len(sessions)} session{'' if len(sessions) == 1 else 's'}")

@@ -11,8 +11,8 @@ import os
 from holdfast import config
 from holdfast.errors import NotFound
 from holdfast.session import Session
+from holdfast.store.opening import open_store
 from holdfast.store.protocol import Row, SessionInfo
-from holdfast.store.sqlite.store import SqliteStore
 
 
 def add_options(parser: argparse.ArgumentParser, session: bool = True) -> None:
@@ -31,7 +31,9 @@ class Place:
     def __init__(self, args: argparse.Namespace, patience: float | None = None, home: str | None = None) -> None:
         """With `patience`, nobody waits longer than so many seconds for others who write; `home` is another record."""
         self.settings = config.load(args.config, home=home)
-        self.store = SqliteStore(self.settings.home, inline_body=self.settings.inline_body, patience=patience)
+        self.store = open_store(
+            self.settings.store, self.settings.home, inline_body=self.settings.inline_body, patience=patience
+        )
         self._asked: str | None = getattr(args, "session", None) or os.environ.get("HOLDFAST_SESSION")
 
     def current(self) -> SessionInfo:

@@ -25,7 +25,8 @@ from holdfast.apps.wrap.pointing import Pointing, Run
 from holdfast.apps.wrap.receipt import receipt
 from holdfast.config import Settings
 from holdfast.projection.profiles import profile_for
-from holdfast.store.sqlite.store import SqliteStore
+from holdfast.store.opening import open_store
+from holdfast.store.protocol import Store
 
 _HOST = "127.0.0.1"
 _BY_PATH = ("recall", "recall_reader")
@@ -50,7 +51,7 @@ def run(
     asked = Run(argv, dict(os.environ), results_in(settings.home))
     pointing = agent.pointed(asked)
     settings = settings_for(agent, settings, pointing)
-    store = SqliteStore(settings.home, inline_body=settings.inline_body)
+    store = open_store(settings.store, settings.home, inline_body=settings.inline_body)
     meter = Meter(since=int(time.time() * 1000))
 
     def start(base: str) -> Child:
@@ -73,7 +74,7 @@ def settings_for(agent: Agent, settings: Settings, pointing: Pointing) -> Settin
     return settings.replace(proxy=proxy, **own, **({"recall_reader": agent.reader} if own else {}))
 
 
-async def _behind_a_proxy(settings: Settings, store: SqliteStore, wanted: Wanted, start: Callable[[str], Child]) -> int:
+async def _behind_a_proxy(settings: Settings, store: Store, wanted: Wanted, start: Callable[[str], Child]) -> int:
     async with listening(settings, store, wanted) as (_, port):
         child = start(f"{wanted.address.replace(port=port).url}/{PREFIX}{wanted.token}")
         with ThreadPoolExecutor(1) as waiting:  # the threads that there are belong to requests

@@ -20,6 +20,7 @@ from holdfast.canonical.entry import Entry
 from holdfast.canonical.ids import trace_of
 from holdfast.canonical.utf8 import showable
 from holdfast.errors import NotStored, StoreError, StoreRefused
+from holdfast.store import forks
 from holdfast.store.blobs import BlobFolder, Unread
 from holdfast.store.durable import sync_folder
 from holdfast.store.feed import Feed
@@ -40,7 +41,7 @@ from holdfast.store.protocol import (
     kinds_of,
 )
 from holdfast.store.reader import BodyReader, bytes_reader, file_reader
-from holdfast.store.sqlite import forks, home, purge, search, table
+from holdfast.store.sqlite import home, purge, search, table
 from holdfast.store.sqlite.connection import DATABASE_ERRORS, Transaction, connect, reading, restrict
 from holdfast.store.sqlite.schema import migrate, refuse_newer, scripts, version_in_file, version_of
 from holdfast.store.turnstile import Turnstile
@@ -357,7 +358,7 @@ class SqliteStore:
         self._lock.release()
 
     def after_fork_in_child(self) -> None:
-        """Close what was inherited; the next use opens anew."""
+        """Close what was inherited; the next use opens anew. The parent's own lock still keeps the file as it is."""
         for connection in (self._reader, self._writer):
             if connection is not None:
                 connection.close()

@@ -1,7 +1,7 @@
-"""A connection must not cross a fork: SQLite would believe in locks that the child does not have.
+"""A connection must not cross a fork: two processes would speak on one, and believe in locks that only one has.
 
-So no fork happens while a store is in a transaction, and the child closes what it inherited before it does anything
-else. Closing there is safe: the parent still holds its lock on the file, so nothing is checkpointed or deleted.
+So no fork happens while a store is in the middle of something that must not be copied, and the child lets go of what it
+inherited before it does anything else, in a way that the parent does not notice.
 """
 
 import os

@@ -1,0 +1,44 @@
+"""`holdfast store migrate`: the schema of a record on a server, made and brought up to date."""
+
+import argparse
+
+from holdfast import config
+from holdfast.apps.cli import screen
+from holdfast.errors import StoreRefused, UsageError
+from holdfast.store.postgres.address import is_address, redacted
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the commands' options."""
+    commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    migrating = commands.add_parser("migrate", help="make the schema of a record on a server, or bring it up to date")
+    migrating.add_argument("--config", metavar="FILE", help="settings file (default: the nearest holdfast.yaml)")
+    migrating.add_argument("--json", action="store_true", help="print JSON for programs")
+    migrating.add_argument(
+        "--grant", metavar="ROLE", help="let this role add to the record and read it, with no right to change or delete"
+    )
+    migrating.set_defaults(act=migrate)
+
+
+def migrate(args: argparse.Namespace) -> int:
+    """Bring the schema up to date; as its owner."""
+    address = config.load(args.config).store
+    if not is_address(address):
+        raise UsageError(
+            "The record is in a folder, which brings itself up to date. For one on a server set `store`, for example "
+            "`HOLDFAST_STORE=postgresql://owner@host/database`."
+        )
+    try:
+        from holdfast.store.postgres import administration
+    except ImportError as error:
+        raise StoreRefused(
+            "A record in PostgreSQL needs `psycopg`. Install it with `pip install 'holdfast[postgres]'`."
+        ) from error
+    ran = administration.migrate(address, args.grant)
+    if args.json:
+        screen.as_json({"store": redacted(address), "ran": ran, "granted": args.grant})
+        return 0
+    done = f"ran {ran} script{'' if ran == 1 else 's'}" if ran else "up to date already"
+    granted = f"; `{args.grant}` may add to it and read it" if args.grant else ""
+    screen.say(f"✓ {redacted(address)}: {done}{granted}")
+    return 0

@@ -1,0 +1,19 @@
+"""The store at an address: PostgreSQL where the address says so, else the folder of the record."""
+
+from holdfast.errors import StoreRefused
+from holdfast.store.postgres.address import is_address
+from holdfast.store.protocol import Store
+from holdfast.store.sqlite.store import SqliteStore
+
+
+def open_store(address: str, folder: str, *, inline_body: int, patience: float | None = None) -> Store:
+    """The store that settings name; `folder` holds the record, or what is on its way to a server."""
+    if not is_address(address):
+        return SqliteStore(folder, inline_body=inline_body, patience=patience)
+    try:
+        from holdfast.store.postgres.store import PostgresStore
+    except ImportError as error:
+        raise StoreRefused(
+            "A record in PostgreSQL needs `psycopg`. Install it with `pip install 'holdfast[postgres]'`."
+        ) from error
+    return PostgresStore(address, folder, inline_body=inline_body, patience=patience)

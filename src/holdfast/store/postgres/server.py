@@ -1,0 +1,194 @@
+"""Connections to the server of a record: made when they are needed, checked before they are used, made again when lost.
+
+Owns: the pool, what every connection must be like, and when something is tried again.
+Must not know: what is asked of the server.
+"""
+
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import Connection
+from psycopg_pool import ConnectionPool
+
+from holdfast.errors import StoreError, StoreRefused
+from holdfast.store.postgres import schema
+from holdfast.store.postgres.address import Address
+from holdfast.store.postgres.table import Execute
+
+_T = TypeVar("_T")
+
+PATIENCE = 30.0
+_CONNECTIONS = 8
+_PAUSES = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 4.0)
+_DURABLE = ("on", "remote_apply")
+_DEFAULTS = {"application_name": "holdfast", "connect_timeout": 10, "keepalives_idle": 30, "tcp_user_timeout": 30_000}
+# A transaction of ours never waits for us: one that does is of a connection that was lost unseen, and has locks.
+_SETTINGS = (
+    "SELECT set_config('search_path', %s || ', pg_temp', false), set_config('lock_timeout', %s, false), "
+    "set_config('idle_in_transaction_session_timeout', '10s', false), set_config('TimeZone', 'UTC', false), "
+    "current_setting('synchronous_commit'), current_setting('fsync')"
+)
+
+
+class Server:
+    """The server of one record. Nothing is opened before it is needed."""
+
+    def __init__(self, address: Address, patience: float | None = None) -> None:
+        self.address = address
+        self._patience = PATIENCE if patience is None else patience
+        self._lock = threading.Lock()
+        self._pool: ConnectionPool[Connection[Any]] | None = None
+        self.on_lost: Callable[[], None] = _nothing
+        """Called when a connection was lost, before something is tried again."""
+        self._made: weakref.WeakSet[Connection[Any]] = weakref.WeakSet()
+
+    def select(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Rows of one query; asked again where the connection was lost."""
+        try:
+            return self.again(lambda: self._select(query, values))
+        except psycopg.Error as error:
+            raise StoreError(f"`{self.address.shown}` could not be read ({said(error)}). Check the server.") from error
+
+    def _select(self, query: str, values: Sequence[Any]) -> list[Any]:
+        with self._connection() as connection:
+            return connection.execute(query.encode(), values, binary=True).fetchall()
+
+    @contextmanager
+    def transaction(self, lock: str | None = None, *, pipelined: bool = False) -> Generator[Execute]:
+        """One transaction, durable when the block is left; nobody else has the `lock` until then.
+
+        With `pipelined`, what is asked for is sent on when the first answer is looked at, and at the end.
+        """
+        with self._connection() as connection, ExitStack() as stack:
+            if pipelined:
+                stack.enter_context(connection.pipeline())
+            stack.enter_context(connection.transaction())
+
+            def execute(query: str, values: Sequence[Any] = ()) -> Any:
+                return connection.execute(query.encode(), values, binary=True)
+
+            if lock is not None:
+                execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (self.key(lock),))
+            yield execute
+
+    def key(self, name: str) -> str:
+        """What a lock of this record is known by."""
+        return f"holdfast/{self.address.schema}/{name}"
+
+    def again(self, work: Callable[[], _T]) -> _T:
+        """The outcome of `work`, which is tried again while the connection to the server is lost."""
+        until = time.monotonic() + self._patience
+        for pause in _PAUSES:
+            try:
+                return work()
+            except psycopg.Error as error:
+                if not is_lost(error) or time.monotonic() + pause > until:
+                    raise
+            time.sleep(pause)
+            if self._pool is not None:
+                self._pool.check()
+            self.on_lost()
+        return work()
+
+    def connect(self) -> Connection[Any]:
+        """A connection of its own, as every one must be; whoever has it closes it."""
+        try:
+            connection = psycopg.connect(self.address.url, autocommit=True, **self._options())
+        except psycopg.ProgrammingError:  # it quotes the address, and a password in the wrong place with it
+            raise StoreRefused(
+                f"`{self.address.shown}` is no address of a server. Give `postgresql://user@host:5432/database`; "
+                "write what is special in a password as `%40` and the like."
+            ) from None
+        except psycopg.OperationalError as error:
+            raise StoreRefused(
+                f"`{self.address.shown}` cannot be reached ({said(error)}). Check the address in `store`, and that the "
+                "server runs and lets this user in."
+            ) from error
+        try:
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _options(self) -> dict[str, Any]:
+        return {key: value for key, value in _DEFAULTS.items() if f"{key}=" not in self.address.url}
+
+    def _prepare(self, connection: Connection[Any]) -> None:
+        """Refuse a server that acknowledges what is not on its disk; look at our schema alone."""
+        self._made.add(connection)
+        wait = f"{max(1, int(self._patience * 1000))}ms"
+        row = connection.execute(_SETTINGS, (self.address.schema, wait)).fetchone()
+        *_, waits_for, fsync = row or ("", "")
+        if waits_for not in _DURABLE or fsync != "on":
+            raise StoreRefused(
+                f"`{self.address.shown}` says that something is stored before it is on its disk "
+                f"(`synchronous_commit = {waits_for}`, `fsync = {fsync}`). Set both to `on` for this role."
+            )
+
+    @contextmanager
+    def _connection(self) -> Generator[Connection[Any]]:
+        with self._opened().connection(self._patience) as connection:
+            yield connection
+
+    def _opened(self) -> "ConnectionPool[Connection[Any]]":
+        pool = self._pool
+        if pool is not None:
+            return pool
+        with self._lock:
+            if self._pool is None:
+                with self.connect() as first:
+                    schema.refuse_other(self.address, schema.version_of(first))
+                self._pool = ConnectionPool(
+                    self.address.url,
+                    min_size=1,
+                    max_size=_CONNECTIONS,
+                    open=True,
+                    name="holdfast",
+                    configure=self._prepare,
+                    kwargs={"autocommit": True, **self._options()},
+                )
+            return self._pool
+
+    def close(self) -> None:
+        """Give the connections back."""
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close()
+
+    def leave(self) -> None:
+        """In a forked child: let go of the parent's connections without a word to the server."""
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for connection in self._made:
+            if not connection.closed:
+                os.dup2(nowhere, connection.fileno())
+        os.close(nowhere)
+        _inherited.append(self._pool)  # its threads are not here, so it cannot be closed
+        self._pool, self._lock = None, threading.Lock()
+        self._made = weakref.WeakSet()
+
+
+def _nothing() -> None:
+    pass
+
+
+_inherited: list[object] = []
+
+
+def is_lost(error: psycopg.Error) -> bool:
+    """Whether the connection is gone, or the server undid everything and asks to try again."""
+    if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        return False
+    return error.sqlstate is None or error.sqlstate.startswith(("08", "57P", "40"))
+
+
+def said(error: psycopg.Error) -> str:
+    """What the server said, in one line."""
+    return " ".join(str(error).split()) or type(error).__name__

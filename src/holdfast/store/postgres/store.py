@@ -1,0 +1,340 @@
+"""`PostgresStore`: the record in a schema of a PostgreSQL database, for agents on many machines.
+
+Owns: the order of things: body durable, then its row, then the acknowledgement; and that an entry is added once even
+where the connection was lost before the server could say so.
+Must not know: what an entry means beyond the columns it is found by.
+"""
+
+import os
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import psycopg
+
+from holdfast.canonical.body import measure
+from holdfast.canonical.entry import Entry
+from holdfast.canonical.ids import trace_of
+from holdfast.errors import NotStored, StoreError, UsageError
+from holdfast.store import forks
+from holdfast.store.feed import Feed
+from holdfast.store.files import ResultFiles
+from holdfast.store.postgres import passages, search, table
+from holdfast.store.postgres.address import address_of
+from holdfast.store.postgres.bodies import Bodies
+from holdfast.store.postgres.holding import Holding
+from holdfast.store.postgres.server import Server, said
+from holdfast.store.protocol import (
+    Body,
+    Draft,
+    Match,
+    Row,
+    SessionInfo,
+    Taken,
+    Tombstone,
+    as_asked,
+    chained,
+    check_quota,
+    entry_of,
+    in_turn,
+    kinds_of,
+)
+from holdfast.store.reader import BodyReader, bytes_reader
+
+if TYPE_CHECKING:
+    from holdfast.store.passages import Passages
+
+_T = TypeVar("_T")
+
+INLINE_BODY = 32_768
+_PAGE = 256
+_SETTLED = "SELECT 1 FROM entries WHERE session = %s AND seq = %s AND chain = %s"
+_PARTS = {kind: f"e.kind = '{kind}'" for kind in ("result", "decision", "request", "response")}
+"""Kinds spelled out, as the partial indexes have them."""
+
+
+class _Tried(NamedTuple):
+    """An append that was sent to the server: what it gives, and the last row by which it is known."""
+
+    entries: list[Entry]
+    last: Row | None
+
+
+class PostgresStore:
+    """The record at `postgresql://…`. Opened on first use. `folder` is for what is on its way, and for result files."""
+
+    def __init__(self, url: str, folder: str, *, inline_body: int = INLINE_BODY, patience: float | None = None) -> None:
+        """With `patience`, what cannot be written within so many seconds is not stored."""
+        self.address = address_of(url)
+        self.server = Server(self.address, patience)
+        self.files = ResultFiles(os.path.join(folder, "results"))
+        self._bodies = Bodies(self.server, folder)
+        self._holding = Holding(self.server)
+        self.server.on_lost = self._holding.renew
+        self._inline_body = inline_body
+        forks.watch(self)
+
+    def open_session(self, info: SessionInfo) -> SessionInfo:
+        """The session called `info.name`, made as `info` says where there is none."""
+        found = self._session(info.name)
+        if found is not None:
+            return found
+        self._write(lambda: self._insert_session(info))
+        return self._session(info.name) or info
+
+    def _insert_session(self, info: SessionInfo) -> None:
+        with self.server.transaction() as execute:
+            table.insert_session(execute, info)
+
+    def sessions(self) -> list[SessionInfo]:
+        """All sessions, the one written to last first."""
+        return [table.as_session(row) for row in self.select(table.SESSIONS + " ORDER BY last DESC, s.id DESC")]
+
+    def tombstones(self) -> list[Tombstone]:
+        """What stays of purged sessions."""
+        rows = self.select("SELECT name, seq, chain, at, entries, stored FROM tombstones ORDER BY at, name")
+        return [_tombstone(row) for row in rows]
+
+    def stored(self, session: str) -> int:
+        """Bytes of all bodies of a session."""
+        rows = self.select(f"SELECT e.stored {table.FROM} ORDER BY e.seq DESC LIMIT 1", (session,))
+        return rows[0][0] if rows else 0
+
+    def take(self, feed: Feed, room: int) -> Taken:
+        """A body for `append`: small ones go into the row, larger ones into pieces that are durable on return."""
+        buffer = bytearray(self._inline_body + 1)
+        filled = feed.fill(memoryview(buffer))
+        data = bytes(memoryview(buffer)[:filled])
+        if filled <= self._inline_body and filled <= room:
+            body = Body(measure(data, feed.encoding), inline=data)
+            return Taken(body, self.open(body).remember(data))
+        return self._bodies.write(feed, data, room)
+
+    def append(
+        self, session: str, drafts: Sequence[Draft], *, once: bool = False, quota: int | None = None
+    ) -> list[Entry]:
+        """Add entries, all or none; on return they are on the server's disk."""
+        tried: list[_Tried] = []
+        return self._write(partial(self._append, session, drafts, once, quota, tried))
+
+    def _append(
+        self, session: str, drafts: Sequence[Draft], once: bool, quota: int | None, tried: list[_Tried]
+    ) -> list[Entry]:
+        """One attempt. An earlier one may have come through: whoever has the lock knows, for it is over then."""
+        with self.server.transaction(f"session/{session}", pipelined=True) as execute:
+            number, seq, previous, stored = table.number_and_head(execute, session)
+            for earlier in tried:
+                if earlier.last and execute(_SETTLED, (number, earlier.last.seq, earlier.last.chain)).fetchone():
+                    return earlier.entries
+            known = partial(table.known_call, execute, session) if once else _never
+            entries: list[Entry] = []
+            row = None
+            for draft, again in in_turn(drafts, known):
+                if again is not None:
+                    entries.append(entry_of(again))
+                    continue
+                seq += 1
+                row, entry = chained(session, seq, previous, draft)
+                previous = row.chain
+                stored += entry.facts.size
+                check_quota(stored, quota)
+                execute(table.INSERT_ENTRY, table.entry_values(number, row, draft, stored))
+                entries.append(entry)
+            tried.append(_Tried(entries, row))
+        return entries
+
+    def discard(self, body: Body) -> None:
+        """Drop a body that was taken and will not be appended."""
+        if body.blob is not None:
+            try:
+                self.select("SELECT discard(%s)", (body.blob,))
+            except StoreError:
+                pass  # left for the collection of orphans
+
+    def collect_orphans(self) -> int:
+        """Drop bodies that nothing has referred to for an hour; how many pieces they were."""
+        self._bodies.collect()
+        return self.select("SELECT collect_orphans()")[0][0]
+
+    def rows(
+        self, session: str, *, after: int = 0, kind: str | tuple[str, ...] = (), light: bool = False
+    ) -> Iterator[Row]:
+        """The entries of a session in order, as stored, a page at a time; `light` has bodies of decisions alone."""
+        columns = table.LIGHT if light else table.COLUMNS
+        kinds = kinds_of(kind)
+        only = " AND e.kind = ANY(%s)" if kinds else ""
+        while True:
+            page = self.select(
+                f"SELECT {columns} {table.FROM} AND e.seq > %s{only} ORDER BY e.seq LIMIT {_PAGE}",
+                (session, after, *([list(kinds)] if kinds else [])),
+            )
+            for values in page:
+                yield table.as_row(values)
+            if len(page) < _PAGE:
+                return
+            after = page[-1][1]
+
+    def entry(self, session: str, seq: int) -> Row | None:
+        """The entry with this number."""
+        return self._one("AND e.seq = %s", (session, seq))
+
+    def last(self, session: str) -> Row | None:
+        """The last entry of a session, light."""
+        return self._one("ORDER BY e.seq DESC LIMIT 1", (session,), table.LIGHT)
+
+    def newest(self, session: str, kind: str, trace_id: str) -> Row | None:
+        """The newest entry of a kind with this trace id."""
+        if kind not in _PARTS:
+            return None
+        wanted = table.as_text(trace_id)
+        row = self._one(f"AND {_PARTS[kind]} AND e.trace_id = %s ORDER BY e.seq DESC LIMIT 1", (session, wanted))
+        return None if row is None else as_asked(row, session, trace_id)
+
+    def find(self, session: str, any_id: str) -> Row | None:
+        """The result with this trace id or artifact id in this session."""
+        any_id = table.as_text(any_id)
+        trace_id = trace_of(any_id)
+        row = self._one("AND e.kind = 'result' AND e.trace_id = %s", (session, trace_id))
+        if row is not None and any_id in (as_asked(row, session, trace_id).trace_id, row.artifact_id):
+            return row
+        return self._one("AND e.kind = 'result' AND e.artifact_id = %s", (session, any_id))
+
+    def find_call(self, session: str, call_id: str) -> list[Row]:
+        """The results of this call in this session, in order."""
+        query = f"SELECT {table.COLUMNS} {table.FROM} AND {table.OF_CALL} ORDER BY e.seq"
+        call = table.as_bytes(call_id)
+        return [table.as_row(values) for values in self.select(query, (session, call, call))]
+
+    def decision(self, session: str, trace_id: str) -> Row | None:
+        """The newest decision about this result."""
+        return self.newest(session, "decision", trace_id)
+
+    def decided(self, session: str, most: int) -> list[str]:
+        """The trace ids of the results that the newest decisions are about."""
+        query = f"SELECT e.trace_id {table.FROM} AND e.kind = 'decision' GROUP BY e.trace_id ORDER BY max(e.seq) DESC"
+        return [trace_id for (trace_id,) in self.select(query + " LIMIT %s", (session, most))]
+
+    def open(self, body: Body) -> BodyReader:
+        """Open a body for reading."""
+        if body.blob is None:
+            return bytes_reader(body.inline or b"", body.facts)
+        return self._bodies.open(body.blob, body.facts)
+
+    def search(self, session: str, words: str, limit: int = 20, *, until: float | None = None) -> list[Match]:
+        """Results in which all these words occur; the index is caught up first."""
+        return search.search(self, session, words, limit, until)
+
+    def passages(
+        self,
+        session: str,
+        *,
+        task_id: str | None = None,
+        query_id: str | None = None,
+        until: float | None = None,
+    ) -> "Passages":
+        """The passages of a session, or of one task or query of it; the index is caught up first."""
+        return passages.passages_of(self, session, task_id, query_id, until)
+
+    def end(self, session: str, at: int) -> None:
+        """Note that a session is over."""
+        number = self.number_of(session)
+        if number is None:
+            raise table.no_session(session)
+        self._write(lambda: self._insert_ending(number, at))
+
+    def _insert_ending(self, number: int, at: int) -> None:
+        with self.server.transaction() as execute:
+            execute("INSERT INTO endings (session, at) VALUES (%s, %s) ON CONFLICT DO NOTHING", (number, at))
+
+    def purge(self, session: str, at: int) -> Tombstone:
+        """Remove everything of a session but a tombstone."""
+        self._holding.drop(session)
+        with self._changing(session) as execute:
+            query = "SELECT name, seq, chain, at, entries, stored FROM purge(%s, %s)"
+            row = execute(query, (session, at)).fetchone()
+        if row is None:
+            raise table.no_session(session)
+        self.files.remove(session)
+        return _tombstone(row)
+
+    def restart(self, session: str, seq: int, chain: bytes) -> None:
+        """Let a session that has no entries begin after this number and hash."""
+        if self.number_of(session) is None:
+            raise table.no_session(session)
+        with self._changing(session) as execute:
+            if not execute("SELECT restart(%s, %s, %s)", (session, seq, chain)).fetchone()[0]:
+                raise UsageError(f"Session `{session}` has entries already; only an empty one can begin elsewhere.")
+
+    def in_use(self, session: str) -> bool:
+        """Whether a process holds an ephemeral session open."""
+        number = self.number_of(session)
+        return number is not None and self._holding.is_held(number)
+
+    def hold(self, session: str) -> None:
+        """Say that this process has an ephemeral session open; the server forgets it with the connection."""
+        number = self.number_of(session)
+        if number is not None:
+            self._holding.hold(session, number)
+
+    def close(self) -> None:
+        """Give back connections and descriptors."""
+        self._holding.close()
+        self.server.close()
+        self._bodies.close()
+
+    def select(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Rows of one query."""
+        return self.server.select(query, values)
+
+    def number_of(self, session: str) -> int | None:
+        """The number of a session in this record."""
+        rows = self.select("SELECT id FROM sessions WHERE name = %s", (table.as_text(session),))
+        return rows[0][0] if rows else None
+
+    def before_fork(self) -> None:
+        """Nothing need wait: the child never uses what it inherits."""
+
+    def after_fork_in_parent(self) -> None:
+        """Go on."""
+
+    def after_fork_in_child(self) -> None:
+        """Let go of what was inherited; the next use opens anew."""
+        self.server.leave()
+        self._holding.leave()
+
+    def _write(self, work: Callable[[], _T]) -> _T:
+        """What `work` gives, tried again while the connection is lost. `NotStored` if it cannot be done."""
+        try:
+            return self.server.again(work)
+        except psycopg.Error as error:
+            raise NotStored(
+                f"The record could not be written ({said(error)}). What was not stored is shown whole; check the "
+                f"server of `{self.address.shown}`."
+            ) from error
+
+    @contextmanager
+    def _changing(self, session: str) -> Generator[table.Execute]:
+        """A transaction in which nobody else adds to a session. It is not tried again: whoever asked may do so."""
+        try:
+            with self.server.transaction(f"session/{session}") as execute:
+                yield execute
+        except psycopg.Error as error:
+            raise StoreError(f"`{self.address.shown}` could not be changed ({said(error)}). Try again.") from error
+
+    def _session(self, name: str) -> SessionInfo | None:
+        rows = self.select(table.SESSIONS + " WHERE s.name = %s", (name,))
+        return table.as_session(rows[0]) if rows else None
+
+    def _one(self, which: str, values: Sequence[Any], columns: str = table.COLUMNS) -> Row | None:
+        rows = self.select(f"SELECT {columns} {table.FROM} {which}", values)
+        return table.as_row(rows[0]) if rows else None
+
+
+def _never(draft: Draft) -> None:
+    """No row is asked for."""
+
+
+def _tombstone(values: Any) -> Tombstone:
+    name, seq, chain, at, entries, stored = values
+    return Tombstone(name=name, seq=seq, chain=chain, at=at, entries=entries, stored=stored)

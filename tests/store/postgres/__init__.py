@@ -1,0 +1,1 @@
+"""The back end for many machines, on a real server."""

@@ -1,0 +1,81 @@
+"""A relay between us and the server that cuts a connection at its commit: before the server heard of it, or after."""
+
+import os
+import shutil
+import socket
+import tempfile
+import threading
+from types import TracebackType
+
+_NAME = ".s.PGSQL.5432"
+
+
+class Relay:
+    """Listens on a socket of its own and passes everything on. `cut` names what happens to the next commits."""
+
+    def __init__(self, server_folder: str) -> None:
+        self.folder = tempfile.mkdtemp(prefix="relay-")
+        self.cuts: list[str] = []
+        """One of `before` and `after` for each of the commits to come that is not to be answered."""
+        self._target = os.path.join(server_folder, _NAME)
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(os.path.join(self.folder, _NAME))
+        self._listener.listen()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def __enter__(self) -> "Relay":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        shutil.rmtree(self.folder)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            server = socket.socket(socket.AF_UNIX)
+            server.connect(self._target)
+            threading.Thread(target=self._forth, args=(client, server), daemon=True).start()
+            threading.Thread(target=self._back, args=(client, server), daemon=True).start()
+
+    def _forth(self, client: socket.socket, server: socket.socket) -> None:
+        with client, server:
+            while data := _received(client):
+                cut = self.cuts.pop(0) if b"COMMIT" in data and self.cuts else None
+                if cut is not None:
+                    client.shutdown(socket.SHUT_RDWR)
+                if cut == "before":
+                    break
+                server.sendall(data)
+                if cut == "after":  # the server does what it was told, and hears only then that nobody listens
+                    server.shutdown(socket.SHUT_WR)
+                    while _received(server):
+                        pass
+                    return
+            _shut(server)
+
+    def _back(self, client: socket.socket, server: socket.socket) -> None:
+        while data := _received(server):
+            try:
+                client.sendall(data)
+            except OSError:
+                return
+        _shut(client)
+
+
+def _received(end: socket.socket) -> bytes:
+    try:
+        return end.recv(65_536)
+    except OSError:
+        return b""
+
+
+def _shut(end: socket.socket) -> None:
+    try:
+        end.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass
