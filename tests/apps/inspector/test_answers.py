@@ -107,6 +107,14 @@ def test_branches_and_answers_that_broke_off_are_told(desk: Desk, session: Sessi
     assert len(summary["course"]["seq"]) == 2
 
 
+@pytest.mark.parametrize("size", [10, 5_000], ids=["stored as it came", "stored packed"])
+def test_what_came_back_is_shown_as_it_came(desk: Desk, session: Session, size: int) -> None:
+    said = json.dumps({"content": "hello " * size}).encode()
+    trace_id = Sent(session).add(b'{"messages": []}', About(model="gpt-5"), Answer(said, 200))
+    found = answers.one_response(desk, Asked(("s", str(trace_id))))
+    assert (found["text"], found["size"]) == (said.decode(), len(said))
+
+
 def test_a_result_is_shown_beside_what_the_model_saw(desk: Desk, session: Session, kept: str) -> None:
     found = answers.one_result(desk, Asked(("s", kept)))
     text = numbered_lines(5_000)
