@@ -52,6 +52,20 @@ def test_headers_say_what_was_done() -> None:
     assert (headers["x-holdfast-edited"], LOG.encode()[:9_000] in sent) == ("1", False)
 
 
+def test_a_conversation_that_has_no_name_yet_is_given_none() -> None:
+    told: list[Turn] = []
+    first = _request() | {"messages": [{"role": "user", "content": "go"}]}
+    with upstream(lambda _: [Text("hello")]) as served, proxy(served.url, told=told.append) as running:
+        headers = ask(running.port, PATHS["anthropic"], first).headers
+        running.rest()
+    assert {name: value for name, value in headers.items() if name.startswith("x-holdfast")} == {
+        "x-holdfast-mode": "off"
+    }
+    assert told[0].exchange is not None
+    assert told[0].exchange.session not in line(told[0])
+    assert "gen_ai.conversation.id" not in attributes(told[0])
+
+
 def test_a_line_says_it_for_people_and_has_no_content() -> None:
     told: list[Turn] = []
     _asked(told)

@@ -233,6 +233,11 @@ class Exchange:
         return self._session.id
 
     @property
+    def has_record(self) -> bool:
+        """Whether its conversation has a name, and so a record."""
+        return self._rounds is not None
+
+    @property
     def model(self) -> str:
         """Who is asked, as the client calls it."""
         return text_of(self._request.fields.get("model"))

@@ -102,7 +102,17 @@ def test_a_run_with_everything_off_passes_everything_on(cli: Cli) -> None:
     with upstream([(LONG,)], log) as port:
         done = run(cli, port, "--mode", "off")
     assert results(log[-1]["messages"]) == [TEXT]
-    assert done.stderr == b"holdfast: 2 requests, 2 of them passed on unread\n"
+    assert done.stderr == b"holdfast: 2 requests, 2 of them not on record\n"
+
+
+def test_an_agent_that_names_no_session_finds_its_record_by_the_receipt(cli: Cli) -> None:
+    cli.environ["STAND_IN"] = ""
+    with upstream([(LONG,)]) as port:
+        told = run(cli, port).stderr.decode()
+    assert told.startswith("holdfast: 2 requests, 1 of them not on record\n")
+    name = told.rpartition("holdfast sessions show ")[2].partition("`")[0]
+    assert name.startswith("untold-")
+    assert cli("sessions", "show", name).returncode == 0
 
 
 def test_a_session_that_is_held_out_goes_as_it_came_and_is_reported_so(cli: Cli) -> None:

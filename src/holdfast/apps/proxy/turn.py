@@ -68,6 +68,8 @@ class Turn:
         exchange = self.exchange
         if exchange is None:
             return {}
+        if not exchange.has_record:
+            return {"mode": exchange.account.mode}
         account = exchange.account
         told: dict[str, object] = {"session": exchange.session, "mode": account.mode}
         told |= {"tokens-whole": account.tokens_whole, "tokens-sent": account.tokens_sent, "edited": account.edited}

@@ -9,7 +9,7 @@ from holdfast.apps.proxy.turn import Turn
 def line(turn: Turn) -> str:
     """What there is to see of a request."""
     words = [time.strftime("%H:%M:%S"), str(turn.status or "–"), f"{turn.outcome:<10}"]
-    exchange = turn.exchange
+    exchange = turn.exchange if turn.exchange is not None and turn.exchange.has_record else None
     if exchange is not None:
         account = exchange.account
         words.append(f"{_short(account.tokens_whole)} → {_short(account.tokens_sent)} tokens")

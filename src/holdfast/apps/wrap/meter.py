@@ -48,7 +48,7 @@ class Tally(NamedTuple):
     steps: dict[str, list[Step]]
     """Requests on record, by session."""
     passed: int = 0
-    """Requests that were passed on unread."""
+    """Requests that are not on record: passed on unread, or of a conversation that has no name yet."""
     kept: int = 0
     recalls: int = 0
     trouble: Mapping[str, int] = MappingProxyType({})
@@ -73,7 +73,7 @@ class Meter:
             self._trouble[f"request failed, {turn.status or 'no answer'}"] += 1
         elif turn.outcome == "incomplete":
             self._trouble["answer cut off"] += 1
-        if turn.exchange is None:
+        if turn.exchange is None or not turn.exchange.has_record:
             self._passed += 1
             return
         self._sessions[turn.exchange.session] = None

@@ -26,7 +26,7 @@ def receipt(tally: Tally, profile_of: ProfileOf, command: str) -> list[str]:
         ]
     told = [*_sent(steps), *_kept(tally), *_cache(steps), *_cost(tally, profile_of), *_window(tally, profile_of)]
     lines = [f"  {name:<{_WIDTH}} {words}" for name, words in (*told, *_trouble(tally.trouble), *_look(tally))]
-    passed = f", {tally.passed} of them passed on unread" if tally.passed else ""
+    passed = f", {tally.passed} of them not on record" if tally.passed else ""
     return [f"holdfast: {_count(len(steps) + tally.passed, 'request')}{passed}", *lines]
 
 
@@ -94,8 +94,9 @@ def _trouble(trouble: Mapping[str, int]) -> Iterator[tuple[str, str]]:
 
 
 def _look(tally: Tally) -> Iterator[tuple[str, str]]:
-    if tally.steps:
-        first, *others = tally.steps
+    names = [name for name, steps in tally.steps.items() if steps]
+    if names:
+        first, *others = names
         yield "look", f"`holdfast sessions show {first}`" + (f" and {len(others)} more" if others else "")
 
 
