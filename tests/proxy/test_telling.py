@@ -52,6 +52,18 @@ def test_headers_say_what_was_done() -> None:
     assert (headers["x-holdfast-edited"], LOG.encode()[:9_000] in sent) == ("1", False)
 
 
+def test_in_the_shadow_everything_is_said_to_have_been_sent() -> None:
+    told: list[Turn] = []
+    headers, sent, metrics = _asked(told, mode="shadow")
+    assert json.loads(sent) == _request()
+    assert headers["x-holdfast-tokens-sent"] == headers["x-holdfast-tokens-whole"]
+    assert headers["x-holdfast-edited"] == "0"
+    assert attributes(told[0])["holdfast.tokens.saved"] == 0
+    assert "shown otherwise" not in line(told[0])
+    assert "if it were not the shadow" in line(told[0])
+    assert "holdfast_proxy_decisions_total 0\n" in metrics
+
+
 def test_a_conversation_that_has_no_name_yet_is_given_none() -> None:
     told: list[Turn] = []
     first = _request() | {"messages": [{"role": "user", "content": "go"}]}
@@ -70,7 +82,7 @@ def test_a_line_says_it_for_people_and_has_no_content() -> None:
     told: list[Turn] = []
     _asked(told)
     said = line(told[0])
-    assert "1 results shown otherwise" in said
+    assert "1 result shown otherwise" in said
     assert "200 · complete" in said
     assert "cached 0 of" in said
     assert "a line of output" not in said

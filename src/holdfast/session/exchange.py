@@ -220,9 +220,9 @@ class Exchange:
             policy=account.policy,
             mode=account.mode,
             tokens_whole=account.tokens_whole,
-            tokens_sent=account.tokens_sent if account.mode == "on" else account.tokens_whole,
+            tokens_sent=account.as_sent.tokens_sent,
             predicted=expected.cached if expected is not None else None,
-            edited=account.edited if account.mode == "on" else 0,
+            edited=account.as_sent.edited,
             decisions=account.new_decisions,
         )
         self._sent.add(sending.body, about, Answer(data, status, outcome, usage=_billed(usage, ms)))

@@ -51,14 +51,14 @@ def attributes(turn: Turn) -> Mapping[str, str | int]:
     """The facts of a request by their names."""
     exchange = turn.exchange
     assert exchange is not None
-    account = exchange.account
+    account = exchange.account.as_sent
     facts: dict[str, str | int] = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": _PROVIDERS[exchange.dialect],
         "gen_ai.request.model": exchange.model,
         "holdfast.projection.policy": account.policy,
         "holdfast.tokens.whole": account.tokens_whole,
-        "holdfast.tokens.saved": account.tokens_whole - account.tokens_sent,
+        "holdfast.tokens.saved": account.tokens_saved,
         "holdfast.results.edited": account.edited,
         "holdfast.outcome": turn.outcome,
     }

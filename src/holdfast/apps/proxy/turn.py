@@ -70,7 +70,7 @@ class Turn:
             return {}
         if not exchange.has_record:
             return {"mode": exchange.account.mode}
-        account = exchange.account
+        account = exchange.account.as_sent
         told: dict[str, object] = {"session": exchange.session, "mode": account.mode}
         told |= {"tokens-whole": account.tokens_whole, "tokens-sent": account.tokens_sent, "edited": account.edited}
         told |= {"decisions": account.new_decisions} if account.new_decisions else {}
