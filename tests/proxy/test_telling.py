@@ -13,7 +13,8 @@ from holdfast.apps.proxy.turn import Turn
 from holdfast.apps.proxy.watch import line
 from holdfast.session.sent import Sent
 from holdfast.session.session import Session
-from tests.proxy.serving import PATHS, ask, proxy
+from tests.proxy.serving import PATHS, Talk, ask, proxy, until, written
+from tests.upstream.answer import Answer
 from tests.upstream.billing import TILLS, Clock
 from tests.upstream.server import upstream
 from tests.upstream.spelling import Json, Text
@@ -151,6 +152,30 @@ def test_a_session_that_is_held_out_is_left_as_it_is_and_put_on_record() -> None
     with Session(headers["x-holdfast-session"], settings=config.load()) as session:
         (step,) = Sent(session).all()
         assert (step.request.mode, step.request.tokens_sent) == ("shadow", step.request.tokens_whole)
+
+
+@pytest.mark.parametrize("how", ["nobody is there", "the client leaves"])
+def test_a_request_that_gets_no_answer_is_on_record_with_its_results(how: str) -> None:
+    short = _request()
+    short["messages"][2]["content"][0]["content"] = "a short result"
+    said = {"x-holdfast-session": "s"}
+    with upstream(lambda _: Answer([Text("late")], delay=30)) as served:
+        there = served.url if how == "the client leaves" else "http://127.0.0.1:9"
+        with proxy(there, tenants="one") as running:
+            if how == "the client leaves":
+                with Talk(running.port) as client:
+                    data = json.dumps(short).encode()
+                    client.say(written("POST", PATHS["anthropic"], running.port, said, data))
+                    until(lambda: bool(served.asked))
+            else:
+                assert ask(running.port, PATHS["anthropic"], short, said).status == 502
+            running.rest()
+    with Session("s", settings=config.load()) as session:
+        sent = Sent(session)
+        (step,) = sent.all()
+        assert step.outcome == "no answer"
+        assert json.loads(sent.body(step.request.trace_id))["messages"] == short["messages"]
+        assert [row.inline for row in session.store.rows("s", kind="result")] == [b"a short result"]
 
 
 def test_one_session_in_ten_is_held_out_and_always_the_same(tmp_path: Path) -> None:

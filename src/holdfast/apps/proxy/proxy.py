@@ -127,8 +127,10 @@ class Proxy:
 
     def _finish(self, turn: Turn, loop: asyncio.AbstractEventLoop) -> None:
         """On a worker thread: learn from an answer, put it on record, then let it be counted and told."""
-        turn.finish()
-        loop.call_soon_threadsafe(self._tell, turn)
+        try:
+            turn.finish()
+        finally:
+            loop.call_soon_threadsafe(self._tell, turn)
 
     def _tell(self, turn: Turn) -> None:
         self.counters.add(turn)

@@ -91,20 +91,23 @@ class Turn:
 
     def finish(self) -> None:
         """Learn from the answers and put them on record: work for another thread."""
-        exchange = self.exchange
-        if exchange is not None and exchange.is_unsettled:
+        if self.exchange is not None:
+            self._finish(self.exchange)
+        self._rounds.clear()
+        self.outcome = self.broken or self.outcome
+
+    def _finish(self, exchange: Exchange) -> None:
+        if exchange.is_unsettled:  # it was never sent, or nobody waited until it was
             exchange.settle()
-        for each in self._rounds if exchange is not None else ():
-            assert exchange is not None
+        for each in self._rounds:
             outcome = _outcome(exchange, each)
             usage = exchange.finish(each.status, each.data, outcome == "complete")
             exchange.record(each.number, each.status, each.data, outcome, usage, each.took)
             self.outcome, self.usage = outcome, usage
             expected = exchange.expected
             self.predicted = expected.cached if expected is not None else None
-        self._rounds.clear()
-        self.outcome = self.broken or self.outcome
-
+        if all(each.number != exchange.count for each in self._rounds):
+            exchange.record_unanswered()
 
 def _outcome(exchange: Exchange, each: Round) -> Outcome:
     if each.status != 200:
