@@ -170,9 +170,7 @@ class Viewer:
             if self._is_edit(number)
         )
 
-    def account(
-        self, policy: Policy, situation: Situation, explained: bool, whole: Collection[int] = ()
-    ) -> Account:
+    def account(self, policy: Policy, situation: Situation, explained: bool, whole: Collection[int] = ()) -> Account:
         """The figures of what is sent, the results in `whole` as they are on record; those that take a look at every
         result only if asked for."""
         items, decided = self.transcript.items, self._decided

@@ -53,7 +53,7 @@ async def _serve(args: argparse.Namespace) -> int:
 
 
 @asynccontextmanager
-async def page(place: Place, port: int) -> "AsyncGenerator[tuple[Inspector, str]]":
+async def page(place: Place, port: int, option: str = "--port") -> "AsyncGenerator[tuple[Inspector, str]]":
     """The inspector over a record, and the address that opens it: the token is behind the `#`, so it is never sent."""
     from holdfast.apps.inspector.desk import Desk
     from holdfast.apps.inspector.server import inspecting
@@ -62,11 +62,8 @@ async def page(place: Place, port: int) -> "AsyncGenerator[tuple[Inspector, str]
         raise UsageError(f"`{port}` is no port. Give one between 1 and 65535, or 0 for any that is free.")
     token, _ = token_for(place.settings.home, "inspector", TOKEN)
     wanted = Address(host="127.0.0.1", port=port)
-    try:
-        async with inspecting(Desk(place.settings, place.store), wanted, token) as (inspector, address):
-            yield inspector, f"{address.url}/#token={token}"
-    except OSError as error:
-        raise UsageError(f"Port {port} cannot be listened at ({error.strerror}). Give another `--port`.") from error
+    async with inspecting(Desk(place.settings, place.store), wanted, token, option) as (inspector, address):
+        yield inspector, f"{address.url}/#token={token}"
 
 
 def has_display() -> bool:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import aiohttp
 from aiohttp import web
 
-from holdfast.apps.listening import Address
+from holdfast.apps.listening import Address, listened_at
 from holdfast.apps.proxy.desks import Desks
 from holdfast.apps.proxy.gate import Gate
 from holdfast.apps.proxy.proxy import Proxy, Setup
@@ -71,7 +71,8 @@ async def listening(settings: Settings, store: Store, wanted: Wanted) -> AsyncGe
         proxy.spoke = server.spoke
         await runner.setup()
         try:
-            await web.TCPSite(runner, wanted.address.host, wanted.address.port).start()
+            with listened_at(wanted.address):
+                await web.TCPSite(runner, wanted.address.host, wanted.address.port).start()
             port = runner.addresses[0][1]
             proxy.setup = setup_of(settings, store, wanted, port)
             yield proxy, port

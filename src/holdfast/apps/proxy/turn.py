@@ -109,6 +109,7 @@ class Turn:
         if all(each.number != exchange.count for each in self._rounds):
             exchange.record_unanswered()
 
+
 def _outcome(exchange: Exchange, each: Round) -> Outcome:
     if each.status != 200:
         return "refused"
