@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from holdfast.apps.cli.place import Place, add_options
-from holdfast.apps.cli.proxy import needs_extra
+from holdfast.apps.cli.proxy import needs_extra, until_told_twice
 from holdfast.apps.listening import Address, token_for
 from holdfast.errors import UsageError
 
@@ -33,7 +33,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def inspect(args: argparse.Namespace) -> int:
     """Serve the page until stopped."""
     needs_extra()
-    return asyncio.run(_serve(args))
+    return until_told_twice(_serve(args))
 
 
 async def _serve(args: argparse.Namespace) -> int:

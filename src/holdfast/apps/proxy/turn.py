@@ -68,14 +68,16 @@ class Turn:
         exchange = self.exchange
         if exchange is None:
             return {}
-        if not exchange.has_record:
-            return {"mode": exchange.account.mode}
         account = exchange.account.as_sent
-        told: dict[str, object] = {"session": exchange.session, "mode": account.mode}
-        told |= {"tokens-whole": account.tokens_whole, "tokens-sent": account.tokens_sent, "edited": account.edited}
+        told: dict[str, object] = {"mode": account.mode}
+        if exchange.has_record:
+            told |= {"session": exchange.session, "edited": account.edited}
+            told |= {"tokens-whole": account.tokens_whole, "tokens-sent": account.tokens_sent}
         told |= {"decisions": account.new_decisions} if account.new_decisions else {}
         told |= {"unstored": account.unstored} if account.unstored else {}
-        told |= {"rounds": exchange.count + 1} if exchange.count else {}
+        if exchange.count:
+            told |= {"rounds": exchange.count + 1}
+            told |= {name.replace("_", "-"): count for name, count in exchange.tokens.items()}
         told |= {"note": exchange.trouble} if exchange.trouble else {}
         return {name: str(value) for name, value in told.items()}
 
