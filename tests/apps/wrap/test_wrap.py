@@ -71,6 +71,18 @@ def test_the_exit_code_is_the_agents(cli: Cli) -> None:
     assert cli("wrap", "--", "sh", "-c", "kill -TERM $$").returncode == 128 + signal.SIGTERM
 
 
+def test_the_exit_code_is_the_agents_whatever_becomes_of_the_record(cli: Cli) -> None:
+    breaking = (
+        f"{sys.executable} {AGENT} 0 go; "
+        'for file in "$HOLDFAST_HOME"/record.db*; do yes garbage | head -c 600000 > "$file"; done; exit 7'
+    )
+    with upstream([(LONG,)]) as port:
+        cli.environ["ANTHROPIC_BASE_URL"] = f"http://127.0.0.1:{port}"
+        done = cli("wrap", "--", "sh", "-c", breaking)
+    assert done.returncode == 7
+    assert b"record that cannot be read" in done.stderr
+
+
 def test_a_command_that_is_not_installed_is_said_to_be_so(cli: Cli) -> None:
     done = cli("wrap", "no-such-agent")
     assert done.returncode == 127

@@ -85,13 +85,20 @@ class Meter:
         kept = recalls = 0
         folder = results_in(settings.home)
         for name in self._sessions:
-            own = Session(name, store=store, settings=settings)
-            steps[name] = [step for step in Sent(own).all() if step.request.at >= self._since]
+            steps[name] = self._steps(Session(name, store=store, settings=settings))
             for result in self._results(store, name):
                 kept += not result.tool.startswith(_OWN)
                 recalls += is_recall(result.tool) or result.tool == ROUND or folder in (result.arguments or "")
         unstored = Counter({"result not kept and so shown whole": self._unstored}) if self._unstored else Counter[str]()
         return Tally(steps, self._passed, kept, recalls, self._trouble + unstored)
+
+    def _steps(self, session: Session) -> list[Step]:
+        """The requests of this run; what an agent's exit code is does not depend on whether they can be read."""
+        try:
+            return [step for step in Sent(session).all() if step.request.at >= self._since]
+        except StoreError:
+            self._trouble["record that cannot be read"] += 1
+            return []
 
     def _results(self, store: Store, name: str) -> Iterator[Result]:
         """The results that came in this run."""

@@ -14,6 +14,8 @@ from holdfast.apps.wrap.meter import Tally
 from holdfast.session.sent import Step
 
 _WIDTH = 9
+_SAME = 0.005
+"""Share of a cost below which a difference is none."""
 
 
 def receipt(tally: Tally, profile_of: ProfileOf, command: str) -> list[str]:
@@ -68,7 +70,8 @@ def _cost(tally: Tally, profile_of: ProfileOf) -> Iterator[tuple[str, str]]:
     if not each or not cost.whole:
         return
     saved = 1 - cost.paid / cost.whole
-    share = f"{abs(saved):.0%} {'less' if saved >= 0 else 'more'}".replace("%", " %") + " than with everything"
+    share = f"{abs(saved):.0%} {'less' if saved >= 0 else 'more'} than".replace("%", " %")
+    share = f"{share if abs(saved) >= _SAME else 'the same as'} with everything"
     if cost.dollars is None or cost.dollars_whole is None:
         yield "input", f"cost ≈ {share}"
     else:
