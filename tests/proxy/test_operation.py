@@ -150,6 +150,23 @@ def test_settings_are_read_again_while_a_stream_runs(tmp_path: Path) -> None:
         assert b"Traceback" not in process.output
 
 
+def test_what_was_counted_before_the_settings_were_read_again_is_counted_on(tmp_path: Path) -> None:
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "it is"}
+    call = {"type": "tool_use", "id": "toolu_1", "name": "work", "input": {}}
+    said = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+    ]
+    with upstream(lambda _: [Text("hello")]) as served, started(tmp_path, served) as process:
+        assert ask(process.port, "/v1/messages", request("anthropic", messages=said)).status == 200
+        counted = lambda: b"holdfast_results_total 1\n" in ask(process.port, "/metrics", method="GET").data  # noqa: E731
+        until(counted)
+        process.send(signal.SIGHUP)
+        until(lambda: b"settings read again" in process.output)
+        assert counted()
+
+
 def test_a_connection_serves_one_request_after_another() -> None:
     script: list[list[Part]] = [[Text("one")], [OURS], [Text("two")], [Text("three")]]
     with upstream(script) as served, proxy(served.url, max_body=10_000) as running:

@@ -79,7 +79,8 @@ async def run(args: argparse.Namespace, place: Place, told: "Sequence[Callable[[
 
         def reload() -> None:
             try:
-                running.setup = setup_of(settings_from(args, home), place.store, wanted, port)
+                counted = running.setup.desks.metrics
+                running.setup = setup_of(settings_from(args, home), place.store, wanted, port, counted)
                 print("holdfast proxy: settings read again", file=sys.stderr, flush=True)
             except HoldfastError as error:
                 print(f"holdfast proxy: kept the old settings: {error}", file=sys.stderr, flush=True)

@@ -25,6 +25,7 @@ from holdfast.apps.proxy.tenants import Tenants
 from holdfast.apps.proxy.turn import Turn
 from holdfast.apps.proxy.upstreams import Upstreams
 from holdfast.config import Settings
+from holdfast.metrics import Metrics
 from holdfast.store.protocol import Store
 
 DRAIN_WITHIN = 10.0
@@ -49,13 +50,13 @@ class Wanted(NamedTuple):
     """What sessions go by on record."""
 
 
-def setup_of(settings: Settings, store: Store, wanted: Wanted, port: int) -> Setup:
-    """What the settings say, for a listener at this port."""
+def setup_of(settings: Settings, store: Store, wanted: Wanted, port: int, metrics: Metrics | None = None) -> Setup:
+    """What the settings say, for a listener at this port; `metrics` are counted on where there were some before."""
     tenants = Tenants(settings.home, settings.proxy.tenants, settings.proxy.holdout)
     return Setup(
         Gate(wanted.address.replace(port=port), wanted.token, settings.proxy.hosts),
         Upstreams(settings.proxy.upstreams),
-        Desks(settings, store, tenants, session=wanted.session, agent=wanted.agent),
+        Desks(settings, store, tenants, metrics, session=wanted.session, agent=wanted.agent),
     )
 
 
