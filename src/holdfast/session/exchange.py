@@ -210,9 +210,9 @@ class Exchange:
         """Put a round on record: what was sent and what came. Never raises; a counting one leaves no trace."""
         self._put(number, Answer(data, status, outcome, usage=_billed(usage, ms)))
 
-    def record_unanswered(self) -> None:
-        """Put the newest round on record, of which no answer came."""
-        self._put(self.count, None)
+    def record_unanswered(self, number: int) -> None:
+        """Put a round on record of which no answer came."""
+        self._put(number, None)
 
     def _put(self, number: int, answer: Answer | None) -> None:
         if self._sent is not None and not self._endpoint.counts:

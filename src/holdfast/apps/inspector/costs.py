@@ -5,7 +5,7 @@ Must not know: stores, sockets.
 """
 
 from collections.abc import Iterable
-from functools import cache
+from functools import lru_cache, partial
 from typing import Any
 
 from holdfast.apps import steps as figures
@@ -21,7 +21,7 @@ def cost_of(steps: Iterable[Step], settings: Settings) -> dict[str, Any]:
     """What the requests cost, in dollars or, where a price is not known, in tokens at the price of uncached input;
     nothing where no provider billed them."""
     sent = [Sent(step.seq, step.request, step.response) for step in steps if step.request is not None]
-    cost = figures.cost_of(sent, cache(lambda model: profile_for(model, settings.models)))
+    cost = figures.cost_of(sent, lru_cache(partial(profile_for, overrides=settings.models)))
     if cost is None:
         return _NOTHING
     if cost.dollars is None or cost.dollars_whole is None:

@@ -52,11 +52,13 @@ class Turn:
         """Seconds until the provider's first byte."""
         self.seconds = 0.0
         self._started = self._sent = time.monotonic()
+        self._newest: int | None = None
+        """The number of the round that went out last."""
         self._rounds: list[Round] = []
 
-    def sent(self) -> None:
+    def sent(self, number: int) -> None:
         """A round goes out."""
-        self._sent = time.monotonic()
+        self._sent, self._newest = time.monotonic(), number
 
     def first_byte(self, status: int) -> None:
         """The head of an answer came."""
@@ -108,8 +110,8 @@ class Turn:
             self.outcome, self.usage = outcome, usage
             expected = exchange.expected
             self.predicted = expected.cached if expected is not None else None
-        if all(each.number != exchange.count for each in self._rounds):
-            exchange.record_unanswered()
+        if self._newest is not None and all(each.number != self._newest for each in self._rounds):
+            exchange.record_unanswered(self._newest)
 
 
 def _outcome(exchange: Exchange, each: Round) -> Outcome:
