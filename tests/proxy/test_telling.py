@@ -1,6 +1,7 @@
 """What is told of a request: in headers, a line, counters and spans; and sessions that are left as they are."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from holdfast.apps.proxy.turn import Turn
 from holdfast.apps.proxy.watch import line
 from holdfast.session.sent import Sent
 from holdfast.session.session import Session
-from tests.proxy.serving import PATHS, Talk, ask, proxy, until, written
+from tests.proxy.serving import PATHS, Talk, ask, offered, proxy, until, written
 from tests.upstream.answer import Answer
 from tests.upstream.billing import TILLS, Clock
 from tests.upstream.server import upstream
@@ -176,6 +177,36 @@ def test_a_request_that_gets_no_answer_is_on_record_with_its_results(how: str) -
         assert step.outcome == "no answer"
         assert json.loads(sent.body(step.request.trace_id))["messages"] == short["messages"]
         assert [row.inline for row in session.store.rows("s", kind="result")] == [b"a short result"]
+
+
+def test_answers_are_learned_from_in_the_order_in_which_they_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the second would be expected to find nothing in the cache, and the first what the second put there."""
+    finish, slow = Turn.finish, [0.4]
+
+    def finish_slowly(turn: Turn) -> None:
+        time.sleep(slow.pop() if slow else 0)
+        finish(turn)
+
+    monkeypatch.setattr(Turn, "finish", finish_slowly)
+    more = [{"role": "assistant", "content": "well"}, {"role": "user", "content": "go on"}]
+    said = {"x-holdfast-session": "s"}
+    till = TILLS["openai_chat"](Clock())
+    chat = {
+        "model": "gpt-5",
+        "messages": [{"role": "user", "content": "go on, " * 3_000}],
+        "tools": offered("openai_chat"),
+    }
+    with upstream(lambda _: [Text("hello")], till) as served, proxy(served.url, tenants="one") as running:
+        for messages in (chat["messages"], [*chat["messages"], *more]):
+            assert ask(running.port, PATHS["openai_chat"], {**chat, "messages": messages}, said).status == 200
+        running.rest()
+        assert not running.proxy._latest
+    with Session("s", settings=config.load()) as session:
+        steps = Sent(session).all()
+    assert [step.request.size for step in steps] == sorted(step.request.size for step in steps)
+    billed = [step.response.cached for step in steps if step.response is not None]
+    assert [step.request.predicted for step in steps] == billed
+    assert (billed[1] or 0) > 1_000
 
 
 def test_one_session_in_ten_is_held_out_and_always_the_same(tmp_path: Path) -> None:
