@@ -67,6 +67,21 @@ def test_a_result_fetched_again_that_was_shown_whole_is_none() -> None:
     assert session.metrics.tool_refetch_rate == 0
 
 
+def test_the_same_call_in_another_session_is_no_refetch() -> None:
+    both, store = Metrics(), MemoryStore()
+    for name in ("one", "two"):
+        Session(name, store=store, metrics=both).keep("read_file", {"path": "a"}, TEXT)
+    assert both.refetches_total == 0
+    Session("two", store=store, metrics=both).keep("read_file", {"path": "a"}, TEXT)
+    assert both.refetches_total == 1
+
+
+def test_what_is_remembered_of_a_call_does_not_grow_with_its_arguments() -> None:
+    session = in_memory()
+    session.keep("write_file", {"text": TEXT}, numbered_lines(9_000))
+    assert TEXT[:100] not in repr((session.metrics._results, session.metrics._hidden))
+
+
 def test_results_without_a_record_are_counted_as_missing() -> None:
     session = Session("s", store="/proc/holdfast")
     session.keep("t", None, "x")

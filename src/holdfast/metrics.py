@@ -5,7 +5,8 @@ Must not know: who keeps the entries.
 """
 
 import threading
-from typing import TypeVar
+from hashlib import blake2b
+from typing import NamedTuple, TypeVar
 
 from holdfast.canonical.entry import Decision, Entry, Result
 
@@ -15,6 +16,21 @@ _MOST_TOOLS = 500
 _OTHERS = "others"
 _K = TypeVar("_K")
 _V = TypeVar("_V")
+
+
+class _Call(NamedTuple):
+    """A call, as far as it takes to know it again: the arguments of many are as large as what they return."""
+
+    tool: str
+    digest: bytes
+
+
+_UNKNOWN = _Call("", b"")
+
+
+def _call_of(session: str, result: Result) -> _Call:
+    told = "\0".join((session, result.tool, "" if result.arguments is None else f"={result.arguments}"))
+    return _Call(result.tool, blake2b(told.encode("utf-8", "surrogatepass"), digest_size=16).digest())
 
 
 class Metrics:
@@ -30,14 +46,14 @@ class Metrics:
         self.canonical_writes_with_truncation_marker = 0
         self.unstored_total = 0
         self.refetches_total = 0
-        self._results: dict[str, tuple[tuple[str, str | None], int]] = {}
-        self._hidden: dict[tuple[str, str | None], None] = {}
+        self._results: dict[str, tuple[_Call, int]] = {}
+        self._hidden: dict[_Call, None] = {}
 
     def observe(self, entry: Entry) -> None:
         """Count one entry."""
         with self._lock:
             if isinstance(entry.header, Result):
-                self._observe_result(entry.header, entry.facts.chars, entry.facts.size)
+                self._observe_result(entry.session, entry.header, entry.facts.chars, entry.facts.size)
             elif isinstance(entry.header, Decision):
                 self._observe_decision(entry.header)
 
@@ -46,19 +62,19 @@ class Metrics:
         with self._lock:
             self.unstored_total += 1
 
-    def _observe_result(self, result: Result, chars: int, size: int) -> None:
+    def _observe_result(self, session: str, result: Result, chars: int, size: int) -> None:
         self.results_total += 1
         self.chars_in_total += chars
         self.chars_out_total += chars
         self.bytes_kept_total += size
         self.canonical_writes_with_truncation_marker += MARKER in result.flags
-        call = (result.tool, result.arguments)
+        call = _call_of(session, result)
         self.refetches_total += call in self._hidden
         _remember(self._results, result.trace_id, (call, chars))
 
     def _observe_decision(self, decision: Decision) -> None:
-        call, shown = self._results.get(decision.trace_id, (("", None), decision.shown_chars))
-        key = (call[0], decision.strategy)
+        call, shown = self._results.get(decision.trace_id, (_UNKNOWN, decision.shown_chars))
+        key = (call.tool, decision.strategy)
         if key not in self.truncations_total and len(self.truncations_total) >= _MOST_TOOLS:
             key = (_OTHERS, decision.strategy)
         self.truncations_total[key] = self.truncations_total.get(key, 0) + 1

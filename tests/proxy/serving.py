@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -237,14 +237,14 @@ def until(happens: Callable[[], bool], within: float = 5.0) -> float:
 
 
 class Process:
-    """`holdfast proxy` as its own process."""
+    """`holdfast proxy`, or another command that is one too, as its own process."""
 
-    def __init__(self, *options: str, home: str, **environ: str) -> None:
+    def __init__(self, *options: str, home: str, command: Sequence[str] = ("proxy",), **environ: str) -> None:
         self.home = home
         self.started = time.monotonic()
         path = os.pathsep.join(os.path.abspath(one) for one in sys.path)
         self._popen = subprocess.Popen(
-            [sys.executable, "-m", "holdfast", "proxy", "--port", "0", *options],
+            [sys.executable, "-m", "holdfast", *command, "--port", "0", *options],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": path, "HOLDFAST_HOME": home, **environ},

@@ -5,16 +5,18 @@ import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from tests.apps.cli.cli import Cli
 from tests.proxy.serving import (
     DIALECTS,
     PATHS,
@@ -36,9 +38,9 @@ OURS = Tool("get_artifact", {"id": "art_1700000000_AAAAAAAAAAAAAAAAAAAAAA"})
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS)
 
 
-def started(tmp_path: Path, served: Upstream, *more: str) -> Process:
+def started(tmp_path: Path, served: Upstream, *more: str, command: Sequence[str] = ("proxy",)) -> Process:
     there = ("--upstream", f"openai={served.url}", "--upstream", f"anthropic={served.url}")
-    return Process("--no-token", *there, *more, home=str(tmp_path))
+    return Process("--no-token", *there, *more, home=str(tmp_path), command=command)
 
 
 def slow(pause: float) -> Callable[[object], Answer]:
@@ -66,6 +68,21 @@ def stream_through(process: Process, got: list[bytes]) -> None:
         got.append(talk.hear(15))
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("proxy", "--port"), ("serve", "--inspect-port", "0", "--port"), ("serve", "--port", "0", "--inspect-port")],
+    ids=["proxy", "serve, the proxy's", "serve, the page's"],
+)
+def test_a_port_that_is_taken_is_said_to_be_so(tmp_path: Path, words: Sequence[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        done = Cli(tmp_path)(*words, str(port))
+    assert done.returncode == 2
+    assert f"127.0.0.1:{port} cannot be listened at: Address already in use." in done.stderr.decode()
+    assert f"`{words[-1]}`".encode() in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
 def test_a_stream_that_runs_ends_before_the_proxy_does(tmp_path: Path) -> None:
     got: list[bytes] = []
     with upstream(slow(0.15)) as served, started(tmp_path, served) as process:
@@ -81,8 +98,9 @@ def test_a_stream_that_runs_ends_before_the_proxy_does(tmp_path: Path) -> None:
         assert b"Traceback" not in process.output
 
 
-def test_who_asks_it_twice_to_stop_need_not_wait(tmp_path: Path) -> None:
-    with upstream(slow(30)) as served, started(tmp_path, served) as process:
+@pytest.mark.parametrize("command", [("proxy",), ("serve", "--inspect-port", "0", "--sample")], ids=["proxy", "serve"])
+def test_who_asks_it_twice_to_stop_need_not_wait(tmp_path: Path, command: Sequence[str]) -> None:
+    with upstream(slow(30)) as served, started(tmp_path, served, command=command) as process:
         client = threading.Thread(target=stream_through, args=(process, []))
         client.start()
         until(lambda: bool(served.asked))
@@ -130,6 +148,23 @@ def test_settings_are_read_again_while_a_stream_runs(tmp_path: Path) -> None:
         client.join(15)
         assert unchunked(got[0])[1]
         assert b"Traceback" not in process.output
+
+
+def test_what_was_counted_before_the_settings_were_read_again_is_counted_on(tmp_path: Path) -> None:
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "it is"}
+    call = {"type": "tool_use", "id": "toolu_1", "name": "work", "input": {}}
+    said = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+    ]
+    with upstream(lambda _: [Text("hello")]) as served, started(tmp_path, served) as process:
+        assert ask(process.port, "/v1/messages", request("anthropic", messages=said)).status == 200
+        counted = lambda: b"holdfast_results_total 1\n" in ask(process.port, "/metrics", method="GET").data  # noqa: E731
+        until(counted)
+        process.send(signal.SIGHUP)
+        until(lambda: b"settings read again" in process.output)
+        assert counted()
 
 
 def test_a_connection_serves_one_request_after_another() -> None:

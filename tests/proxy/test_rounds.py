@@ -95,6 +95,15 @@ def check(script: Script, dialect: Dialect, streamed: bool, rounds: list[list[Pa
     return got
 
 
+@every_dialect
+def test_headers_say_what_all_rounds_took(script: Script, dialect: Dialect) -> None:
+    script.play([OURS], [SEARCH], [WORDS])
+    headers = ask(script.proxy.port, PATHS[dialect], request(dialect)).headers
+    assert (headers["x-holdfast-rounds"], headers["x-holdfast-input-tokens"]) == ("3", "600")
+    script.play([WORDS])
+    assert "x-holdfast-input-tokens" not in ask(script.proxy.port, PATHS[dialect], request(dialect)).headers
+
+
 @every_case
 @every_way
 @every_dialect

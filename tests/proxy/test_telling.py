@@ -1,6 +1,7 @@
 """What is told of a request: in headers, a line, counters and spans; and sessions that are left as they are."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from holdfast.apps.proxy.turn import Turn
 from holdfast.apps.proxy.watch import line
 from holdfast.session.sent import Sent
 from holdfast.session.session import Session
-from tests.proxy.serving import PATHS, ask, proxy
+from tests.proxy.serving import PATHS, Talk, ask, offered, proxy, until, written
+from tests.upstream.answer import Answer
 from tests.upstream.billing import TILLS, Clock
 from tests.upstream.server import upstream
 from tests.upstream.spelling import Json, Text
@@ -52,11 +54,37 @@ def test_headers_say_what_was_done() -> None:
     assert (headers["x-holdfast-edited"], LOG.encode()[:9_000] in sent) == ("1", False)
 
 
+def test_in_the_shadow_everything_is_said_to_have_been_sent() -> None:
+    told: list[Turn] = []
+    headers, sent, metrics = _asked(told, mode="shadow")
+    assert json.loads(sent) == _request()
+    assert headers["x-holdfast-tokens-sent"] == headers["x-holdfast-tokens-whole"]
+    assert headers["x-holdfast-edited"] == "0"
+    assert attributes(told[0])["holdfast.tokens.saved"] == 0
+    assert "shown otherwise" not in line(told[0])
+    assert "if it were not the shadow" in line(told[0])
+    assert "holdfast_proxy_decisions_total 0\n" in metrics
+
+
+def test_a_conversation_that_has_no_name_yet_is_given_none() -> None:
+    told: list[Turn] = []
+    first = _request() | {"messages": [{"role": "user", "content": "go"}]}
+    with upstream(lambda _: [Text("hello")]) as served, proxy(served.url, told=told.append) as running:
+        headers = ask(running.port, PATHS["anthropic"], first).headers
+        running.rest()
+    assert {name: value for name, value in headers.items() if name.startswith("x-holdfast")} == {
+        "x-holdfast-mode": "off"
+    }
+    assert told[0].exchange is not None
+    assert told[0].exchange.session not in line(told[0])
+    assert "gen_ai.conversation.id" not in attributes(told[0])
+
+
 def test_a_line_says_it_for_people_and_has_no_content() -> None:
     told: list[Turn] = []
     _asked(told)
     said = line(told[0])
-    assert "1 results shown otherwise" in said
+    assert "1 result shown otherwise" in said
     assert "200 · complete" in said
     assert "cached 0 of" in said
     assert "a line of output" not in said
@@ -125,6 +153,60 @@ def test_a_session_that_is_held_out_is_left_as_it_is_and_put_on_record() -> None
     with Session(headers["x-holdfast-session"], settings=config.load()) as session:
         (step,) = Sent(session).all()
         assert (step.request.mode, step.request.tokens_sent) == ("shadow", step.request.tokens_whole)
+
+
+@pytest.mark.parametrize("how", ["nobody is there", "the client leaves"])
+def test_a_request_that_gets_no_answer_is_on_record_with_its_results(how: str) -> None:
+    short = _request()
+    short["messages"][2]["content"][0]["content"] = "a short result"
+    said = {"x-holdfast-session": "s"}
+    with upstream(lambda _: Answer([Text("late")], delay=30)) as served:
+        there = served.url if how == "the client leaves" else "http://127.0.0.1:9"
+        with proxy(there, tenants="one") as running:
+            if how == "the client leaves":
+                with Talk(running.port) as client:
+                    data = json.dumps(short).encode()
+                    client.say(written("POST", PATHS["anthropic"], running.port, said, data))
+                    until(lambda: bool(served.asked))
+            else:
+                assert ask(running.port, PATHS["anthropic"], short, said).status == 502
+            running.rest()
+    with Session("s", settings=config.load()) as session:
+        sent = Sent(session)
+        (step,) = sent.all()
+        assert step.outcome == "no answer"
+        assert json.loads(sent.body(step.request.trace_id))["messages"] == short["messages"]
+        assert [row.inline for row in session.store.rows("s", kind="result")] == [b"a short result"]
+
+
+def test_answers_are_learned_from_in_the_order_in_which_they_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the second would be expected to find nothing in the cache, and the first what the second put there."""
+    finish, slow = Turn.finish, [0.4]
+
+    def finish_slowly(turn: Turn) -> None:
+        time.sleep(slow.pop() if slow else 0)
+        finish(turn)
+
+    monkeypatch.setattr(Turn, "finish", finish_slowly)
+    more = [{"role": "assistant", "content": "well"}, {"role": "user", "content": "go on"}]
+    said = {"x-holdfast-session": "s"}
+    till = TILLS["openai_chat"](Clock())
+    chat = {
+        "model": "gpt-5",
+        "messages": [{"role": "user", "content": "go on, " * 3_000}],
+        "tools": offered("openai_chat"),
+    }
+    with upstream(lambda _: [Text("hello")], till) as served, proxy(served.url, tenants="one") as running:
+        for messages in (chat["messages"], [*chat["messages"], *more]):
+            assert ask(running.port, PATHS["openai_chat"], {**chat, "messages": messages}, said).status == 200
+        running.rest()
+        assert not running.proxy._latest
+    with Session("s", settings=config.load()) as session:
+        steps = Sent(session).all()
+    assert [step.request.size for step in steps] == sorted(step.request.size for step in steps)
+    billed = [step.response.cached for step in steps if step.response is not None]
+    assert [step.request.predicted for step in steps] == billed
+    assert (billed[1] or 0) > 1_000
 
 
 def test_one_session_in_ten_is_held_out_and_always_the_same(tmp_path: Path) -> None:

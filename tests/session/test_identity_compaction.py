@@ -104,6 +104,20 @@ def test_room_is_left_for_the_answer() -> None:
     assert counts[0] > counts[1] > counts[2]
 
 
+@WITH_IDS
+def test_what_is_whole_again_is_counted_and_teaches_nothing_wrong(kind: Any) -> None:
+    """A bill for the originals, held against an estimate of what is usually sent, would say that there is no room."""
+    client, proxy = kind(), Proxy(settings=settings())
+    history = begun(client, 3)
+    for asked, is_whole in ((client.request(history), False), (client.compaction(history), True)):
+        exchange = proxy.desk.begin("POST", asked.path, asked.headers, asked.data)
+        account = exchange.account
+        assert (account.tokens_sent == account.tokens_whole, account.edited == 0) == (is_whole, is_whole)
+        usage = {"input_tokens": len(exchange.body) // 4, "output_tokens": 1}
+        exchange.finish(200, json.dumps({"usage": usage}).encode(), complete=True)
+    assert exchange._session.billing.scale(exchange.model) < 1.3
+
+
 def test_one_result_that_does_not_fit_keeps_no_other_out() -> None:
     client, proxy = ClaudeCode(), Proxy(settings=settings())
     history = [*begun(client, 1), *more(client, "huge", log("huge", 20_000))]

@@ -8,6 +8,8 @@ Must not know: what is served, or by which server.
 import hmac
 import os
 import secrets
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from holdfast.canonical.value import Value
 from holdfast.errors import StoreError, UsageError
@@ -38,6 +40,19 @@ class Address(Value):
     def url(self) -> str:
         """How a client on this machine calls it."""
         return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+
+
+@contextmanager
+def listened_at(address: Address, option: str = "--port") -> Generator[None]:
+    """`UsageError` where nobody can listen at an address, with the option that chose it."""
+    try:
+        yield
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno is not None else str(error)
+        raise UsageError(
+            f"{address.host}:{address.port} cannot be listened at: {why}. "
+            f"Give another `{option}`, or 0 for any that is free."
+        ) from error
 
 
 def parse_address(text: str, public: bool = False) -> Address:

@@ -78,6 +78,13 @@ class Account(Value):
         """Tokens that are not sent."""
         return self.tokens_whole - self.tokens_sent
 
+    @property
+    def as_sent(self) -> "Account":
+        """The account of what really goes out: in the shadow that is everything as it came."""
+        if self.mode != "shadow":
+            return self
+        return self.replace(tokens_sent=self.tokens_whole, edited=0, new_decisions=0)
+
 
 class Projection(Value):
     """What to send, with the list of edits and the account."""

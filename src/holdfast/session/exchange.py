@@ -208,11 +208,20 @@ class Exchange:
 
     def record(self, number: int, status: int, data: bytes, outcome: Outcome, usage: Usage | None, ms: Took) -> None:
         """Put a round on record: what was sent and what came. Never raises; a counting one leaves no trace."""
-        if self._sent is None or self._endpoint.counts:
-            return
-        sending = self._sendings[number]
+        self._put(number, Answer(data, status, outcome, usage=_billed(usage, ms)))
+
+    def record_unanswered(self, number: int) -> None:
+        """Put a round on record of which no answer came."""
+        self._put(number, None)
+
+    def _put(self, number: int, answer: Answer | None) -> None:
+        if self._sent is not None and not self._endpoint.counts:
+            sending = self._sendings[number]
+            self._sent.add(sending.body, self._about(sending), answer)
+
+    def _about(self, sending: Sending) -> About:
         account, expected = sending.account, sending.expected
-        about = About(
+        return About(
             dialect=self.dialect,
             model=self.model,
             branch=self.identity.branch,
@@ -220,17 +229,21 @@ class Exchange:
             policy=account.policy,
             mode=account.mode,
             tokens_whole=account.tokens_whole,
-            tokens_sent=account.tokens_sent if account.mode == "on" else account.tokens_whole,
+            tokens_sent=account.as_sent.tokens_sent,
             predicted=expected.cached if expected is not None else None,
-            edited=account.edited if account.mode == "on" else 0,
+            edited=account.as_sent.edited,
             decisions=account.new_decisions,
         )
-        self._sent.add(sending.body, about, Answer(data, status, outcome, usage=_billed(usage, ms)))
 
     @property
     def session(self) -> str:
         """The session's id."""
         return self._session.id
+
+    @property
+    def has_record(self) -> bool:
+        """Whether its conversation has a name, and so a record."""
+        return self._rounds is not None
 
     @property
     def model(self) -> str:

@@ -81,7 +81,7 @@ class Projecting:
             else:
                 out = _spliced(request, viewer, whole) if how == "on" else _as_it_came(given)
             edits = viewer.edits() if explained else ()
-            account = viewer.account(chosen, situation, explained)
+            account = viewer.account(chosen, situation, explained, whole)
         return Projection(messages=out, edits=edits, account=account)
 
     def _brought_up(

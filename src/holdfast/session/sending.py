@@ -48,9 +48,8 @@ class Sending:
 
     def _expected(self, request: splice.Request) -> Expected | None:
         account = self.account
-        tokens = account.tokens_sent if account.mode == "on" else account.tokens_whole
         profile = self._session.billing.profile(_model_of(request))
-        estimated = round(tokens / account.scale)
+        estimated = round(account.as_sent.tokens_sent / account.scale)
         return self._session.billing.expect(self._endpoint.dialect, request, profile, self._at, estimated)
 
     def _marked(self, body: bytes) -> bytes:

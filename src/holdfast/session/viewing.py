@@ -170,14 +170,18 @@ class Viewer:
             if self._is_edit(number)
         )
 
-    def account(self, policy: Policy, situation: Situation, explained: bool) -> Account:
-        """The figures of what is sent; those that take a look at every result only if asked for."""
-        sent = sent_tokens(self.transcript, self._decided) + self._summing.situation(situation).overhead
+    def account(self, policy: Policy, situation: Situation, explained: bool, whole: Collection[int] = ()) -> Account:
+        """The figures of what is sent, the results in `whole` as they are on record; those that take a look at every
+        result only if asked for."""
+        items, decided = self.transcript.items, self._decided
+        sent = sent_tokens(self.transcript, decided) + self._summing.situation(situation).overhead
+        sent += sum(items[number].tokens - decided[number].tokens for number in whole)
+        edited = sum(map(self._is_edit, decided)) if self._skipped else decided.edits
         return Account(
             policy=policy.name,
             mode=self._mode,
             results=len(self.transcript.items),
-            edited=sum(map(self._is_edit, self._decided)) if self._skipped else self._decided.edits,
+            edited=edited - sum(map(self._is_edit, whole)),
             tokens_whole=int((self.transcript.tokens + situation.overhead) * situation.scale),
             tokens_sent=int(sent * situation.scale),
             window=situation.profile.window,

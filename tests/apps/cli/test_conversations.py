@@ -109,7 +109,12 @@ def test_undo_without_an_id_shows_everything_again(cli: Cli, viewed: dict[str, A
     session = Session("work", store=str(cli.folder / "home"))
     assert session.view(conversation(2), policy="auto") == conversation(2)
     session.close()
-    assert "2 results of session work are shown whole again" in text_of(cli, "undo")
+    assert "Shown whole again in session work: 2 results, about " in text_of(cli, "undo")
+
+
+def test_undo_where_nothing_is_hidden_says_so(cli: Cli) -> None:
+    cli("run", "--session", "short", "--", "echo", "hello")
+    assert "Nothing was hidden in session short." in text_of(cli, "undo")
 
 
 def test_undo_of_an_id_that_nobody_has_is_not_found(cli: Cli) -> None:

@@ -12,7 +12,9 @@ from holdfast.apps.inspector import answers, raw
 from holdfast.apps.inspector import record as record_module
 from holdfast.apps.inspector.answers import Asked
 from holdfast.apps.inspector.desk import Desk
+from holdfast.apps.steps import cost_of
 from holdfast.errors import NotFound, UsageError
+from holdfast.projection.profiles import profile_for
 from holdfast.session import Session
 from holdfast.session.sent import About, Answer, Sent, Usage
 from tests.apps.inspector.served import Served
@@ -105,6 +107,29 @@ def test_branches_and_answers_that_broke_off_are_told(desk: Desk, session: Sessi
     assert summary["health"] == "warning"
     assert summary["notes"] == ["1 answer broke off", "1 answer refused by the provider"]
     assert len(summary["course"]["seq"]) == 2
+
+
+def test_the_cost_is_what_a_receipt_says(desk: Desk, session: Session) -> None:
+    """A session that was left as it is neither saves nor loses, however far our estimates are from the bills."""
+    sent, size = Sent(session), 10_000
+    for number in range(1, 6):
+        about = About("openai_chat", "gpt-5", mode="shadow", tokens_whole=number * size, tokens_sent=number * size)
+        usage = Usage(input=number * 1_200, cached=(number - 1) * 1_200, written=0)
+        sent.add(b'{"messages": []}', about, Answer(b"{}", 200, usage=usage))
+    summary = answers.one_session(desk, Asked(("s",)))
+    assert summary["cost_unit"] == "usd"
+    assert summary["cost_sent"] == pytest.approx(summary["cost_whole"], rel=0.001)
+    cost = cost_of(sent.all(), profile_for)
+    assert cost is not None
+    assert summary["cost_sent"] == round(cost.dollars or 0, 6)
+
+
+@pytest.mark.parametrize("size", [10, 5_000], ids=["stored as it came", "stored packed"])
+def test_what_came_back_is_shown_as_it_came(desk: Desk, session: Session, size: int) -> None:
+    said = json.dumps({"content": "hello " * size}).encode()
+    trace_id = Sent(session).add(b'{"messages": []}', About(model="gpt-5"), Answer(said, 200))
+    found = answers.one_response(desk, Asked(("s", str(trace_id))))
+    assert (found["text"], found["size"]) == (said.decode(), len(said))
 
 
 def test_a_result_is_shown_beside_what_the_model_saw(desk: Desk, session: Session, kept: str) -> None:

@@ -12,7 +12,9 @@ TOOLS = [{"name": "Bash", "description": "run", "input_schema": {"type": "object
 
 def ask(messages: list[Any]) -> list[dict[str, Any]]:
     body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "stream": True, "messages": messages, "tools": TOOLS}
-    headers = {"content-type": "application/json", "x-api-key": "sk-fake", "x-claude-code-session-id": "stand-in"}
+    headers = {"content-type": "application/json", "x-api-key": "sk-fake"}
+    if name := os.environ.get("STAND_IN", "stand-in"):
+        headers["x-claude-code-session-id"] = name
     url = os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages"
     request = urllib.request.Request(url, json.dumps(body).encode(), headers)
     with urllib.request.build_opener(urllib.request.ProxyHandler()).open(request) as response:

@@ -47,6 +47,11 @@ def test_cost_is_in_dollars_where_the_price_is_known_else_in_percent() -> None:
     assert "  input     cost ≈ 75 % less than with everything" in told(*unknown)
 
 
+def test_a_run_in_which_nothing_changed_cost_the_same() -> None:
+    run = [step(1_000, 1_000, (1_000, 0, 0)), step(2_000, 2_000, (1_004, 996, 0))]
+    assert any("the same as with everything" in line for line in told(*run))
+
+
 def test_a_run_that_cost_more_says_more() -> None:
     run = [
         step(10_000, 10_000, (0, 0, 10_000)),

@@ -50,6 +50,7 @@ def test_few_sessions_are_not_compared(cli: Cli) -> None:
     for number in range(4):
         put(cli, f"held-{number}", "shadow", [9_000, 18_000])
     told = cli("report").stdout.decode()
+    assert "input cost a session, in uncached tokens" in told
     assert "Too few sessions to tell: 9 viewed, 4 held out" in told
     assert "less" not in told
     assert cli.json("report")["ratios"] == {}

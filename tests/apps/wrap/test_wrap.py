@@ -71,6 +71,18 @@ def test_the_exit_code_is_the_agents(cli: Cli) -> None:
     assert cli("wrap", "--", "sh", "-c", "kill -TERM $$").returncode == 128 + signal.SIGTERM
 
 
+def test_the_exit_code_is_the_agents_whatever_becomes_of_the_record(cli: Cli) -> None:
+    breaking = (
+        f"{sys.executable} {AGENT} 0 go; "
+        'for file in "$HOLDFAST_HOME"/record.db*; do yes garbage | head -c 600000 > "$file"; done; exit 7'
+    )
+    with upstream([(LONG,)]) as port:
+        cli.environ["ANTHROPIC_BASE_URL"] = f"http://127.0.0.1:{port}"
+        done = cli("wrap", "--", "sh", "-c", breaking)
+    assert done.returncode == 7
+    assert b"record that cannot be read" in done.stderr
+
+
 def test_a_command_that_is_not_installed_is_said_to_be_so(cli: Cli) -> None:
     done = cli("wrap", "no-such-agent")
     assert done.returncode == 127
@@ -102,7 +114,17 @@ def test_a_run_with_everything_off_passes_everything_on(cli: Cli) -> None:
     with upstream([(LONG,)], log) as port:
         done = run(cli, port, "--mode", "off")
     assert results(log[-1]["messages"]) == [TEXT]
-    assert done.stderr == b"holdfast: 2 requests, 2 of them passed on unread\n"
+    assert done.stderr == b"holdfast: 2 requests, 2 of them not on record\n"
+
+
+def test_an_agent_that_names_no_session_finds_its_record_by_the_receipt(cli: Cli) -> None:
+    cli.environ["STAND_IN"] = ""
+    with upstream([(LONG,)]) as port:
+        told = run(cli, port).stderr.decode()
+    assert told.startswith("holdfast: 2 requests, 1 of them not on record\n")
+    name = told.rpartition("holdfast sessions show ")[2].partition("`")[0]
+    assert name.startswith("untold-")
+    assert cli("sessions", "show", name).returncode == 0
 
 
 def test_a_session_that_is_held_out_goes_as_it_came_and_is_reported_so(cli: Cli) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from holdfast.apps.cli.place import Place, add_options
-from holdfast.apps.cli.proxy import needs_extra
+from holdfast.apps.cli.proxy import needs_extra, until_told_twice
 from holdfast.apps.listening import Address, token_for
 from holdfast.errors import UsageError
 
@@ -33,7 +33,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def inspect(args: argparse.Namespace) -> int:
     """Serve the page until stopped."""
     needs_extra()
-    return asyncio.run(_serve(args))
+    return until_told_twice(_serve(args))
 
 
 async def _serve(args: argparse.Namespace) -> int:
@@ -53,7 +53,7 @@ async def _serve(args: argparse.Namespace) -> int:
 
 
 @asynccontextmanager
-async def page(place: Place, port: int) -> "AsyncGenerator[tuple[Inspector, str]]":
+async def page(place: Place, port: int, option: str = "--port") -> "AsyncGenerator[tuple[Inspector, str]]":
     """The inspector over a record, and the address that opens it: the token is behind the `#`, so it is never sent."""
     from holdfast.apps.inspector.desk import Desk
     from holdfast.apps.inspector.server import inspecting
@@ -62,11 +62,8 @@ async def page(place: Place, port: int) -> "AsyncGenerator[tuple[Inspector, str]
         raise UsageError(f"`{port}` is no port. Give one between 1 and 65535, or 0 for any that is free.")
     token, _ = token_for(place.settings.home, "inspector", TOKEN)
     wanted = Address(host="127.0.0.1", port=port)
-    try:
-        async with inspecting(Desk(place.settings, place.store), wanted, token) as (inspector, address):
-            yield inspector, f"{address.url}/#token={token}"
-    except OSError as error:
-        raise UsageError(f"Port {port} cannot be listened at ({error.strerror}). Give another `--port`.") from error
+    async with inspecting(Desk(place.settings, place.store), wanted, token, option) as (inspector, address):
+        yield inspector, f"{address.url}/#token={token}"
 
 
 def has_display() -> bool:

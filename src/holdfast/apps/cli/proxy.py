@@ -3,9 +3,9 @@
 import argparse
 import asyncio
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast import config
 from holdfast.apps.cli.place import Place
@@ -15,9 +15,6 @@ from holdfast.proxy_settings import check_upstream
 
 if TYPE_CHECKING:
     from holdfast.apps.proxy.turn import Turn
-
-if TYPE_CHECKING:
-    pass
 
 TOKEN = "HOLDFAST_PROXY_TOKEN"
 PORT = 8787
@@ -48,10 +45,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def proxy(args: argparse.Namespace) -> int:
     """Serve until stopped."""
     needs_extra()
+    return until_told_twice(_serve(args))
+
+
+def until_told_twice(serving: Coroutine[Any, Any, int]) -> int:
+    """Serve until stopped; who is told so a second time waits for nothing."""
     try:
-        return asyncio.run(_serve(args))
+        return asyncio.run(serving)
     except asyncio.CancelledError:
-        return 0  # told twice to stop
+        return 0
 
 
 async def _serve(args: argparse.Namespace) -> int:
@@ -77,7 +79,8 @@ async def run(args: argparse.Namespace, place: Place, told: "Sequence[Callable[[
 
         def reload() -> None:
             try:
-                running.setup = setup_of(settings_from(args, home), place.store, wanted, port)
+                counted = running.setup.desks.metrics
+                running.setup = setup_of(settings_from(args, home), place.store, wanted, port, counted)
                 print("holdfast proxy: settings read again", file=sys.stderr, flush=True)
             except HoldfastError as error:
                 print(f"holdfast proxy: kept the old settings: {error}", file=sys.stderr, flush=True)

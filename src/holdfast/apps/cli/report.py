@@ -12,6 +12,8 @@ from holdfast.replay.resampling import Interval
 from holdfast.session.sent import Sent, Step
 
 _DAY = 86_400_000
+_UNITS = {"cost": ", in uncached tokens"}
+"""What a column of bare numbers does not say."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +60,7 @@ def _rows(found: figures.Report) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [("sessions", *(f"{group.sessions:,}" for group in groups))]
     for measure in figures.MEASURES:
         cells = [_cell(measure.name, group.measures.get(measure.name), group.counts[measure.name]) for group in groups]
-        rows.append((measure.words, *cells))
+        rows.append((measure.words + _UNITS.get(measure.name, ""), *cells))
     return rows
 
 

@@ -36,7 +36,7 @@ def serve(args: argparse.Namespace) -> int:
     """Serve both until stopped."""
     proxy.needs_extra()
     with _home(args) as home:
-        return asyncio.run(_serve(args, Place(args, proxy.PATIENCE, home)))
+        return proxy.until_told_twice(_serve(args, Place(args, proxy.PATIENCE, home)))
 
 
 async def _serve(args: argparse.Namespace, place: Place) -> int:
@@ -44,7 +44,7 @@ async def _serve(args: argparse.Namespace, place: Place) -> int:
     from holdfast.apps.proxy.server import private
 
     private()
-    async with page(place, args.inspect_port) as (inspector, url):
+    async with page(place, args.inspect_port, "--inspect-port") as (inspector, url):
         print(f"holdfast inspect: {url}{f'&session={NAME}' if args.sample else ''}", flush=True)
         stopped = threading.Event()
         played = asyncio.to_thread(_play, place, stopped) if args.sample else asyncio.sleep(0)
@@ -53,8 +53,10 @@ async def _serve(args: argparse.Namespace, place: Place) -> int:
         def told(_: "Turn") -> None:
             inspector.live.wake()
 
-        await proxy.run(args, place, (told,))
-        stopped.set()
+        try:
+            await proxy.run(args, place, (told,))
+        finally:
+            stopped.set()
         await playing
     place.close()
     return 0

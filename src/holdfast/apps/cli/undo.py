@@ -40,6 +40,9 @@ def _all(place: Place, args: argparse.Namespace) -> int:
     tokens = sum(session.undo(known.artifact_id) for known in hidden)
     if args.json:
         screen.as_json({"session": session.id, "results": len(hidden), "tokens": tokens})
+    elif not hidden:
+        screen.say(f"Nothing was hidden in session {session.id}.")
     else:
-        screen.say(f"{len(hidden):,} results of session {session.id} are shown whole again: about {tokens:,} tokens.")
+        results = "1 result" if len(hidden) == 1 else f"{len(hidden):,} results"
+        screen.say(f"Shown whole again in session {session.id}: {results}, about {tokens:,} tokens.")
     return 0

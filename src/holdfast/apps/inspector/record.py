@@ -15,6 +15,7 @@ from holdfast.apps.inspector.timeline import Kept, Timeline
 from holdfast.config import Settings
 from holdfast.errors import NotFound
 from holdfast.session import Session
+from holdfast.session.sent import Sent
 from holdfast.store.protocol import SessionInfo, Store, body_of
 from holdfast.store.reader import BodyReader
 from holdfast.store.requests import Requests
@@ -137,12 +138,8 @@ class Record:
         return body
 
     def answered(self, name: str, trace_id: str) -> bytes:
-        """What came back for a request."""
-        row = self.store.newest(name, "response", trace_id)
-        if row is None:
-            raise NotFound(f"Request `{trace_id[:80]}` has no answer on record.")
-        with self.store.open(body_of(row)) as reader:
-            return reader.read()
+        """What came back for a request, as it came."""
+        return Sent(self.session(name)).response(trace_id)
 
     def session(self, name: str) -> Session:
         """A session to write a pin or an undo with."""

@@ -23,7 +23,7 @@ from holdfast.apps.inspector.files import PageFiles
 from holdfast.apps.inspector.live import Live
 from holdfast.apps.inspector.play import TooLittle
 from holdfast.apps.inspector.routes import Route, found
-from holdfast.apps.listening import Address
+from holdfast.apps.listening import Address, listened_at
 from holdfast.apps.proxy.reading import Gone, TooLarge, body_of, write
 from holdfast.errors import HoldfastError, NotFound, StoreError, UsageError
 
@@ -130,7 +130,9 @@ class Inspector:
 
 
 @asynccontextmanager
-async def inspecting(desk: Desk, address: Address, token: str) -> AsyncGenerator[tuple[Inspector, Address]]:
+async def inspecting(
+    desk: Desk, address: Address, token: str, option: str = "--port"
+) -> AsyncGenerator[tuple[Inspector, Address]]:
     """An inspector that listens, and where; on leaving, pages are let go."""
     inspector = Inspector(desk, Guard(address, token))
     server = PageConnections(inspector.handle, _MOST_CONNECTIONS, access_log=None)
@@ -138,7 +140,8 @@ async def inspecting(desk: Desk, address: Address, token: str) -> AsyncGenerator
     runner = web.ServerRunner(server, shutdown_timeout=_STOP_WITHIN)
     await runner.setup()
     try:
-        await web.TCPSite(runner, address.host, address.port).start()
+        with listened_at(address, option):
+            await web.TCPSite(runner, address.host, address.port).start()
         bound = address.replace(port=runner.addresses[0][1])
         inspector.guard = Guard(bound, token)
         yield inspector, bound

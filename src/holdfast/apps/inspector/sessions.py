@@ -175,14 +175,13 @@ def _branches(timeline: Timeline) -> list[dict[str, Any]]:
 
 def _figures(timeline: Timeline, record: Record) -> dict[str, Any]:
     chars = [_chars(kept) for kept in timeline.results.values()]
-    cost = costs.cost_of(timeline.steps, record.settings)
     notes = _notes(timeline)
     return {
         "results": len(chars),
         "requests": timeline.requests,
         "tokens_whole": of_chars(sum(whole for _, whole in chars)),
         "tokens_sent": of_chars(sum(shown for shown, _ in chars)),
-        **(costs.NOTHING if cost is None else cost.as_dict()),
+        **costs.cost_of(timeline.steps, record.settings),
         "health": "broken" if timeline.broken else "warning" if notes else "ok",
         "note": notes[0] if notes else "",
     }

@@ -53,9 +53,9 @@ class Counters:
         self._add("first_byte_seconds_total", turn.first)
         exchange = turn.exchange
         if exchange is not None:
-            account = exchange.account
+            account = exchange.account.as_sent
             self._add("tokens_whole_total", account.tokens_whole)
-            self._add("tokens_sent_total", account.tokens_sent if account.mode == "on" else account.tokens_whole)
+            self._add("tokens_sent_total", account.tokens_sent)
             self._add("decisions_total", account.new_decisions)
             self._add("unstored_total", account.unstored)
             self._add("recall_rounds_total", exchange.count)

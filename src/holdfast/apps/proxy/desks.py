@@ -19,11 +19,13 @@ from holdfast.store.protocol import Store
 class Desks:
     """The sessions of everybody. Safe from threads."""
 
-    def __init__(self, settings: Settings, store: Store, tenants: Tenants, **options: Any) -> None:
+    def __init__(
+        self, settings: Settings, store: Store, tenants: Tenants, metrics: Metrics | None = None, **options: Any
+    ) -> None:
         self.settings = settings
         self._tenants = tenants
         self._held_out = settings.replace(mode="shadow")
-        self.metrics = Metrics()
+        self.metrics = metrics or Metrics()
         """Of all sessions since the proxy started."""
         # A conversation that has no name yet may turn out to be one of those that are held out.
         first = self._held_out if settings.proxy.holdout and settings.mode == "on" else settings

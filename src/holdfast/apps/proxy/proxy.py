@@ -50,6 +50,8 @@ class Proxy:
         self.spoke: Callable[[Any], None] = lambda _: None
         """Told of every connection that sent a request."""
         self._pending: set[asyncio.Future[Any]] = set()
+        self._latest: dict[str, asyncio.Future[Any]] = {}
+        """What is still to be done last, by its order."""
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
@@ -71,7 +73,7 @@ class Proxy:
                 return await self._relayed(setup, request, target, turn)
             finally:
                 turn.end()
-                self._later(partial(self._finish, turn, asyncio.get_running_loop()))
+                self._later(partial(self._finish, turn, asyncio.get_running_loop()), _order_of(turn))
 
     async def drain(self) -> None:
         """Wait for what is still to be put on record."""
@@ -127,8 +129,10 @@ class Proxy:
 
     def _finish(self, turn: Turn, loop: asyncio.AbstractEventLoop) -> None:
         """On a worker thread: learn from an answer, put it on record, then let it be counted and told."""
-        turn.finish()
-        loop.call_soon_threadsafe(self._tell, turn)
+        try:
+            turn.finish()
+        finally:
+            loop.call_soon_threadsafe(self._tell, turn)
 
     def _tell(self, turn: Turn) -> None:
         self.counters.add(turn)
@@ -136,11 +140,31 @@ class Proxy:
             with suppress(OSError, ValueError):  # nobody may read along any more
                 told(turn)
 
-    def _later(self, act: Callable[[], None]) -> None:
-        """Do something on a worker thread that nobody waits for; `drain` does."""
-        future = asyncio.get_running_loop().run_in_executor(None, act)
+    def _later(self, act: Callable[[], None], order: str | None = None) -> None:
+        """Do something on a worker thread that nobody waits for; `drain` does. One after another within an `order`."""
+        before = self._latest.get(order) if order is not None else None
+        loop = asyncio.get_running_loop()
+        future = loop.run_in_executor(None, act) if before is None else loop.create_task(_after(before, act))
         self._pending.add(future)
         future.add_done_callback(self._pending.discard)
+        if order is not None:
+            self._latest[order] = future
+            future.add_done_callback(partial(self._is_done, order))
+
+    def _is_done(self, order: str, future: asyncio.Future[Any]) -> None:
+        if self._latest.get(order) is future:
+            del self._latest[order]
+
+
+async def _after(before: asyncio.Future[Any], act: Callable[[], None]) -> None:
+    await asyncio.wait([before])
+    await asyncio.to_thread(act)
+
+
+def _order_of(turn: Turn) -> str | None:
+    """The session: an answer is learned from and put on record after the one before it, which may take longer."""
+    exchange = turn.exchange
+    return exchange.session if exchange is not None and exchange.has_record else None
 
 
 def _refused(turn: Turn, status: int, message: str) -> web.Response:

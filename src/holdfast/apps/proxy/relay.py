@@ -61,7 +61,7 @@ class Relay:
     async def exchanged(self, exchange: Exchange, later: Later) -> web.StreamResponse:
         """Send a viewed request, and further rounds of it while calls of ours are answered."""
         while True:
-            self._turn.sent()
+            self._turn.sent(exchange.count)
             self._turn.broken = "incomplete"  # until its answer has come
             try:
                 async with await self._sent(exchange.body, is_read=True) as upstream:

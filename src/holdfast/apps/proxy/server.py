@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import aiohttp
 from aiohttp import web
 
-from holdfast.apps.listening import Address
+from holdfast.apps.listening import Address, listened_at
 from holdfast.apps.proxy.desks import Desks
 from holdfast.apps.proxy.gate import Gate
 from holdfast.apps.proxy.proxy import Proxy, Setup
@@ -25,6 +25,7 @@ from holdfast.apps.proxy.tenants import Tenants
 from holdfast.apps.proxy.turn import Turn
 from holdfast.apps.proxy.upstreams import Upstreams
 from holdfast.config import Settings
+from holdfast.metrics import Metrics
 from holdfast.store.protocol import Store
 
 DRAIN_WITHIN = 10.0
@@ -49,13 +50,13 @@ class Wanted(NamedTuple):
     """What sessions go by on record."""
 
 
-def setup_of(settings: Settings, store: Store, wanted: Wanted, port: int) -> Setup:
-    """What the settings say, for a listener at this port."""
+def setup_of(settings: Settings, store: Store, wanted: Wanted, port: int, metrics: Metrics | None = None) -> Setup:
+    """What the settings say, for a listener at this port; `metrics` are counted on where there were some before."""
     tenants = Tenants(settings.home, settings.proxy.tenants, settings.proxy.holdout)
     return Setup(
         Gate(wanted.address.replace(port=port), wanted.token, settings.proxy.hosts),
         Upstreams(settings.proxy.upstreams),
-        Desks(settings, store, tenants, session=wanted.session, agent=wanted.agent),
+        Desks(settings, store, tenants, metrics, session=wanted.session, agent=wanted.agent),
     )
 
 
@@ -71,7 +72,8 @@ async def listening(settings: Settings, store: Store, wanted: Wanted) -> AsyncGe
         proxy.spoke = server.spoke
         await runner.setup()
         try:
-            await web.TCPSite(runner, wanted.address.host, wanted.address.port).start()
+            with listened_at(wanted.address):
+                await web.TCPSite(runner, wanted.address.host, wanted.address.port).start()
             port = runner.addresses[0][1]
             proxy.setup = setup_of(settings, store, wanted, port)
             yield proxy, port

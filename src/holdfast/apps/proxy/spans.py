@@ -51,18 +51,19 @@ def attributes(turn: Turn) -> Mapping[str, str | int]:
     """The facts of a request by their names."""
     exchange = turn.exchange
     assert exchange is not None
-    account = exchange.account
+    account = exchange.account.as_sent
     facts: dict[str, str | int] = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": _PROVIDERS[exchange.dialect],
-        "gen_ai.conversation.id": exchange.session,
         "gen_ai.request.model": exchange.model,
         "holdfast.projection.policy": account.policy,
         "holdfast.tokens.whole": account.tokens_whole,
-        "holdfast.tokens.saved": account.tokens_whole - account.tokens_sent,
+        "holdfast.tokens.saved": account.tokens_saved,
         "holdfast.results.edited": account.edited,
         "holdfast.outcome": turn.outcome,
     }
+    if exchange.has_record:
+        facts["gen_ai.conversation.id"] = exchange.session
     if turn.usage is not None:
         facts["gen_ai.usage.input_tokens"] = turn.usage.input
         facts["gen_ai.usage.output_tokens"] = turn.usage.output

@@ -52,11 +52,13 @@ class Turn:
         """Seconds until the provider's first byte."""
         self.seconds = 0.0
         self._started = self._sent = time.monotonic()
+        self._newest: int | None = None
+        """The number of the round that went out last."""
         self._rounds: list[Round] = []
 
-    def sent(self) -> None:
+    def sent(self, number: int) -> None:
         """A round goes out."""
-        self._sent = time.monotonic()
+        self._sent, self._newest = time.monotonic(), number
 
     def first_byte(self, status: int) -> None:
         """The head of an answer came."""
@@ -68,12 +70,16 @@ class Turn:
         exchange = self.exchange
         if exchange is None:
             return {}
-        account = exchange.account
-        told: dict[str, object] = {"session": exchange.session, "mode": account.mode}
-        told |= {"tokens-whole": account.tokens_whole, "tokens-sent": account.tokens_sent, "edited": account.edited}
+        account = exchange.account.as_sent
+        told: dict[str, object] = {"mode": account.mode}
+        if exchange.has_record:
+            told |= {"session": exchange.session, "edited": account.edited}
+            told |= {"tokens-whole": account.tokens_whole, "tokens-sent": account.tokens_sent}
         told |= {"decisions": account.new_decisions} if account.new_decisions else {}
         told |= {"unstored": account.unstored} if account.unstored else {}
-        told |= {"rounds": exchange.count + 1} if exchange.count else {}
+        if exchange.count:
+            told |= {"rounds": exchange.count + 1}
+            told |= {name.replace("_", "-"): count for name, count in exchange.tokens.items()}
         told |= {"note": exchange.trouble} if exchange.trouble else {}
         return {name: str(value) for name, value in told.items()}
 
@@ -89,19 +95,23 @@ class Turn:
 
     def finish(self) -> None:
         """Learn from the answers and put them on record: work for another thread."""
-        exchange = self.exchange
-        if exchange is not None and exchange.is_unsettled:
+        if self.exchange is not None:
+            self._finish(self.exchange)
+        self._rounds.clear()
+        self.outcome = self.broken or self.outcome
+
+    def _finish(self, exchange: Exchange) -> None:
+        if exchange.is_unsettled:  # it was never sent, or nobody waited until it was
             exchange.settle()
-        for each in self._rounds if exchange is not None else ():
-            assert exchange is not None
+        for each in self._rounds:
             outcome = _outcome(exchange, each)
             usage = exchange.finish(each.status, each.data, outcome == "complete")
             exchange.record(each.number, each.status, each.data, outcome, usage, each.took)
             self.outcome, self.usage = outcome, usage
             expected = exchange.expected
             self.predicted = expected.cached if expected is not None else None
-        self._rounds.clear()
-        self.outcome = self.broken or self.outcome
+        if self._newest is not None and all(each.number != self._newest for each in self._rounds):
+            exchange.record_unanswered(self._newest)
 
 
 def _outcome(exchange: Exchange, each: Round) -> Outcome:

@@ -9,11 +9,12 @@ from holdfast.apps.proxy.turn import Turn
 def line(turn: Turn) -> str:
     """What there is to see of a request."""
     words = [time.strftime("%H:%M:%S"), str(turn.status or "–"), f"{turn.outcome:<10}"]
-    exchange = turn.exchange
+    exchange = turn.exchange if turn.exchange is not None and turn.exchange.has_record else None
     if exchange is not None:
-        account = exchange.account
+        would, account = exchange.account, exchange.account.as_sent
         words.append(f"{_short(account.tokens_whole)} → {_short(account.tokens_sent)} tokens")
-        words += [f"{account.edited} results shown otherwise"] * bool(account.edited)
+        words += [f"{_short(would.tokens_sent)} if it were not the shadow"] * (would.tokens_sent < account.tokens_sent)
+        words += [f"{_results(account.edited)} shown otherwise"] * bool(account.edited)
         words += [f"{account.new_decisions} of them from now on"] * bool(account.new_decisions)
         words += [f"{account.unstored} not stored"] * bool(account.unstored)
         words += [f"{exchange.count} rounds of recall"] * bool(exchange.count)
@@ -30,6 +31,10 @@ def line(turn: Turn) -> str:
 def watch(turn: Turn) -> None:
     """Print the line."""
     print(line(turn), file=sys.stderr, flush=True)
+
+
+def _results(count: int) -> str:
+    return f"{count} result{'s' * (count != 1)}"
 
 
 def _short(tokens: int) -> str:

@@ -48,7 +48,7 @@ class Tally(NamedTuple):
     steps: dict[str, list[Step]]
     """Requests on record, by session."""
     passed: int = 0
-    """Requests that were passed on unread."""
+    """Requests that are not on record: passed on unread, or of a conversation that has no name yet."""
     kept: int = 0
     recalls: int = 0
     trouble: Mapping[str, int] = MappingProxyType({})
@@ -73,7 +73,7 @@ class Meter:
             self._trouble[f"request failed, {turn.status or 'no answer'}"] += 1
         elif turn.outcome == "incomplete":
             self._trouble["answer cut off"] += 1
-        if turn.exchange is None:
+        if turn.exchange is None or not turn.exchange.has_record:
             self._passed += 1
             return
         self._sessions[turn.exchange.session] = None
@@ -85,13 +85,20 @@ class Meter:
         kept = recalls = 0
         folder = results_in(settings.home)
         for name in self._sessions:
-            own = Session(name, store=store, settings=settings)
-            steps[name] = [step for step in Sent(own).all() if step.request.at >= self._since]
+            steps[name] = self._steps(Session(name, store=store, settings=settings))
             for result in self._results(store, name):
                 kept += not result.tool.startswith(_OWN)
                 recalls += is_recall(result.tool) or result.tool == ROUND or folder in (result.arguments or "")
         unstored = Counter({"result not kept and so shown whole": self._unstored}) if self._unstored else Counter[str]()
         return Tally(steps, self._passed, kept, recalls, self._trouble + unstored)
+
+    def _steps(self, session: Session) -> list[Step]:
+        """The requests of this run; what an agent's exit code is does not depend on whether they can be read."""
+        try:
+            return [step for step in Sent(session).all() if step.request.at >= self._since]
+        except StoreError:
+            self._trouble["record that cannot be read"] += 1
+            return []
 
     def _results(self, store: Store, name: str) -> Iterator[Result]:
         """The results that came in this run."""

@@ -14,6 +14,8 @@ from holdfast.apps.wrap.meter import Tally
 from holdfast.session.sent import Step
 
 _WIDTH = 9
+_SAME = 0.005
+"""Share of a cost below which a difference is none."""
 
 
 def receipt(tally: Tally, profile_of: ProfileOf, command: str) -> list[str]:
@@ -26,7 +28,7 @@ def receipt(tally: Tally, profile_of: ProfileOf, command: str) -> list[str]:
         ]
     told = [*_sent(steps), *_kept(tally), *_cache(steps), *_cost(tally, profile_of), *_window(tally, profile_of)]
     lines = [f"  {name:<{_WIDTH}} {words}" for name, words in (*told, *_trouble(tally.trouble), *_look(tally))]
-    passed = f", {tally.passed} of them passed on unread" if tally.passed else ""
+    passed = f", {tally.passed} of them not on record" if tally.passed else ""
     return [f"holdfast: {_count(len(steps) + tally.passed, 'request')}{passed}", *lines]
 
 
@@ -68,7 +70,8 @@ def _cost(tally: Tally, profile_of: ProfileOf) -> Iterator[tuple[str, str]]:
     if not each or not cost.whole:
         return
     saved = 1 - cost.paid / cost.whole
-    share = f"{abs(saved):.0%} {'less' if saved >= 0 else 'more'}".replace("%", " %") + " than with everything"
+    share = f"{abs(saved):.0%} {'less' if saved >= 0 else 'more'} than".replace("%", " %")
+    share = f"{share if abs(saved) >= _SAME else 'the same as'} with everything"
     if cost.dollars is None or cost.dollars_whole is None:
         yield "input", f"cost ≈ {share}"
     else:
@@ -94,8 +97,9 @@ def _trouble(trouble: Mapping[str, int]) -> Iterator[tuple[str, str]]:
 
 
 def _look(tally: Tally) -> Iterator[tuple[str, str]]:
-    if tally.steps:
-        first, *others = tally.steps
+    names = [name for name, steps in tally.steps.items() if steps]
+    if names:
+        first, *others = names
         yield "look", f"`holdfast sessions show {first}`" + (f" and {len(others)} more" if others else "")
 
 
