@@ -24,6 +24,7 @@ from holdfast.apps.proxy.reading import Connections
 from holdfast.apps.proxy.tenants import Tenants
 from holdfast.apps.proxy.turn import Turn
 from holdfast.apps.proxy.upstreams import Upstreams
+from holdfast.apps.redaction import redact_logs
 from holdfast.config import Settings
 from holdfast.metrics import Metrics
 from holdfast.store.protocol import Store
@@ -109,7 +110,8 @@ async def until_stopped(reload: Callable[[], None]) -> None:
 
 
 def private() -> None:
-    """Leave nothing of a client's key behind: no core dumps, no files that others read."""
+    """Leave nothing of a client's key behind: no core dumps, no files that others read, no key in a log."""
+    redact_logs()
     os.umask(0o077)
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
