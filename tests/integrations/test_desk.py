@@ -1,5 +1,6 @@
 """The desk of a transport: one session for one agent, or one for each conversation, in whose name it says."""
 
+import json
 from typing import Any
 
 import pytest
@@ -115,3 +116,15 @@ def test_a_request_with_nothing_to_change_keeps_every_byte() -> None:
     exchange = desk.begin("POST", "/v1/messages", {"x-session-id": "s"}, spaced)
     assert isinstance(exchange, Exchange)
     assert exchange.body == spaced
+
+
+def test_fewer_sessions_are_held_where_their_requests_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.integrations.desk._MOST_WEIGHT", 50_000)
+    desk = Desk(each=True, store=MemoryStore())
+    tool = {"name": "work", "description": "d", "input_schema": {"type": "object"}}
+    for number in range(9):
+        body = {"model": "m", "messages": [{"role": "user", "content": "x" * 20_000}], "tools": [tool]}
+        headers = {"x-holdfast-session": f"s{number}"}
+        assert desk.begin("POST", "/v1/messages", headers, json.dumps(body).encode()) is not None
+    assert list(desk._sessions) == ["s5", "s6", "s7", "s8"]
+    assert set(desk._weights) == {"s5", "s6", "s7", "s8"}

@@ -27,6 +27,8 @@ from holdfast.wire.identity import Identity, conversation, identity_of, sender_o
 
 _MOST_SESSIONS = 64
 """Sessions that are remembered; another one is read from the record again."""
+_FEWEST_SESSIONS, _MOST_WEIGHT = 4, 16 * 1024 * 1024
+"""Bytes of latest requests up to which more than these few are; what is held of one is several times its request."""
 _MOST_REMEMBERED = 16
 """Senders whose latest request is remembered, so that the next one need not be read from its beginning."""
 _LARGEST_REMEMBERED = 4 * 1024 * 1024
@@ -61,6 +63,8 @@ class Desk:
         self._options: dict[str, Any] = {**options, "store": self.own.store}
         self._lock = threading.Lock()
         self._sessions: OrderedDict[str, tuple[Session, Rounds, Sent]] = OrderedDict()
+        self._weights: dict[str, int] = {}
+        """Bytes of the latest request of each session that is remembered."""
         self._latest: OrderedDict[tuple[str | None, ...], splice.Request] = OrderedDict()
         self.counts: Counter[str] = Counter()
         """Requests by what became of them."""
@@ -106,6 +110,7 @@ class Desk:
         if identity.purpose == "side":
             return None
         session, rounds, sent = self._meant(identity, scope)
+        self._weigh(session.id, len(body))
         named = partial(self._named, scope)
         return Exchange(session, rounds, endpoint, request, identity, self._settles, named, sent)
 
@@ -147,6 +152,18 @@ class Desk:
             if len(self._sessions) > _MOST_SESSIONS:
                 self._sessions.popitem(last=False)
             return self._sessions[name]
+
+    def _weigh(self, name: str, size: int) -> None:
+        """Hold fewer sessions where their requests are large, the latest ones always."""
+        with self._lock:
+            self._weights[name] = size
+            while len(self._sessions) > _FEWEST_SESSIONS and sum(map(self._weight, self._sessions)) > _MOST_WEIGHT:
+                self._sessions.popitem(last=False)
+            for gone in self._weights.keys() - self._sessions.keys():
+                del self._weights[gone]
+
+    def _weight(self, name: str) -> int:
+        return self._weights.get(name, 0)
 
     def _own_settings(self, _: str) -> Settings:
         return self.own.settings

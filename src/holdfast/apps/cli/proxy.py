@@ -105,7 +105,7 @@ def needs_extra() -> None:
 
 def _upstream(text: str) -> tuple[str, str]:
     name, equals, url = text.partition("=")
-    if not equals or not name.isidentifier():
+    if not equals or not name.replace("-", "_").isidentifier():
         raise UsageError(f"`--upstream {text}` says no NAME=URL, such as openai=https://api.openai.com.")
     return name, check_upstream(name, url)
 

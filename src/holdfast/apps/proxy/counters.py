@@ -52,7 +52,7 @@ class Counters:
         self._add("request_seconds_total", turn.seconds)
         self._add("first_byte_seconds_total", turn.first)
         exchange = turn.exchange
-        if exchange is not None:
+        if exchange is not None and not (turn.endpoint is not None and turn.endpoint.counts):
             account = exchange.account.as_sent
             self._add("tokens_whole_total", account.tokens_whole)
             self._add("tokens_sent_total", account.tokens_sent)
