@@ -28,7 +28,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     store.close()
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=[pytest.param("memory", marks=pytest.mark.torture), "sqlite", "postgres"])
 def other(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     store = made(request.param, tmp_path / "other")
     yield store

@@ -166,7 +166,7 @@ def test_prices_that_are_wrong_by_a_factor_of_two_cost_little(tmp_path: Path, di
 
 
 @every_dialect
-@pytest.mark.parametrize("mode", ["off", "shadow"])
+@pytest.mark.parametrize("mode", [pytest.param("off", marks=pytest.mark.torture), "shadow"])
 def test_a_proxy_that_is_to_change_nothing_changes_nothing(tmp_path: Path, dialect: Dialect, mode: str) -> None:
     plain, run = straight(dialect, FEW), through(tmp_path, dialect, FEW, mode=mode)
     assert [asked.data for asked in run.upstream.asked] == [asked.data for asked in plain.upstream.asked]
@@ -248,7 +248,9 @@ def test_trouble_with_the_record_costs_tokens_and_nothing_else(
     assert {call_id: recorded.get(call_id) for call_id in run.returned} == run.returned, "not put on record afterwards"
 
 
-@every_dialect
+@pytest.mark.parametrize(
+    "dialect", ["anthropic", *(pytest.param(one, marks=pytest.mark.torture) for one in TILLS if one != "anthropic")]
+)
 def test_on_a_disk_that_stays_full_the_rest_is_sent_whole_and_the_work_is_done(
     tmp_path: Path, dialect: Dialect
 ) -> None:

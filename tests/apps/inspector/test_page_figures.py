@@ -69,9 +69,12 @@ def test_the_first_content_of_2000_steps_is_small(look: Look) -> None:
 def test_scrolling_2000_steps_from_end_to_end_stays_light(look: Look) -> None:
     tab = look().see("/session/long-haul/step/3", ".row .what")
     tab.wait_for_timeout(500)
-    walks = [tab.evaluate(WALK) for _ in range(3)]
-    assert max(walk["nodes"] for walk in walks) <= MOST_NODES
-    assert min(max([0, *walk["scripts"]]) for walk in walks) <= LONGEST_TASK  # a busy machine may disturb one
+    for _ in range(3):
+        walk = tab.evaluate(WALK)
+        assert walk["nodes"] <= MOST_NODES
+        if max([0, *walk["scripts"]]) <= LONGEST_TASK:
+            break  # else something disturbed it: a busy machine may, once or twice
+    assert max([0, *walk["scripts"]]) <= LONGEST_TASK
     until(tab, "document.querySelector('#step-1999 .what')")
 
 
@@ -89,7 +92,7 @@ def test_first_content_takes_at_most_three_times_an_empty_page(look: Look) -> No
     assert min(times["page"]) <= SLOWER * statistics.median(times["empty"]), times
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.torture)])
 @pytest.mark.parametrize(
     ("route", "until_there"),
     [

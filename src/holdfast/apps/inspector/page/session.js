@@ -3,6 +3,7 @@ import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./v
 import { PAGE, get, pageOf, path } from "./api.js";
 import { Broken, Empty, Skeleton, bytes, clock, cost, count, many, oneLine, say, short, still, to, useAddress, useKeys, visible, Words } from "./parts.js";
 
+const AFTER_ROWS = 40;
 const ROW = 56;
 const SPARE = 6;
 const PAUSE = 60;
@@ -217,7 +218,12 @@ const Session = ({ route, session, summary }) => {
   const step = steps.known.get(chosen);
   useEffect(() => { if (chosen >= total) choose(total - 1); seen.current = Math.min(seen.current, total); }, [total]);
   // The rows come first; what a step is drawn with can wait for them.
-  useEffect(() => { if (step && !Step) import("./step.js").then(setLater); }, [Boolean(step)]);
+  // After the rows are there to be seen: what is first on the screen is first on the wire.
+  useEffect(() => {
+    if (!step || Step) return undefined;
+    const wait = setTimeout(() => import("./step.js").then(setLater), AFTER_ROWS);
+    return () => clearTimeout(wait);
+  }, [Boolean(step)]);
   useEffect(() => { if (route.step !== undefined && route.step !== chosen) choose(route.step); if (route.step === undefined) setOpened(false); }, [route]);
   // At the end one stays at the end; anywhere else nothing moves.
   const following = useRef(true);
