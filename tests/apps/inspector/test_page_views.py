@@ -276,7 +276,7 @@ def test_a_slow_answer_shows_where_it_will_be_and_nothing_jumps(look: Look) -> N
 
 
 def test_searching_all_results_leads_to_the_line(look: Look) -> None:
-    tab = look().see("/session/fix-the-router", ".row.chosen")
+    tab = look().see("/session/fix-the-router", "[role=search] input")
     tab.keyboard.press("/")
     tab.keyboard.type("assert")
     tab.wait_for_selector(".found a")
