@@ -112,6 +112,7 @@ def test_help_opens_and_closes_and_escape_leads_up(look: Look) -> None:
     assert tab.locator("#step-40.chosen").count() == 1
     tab.keyboard.press("Escape")
     until(tab, "!document.querySelector('dialog[open]')")
+    tab.wait_for_selector("[role=search] input")
     tab.keyboard.press("/")
     tab.keyboard.type("jk")
     assert tab.locator("#step-40.chosen").count() == 1
