@@ -8,12 +8,13 @@ character `n * STRIDE`. Marks are words of our own that say which task and query
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from holdfast.canonical.entry import Result
+from holdfast.canonical.entry import Result, parse_header
 from holdfast.canonical.media import TEXT
 from holdfast.canonical.utf8 import decode, showable, unfinished
+from holdfast.store.protocol import Body
 from holdfast.store.reader import BodyReader
 
 INDEXED_BYTES = 262_144
@@ -99,3 +100,29 @@ def first_text(reader: BodyReader) -> str:
 def is_indexed(result: Result) -> bool:
     """Whether a result has words."""
     return result.media_type == TEXT
+
+
+def places_of(numbers: Sequence[int], traces: Mapping[int, str]) -> dict[int, Place]:
+    """Where these passages lie, given the trace ids of their results by `seq`; those of none are left out."""
+    known = ((number, number // EACH) for number in numbers)
+    return {number: place_of(number, traces[seq], seq) for number, seq in known if seq in traces}
+
+
+def going_on(rows: Iterable[tuple[str, bytes, bytes, bytes]], only: tuple[str | None, str | None]) -> Iterator[str]:
+    """The trace ids of results with words that belong to a task or query: trace id, header, digest, blocks of each."""
+    for trace_id, raw, digest, blocks in rows:
+        header, _ = parse_header(raw, digest, blocks)
+        if isinstance(header, Result) and is_indexed(header) and belongs(header, *only):
+            yield trace_id
+
+
+def indexed_text(
+    opened: Callable[[Body], BodyReader], row: tuple[bytes, bytes, bytes, bytes | None, str | None]
+) -> tuple[Result, str] | None:
+    """A result and what is indexed of it; None where it has no words. `row`: header, digest, blocks, body, blob."""
+    raw, digest, blocks, inline, blob = row
+    header, facts = parse_header(raw, digest, blocks)
+    if not isinstance(header, Result) or not is_indexed(header):
+        return None
+    with opened(Body(facts, inline, blob)) as reader:
+        return header, first_text(reader)

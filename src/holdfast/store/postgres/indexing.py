@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psycopg
 
-from holdfast.canonical.entry import Result, parse_header
+from holdfast.canonical.entry import Result
 from holdfast.errors import HoldfastError
-from holdfast.store.passages import first_text, is_indexed
-from holdfast.store.protocol import Body, is_over
+from holdfast.store.passages import indexed_text
+from holdfast.store.protocol import is_over
 
 if TYPE_CHECKING:
     from holdfast.store.postgres.store import PostgresStore
@@ -87,16 +87,12 @@ def _add(store: "PostgresStore", index: Index, session: int, last: int, words: l
 
 def _words(store: "PostgresStore", index: Index, seq: int, row: Any) -> Words:
     """The words of a row, as the index has them. Unchecked: they are only a hint."""
-    raw, digest, blocks, inline, blob = row
     try:
-        header, facts = parse_header(raw, digest, blocks)
-        if not isinstance(header, Result) or not is_indexed(header):
-            return
-        with store.open(Body(facts, inline, blob)) as reader:
-            text = first_text(reader)
+        found = indexed_text(store.open, row)
     except HoldfastError:  # a damaged body must not stop a search
         return
-    yield from index.words(seq, header, text)
+    if found is not None:
+        yield from index.words(seq, *found)
 
 
 def session_mark(session: int) -> str:

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from holdfast.canonical.entry import Result, parse_header
-from holdfast.store.passages import EACH, Place, belongs, is_indexed, marks, passage_words, place_of
+from holdfast.canonical.entry import Result
+from holdfast.store.passages import EACH, Place, going_on, marks, passage_words, places_of
 from holdfast.store.postgres.indexing import Index, Words, catch_up, gather, quoted, session_mark, up_to
 from holdfast.store.protocol import is_over
 from holdfast.store.word_index import WordIndex
@@ -83,18 +83,11 @@ class PostgresPassages:
         wanted = list(numbers)
         query = "SELECT seq, trace_id FROM entries WHERE session = %s AND seq = ANY(%s)"
         found = dict(self._store.select(query, (self._number, sorted({number // EACH for number in wanted}))))
-        return {
-            number: place_of(number, found[number // EACH], number // EACH)
-            for number in wanted
-            if number // EACH in found
-        }
+        return places_of(wanted, found)
 
     def beyond(self) -> Iterator[str]:
         """The trace ids of results that go on after what is indexed, the newest first."""
-        for trace_id, raw, digest, blocks in self._store.select(_BEYOND, (self._number,)):
-            header, _ = parse_header(raw, digest, blocks)
-            if isinstance(header, Result) and is_indexed(header) and belongs(header, *self._only):
-                yield trace_id
+        return going_on(self._store.select(_BEYOND, (self._number,)), self._only)
 
 
 def _spelled(word: str) -> str:

@@ -8,10 +8,9 @@ passage's: a session is a range of rowids, and asking for it costs nothing.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.canonical.entry import Result, parse_header
 from holdfast.errors import NotStored
-from holdfast.store.passages import EACH, Place, belongs, first_text, is_indexed, marks, passage_words, place_of
-from holdfast.store.protocol import Body, is_over
+from holdfast.store.passages import EACH, Place, going_on, indexed_text, marks, passage_words, places_of
+from holdfast.store.protocol import is_over
 from holdfast.store.word_index import WordIndex
 
 if TYPE_CHECKING:
@@ -85,18 +84,11 @@ class SqlitePassages:
         asked = sorted({number // EACH for number in wanted})
         query = f"SELECT seq, trace_id FROM entries WHERE session = ? AND seq IN ({', '.join('?' * len(asked))})"
         found = dict(self._store.select(query, (self._number, *asked)))
-        return {
-            number: place_of(number, found[number // EACH], number // EACH)
-            for number in wanted
-            if number // EACH in found
-        }
+        return places_of(wanted, found)
 
     def beyond(self) -> Iterator[str]:
         """The trace ids of results that go on after what is indexed, the newest first."""
-        for trace_id, raw, digest, blocks in self._store.select(_BEYOND, (self._number,)):
-            header, _ = parse_header(raw, digest, blocks)
-            if isinstance(header, Result) and is_indexed(header) and belongs(header, *self._only):
-                yield trace_id
+        return going_on(self._store.select(_BEYOND, (self._number,)), self._only)
 
 
 class Gathered(NamedTuple):
@@ -172,15 +164,14 @@ def forget(store: "SqliteStore", execute: Any, session: int) -> None:
 
 def _indexed(store: "SqliteStore", row: Any) -> Iterator[tuple[int, str]]:
     """The passages of a row with their words. Unchecked: they are only a hint."""
-    session, seq, raw, digest, blocks, inline, blob = row
+    session, seq, *stored = row
     try:
-        header, facts = parse_header(raw, digest, blocks)
-        if not isinstance(header, Result) or not is_indexed(header):
-            return
-        with store.open(Body(facts, inline, blob)) as reader:
-            text = first_text(reader)
+        found = indexed_text(store.open, tuple(stored))
     except Exception:  # a damaged body must neither stop a search nor a purge
         return
+    if found is None:
+        return
+    header, text = found
     own = marks(header.task_id, header.query_id)
     for at, words in enumerate(passage_words(header, text)):
         yield session * _OF_SESSION + seq * EACH + at, " ".join([*own, *sorted(words)])
