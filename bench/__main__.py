@@ -16,6 +16,7 @@ from bench.ingest import ingest
 from bench.inspector import inspector
 from bench.install import install
 from bench.keep import keep
+from bench.postgres import postgres
 from bench.project import project
 from bench.proxy import proxy
 from bench.ranges import ranges
@@ -34,6 +35,7 @@ BENCHMARKS: dict[str, Callable[[Setup], list[Row]]] = {
     "ranges": ranges,
     "keep": keep,
     "writers": writers,
+    "postgres": postgres,
     "truncate": truncate,
     "wire": wire,
     "project": project,
