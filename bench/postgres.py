@@ -88,9 +88,7 @@ def _rates(
 ) -> Sequence[list[float]]:
     seconds = 0.5 if setup.quick else 1.5
     with ExitStack() as stack:
-        groups = {
-            kind: stack.enter_context(Group(setup, kind, url, clients, how, _SIZES[size])) for kind in kinds
-        }
+        groups = {kind: stack.enter_context(Group(setup, kind, url, clients, how, _SIZES[size])) for kind in kinds}
         subjects = {kind: (lambda group=group: group.rate(seconds)) for kind, group in groups.items()}
         found = interleaved(what, setup.rounds, subjects)
     return [found[kind] for kind in kinds]

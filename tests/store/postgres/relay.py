@@ -45,7 +45,7 @@ class Relay:
     def _forth(self, client: socket.socket, server: socket.socket) -> None:
         with client, server:
             while data := _received(client):
-                cut = self.cuts.pop(0) if b"COMMIT" in data and self.cuts else None
+                cut = self.cuts.pop(0) if self.cuts and _commits(data) else None
                 if cut is not None:
                     client.shutdown(socket.SHUT_RDWR)
                 if cut == "before":
@@ -65,6 +65,11 @@ class Relay:
             except OSError:
                 return
         _shut(client)
+
+
+def _commits(data: bytes) -> bool:
+    """Whether the server commits when it has read this: it is told so, or it is told to append to a session."""
+    return b"COMMIT" in data or (b"/session/" in data and b"_lock" not in data)
 
 
 def _received(end: socket.socket) -> bytes:

@@ -18,6 +18,7 @@ import psycopg
 
 from holdfast.store.postgres.address import address_of, redacted
 from holdfast.store.postgres.administration import migrate
+from holdfast.store.postgres.bodies import PIECE
 from holdfast.store.postgres.store import PostgresStore
 
 KEPT = ("sessions", "entries", "pieces", "endings", "tombstones")
@@ -127,7 +128,7 @@ def test_the_doctor_removes_bodies_that_nothing_refers_to_and_no_others(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     store = filled(url, tmp_path)
-    draft(store, b"z" * 100_000)
+    draft(store, b"z" * PIECE)
     assert store.collect_orphans() == 0
     ask(url, "ALTER TABLE pieces DISABLE TRIGGER never_changed; UPDATE pieces SET at = at - interval '2 hours'")
     monkeypatch.setenv("HOLDFAST_STORE", url)

@@ -32,6 +32,7 @@ _DEFAULTS = {"application_name": "holdfast", "connect_timeout": 10, "keepalives_
 _SETTINGS = (
     "SELECT set_config('search_path', %s || ', pg_temp', false), set_config('lock_timeout', %s, false), "
     "set_config('idle_in_transaction_session_timeout', '10s', false), set_config('TimeZone', 'UTC', false), "
+    "set_config('default_transaction_isolation', 'read committed', false), "
     "current_setting('synchronous_commit'), current_setting('fsync')"
 )
 
@@ -51,11 +52,12 @@ class Server:
     def select(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """Rows of one query; asked again where the connection was lost."""
         try:
-            return self.again(lambda: self._select(query, values))
+            return self.again(lambda: self.ask(query, values))
         except psycopg.Error as error:
             raise StoreError(f"`{self.address.shown}` could not be read ({said(error)}). Check the server.") from error
 
-    def _select(self, query: str, values: Sequence[Any]) -> list[Any]:
+    def ask(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Rows of one query, which is a transaction of its own; durable on return. Not asked again."""
         with self._connection() as connection:
             return connection.execute(query.encode(), values, binary=True).fetchall()
 

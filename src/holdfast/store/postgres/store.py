@@ -8,8 +8,7 @@ Must not know: what an entry means beyond the columns it is found by.
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
 
@@ -20,7 +19,7 @@ from holdfast.errors import NotStored, StoreError, UsageError
 from holdfast.store import forks
 from holdfast.store.feed import Feed
 from holdfast.store.files import ResultFiles
-from holdfast.store.postgres import passages, search, table
+from holdfast.store.postgres import appending, passages, search, table
 from holdfast.store.postgres.address import address_of
 from holdfast.store.postgres.bodies import Bodies
 from holdfast.store.postgres.holding import Holding
@@ -34,10 +33,6 @@ from holdfast.store.protocol import (
     Taken,
     Tombstone,
     as_asked,
-    chained,
-    check_quota,
-    entry_of,
-    in_turn,
     kinds_of,
 )
 from holdfast.store.reader import BodyReader, bytes_reader
@@ -49,16 +44,8 @@ _T = TypeVar("_T")
 
 INLINE_BODY = 32_768
 _PAGE = 256
-_SETTLED = "SELECT 1 FROM entries WHERE session = %s AND seq = %s AND chain = %s"
 _PARTS = {kind: f"e.kind = '{kind}'" for kind in ("result", "decision", "request", "response")}
 """Kinds spelled out, as the partial indexes have them."""
-
-
-class _Tried(NamedTuple):
-    """An append that was sent to the server: what it gives, and the last row by which it is known."""
-
-    entries: list[Entry]
-    last: Row | None
 
 
 class PostgresStore:
@@ -115,38 +102,11 @@ class PostgresStore:
         self, session: str, drafts: Sequence[Draft], *, once: bool = False, quota: int | None = None
     ) -> list[Entry]:
         """Add entries, all or none; on return they are on the server's disk."""
-        tried: list[_Tried] = []
-        return self._write(partial(self._append, session, drafts, once, quota, tried))
-
-    def _append(
-        self, session: str, drafts: Sequence[Draft], once: bool, quota: int | None, tried: list[_Tried]
-    ) -> list[Entry]:
-        """One attempt. An earlier one may have come through: whoever has the lock knows, for it is over then."""
-        with self.server.transaction(f"session/{session}", pipelined=True) as execute:
-            number, seq, previous, stored = table.number_and_head(execute, session)
-            for earlier in tried:
-                if earlier.last and execute(_SETTLED, (number, earlier.last.seq, earlier.last.chain)).fetchone():
-                    return earlier.entries
-            known = partial(table.known_call, execute, session) if once else _never
-            entries: list[Entry] = []
-            row = None
-            for draft, again in in_turn(drafts, known):
-                if again is not None:
-                    entries.append(entry_of(again))
-                    continue
-                seq += 1
-                row, entry = chained(session, seq, previous, draft)
-                previous = row.chain
-                stored += entry.facts.size
-                check_quota(stored, quota)
-                execute(table.INSERT_ENTRY, table.entry_values(number, row, draft, stored))
-                entries.append(entry)
-            tried.append(_Tried(entries, row))
-        return entries
+        return self._write(appending.append(self.server, session, drafts, once, quota))
 
     def discard(self, body: Body) -> None:
         """Drop a body that was taken and will not be appended."""
-        if body.blob is not None:
+        if body.blob is not None and body.inline is None:
             try:
                 self.select("SELECT discard(%s)", (body.blob,))
             except StoreError:
@@ -217,7 +177,7 @@ class PostgresStore:
 
     def open(self, body: Body) -> BodyReader:
         """Open a body for reading."""
-        if body.blob is None:
+        if body.blob is None or body.inline is not None:
             return bytes_reader(body.inline or b"", body.facts)
         return self._bodies.open(body.blob, body.facts)
 
@@ -329,10 +289,6 @@ class PostgresStore:
     def _one(self, which: str, values: Sequence[Any], columns: str = table.COLUMNS) -> Row | None:
         rows = self.select(f"SELECT {columns} {table.FROM} {which}", values)
         return table.as_row(rows[0]) if rows else None
-
-
-def _never(draft: Draft) -> None:
-    """No row is asked for."""
 
 
 def _tombstone(values: Any) -> Tombstone:
