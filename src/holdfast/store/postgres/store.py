@@ -74,9 +74,16 @@ class PostgresStore:
         with self.server.transaction() as execute:
             table.insert_session(execute, info)
 
-    def sessions(self) -> list[SessionInfo]:
-        """All sessions, the one written to last first."""
-        return [table.as_session(row) for row in self.select(table.SESSIONS + " ORDER BY last DESC, s.id DESC")]
+    def sessions(self, newest: int | None = None) -> list[SessionInfo]:
+        """All sessions, the one written to last first, or so many of them."""
+        order = " ORDER BY last DESC, s.id DESC"
+        if newest is None:
+            rows = self.select(table.SESSIONS + order)
+        else:
+            rows = self.select(
+                f"{table.SESSIONS} WHERE s.id = ANY (ARRAY(SELECT newest(%s))){order} LIMIT %s", (newest, newest)
+            )
+        return [table.as_session(row) for row in rows]
 
     def tombstones(self) -> list[Tombstone]:
         """What stays of purged sessions."""

@@ -120,3 +120,24 @@ BEGIN
         RETURN NEXT told;
     END LOOP;
 END $$;
+
+-- Which sessions were written to last, or made last, is told from the newest entries backwards.
+CREATE INDEX entry_by_time ON entries (at, session);
+CREATE INDEX session_by_time ON sessions (created_at);
+
+-- At least so many sessions that were written to last, where there are as many.
+CREATE FUNCTION newest(most bigint) RETURNS SETOF bigint LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    seen bigint[] := '{}';
+    one  record;
+BEGIN
+    SELECT e.at, e.session INTO one FROM entries e ORDER BY e.at DESC, e.session DESC LIMIT 1;
+    WHILE one.session IS NOT NULL AND cardinality(seen) < most LOOP
+        seen := seen || one.session;
+        RETURN NEXT one.session;
+        SELECT e.at, e.session INTO one FROM entries e
+            WHERE (e.at, e.session) <= (one.at, one.session) AND e.session <> ALL (seen)
+            ORDER BY e.at DESC, e.session DESC LIMIT 1;
+    END LOOP;
+    RETURN QUERY SELECT s.id FROM sessions s ORDER BY s.created_at DESC, s.id DESC LIMIT most;
+END $$;
