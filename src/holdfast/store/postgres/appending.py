@@ -5,22 +5,25 @@ Owns: that an append whose outcome nobody told is there once, and that the serve
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from functools import cache, partial
+from typing import NamedTuple
 
 import psycopg
-from psycopg.types.numeric import Int8
+from psycopg.postgres import types as oids
 
 from holdfast.canonical.entry import KIND_OF, Entry, Result, header_bytes, next_chain
 from holdfast.errors import Damaged
 from holdfast.store.postgres import table
-from holdfast.store.postgres.server import Server
+from holdfast.store.postgres.server import Call, Server, Statement
 from holdfast.store.protocol import Draft, Row, call_id_of, check_quota, entry_of
 
 _NO_SESSION, _OVER_QUOTA = "HF001", "HF002"
 _NO_QUOTA = (1 << 63) - 1
 _MOST, _MOST_BYTES = 500, 8_388_608
 """What one call takes; more goes in several, in one transaction."""
-_DRAFT = "ROW(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)::draft"
+_TEXT, _BYTES, _INT, _BOOL = (oids[name].oid for name in ("text", "bytea", "int8", "bool"))
+_ASKED = (_TEXT, _TEXT, _BYTES, _BOOL, _BOOL, _INT)
+_DRAFT = (_TEXT, _TEXT, _TEXT, _BYTES, _INT, _INT, _BYTES, _BYTES, _BYTES, _TEXT, _BYTES)
 
 
 class _Sent(NamedTuple):
@@ -29,46 +32,68 @@ class _Sent(NamedTuple):
     draft: Draft
     header: bytes
 
+    @property
+    def values(self) -> tuple[bytes | None, ...]:
+        """As the server has them; a body with a name of its own becomes a piece."""
+        header, body, facts, call_id = self.draft.header, self.draft.body, self.draft.body.facts, call_id_of(self.draft)
+        return (
+            *(KIND_OF[type(header)].encode(), header.trace_id.encode()),
+            header.artifact_id.encode() if isinstance(header, Result) else None,
+            None if call_id is None else table.as_bytes(call_id),
+            *(_int(header.at), _int(facts.size), self.header, facts.digest, facts.blocks),
+            *(None if body.blob is None else body.blob.encode(), body.inline),
+        )
 
-def append(
-    server: Server, session: str, drafts: Sequence[Draft], once: bool, quota: int | None
-) -> Callable[[], list[Entry]]:
-    """What adds entries, all or none, when it is called, and again is no harm; on return they are on the server's disk.
 
-    It carries a mark of its own, by which the server knows it when it comes again: an earlier call may have come
-    through, or be on its way still.
-    """
-    parts = list(_parts([_Sent(draft, header_bytes(draft.header, draft.body.facts)) for draft in drafts]))
-    mark, most = os.urandom(16), _NO_QUOTA if quota is None else quota
+class Append:
+    """An append that may be sent more than once, and whose mark tells the server so."""
 
-    def attempt() -> list[Entry]:
+    def __init__(self, server: Server, session: str, drafts: Sequence[Draft], once: bool, quota: int | None) -> None:
+        self._server, self._session = server, session
+        self._quota = _NO_QUOTA if quota is None else quota
+        self._mark, self._once, self._sent_before = os.urandom(12), once, False
+        sent = [_Sent(draft, header_bytes(draft.header, draft.body.facts)) for draft in drafts]
+        self._parts = list(_parts(sent))
+
+    def __call__(self) -> list[Entry]:
+        """Send it; on return the entries are on the server's disk."""
         try:
-            return _append(server, session, parts, mark, once, most)
+            with self._server.calls(together=len(self._parts) > 1) as call:
+                return list(self._entries(call))
         except psycopg.Error as error:
             if error.sqlstate == _NO_SESSION:
-                raise table.no_session(session) from None
+                raise table.no_session(self._session) from None
             if error.sqlstate == _OVER_QUOTA:
-                check_quota(most + 1, most)
+                check_quota(self._quota + 1, self._quota)
             raise
+        finally:
+            self._sent_before = True
 
-    return attempt
+    def _entries(self, call: Call) -> Iterator[Entry]:
+        again: set[str] = set()
+        for number, part in enumerate(self._parts):
+            part = [sent for sent in part if _is_wanted(sent.draft, again)] if again else part
+            result = call(
+                _statement(len(part)), [*self._asked(number), *(value for sent in part for value in sent.values)]
+            )
+            for row in range(result.ntuples):
+                entry, is_known = _told(self._session, part, partial(result.get_value, row))
+                if is_known:
+                    again.add(entry.header.trace_id)
+                yield entry
 
-
-def _append(
-    server: Server, session: str, parts: Sequence[Sequence[_Sent]], mark: bytes, once: bool, quota: int
-) -> list[Entry]:
-    asked = (session, server.key(f"session/{session}"))
-    if len(parts) == 1:
-        return _told(session, parts[0], server.ask(*_call(asked, parts[0], mark, once, quota)))
-    entries: list[Entry] = []
-    again: set[str] = set()
-    with server.transaction() as execute:
-        for number, part in enumerate(parts):
-            part = [sent for sent in part if _is_wanted(sent.draft, again)]
-            rows = execute(*_call(asked, part, mark + number.to_bytes(4, "big"), once, quota)).fetchall()
-            again.update(part[row[0] - 1].draft.header.trace_id for row in rows if row[4] is not None)
-            entries += _told(session, part, rows)
-    return entries
+    def _asked(self, number: int) -> tuple[bytes, ...]:
+        """What a call says besides its drafts."""
+        key = self._server.key(f"session/{self._session}")
+        mark = self._mark + number.to_bytes(4, "big")
+        return (
+            self._session.encode(),
+            key.encode(),
+            mark,
+            _bool(self._sent_before),
+            _bool(self._once),
+            _int(self._quota),
+        )
 
 
 def _is_wanted(draft: Draft, again: set[str]) -> bool:
@@ -90,36 +115,36 @@ def _parts(drafts: Sequence[_Sent]) -> Iterator[list[_Sent]]:
     yield part
 
 
-def _call(asked: tuple[str, str], part: Sequence[_Sent], mark: bytes, once: bool, quota: int) -> tuple[str, list[Any]]:
-    """The query and its values."""
-    values: list[Any] = [*asked, mark, once, Int8(quota)]
-    for sent in part:
-        values += _values(*sent)
-    rows = ", ".join([_DRAFT] * len(part))
-    return f"SELECT * FROM append(%s, %s, %s, %s, %s, ARRAY[{rows}]::draft[])", values
+@cache
+def _statement(count: int) -> Statement:
+    """The call of `append` with so many drafts."""
+    places = iter(range(1, len(_ASKED) + count * len(_DRAFT) + 1))
+    asked = ", ".join(f"${next(places)}" for _ in _ASKED)
+    drafts = (", ".join(f"${next(places)}" for _ in _DRAFT) for _ in range(count))
+    rows = ", ".join(f"ROW({draft})::draft" for draft in drafts)
+    return Statement(f"SELECT * FROM append({asked}, ARRAY[{rows}]::draft[])", _ASKED + _DRAFT * count)
 
 
-def _values(draft: Draft, raw: bytes) -> tuple[Any, ...]:
-    """What a `draft` of the server has; a body with a name of its own becomes a piece."""
-    header, body, facts, call_id = draft.header, draft.body, draft.body.facts, call_id_of(draft)
-    artifact_id = header.artifact_id if isinstance(header, Result) else None
-    return (
-        *(KIND_OF[type(header)], header.trace_id, artifact_id, None if call_id is None else table.as_bytes(call_id)),
-        *(Int8(header.at), Int8(facts.size), raw, facts.digest, facts.blocks, body.blob, body.inline),
-    )
+def _told(session: str, part: Sequence[_Sent], value: Callable[[int], bytes | None]) -> tuple[Entry, bool]:
+    """The entry that a row of the answer tells of, which must be what was sent; and whether it was there before."""
+    place, seq, previous, chain, kind, trace_id, artifact_id, header, digest, blocks = map(value, range(10))
+    assert place is not None and seq is not None and previous is not None and chain is not None
+    number = int.from_bytes(seq, "big")
+    if kind is not None:
+        assert trace_id is not None and header is not None and digest is not None and blocks is not None
+        artifact = None if artifact_id is None else artifact_id.decode()
+        ids = (number, kind.decode(), trace_id.decode(), artifact)
+        return entry_of(Row(session, *ids, previous, header, digest, chain, blocks, None, None)), True
+    draft, raw = part[int.from_bytes(place, "big") - 1]
+    facts = draft.body.facts
+    if next_chain(previous, raw, facts.digest) != chain:
+        raise Damaged(f"Entry {number} of session `{session}` was not written as it was sent. Check the server.")
+    return Entry(session, number, draft.header, facts, chain), False
 
 
-def _told(session: str, part: Sequence[_Sent], rows: Sequence[Any]) -> list[Entry]:
-    """The entries the server told of, in the order of the drafts; each must be what was sent."""
-    entries: list[Entry] = []
-    for place, seq, previous, chain, kind, trace_id, artifact_id, header, digest, blocks in rows:
-        if kind is not None:
-            row = Row(session, seq, kind, trace_id, artifact_id, previous, header, digest, chain, blocks, None, None)
-            entries.append(entry_of(row))
-            continue
-        draft, raw = part[place - 1]
-        facts = draft.body.facts
-        if next_chain(previous, raw, facts.digest) != chain:
-            raise Damaged(f"Entry {seq} of session `{session}` was not written as it was sent. Check the server.")
-        entries.append(Entry(session, seq, draft.header, facts, chain))
-    return entries
+def _int(number: int) -> bytes:
+    return number.to_bytes(8, "big", signed=True)
+
+
+def _bool(value: bool) -> bytes:
+    return b"\1" if value else b"\0"

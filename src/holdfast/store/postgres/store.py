@@ -19,8 +19,9 @@ from holdfast.errors import NotStored, StoreError, UsageError
 from holdfast.store import forks
 from holdfast.store.feed import Feed
 from holdfast.store.files import ResultFiles
-from holdfast.store.postgres import appending, passages, search, table
+from holdfast.store.postgres import passages, search, table
 from holdfast.store.postgres.address import address_of
+from holdfast.store.postgres.appending import Append
 from holdfast.store.postgres.bodies import Bodies
 from holdfast.store.postgres.holding import Holding
 from holdfast.store.postgres.server import Server, said
@@ -109,7 +110,7 @@ class PostgresStore:
         self, session: str, drafts: Sequence[Draft], *, once: bool = False, quota: int | None = None
     ) -> list[Entry]:
         """Add entries, all or none; on return they are on the server's disk."""
-        return self._write(appending.append(self.server, session, drafts, once, quota))
+        return self._write(Append(self.server, session, drafts, once, quota))
 
     def discard(self, body: Body) -> None:
         """Drop a body that was taken and will not be appended."""
@@ -165,7 +166,7 @@ class PostgresStore:
         row = self._one("AND e.kind = 'result' AND e.trace_id = %s", (session, trace_id))
         if row is not None and any_id in (as_asked(row, session, trace_id).trace_id, row.artifact_id):
             return row
-        return self._one("AND e.kind = 'result' AND e.artifact_id = %s", (session, any_id))
+        return self._one(f"AND e.kind = 'result' AND e.artifact_id = %s AND {table.OTHER_LETTERS}", (session, any_id))
 
     def find_call(self, session: str, call_id: str) -> list[Row]:
         """The results of this call in this session, in order."""

@@ -23,6 +23,8 @@ LEFT JOIN LATERAL (SELECT seq, stored, at FROM entries e WHERE e.session = s.id 
 """
 """Numbers have no gap, so the entries of a session need not be counted."""
 OF_CALL = "e.call_id IS NOT NULL AND sha256(e.call_id) = sha256(%s) AND e.call_id = %s"
+OTHER_LETTERS = "right(e.artifact_id, 22) <> right(e.trace_id, 22)"
+"""Artifacts that cannot be found by their result's id."""
 _INSERT_SESSION = (
     "INSERT INTO sessions (name, agent, workspace, created_at, ephemeral) VALUES (%s, %s, %s, %s, %s) "
     "ON CONFLICT (name) DO NOTHING"

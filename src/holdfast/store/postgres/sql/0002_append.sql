@@ -11,6 +11,10 @@ ALTER TABLE entries DROP CONSTRAINT entries_session_fkey;
 DROP INDEX result_by_call;
 CREATE INDEX result_by_call ON entries (session, sha256(call_id), seq) WHERE call_id IS NOT NULL;
 
+-- An artifact's id ends in the letters of its result's, by which it is found; in an archive it may have its own.
+DROP INDEX result_by_artifact;
+CREATE INDEX result_by_artifact ON entries (session, artifact_id) WHERE right(artifact_id, 22) <> right(trace_id, 22);
+
 CREATE TYPE draft AS (
     kind        text,
     trace_id    text,
@@ -42,8 +46,9 @@ CREATE TYPE appended AS (
 -- Whoever asks needs the right to add rows: this runs with the rights of the caller. Each statement sees what was
 -- committed before it began, so the head is read after the lock was waited for. A call may reach the server late, after
 -- its sender gave it up and sent it again over another connection: rows with its own mark are therefore looked for
--- first, and it is told of them.
-CREATE FUNCTION append(named text, lock text, mark bytea, once boolean, quota bigint, drafts draft[])
+-- first, and it is told of them. A result that comes late needs no look: its id is there once, and nothing of the call
+-- would be added.
+CREATE FUNCTION append(named text, lock text, mark bytea, sent_before boolean, once boolean, quota bigint, drafts draft[])
 RETURNS SETOF appended LANGUAGE plpgsql AS $$
 DECLARE
     number  bigint;
@@ -73,15 +78,15 @@ BEGIN
     FOR place IN 1 .. cardinality(drafts) LOOP
         d := drafts[place];
         told := NULL;
-        IF d.kind = 'result' THEN
-            SELECT e.seq, e.previous, e.chain INTO told.seq, told.previous, told.chain FROM entries e
-                WHERE e.session = number AND e.kind = 'result' AND e.trace_id = d.trace_id AND e.attempt = mark;
-        ELSE
+        IF d.kind <> 'result' THEN
             SELECT e.seq, e.previous, e.chain INTO told.seq, told.previous, told.chain FROM entries e
                 WHERE e.session = number AND e.kind <> 'result' AND e.kind = d.kind AND e.trace_id = d.trace_id
                 AND e.seq > since AND e.seq <= before AND e.attempt = mark ORDER BY e.seq LIMIT 1;
+        ELSIF sent_before THEN
+            SELECT e.seq, e.previous, e.chain INTO told.seq, told.previous, told.chain FROM entries e
+                WHERE e.session = number AND e.kind = 'result' AND e.trace_id = d.trace_id AND e.attempt = mark;
         END IF;
-        IF FOUND THEN
+        IF told.seq IS NOT NULL THEN
             since := told.seq;
             told.place := place;
             RETURN NEXT told;
