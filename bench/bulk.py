@@ -20,11 +20,10 @@ LENGTH = 100
 """Entries of a session."""
 SIZE = 300
 START = 1_760_000_000_000
-_COLUMNS = (
-    "session, seq, kind, trace_id, artifact_id, call_id, at, stored, previous, header, digest, chain, blocks, body"
-)
+_COLUMNS = "session, seq, kind, trace_id, artifact_id, call_id, at, stored, previous, header, digest, chain, blocks, body, minute"
 _BEGIN, _END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
 _NUMBER = struct.Struct(">iq")
+_NULL = b"\xff\xff\xff\xff"
 _HOLE = "0" * 22
 """Where an id goes in a header."""
 _MOMENT = b"%d" % START
@@ -52,17 +51,18 @@ def _session(number: int, entries: list[_Entry]) -> bytes:
     """The rows of a session."""
     previous, rows = GENESIS, list[bytes]()
     random = os.urandom(11 * LENGTH).hex().encode()
-    session, at = _NUMBER.pack(8, number), START + number * 1_000
+    session, at = _NUMBER.pack(8, number), START + number * 7_000
     moment = b"%d" % at
     for seq, entry in enumerate(entries, 1):
         name = random[(seq - 1) * 22 : seq * 22]
         header = name.join(entry.header).replace(_MOMENT, moment, 1)
         chain = next_chain(previous, header, entry.facts.digest)
         rows += (
-            *(b"\0\x0e", session, _NUMBER.pack(8, seq), b"\0\0\0\x06result", b"\0\0\0\x1ctrace_", name),
+            *(b"\0\x0f", session, _NUMBER.pack(8, seq), b"\0\0\0\x06result", b"\0\0\0\x1ctrace_", name),
             *(b"\0\0\0\x1cart_1_", name, b"\0\0\0\x1bcall_", name, _NUMBER.pack(8, at)),
             *(_NUMBER.pack(8, seq * SIZE), b"\0\0\0\x20", previous, _field(header)),
             *(b"\0\0\0\x20", entry.facts.digest, b"\0\0\0\x20", chain, b"\0\0\0\0", _field(entry.body)),
+            _NUMBER.pack(8, at // 60_000) if seq == 1 else _NULL,
         )
         previous = chain
     return b"".join(rows)

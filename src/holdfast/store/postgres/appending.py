@@ -127,14 +127,12 @@ def _statement(count: int) -> Statement:
 
 def _told(session: str, part: Sequence[_Sent], value: Callable[[int], bytes | None]) -> tuple[Entry, bool]:
     """The entry that a row of the answer tells of, which must be what was sent; and whether it was there before."""
-    place, seq, previous, chain, kind, trace_id, artifact_id, header, digest, blocks = map(value, range(10))
-    assert place is not None and seq is not None and previous is not None and chain is not None
+    place, seq, previous, chain, kind = (value(column) or b"" for column in range(5))
     number = int.from_bytes(seq, "big")
-    if kind is not None:
-        assert trace_id is not None and header is not None and digest is not None and blocks is not None
-        artifact = None if artifact_id is None else artifact_id.decode()
-        ids = (number, kind.decode(), trace_id.decode(), artifact)
-        return entry_of(Row(session, *ids, previous, header, digest, chain, blocks, None, None)), True
+    if kind:
+        trace_id, artifact_id, header, digest, blocks = (value(column) or b"" for column in range(5, 10))
+        ids = (kind.decode(), trace_id.decode(), artifact_id.decode() or None)
+        return entry_of(Row(session, number, *ids, previous, header, digest, chain, blocks, None, None)), True
     draft, raw = part[int.from_bytes(place, "big") - 1]
     facts = draft.body.facts
     if next_chain(previous, raw, facts.digest) != chain:

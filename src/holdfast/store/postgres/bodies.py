@@ -1,8 +1,8 @@
-"""Bodies too large for a row, as pieces in a table: durable with or before the row that refers to them, read in ranges.
+"""Bodies too large for a row, as pieces in a table: durable with or before the row that has them, read in ranges.
 
-A body of one piece is on its way in memory, and goes into the table with its row. A larger one is first written to a file here,
-since it is measured while it is read and may yet be refused; the file has no name any more when the body is in the
-table.
+A body of one piece is on its way in memory, and goes into the table with its row. A larger one is first written to a
+file here, since it is measured while it is read and may yet be refused; the file has no name any more when the body is
+in the table.
 """
 
 import os

@@ -90,7 +90,8 @@ class Server:
             yield partial(self._call, connection)
 
     def _call(self, connection: Connection[Any], statement: Statement, values: Sequence[bytes | None]) -> "PGresult":
-        asked, seen = connection.pgconn, self._made[connection]
+        asked: Any = connection.pgconn  # its types know no NULL
+        seen = self._made[connection]
         formats = [Format.BINARY] * len(values)
         if len(values) > _PREPARED:
             result = asked.exec_params(statement.text.encode(), values, statement.kinds, formats, Format.BINARY)

@@ -3,6 +3,16 @@
 -- Which call of `append` wrote a row, so that a call that comes twice adds nothing the second time.
 ALTER TABLE entries ADD COLUMN attempt bytea;
 
+-- The minute of an entry, where the one before it in its session is of another: enough to tell which sessions were
+-- written to last, and far less to keep in order than every entry.
+ALTER TABLE entries ADD COLUMN minute bigint;
+ALTER TABLE entries DISABLE TRIGGER never_changed;
+UPDATE entries e SET minute = e.at / 60000 FROM (SELECT session, max(seq) AS seq FROM entries GROUP BY session) l
+    WHERE e.session = l.session AND e.seq = l.seq;
+ALTER TABLE entries ENABLE TRIGGER never_changed;
+CREATE INDEX entry_by_minute ON entries (minute, session) WHERE minute IS NOT NULL;
+CREATE INDEX session_by_time ON sessions (created_at);
+
 -- Rows are added by `append` alone, which looks the session up under a lock that a purge needs too. To look it up once
 -- more, and lock and write its row, would cost more than the rest of an append.
 ALTER TABLE entries DROP CONSTRAINT entries_session_fkey;
@@ -55,6 +65,7 @@ DECLARE
     last    bigint;
     head    bytea;
     total   bigint;
+    moment  bigint;
     since   bigint := 0;
     before  bigint;
     again   text[] := '{}';
@@ -62,13 +73,14 @@ DECLARE
     told    appended;
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended(lock, 0));
-    SELECT s.id INTO number FROM sessions s WHERE s.name = named;
-    IF NOT FOUND THEN
+    SELECT s.id, e.seq, e.chain, e.stored, e.at / 60000 INTO number, last, head, total, moment
+        FROM sessions s LEFT JOIN LATERAL (
+            SELECT e.seq, e.chain, e.stored, e.at FROM entries e WHERE e.session = s.id ORDER BY e.seq DESC LIMIT 1
+        ) e ON true WHERE s.name = named;
+    IF number IS NULL THEN
         RAISE EXCEPTION 'there is no such session' USING ERRCODE = 'HF001';
     END IF;
-    SELECT e.seq, e.chain, e.stored INTO last, head, total
-        FROM entries e WHERE e.session = number ORDER BY e.seq DESC LIMIT 1;
-    IF NOT FOUND THEN
+    IF last IS NULL THEN
         SELECT t.seq, t.chain INTO last, head FROM tombstones t WHERE t.name = named;
         last := coalesce(last, 0);
         head := coalesce(head, decode(repeat('00', 32), 'hex'));
@@ -117,32 +129,33 @@ BEGIN
             d.body := NULL;
         END IF;
         INSERT INTO entries (session, seq, kind, trace_id, artifact_id, call_id, at, stored, previous, header, digest,
-                             chain, blob, blocks, body, attempt)
+                             chain, blob, blocks, body, attempt, minute)
             VALUES (number, told.seq, d.kind, d.trace_id, d.artifact_id, d.call_id, d.at, total, head, d.header,
-                    d.digest, told.chain, d.blob, d.blocks, d.body, mark);
+                    d.digest, told.chain, d.blob, d.blocks, d.body, mark,
+                    CASE WHEN d.at / 60000 IS DISTINCT FROM moment THEN d.at / 60000 END);
+        moment := d.at / 60000;
         last := told.seq;
         head := told.chain;
         RETURN NEXT told;
     END LOOP;
 END $$;
 
--- Which sessions were written to last, or made last, is told from the newest entries backwards.
-CREATE INDEX entry_by_time ON entries (at, session);
-CREATE INDEX session_by_time ON sessions (created_at);
-
--- At least so many sessions that were written to last, where there are as many.
+-- Sessions among which are all of the so many that were written to last, or made last.
 CREATE FUNCTION newest(most bigint) RETURNS SETOF bigint LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    seen bigint[] := '{}';
-    one  record;
+    seen   bigint[] := '{}';
+    one    record;
+    minute bigint;
 BEGIN
-    SELECT e.at, e.session INTO one FROM entries e ORDER BY e.at DESC, e.session DESC LIMIT 1;
-    WHILE one.session IS NOT NULL AND cardinality(seen) < most LOOP
+    SELECT e.minute, e.session INTO one FROM entries e WHERE e.minute IS NOT NULL
+        ORDER BY e.minute DESC, e.session DESC LIMIT 1;
+    WHILE one.session IS NOT NULL AND (cardinality(seen) < most OR one.minute = minute) LOOP
+        minute := one.minute;
         seen := seen || one.session;
         RETURN NEXT one.session;
-        SELECT e.at, e.session INTO one FROM entries e
-            WHERE (e.at, e.session) <= (one.at, one.session) AND e.session <> ALL (seen)
-            ORDER BY e.at DESC, e.session DESC LIMIT 1;
+        SELECT e.minute, e.session INTO one FROM entries e
+            WHERE e.minute IS NOT NULL AND (e.minute, e.session) <= (one.minute, one.session) AND e.session <> ALL (seen)
+            ORDER BY e.minute DESC, e.session DESC LIMIT 1;
     END LOOP;
     RETURN QUERY SELECT s.id FROM sessions s ORDER BY s.created_at DESC, s.id DESC LIMIT most;
 END $$;
