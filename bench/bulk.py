@@ -20,7 +20,10 @@ LENGTH = 100
 """Entries of a session."""
 SIZE = 300
 START = 1_760_000_000_000
-_COLUMNS = "session, seq, kind, trace_id, artifact_id, call_id, at, stored, previous, header, digest, chain, blocks, body, minute"
+_COLUMNS = (
+    "session, seq, kind, trace_id, artifact_id, call_id, at, stored, previous, header, digest, chain, blocks, body, "
+    "minute"
+)
 _BEGIN, _END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
 _NUMBER = struct.Struct(">iq")
 _NULL = b"\xff\xff\xff\xff"
@@ -81,7 +84,7 @@ def load(url: str, count: int) -> None:
         indexes = list(_dropped(connection))
         connection.execute(
             b"INSERT INTO sessions (id, name, created_at, ephemeral) OVERRIDING SYSTEM VALUE "
-            b"SELECT i, 'session-' || lpad(i::text, 7, '0'), %s, false FROM generate_series(1, %s) i",
+            b"SELECT i, 'session-' || lpad(i::text, 7, '0'), %s + i * 7000, false FROM generate_series(1, %s) i",
             (START, sessions),
         )
         entries = [_Entry(seq) for seq in range(1, LENGTH + 1)]

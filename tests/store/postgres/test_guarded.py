@@ -195,6 +195,9 @@ def test_a_schema_with_an_odd_name_is_refused(schema: str) -> None:
 def test_the_schema_is_the_one_asked_for() -> None:
     assert address_of("postgresql://h/db").schema == "holdfast"
     assert address_of("postgresql://h/db?options=-csearch_path%3Dmine").schema == "mine"
+    assert address_of("postgresql://h/db?options=-c%20search_path%3Dmine").url.endswith(
+        "?options=-c%20search_path%3Dmine"
+    )
     assert address_of("postgresql://h/db?schema=ours&sslmode=require")[:2] == (
         "postgresql://h/db?sslmode=require",
         "ours",

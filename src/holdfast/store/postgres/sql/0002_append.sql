@@ -11,7 +11,7 @@ UPDATE entries e SET minute = e.at / 60000 FROM (SELECT session, max(seq) AS seq
     WHERE e.session = l.session AND e.seq = l.seq;
 ALTER TABLE entries ENABLE TRIGGER never_changed;
 CREATE INDEX entry_by_minute ON entries (minute, session) WHERE minute IS NOT NULL;
-CREATE INDEX session_by_time ON sessions (created_at);
+CREATE INDEX session_by_time ON sessions (created_at, id);
 
 -- Rows are added by `append` alone, which looks the session up under a lock that a purge needs too. To look it up once
 -- more, and lock and write its row, would cost more than the rest of an append.
