@@ -17,7 +17,7 @@ import traceback
 from holdfast.canonical import ids
 from holdfast.canonical.body import measure
 from holdfast.canonical.entry import Entry
-from holdfast.errors import NotStored
+from holdfast.errors import StoreError
 from holdfast.store.postgres import server
 from holdfast.store.postgres.appending import Append
 from holdfast.store.postgres.store import PostgresStore
@@ -59,7 +59,7 @@ class Writer:
                     opened.add(name)
                 self._append(name)
                 self.kept += 1
-            except NotStored:
+            except StoreError:  # whole or absent, or the server was down when it was first asked
                 self.unknown += 1
 
     def _append(self, name: str) -> None:

@@ -124,9 +124,18 @@ class Writers:
                 ],
                 env=nursery.environment(HOLDFAST_BREAK=broken),
                 cwd=folder,
+                stderr=subprocess.DEVNULL,  # the pool says each time that it has no server
             )
             for number, url in enumerate(urls)
         ]
+
+    def __enter__(self) -> "Writers":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._processes:
+            process.kill()
+            process.wait()
 
     def wait_for(self, more: int) -> None:
         """Wait until so many more appends were acknowledged."""
@@ -196,13 +205,13 @@ def torment(folder: Path, kills: dict[str, int], writers: int = 4) -> None:
         }
         order = [name for name, count in kills.items() for _ in range(count)]
         chance.shuffle(order)
-        crowd = Writers(server, folder, writers, seed)
-        for name in order:
+        with Writers(server, folder, writers, seed) as crowd:
+            for name in order:
+                crowd.wait_for(5)
+                time.sleep(chance.uniform(0, 0.03))
+                acts[name](chance)
             crowd.wait_for(5)
-            time.sleep(chance.uniform(0, 0.03))
-            acts[name](chance)
-        crowd.wait_for(5)
-        crowd.stop()
+            crowd.stop()
         census = check(server, folder, oracle.read(crowd.place.oracle))
     print(f"\nseed {seed}: {kills} in {time.monotonic() - began:.0f} s; {census}")
     assert census.acked >= 5 * len(order)
@@ -214,23 +223,23 @@ def test_nothing_acknowledged_is_lost_or_doubled_when_the_server_is_killed(tmp_p
 
 def test_an_append_that_forgets_that_it_was_sent_before_is_caught(tmp_path: Path) -> None:
     with doomed() as server:
-        crowd = Writers(server, tmp_path, 1, 0, broken="forgetful")
-        for _ in range(8):
+        with Writers(server, tmp_path, 1, 0, broken="forgetful") as crowd:
+            for _ in range(8):
+                crowd.wait_for(3)
+                server.relay.cuts.append("after")
             crowd.wait_for(3)
-            server.relay.cuts.append("after")
-        crowd.wait_for(3)
-        crowd.stop()
+            crowd.stop()
         with pytest.raises(AssertionError, match="twice"):
             check(server, tmp_path, oracle.read(crowd.place.oracle))
 
 
 def test_a_server_that_says_stored_before_it_is_on_its_disk_is_caught(tmp_path: Path) -> None:
     with doomed() as server:
-        crowd = Writers(server, tmp_path, 2, 0, broken="early", options="-c synchronous_commit=off")
-        for _ in range(2):
-            crowd.wait_for(50)
-            server.kill_all(random.Random(0))
-        crowd.stop()
+        with Writers(server, tmp_path, 2, 0, broken="early", options="-c synchronous_commit=off") as crowd:
+            for _ in range(2):
+                crowd.wait_for(30)
+                server.kill_all(random.Random(0))
+            crowd.stop()
         with pytest.raises(AssertionError, match=r"lost|gaps|not there together"):
             check(server, tmp_path, oracle.read(crowd.place.oracle))
 
