@@ -7,19 +7,23 @@ the rates of each pair are compared.
 
 import json
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from statistics import median
 from typing import IO, cast
+from urllib.parse import quote
 
 import psycopg
 
+import holdfast
 from bench import floors
-from bench.database import database
+from bench.database import Database, database
 from bench.postgres_client import BARE_TABLE
 from bench.row import Row, judged, reported
 from bench.setup import PYTHON, ROOT, Setup
 from bench.timing import interleaved
+from bench.trips import Trips
+from holdfast.store.postgres.store import PostgresStore
 
 _SIZES = {"1 KB": 1_000, "100 KB": 100_000}
 _CLIENTS = ((1, "process"), (8, "threads"), (8, "processes"), (32, "threads"), (32, "processes"))
@@ -68,7 +72,7 @@ def postgres(setup: Setup) -> list[Row]:
             connection.execute(BARE_TABLE)
         url = server.record()
         rows = [_compared(setup, url, size, *clients) for size in _SIZES for clients in _CLIENTS]
-        return rows + [_kept(setup, url, size) for size in _SIZES]
+        return [*rows, *(_kept(setup, url, size) for size in _SIZES), *_trips(setup, server)]
 
 
 def _compared(setup: Setup, url: str, size: str, clients: int, how: str) -> Row:
@@ -100,3 +104,35 @@ def _written(ours: list[float], plain: list[float]) -> tuple[str, str]:
 
 def _ratios(ours: list[float], plain: list[float]) -> list[float]:
     return [a / b for a, b in zip(ours, plain, strict=True)]
+
+
+def _trips(setup: Setup, server: Database) -> list[Row]:
+    """How often a step waits for the server; the first few, which prepare, are left out."""
+    with Trips(server.data) as trips:
+        url = server.record().replace(quote(server.data, safe="/"), trips.folder)
+        session = holdfast.Session("trips", store=PostgresStore(url, setup.path("pg-home")))
+        kept = _counted(trips, lambda number: session.keep("bench", None, f"{number}", call_id=f"kept-{number}"))
+        messages: list[dict[str, object]] = [{"role": "user", "content": "go on"}]
+
+        def step(number: int) -> None:
+            call = {"type": "tool_use", "id": f"call-{number}", "name": "bench", "input": {}}
+            result = {"type": "tool_result", "tool_use_id": f"call-{number}", "content": f"{number}\n" * 20_000}
+            messages.extend(({"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}))
+            session.view(messages, model="claude-sonnet-5")
+
+        seen = _counted(trips, step)
+        session.store.close()
+    what = "PostgreSQL: round trips of"
+    return [
+        reported(f"{what} a `keep`", "one for each call", "–", kept, "", 0),
+        reported(f"{what} a `view` with one new result", "100 KB, cut", "–", seen, "", 0),
+    ]
+
+
+def _counted(trips: Trips, act: Callable[[int], object]) -> list[float]:
+    counts: list[float] = []
+    for number in range(20):
+        before = trips.count
+        act(number)
+        counts.append(trips.count - before)
+    return counts[10:]
