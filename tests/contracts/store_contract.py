@@ -661,3 +661,14 @@ class StoreContract:
         seen: list[int] = []
         verify(store, "work", lambda entry: seen.append(entry.seq))
         assert seen == list(range(1, len(list(store.rows("work"))) + 1))
+
+    def test_the_newest_sessions_are_the_first_of_all_sessions(self, store: Store) -> None:
+        for number in range(5):
+            store.open_session(SessionInfo(name=f"s{number}", created_at=(NOON + number) * 1000))
+        assert store.sessions(newest=0) == []
+        for number, name in enumerate(("s1", "s3", "s3", "s0")):
+            store.append(name, [draft(store, at=(NOON + 10 + number) * 1000)])
+        everything = store.sessions()
+        assert [info.name for info in everything] == ["s0", "s3", "s1", "s4", "s2"]
+        for newest in range(7):
+            assert store.sessions(newest=newest) == everything[:newest]

@@ -89,7 +89,7 @@ def measure(data: bytes, encoding: Encoding = "utf-8") -> BodyFacts:
 
 
 def _measure_in_chunks(data: bytes, encoding: Encoding) -> BodyFacts:
-    measurer = Measurer(encoding)
+    measurer = Measurer(encoding, len(data))
     for start in range(0, len(data), CHUNK):
         piece = data[start : start + CHUNK]
         measurer.space[: len(piece)] = piece

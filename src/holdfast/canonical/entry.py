@@ -117,7 +117,7 @@ class Response(Value):
 
 Header: TypeAlias = Result | Decision | Request | Response
 KINDS: dict[str, type[Header]] = {"result": Result, "decision": Decision, "request": Request, "response": Response}
-_KIND_OF: dict[type[Any], str] = {kind: name for name, kind in KINDS.items()}
+KIND_OF: dict[type[Any], str] = {kind: name for name, kind in KINDS.items()}
 
 
 class Entry(Value):
@@ -132,12 +132,12 @@ class Entry(Value):
     @property
     def kind(self) -> str:
         """`result`, `decision`, `request` or `response`."""
-        return _KIND_OF[type(self.header)]
+        return KIND_OF[type(self.header)]
 
 
 def header_bytes(header: Header, facts: BodyFacts) -> bytes:
     """The canonical bytes of an entry's header, the body's facts included."""
-    fields = {"v": 1, "kind": _KIND_OF[type(header)], **header.as_dict()}
+    fields = {"v": 1, "kind": KIND_OF[type(header)], **header.as_dict()}
     index = hashlib.sha256(facts.blocks).hexdigest() if facts.blocks else ""
     fields["body"] = [facts.size, facts.chars, facts.lines, facts.eol, facts.encoding, index]
     return _encode(fields).encode("ascii")

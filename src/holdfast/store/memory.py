@@ -60,9 +60,9 @@ class MemoryStore:
             self._sessions.setdefault(info.name, info.replace(last_at=info.created_at))
             return self._sessions[info.name]
 
-    def sessions(self) -> list[SessionInfo]:
-        """All sessions, the one written to last first."""
-        return sorted(reversed(self._sessions.values()), key=lambda info: -info.last_at)
+    def sessions(self, newest: int | None = None) -> list[SessionInfo]:
+        """All sessions, the one written to last first, or so many of them."""
+        return sorted(reversed(self._sessions.values()), key=lambda info: -info.last_at)[:newest]
 
     def tombstones(self) -> list[Tombstone]:
         """What stays of purged sessions."""

@@ -106,8 +106,8 @@ class Store(Protocol):
         """The session called `info.name`, made as `info` says where there is none."""
         ...
 
-    def sessions(self) -> list[SessionInfo]:
-        """All sessions, the one written to last first."""
+    def sessions(self, newest: int | None = None) -> list[SessionInfo]:
+        """All sessions, the one written to last first; or so many of them, without looking at the others."""
         ...
 
     def tombstones(self) -> list[Tombstone]:

@@ -38,19 +38,23 @@ class Relay:
             except OSError:
                 return
             server = socket.socket(socket.AF_UNIX)
-            server.connect(self._target)
+            try:
+                server.connect(self._target)
+            except OSError:  # the server is down
+                client.close()
+                server.close()
+                continue
             threading.Thread(target=self._forth, args=(client, server), daemon=True).start()
             threading.Thread(target=self._back, args=(client, server), daemon=True).start()
 
     def _forth(self, client: socket.socket, server: socket.socket) -> None:
         with client, server:
             while data := _received(client):
-                cut = self.cuts.pop(0) if b"COMMIT" in data and self.cuts else None
+                cut = self.cuts.pop(0) if self.cuts and _commits(data) else None
                 if cut is not None:
-                    client.shutdown(socket.SHUT_RDWR)
-                if cut == "before":
+                    _shut(client)
+                if cut == "before" or not _passed_on(server, data):
                     break
-                server.sendall(data)
                 if cut == "after":  # the server does what it was told, and hears only then that nobody listens
                     server.shutdown(socket.SHUT_WR)
                     while _received(server):
@@ -60,11 +64,14 @@ class Relay:
 
     def _back(self, client: socket.socket, server: socket.socket) -> None:
         while data := _received(server):
-            try:
-                client.sendall(data)
-            except OSError:
+            if not _passed_on(client, data):
                 return
         _shut(client)
+
+
+def _commits(data: bytes) -> bool:
+    """Whether the server commits when it has read this: it is told so, or it is told to append to a session."""
+    return b"COMMIT" in data or (b"/session/" in data and b"_lock" not in data)
 
 
 def _received(end: socket.socket) -> bytes:
@@ -72,6 +79,15 @@ def _received(end: socket.socket) -> bytes:
         return end.recv(65_536)
     except OSError:
         return b""
+
+
+def _passed_on(end: socket.socket, data: bytes) -> bool:
+    """Pass something on; whether there was anybody."""
+    try:
+        end.sendall(data)
+        return True
+    except OSError:
+        return False
 
 
 def _shut(end: socket.socket) -> None:

@@ -39,7 +39,7 @@ def is_address(text: str) -> bool:
 def address_of(text: str) -> Address:
     """An address with its schema told apart: `?schema=`, else the search path in its options, else `holdfast`."""
     import re  # settings are read at every start, and few have an address
-    from urllib.parse import parse_qsl, urlencode, urlsplit
+    from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
     try:
         parts = urlsplit(text)
@@ -52,7 +52,7 @@ def address_of(text: str) -> Address:
     schema = asked.pop("schema", None) or (options.group(1) if options else "holdfast")
     if re.fullmatch(_SCHEMA, schema) is None:
         raise ConfigError("A schema's name has small letters, digits and `_`, 63 at most. Set it with `?schema=`.")
-    return Address(parts._replace(query=urlencode(asked)).geturl(), schema, redacted(text))
+    return Address(parts._replace(query=urlencode(asked, quote_via=quote)).geturl(), schema, redacted(text))
 
 
 def redacted(text: str) -> str:

@@ -1,7 +1,8 @@
-"""Bodies too large for a row, as pieces in a table: durable before a row refers to them, read in ranges.
+"""Bodies too large for a row, as pieces in a table: durable with or before the row that has them, read in ranges.
 
-A body is first written to a file here, since it is measured while it is read and may yet be refused; the file has no
-name any more when the body is in the table.
+A body of one piece is on its way in memory, and goes into the table with its row. A larger one is first written to a
+file here, since it is measured while it is read and may yet be refused; the file has no name any more when the body is
+in the table.
 """
 
 import os
@@ -10,13 +11,13 @@ from functools import partial
 
 import psycopg
 
-from holdfast.canonical.body import BodyFacts
+from holdfast.canonical.body import BodyFacts, measure
 from holdfast.errors import NotStored
 from holdfast.store.blobs import BlobFolder
 from holdfast.store.feed import Feed
 from holdfast.store.postgres.server import Server, said
 from holdfast.store.protocol import Body, Taken
-from holdfast.store.reader import BodyReader
+from holdfast.store.reader import BodyReader, bytes_reader
 
 PIECE = 1_048_576
 _INSERT = "INSERT INTO pieces (blob, piece, data) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
@@ -38,6 +39,14 @@ class Reread:
         self._reader.close()
 
 
+def _filled(feed: Feed, first: bytes) -> bytes:
+    """`first` and what follows it, up to a piece."""
+    buffer = bytearray(PIECE)
+    buffer[: len(first)] = first
+    filled = len(first) + feed.fill(memoryview(buffer)[len(first) :])
+    return bytes(memoryview(buffer)[:filled])
+
+
 class Bodies:
     """The large bodies of a record."""
 
@@ -46,8 +55,12 @@ class Bodies:
         self._spool = BlobFolder(os.path.join(folder, "spool"))
 
     def write(self, feed: Feed, first: bytes, room: int) -> Taken:
-        """Store `first` and the rest of `feed`, at most `room` bytes; durable on return."""
+        """Store `first` and the rest of `feed`, at most `room` bytes; durable on return, or in memory for its row."""
         name = os.urandom(16).hex()
+        first = _filled(feed, first)
+        if len(first) < PIECE and len(first) <= room:
+            facts = measure(first, feed.encoding)
+            return Taken(Body(facts, first, name), bytes_reader(first, facts).remember(first))
         reader = self._spool.write(name, feed, first, room)
         self._spool.remove([name])
         try:

@@ -9,11 +9,14 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, contextmanager
-from typing import Any, TypeVar
+from contextlib import ExitStack, contextmanager, nullcontext
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import Connection
+from psycopg.pq import ConnStatus, ExecStatus, Format
+from psycopg.pq.abc import PGconn, PGresult
 from psycopg_pool import ConnectionPool
 
 from holdfast.errors import StoreError, StoreRefused
@@ -23,8 +26,11 @@ from holdfast.store.postgres.table import Execute
 
 _T = TypeVar("_T")
 
+Call: TypeAlias = "Callable[[Statement, Sequence[bytes | None]], PGresult]"
 PATIENCE = 30.0
-_CONNECTIONS = 8
+_PREPARED = 64
+"""What has more values is not worth remembering."""
+_CONNECTIONS = int(os.environ.get("HFPOOL", "32"))
 _PAUSES = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 4.0)
 _DURABLE = ("on", "remote_apply")
 _DEFAULTS = {"application_name": "holdfast", "connect_timeout": 10, "keepalives_idle": 30, "tcp_user_timeout": 30_000}
@@ -32,8 +38,21 @@ _DEFAULTS = {"application_name": "holdfast", "connect_timeout": 10, "keepalives_
 _SETTINGS = (
     "SELECT set_config('search_path', %s || ', pg_temp', false), set_config('lock_timeout', %s, false), "
     "set_config('idle_in_transaction_session_timeout', '10s', false), set_config('TimeZone', 'UTC', false), "
+    "set_config('default_transaction_isolation', 'read committed', false), "
     "current_setting('synchronous_commit'), current_setting('fsync')"
 )
+
+
+class Statement(NamedTuple):
+    """A query that is asked often, with the kinds of its values."""
+
+    text: str
+    kinds: tuple[int, ...]
+
+    @property
+    def name(self) -> bytes:
+        """What the server knows it by once it has seen it."""
+        return b"holdfast_%d" % len(self.kinds)
 
 
 class Server:
@@ -46,18 +65,42 @@ class Server:
         self._pool: ConnectionPool[Connection[Any]] | None = None
         self.on_lost: Callable[[], None] = _nothing
         """Called when a connection was lost, before something is tried again."""
-        self._made: weakref.WeakSet[Connection[Any]] = weakref.WeakSet()
+        self._made: weakref.WeakKeyDictionary[Connection[Any], set[bytes]] = weakref.WeakKeyDictionary()
+        """Each connection, with the statements that it has seen."""
 
     def select(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """Rows of one query; asked again where the connection was lost."""
         try:
-            return self.again(lambda: self._select(query, values))
+            return self.again(lambda: self.ask(query, values))
         except psycopg.Error as error:
             raise StoreError(f"`{self.address.shown}` could not be read ({said(error)}). Check the server.") from error
 
-    def _select(self, query: str, values: Sequence[Any]) -> list[Any]:
+    def ask(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Rows of one query, which is a transaction of its own; durable on return. Not asked again."""
         with self._connection() as connection:
             return connection.execute(query.encode(), values, binary=True).fetchall()
+
+    @contextmanager
+    def calls(self, *, together: bool) -> Generator[Call]:
+        """Asks statements with values as the server has them, and gives rows as it has them: the quick way.
+
+        Each is a transaction of its own, durable on return; or `together` they are one, when the block is left.
+        """
+        with self._connection() as connection, connection.transaction() if together else nullcontext():
+            yield partial(self._call, connection)
+
+    def _call(self, connection: Connection[Any], statement: Statement, values: Sequence[bytes | None]) -> "PGresult":
+        asked: Any = connection.pgconn  # its types know no NULL
+        seen = self._made[connection]
+        formats = [Format.BINARY] * len(values)
+        if len(values) > _PREPARED:
+            result = asked.exec_params(statement.text.encode(), values, statement.kinds, formats, Format.BINARY)
+        else:
+            if statement.name not in seen:
+                _checked(asked, asked.prepare(statement.name, statement.text.encode(), statement.kinds))
+                seen.add(statement.name)
+            result = asked.exec_prepared(statement.name, values, formats, Format.BINARY)
+        return _checked(asked, result)
 
     @contextmanager
     def transaction(self, lock: str | None = None, *, pipelined: bool = False) -> Generator[Execute]:
@@ -122,7 +165,7 @@ class Server:
 
     def _prepare(self, connection: Connection[Any]) -> None:
         """Refuse a server that acknowledges what is not on its disk; look at our schema alone."""
-        self._made.add(connection)
+        self._made[connection] = set()
         wait = f"{max(1, int(self._patience * 1000))}ms"
         row = connection.execute(_SETTINGS, (self.address.schema, wait)).fetchone()
         *_, waits_for, fsync = row or ("", "")
@@ -166,13 +209,22 @@ class Server:
     def leave(self) -> None:
         """In a forked child: let go of the parent's connections without a word to the server."""
         nowhere = os.open(os.devnull, os.O_RDWR)
-        for connection in self._made:
+        for connection in list(self._made):
             if not connection.closed:
                 os.dup2(nowhere, connection.fileno())
         os.close(nowhere)
         _inherited.append(self._pool)  # its threads are not here, so it cannot be closed
         self._pool, self._lock = None, threading.Lock()
-        self._made = weakref.WeakSet()
+        self._made = weakref.WeakKeyDictionary()
+
+
+def _checked(asked: PGconn, result: PGresult) -> PGresult:
+    """The result of a query, if it is one; a connection that is lost says so in its own words."""
+    if result.status in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
+        return result
+    if asked.status == ConnStatus.BAD:
+        raise psycopg.OperationalError(result.get_error_message() or "the connection is lost")
+    raise psycopg.errors.error_from_result(result)
 
 
 def _nothing() -> None:

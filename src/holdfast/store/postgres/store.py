@@ -8,8 +8,7 @@ Must not know: what an entry means beyond the columns it is found by.
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
 
@@ -22,6 +21,7 @@ from holdfast.store.feed import Feed
 from holdfast.store.files import ResultFiles
 from holdfast.store.postgres import passages, search, table
 from holdfast.store.postgres.address import address_of
+from holdfast.store.postgres.appending import Append
 from holdfast.store.postgres.bodies import Bodies
 from holdfast.store.postgres.holding import Holding
 from holdfast.store.postgres.server import Server, said
@@ -34,10 +34,6 @@ from holdfast.store.protocol import (
     Taken,
     Tombstone,
     as_asked,
-    chained,
-    check_quota,
-    entry_of,
-    in_turn,
     kinds_of,
 )
 from holdfast.store.reader import BodyReader, bytes_reader
@@ -49,16 +45,8 @@ _T = TypeVar("_T")
 
 INLINE_BODY = 32_768
 _PAGE = 256
-_SETTLED = "SELECT 1 FROM entries WHERE session = %s AND seq = %s AND chain = %s"
 _PARTS = {kind: f"e.kind = '{kind}'" for kind in ("result", "decision", "request", "response")}
 """Kinds spelled out, as the partial indexes have them."""
-
-
-class _Tried(NamedTuple):
-    """An append that was sent to the server: what it gives, and the last row by which it is known."""
-
-    entries: list[Entry]
-    last: Row | None
 
 
 class PostgresStore:
@@ -87,9 +75,16 @@ class PostgresStore:
         with self.server.transaction() as execute:
             table.insert_session(execute, info)
 
-    def sessions(self) -> list[SessionInfo]:
-        """All sessions, the one written to last first."""
-        return [table.as_session(row) for row in self.select(table.SESSIONS + " ORDER BY last DESC, s.id DESC")]
+    def sessions(self, newest: int | None = None) -> list[SessionInfo]:
+        """All sessions, the one written to last first, or so many of them."""
+        order = " ORDER BY last DESC, s.id DESC"
+        if newest is None:
+            rows = self.select(table.SESSIONS + order)
+        else:
+            rows = self.select(
+                f"{table.SESSIONS} WHERE s.id = ANY (ARRAY(SELECT newest(%s))){order} LIMIT %s", (newest, newest)
+            )
+        return [table.as_session(row) for row in rows]
 
     def tombstones(self) -> list[Tombstone]:
         """What stays of purged sessions."""
@@ -115,38 +110,11 @@ class PostgresStore:
         self, session: str, drafts: Sequence[Draft], *, once: bool = False, quota: int | None = None
     ) -> list[Entry]:
         """Add entries, all or none; on return they are on the server's disk."""
-        tried: list[_Tried] = []
-        return self._write(partial(self._append, session, drafts, once, quota, tried))
-
-    def _append(
-        self, session: str, drafts: Sequence[Draft], once: bool, quota: int | None, tried: list[_Tried]
-    ) -> list[Entry]:
-        """One attempt. An earlier one may have come through: whoever has the lock knows, for it is over then."""
-        with self.server.transaction(f"session/{session}", pipelined=True) as execute:
-            number, seq, previous, stored = table.number_and_head(execute, session)
-            for earlier in tried:
-                if earlier.last and execute(_SETTLED, (number, earlier.last.seq, earlier.last.chain)).fetchone():
-                    return earlier.entries
-            known = partial(table.known_call, execute, session) if once else _never
-            entries: list[Entry] = []
-            row = None
-            for draft, again in in_turn(drafts, known):
-                if again is not None:
-                    entries.append(entry_of(again))
-                    continue
-                seq += 1
-                row, entry = chained(session, seq, previous, draft)
-                previous = row.chain
-                stored += entry.facts.size
-                check_quota(stored, quota)
-                execute(table.INSERT_ENTRY, table.entry_values(number, row, draft, stored))
-                entries.append(entry)
-            tried.append(_Tried(entries, row))
-        return entries
+        return self._write(Append(self.server, session, drafts, once, quota))
 
     def discard(self, body: Body) -> None:
         """Drop a body that was taken and will not be appended."""
-        if body.blob is not None:
+        if body.blob is not None and body.inline is None:
             try:
                 self.select("SELECT discard(%s)", (body.blob,))
             except StoreError:
@@ -198,7 +166,7 @@ class PostgresStore:
         row = self._one("AND e.kind = 'result' AND e.trace_id = %s", (session, trace_id))
         if row is not None and any_id in (as_asked(row, session, trace_id).trace_id, row.artifact_id):
             return row
-        return self._one("AND e.kind = 'result' AND e.artifact_id = %s", (session, any_id))
+        return self._one(f"AND e.kind = 'result' AND e.artifact_id = %s AND {table.OTHER_LETTERS}", (session, any_id))
 
     def find_call(self, session: str, call_id: str) -> list[Row]:
         """The results of this call in this session, in order."""
@@ -217,7 +185,7 @@ class PostgresStore:
 
     def open(self, body: Body) -> BodyReader:
         """Open a body for reading."""
-        if body.blob is None:
+        if body.blob is None or body.inline is not None:
             return bytes_reader(body.inline or b"", body.facts)
         return self._bodies.open(body.blob, body.facts)
 
@@ -329,10 +297,6 @@ class PostgresStore:
     def _one(self, which: str, values: Sequence[Any], columns: str = table.COLUMNS) -> Row | None:
         rows = self.select(f"SELECT {columns} {table.FROM} {which}", values)
         return table.as_row(rows[0]) if rows else None
-
-
-def _never(draft: Draft) -> None:
-    """No row is asked for."""
 
 
 def _tombstone(values: Any) -> Tombstone:

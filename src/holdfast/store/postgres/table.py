@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from holdfast.canonical.entry import GENESIS
 from holdfast.canonical.utf8 import showable
 from holdfast.errors import NotFound
-from holdfast.store.protocol import Draft, Row, SessionInfo, call_id_of
+from holdfast.store.protocol import Row, SessionInfo
 
 Execute: TypeAlias = Callable[..., Any]
 
@@ -24,20 +23,12 @@ LEFT JOIN LATERAL (SELECT seq, stored, at FROM entries e WHERE e.session = s.id 
 """
 """Numbers have no gap, so the entries of a session need not be counted."""
 OF_CALL = "e.call_id IS NOT NULL AND sha256(e.call_id) = sha256(%s) AND e.call_id = %s"
-INSERT_ENTRY = (
-    "INSERT INTO entries (session, seq, kind, trace_id, artifact_id, call_id, at, stored, previous, header, "
-    "digest, chain, blob, blocks, body) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
-)
+OTHER_LETTERS = "right(e.artifact_id, 22) <> right(e.trace_id, 22)"
+"""Artifacts that cannot be found by their result's id."""
 _INSERT_SESSION = (
     "INSERT INTO sessions (name, agent, workspace, created_at, ephemeral) VALUES (%s, %s, %s, %s, %s) "
     "ON CONFLICT (name) DO NOTHING"
 )
-_HEAD = """
-SELECT s.id, coalesce(e.seq, t.seq, 0), coalesce(e.chain, t.chain), coalesce(e.stored, 0)
-FROM sessions s LEFT JOIN tombstones t ON t.name = s.name
-LEFT JOIN LATERAL (SELECT * FROM entries e WHERE e.session = s.id ORDER BY e.seq DESC LIMIT 1) e ON true
-WHERE s.name = %s
-"""
 
 
 def as_row(values: Any) -> Row:
@@ -80,35 +71,6 @@ def insert_session(execute: Execute, info: SessionInfo) -> None:
     agent = None if info.agent is None else as_text(info.agent)
     workspace = None if info.workspace is None else as_text(info.workspace)
     execute(_INSERT_SESSION, (info.name, agent, workspace, info.created_at, info.ephemeral))
-
-
-def entry_values(number: int, row: Row, draft: Draft, stored: int) -> tuple[Any, ...]:
-    """What `INSERT_ENTRY` takes; `stored` is the session's total with this entry."""
-    header, call_id = draft.header, call_id_of(draft)
-    return (
-        *(number, row.seq, row.kind, row.trace_id, row.artifact_id, None if call_id is None else as_bytes(call_id)),
-        *(header.at, stored, row.previous, row.header, row.digest, row.chain, row.blob, row.blocks, row.inline),
-    )
-
-
-def known_call(execute: Execute, session: str, draft: Draft) -> Row | None:
-    """The row on record that this draft is again: the same call with the same bytes."""
-    call_id = call_id_of(draft)
-    if call_id is None:
-        return None
-    query = f"SELECT {COLUMNS} {FROM} AND {OF_CALL} AND e.digest = %s ORDER BY e.seq LIMIT 1"
-    call = as_bytes(call_id)
-    values = execute(query, (session, call, call, draft.body.facts.digest)).fetchone()
-    return None if values is None else as_row(values)
-
-
-def number_and_head(execute: Execute, session: str) -> tuple[int, int, bytes, int]:
-    """The number of a session and where its chain stands: last seq, last hash, bytes stored."""
-    row = execute(_HEAD, (session,)).fetchone()
-    if row is None:
-        raise no_session(session)
-    number, seq, chain, stored = row
-    return number, seq, chain or GENESIS, stored
 
 
 def no_session(session: str) -> NotFound:

@@ -80,9 +80,13 @@ class SqliteStore:
             table.insert_session(execute, info)
         return self._session(info.name) or info
 
-    def sessions(self) -> list[SessionInfo]:
-        """All sessions, the one written to last first."""
-        return [table.as_session(row) for row in self.select(table.SESSIONS + " ORDER BY last DESC, s.id DESC")]
+    def sessions(self, newest: int | None = None) -> list[SessionInfo]:
+        """All sessions, the one written to last first, or so many of them."""
+        if newest is None:
+            rows = self.select(table.SESSIONS + table.BY_LAST)
+        else:
+            rows = self.select(table.SESSIONS + table.AMONG_NEWEST + table.BY_LAST, (newest,))
+        return [table.as_session(row) for row in rows]
 
     def tombstones(self) -> list[Tombstone]:
         """What stays of purged sessions."""

@@ -23,6 +23,15 @@ SELECT s.name, s.agent, s.workspace, s.created_at, s.ephemeral, d.at,
        coalesce((SELECT at FROM entries e WHERE e.session = s.id ORDER BY e.seq DESC LIMIT 1), s.created_at) AS last
 FROM sessions s LEFT JOIN endings d ON d.session = s.id
 """
+BY_LAST = " ORDER BY last DESC, s.id DESC"
+AMONG_NEWEST = """
+WHERE s.id IN (
+    SELECT s.id FROM sessions s ORDER BY
+        coalesce((SELECT at FROM entries e WHERE e.session = s.id ORDER BY e.seq DESC LIMIT 1), s.created_at) DESC,
+        s.id DESC LIMIT ?
+)
+"""
+"""Entries are counted only where they are shown."""
 _INSERT_SESSION = (
     "INSERT INTO sessions (name, agent, workspace, created_at, ephemeral) VALUES (?, ?, ?, ?, ?) "
     "ON CONFLICT (name) DO NOTHING"

@@ -1,0 +1,138 @@
+"""Durable appends to a record in PostgreSQL, against a bare loop that inserts the same columns and commits.
+
+Judged by wall time: what is waited for is the server and its disk. Clients are threads of one process or processes,
+each with a session of its own; the bare ones have a connection each. Both sides take turns, a second or two each, and
+the rates of each pair are compared.
+"""
+
+import json
+import subprocess
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from statistics import median
+from typing import IO, cast
+from urllib.parse import quote
+
+import psycopg
+
+import holdfast
+from bench import floors
+from bench.database import Database, database
+from bench.postgres_client import BARE_TABLE
+from bench.row import Row, judged, reported
+from bench.setup import PYTHON, ROOT, Setup
+from bench.timing import interleaved
+from bench.trips import Trips
+from holdfast.store.postgres.store import PostgresStore
+
+_SIZES = {"1 KB": 1_000, "100 KB": 100_000}
+_CLIENTS = ((1, "process"), (8, "threads"), (8, "processes"), (32, "threads"), (32, "processes"))
+
+
+class Group:
+    """Processes of clients that wait for the word to begin."""
+
+    def __init__(self, setup: Setup, kind: str, url: str, clients: int, how: str, size: int) -> None:
+        env = {**setup.environment(setup.path("pg-home")), "PYTHONPATH": f"{ROOT}/src:{ROOT}"}
+        processes, threads = (1, clients) if how == "threads" else (clients, 1)
+        command = (PYTHON, "-m", "bench.postgres_client", kind, url, str(threads), str(size))
+        self._processes = [
+            subprocess.Popen(command, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            for _ in range(processes)
+        ]
+        for process in self._processes:
+            if _out(process).readline() != "ready\n":
+                raise RuntimeError(f"a client ({kind}) could not start")
+
+    def __enter__(self) -> "Group":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._processes:
+            process.communicate()
+
+    def rate(self, seconds: float) -> float:
+        """Additions a second, all clients together."""
+        for process in self._processes:
+            assert process.stdin is not None
+            process.stdin.write(f"{seconds}\n")
+            process.stdin.flush()
+        times = [cast("list[float]", json.loads(_out(process).readline())) for process in self._processes]
+        return sum(map(len, times)) / seconds
+
+
+def _out(process: "subprocess.Popen[str]") -> IO[str]:
+    assert process.stdout is not None
+    return process.stdout
+
+
+def postgres(setup: Setup) -> list[Row]:
+    with database(setup) as server:
+        with psycopg.connect(server.url, autocommit=True) as connection:
+            connection.execute(BARE_TABLE)
+        url = server.record()
+        rows = [_compared(setup, url, size, *clients) for size in _SIZES for clients in _CLIENTS]
+        return [*rows, *(_kept(setup, url, size) for size in _SIZES), *_trips(setup, server)]
+
+
+def _compared(setup: Setup, url: str, size: str, clients: int, how: str) -> Row:
+    what = f"PostgreSQL: durable append of {size}, {clients} {how}"
+    ours, plain = _rates(setup, what, url, ("store", "bare"), size, clients, how)
+    return judged(what, *_written(ours, plain), _ratios(ours, plain), floors.POSTGRES_APPEND)
+
+
+def _kept(setup: Setup, url: str, size: str) -> Row:
+    what = f"PostgreSQL: `keep` of {size}, 1 process"
+    ours, plain = _rates(setup, what, url, ("session", "bare"), size, 1, "process")
+    return reported(what, *_written(ours, plain), _ratios(ours, plain), "×")
+
+
+def _rates(
+    setup: Setup, what: str, url: str, kinds: Sequence[str], size: str, clients: int, how: str
+) -> Sequence[list[float]]:
+    seconds = 0.5 if setup.quick else 1.5
+    with ExitStack() as stack:
+        groups = {kind: stack.enter_context(Group(setup, kind, url, clients, how, _SIZES[size])) for kind in kinds}
+        subjects = {kind: (lambda group=group: group.rate(seconds)) for kind, group in groups.items()}
+        found = interleaved(what, setup.rounds, subjects)
+    return [found[kind] for kind in kinds]
+
+
+def _written(ours: list[float], plain: list[float]) -> tuple[str, str]:
+    return f"{median(ours):,.0f}/s", f"bare loop {median(plain):,.0f}/s"
+
+
+def _ratios(ours: list[float], plain: list[float]) -> list[float]:
+    return [a / b for a, b in zip(ours, plain, strict=True)]
+
+
+def _trips(setup: Setup, server: Database) -> list[Row]:
+    """How often a step waits for the server; the first few, which prepare, are left out."""
+    with Trips(server.data) as trips:
+        url = server.record().replace(quote(server.data, safe="/"), trips.folder)
+        session = holdfast.Session("trips", store=PostgresStore(url, setup.path("pg-home")))
+        kept = _counted(trips, lambda number: session.keep("bench", None, f"{number}", call_id=f"kept-{number}"))
+        messages: list[dict[str, object]] = [{"role": "user", "content": "go on"}]
+
+        def step(number: int) -> None:
+            call = {"type": "tool_use", "id": f"call-{number}", "name": "bench", "input": {}}
+            result = {"type": "tool_result", "tool_use_id": f"call-{number}", "content": f"{number}\n" * 20_000}
+            messages.extend(({"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}))
+            session.view(messages, model="claude-sonnet-5")
+
+        seen = _counted(trips, step)
+        session.store.close()
+    what = "PostgreSQL: round trips of"
+    return [
+        reported(f"{what} a `keep`", "one for each call", "–", kept, "", 0),
+        reported(f"{what} a `view` with one new result", "100 KB, cut", "–", seen, "", 0),
+    ]
+
+
+def _counted(trips: Trips, act: Callable[[int], object]) -> list[float]:
+    counts: list[float] = []
+    for number in range(20):
+        before = trips.count
+        act(number)
+        counts.append(trips.count - before)
+    return counts[10:]
