@@ -96,7 +96,12 @@ class Session(Reading, AsyncTwins):
         self.metrics = metrics or Metrics()
         self._owns_store = store is None or place is not None
         self.store: Store = (
-            open_store(self.settings.store, self.settings.home, inline_body=self.settings.inline_body)
+            open_store(
+                self.settings.store,
+                self.settings.home,
+                blobs=self.settings.blobs,
+                inline_body=self.settings.inline_body,
+            )
             if store is None or isinstance(store, str | os.PathLike)
             else store
         )

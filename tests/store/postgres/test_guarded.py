@@ -132,7 +132,7 @@ def test_the_doctor_removes_bodies_that_nothing_refers_to_and_no_others(
     ask(url, "ALTER TABLE pieces DISABLE TRIGGER never_changed; UPDATE pieces SET at = at - interval '2 hours'")
     monkeypatch.setenv("HOLDFAST_STORE", url)
     assert main(["doctor", "--full"]) == 0
-    assert "removed 1 piece " in capfd.readouterr().out
+    assert "removed 1 body " in capfd.readouterr().out
     assert verify(store, "s").whole
     store.close()
 
