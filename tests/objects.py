@@ -63,8 +63,8 @@ class Weed:
     def _wait(self) -> None:
         until = time.monotonic() + 30
         while time.monotonic() < until and self._process is not None and self._process.poll() is None:
-            with contextlib.suppress(OSError, http.client.HTTPException):
-                connection = http.client.HTTPConnection("127.0.0.1", self.ports[-1], timeout=2)
+            connection = http.client.HTTPConnection("127.0.0.1", self.ports[-1], timeout=2)
+            with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
                 connection.request("GET", "/healthz")
                 if connection.getresponse().status == 200:
                     return
@@ -97,20 +97,17 @@ def own_weed(folder: str) -> Weed:
     return Weed(folder).start()
 
 
-def fresh_bucket(monkeypatch: pytest.MonkeyPatch | None = None) -> str:
+def fresh_bucket(monkeypatch: pytest.MonkeyPatch) -> str:
     """The address of a place for bodies where there is nothing yet; the keys to it are in the environment."""
     endpoint = running()
     use_keys(monkeypatch)
     return f"s3://{BUCKET}/{fresh_prefix()}?endpoint={endpoint}&region=us-east-1"
 
 
-def use_keys(monkeypatch: pytest.MonkeyPatch | None = None, key: str = KEY, secret: str = SECRET) -> None:
+def use_keys(monkeypatch: pytest.MonkeyPatch, key: str = KEY, secret: str = SECRET) -> None:
     """Put keys into the environment, where a client looks for them."""
-    for name, value in (("AWS_ACCESS_KEY_ID", key), ("AWS_SECRET_ACCESS_KEY", secret)):
-        if monkeypatch is None:
-            os.environ[name] = value
-        else:
-            monkeypatch.setenv(name, value)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", key)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", secret)
 
 
 @cache
@@ -128,6 +125,7 @@ def running() -> str:
             here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
             command = [sys.executable, "-m", "tests.objects", folder]
             keeper = subprocess.Popen(command, cwd=here, stdin=subprocess.DEVNULL, start_new_session=True)
+            _keepers.append(keeper)
             while not os.path.exists(ready):
                 if keeper.poll() is not None:
                     raise RuntimeError("the object store did not start")
@@ -137,6 +135,7 @@ def running() -> str:
 
 
 _held: list[int] = []
+_keepers: list[subprocess.Popen[bytes]] = []
 
 
 def _hold(folder: str) -> None:

@@ -20,7 +20,7 @@ from holdfast.store.postgres.address import address_of, redacted
 from holdfast.store.postgres.administration import migrate
 from holdfast.store.postgres.store import PostgresStore
 
-KEPT = ("sessions", "entries", "pieces", "endings", "tombstones")
+KEPT = ("sessions", "entries", "pieces", "endings", "tombstones", "record", "condemned")
 WRITER = "holdfast_writer"
 
 
@@ -41,6 +41,7 @@ def filled(url: str, folder: Path) -> PostgresStore:
     opened(store, "gone")
     store.append("gone", [draft(store)])
     store.purge("gone", NOON)
+    store.discard(draft(store, b"y" * 100_000).body)
     return store
 
 
@@ -62,7 +63,9 @@ def as_writer(url: str) -> str:
 @pytest.mark.parametrize("table", KEPT)
 def test_even_the_owner_cannot_change_or_empty_what_is_on_record(url: str, tmp_path: Path, table: str) -> None:
     store = filled(url, tmp_path)
-    column = "blob" if table == "pieces" else "name" if table in ("sessions", "tombstones") else "at"
+    column = {"pieces": "blob", "condemned": "blob", "record": "id", "entries": "at", "endings": "at"}.get(
+        table, "name"
+    )
     for query in (f"UPDATE {table} SET {column} = {column}", f"DELETE FROM {table}", f"TRUNCATE {table} CASCADE"):
         with pytest.raises(psycopg.Error, match="append-only"):
             ask(url, query)
