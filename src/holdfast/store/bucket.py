@@ -68,7 +68,7 @@ def redacted(text: str) -> str:
 
 _HIDDEN = "s3://…"
 _HOW = (
-    "`blobs` cannot be read as an address. Give `s3://bucket/prefix`, with `?endpoint=https://host&region=name` where the "
-    "store is not Amazon's; keys belong in `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`. For a folder, give its "
+    "`blobs` cannot be read as an address. Give `s3://bucket/prefix`, with `?endpoint=https://host&region=name` where "
+    "the store is not Amazon's; keys belong in `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`. For a folder, give its "
     "whole path."
 )

@@ -149,8 +149,9 @@ class Objects:
             _asked(lambda: obstore.delete(self._store, name))
         except _Trouble as trouble:
             raise StoreRefused(
-                f"`{self._bucket.shown}` cannot be used ({trouble}). Check the address in `blobs`, that the bucket exists, "
-                "and that the keys in `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY` may put, get, list and delete."
+                f"`{self._bucket.shown}` cannot be used ({trouble}). Check the address in `blobs`, that there is such "
+                "a bucket, and that the keys in `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY` may put, get, list and "
+                "delete."
             ) from None
         if found != _PROBE[5:12]:
             raise StoreRefused(f"`{self._bucket.shown}` does not read ranges. Use a store that does, or a folder.")
