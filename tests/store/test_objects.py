@@ -41,6 +41,12 @@ def blobs(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.fixture
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys to a bucket, whether there is one or not."""
+    use_keys(monkeypatch)
+
+
+@pytest.fixture
 def store(blobs: str, tmp_path: Path) -> Iterator[SqliteStore]:
     store = SqliteStore(str(tmp_path / "record"), blobs=blobs)
     opened(store)
@@ -122,6 +128,10 @@ def test_an_object_that_was_changed_is_not_served(store: SqliteStore, blobs: str
     obstore.put(raw(blobs), path, b"x" * 99_999 + b"y")
     with pytest.raises(Damaged, match="damaged"):
         stored_bytes(store, next(store.rows("s")))
+    for shorter in (b"x" * 70_000, b""):
+        obstore.put(raw(blobs), path, shorter)
+        with pytest.raises(Damaged, match="damaged"):
+            stored_bytes(store, next(store.rows("s")))
     obstore.delete(raw(blobs), path)
     with pytest.raises(Damaged, match="not in"):
         stored_bytes(store, next(store.rows("s")))
@@ -129,6 +139,7 @@ def test_an_object_that_was_changed_is_not_served(store: SqliteStore, blobs: str
 
 
 @pytest.mark.parametrize("size", [100_000, 9 * MB])
+@pytest.mark.usefixtures("keys")
 def test_while_the_store_is_down_the_original_is_passed_on_and_nothing_is_hidden(tmp_path: Path, size: int) -> None:
     store = SqliteStore(str(tmp_path), blobs=NOWHERE, patience=0.3)
     session = Session("s", store=store)
@@ -137,6 +148,42 @@ def test_while_the_store_is_down_the_original_is_passed_on_and_nothing_is_hidden
     assert session.keep("t", None, "small").problem is None
     assert [entry_of(row).facts.size for row in store.rows("s") if row.kind == "result"] == [5]
     store.close()
+
+
+@pytest.mark.usefixtures("keys")
+def test_a_store_that_was_down_a_moment_ago_is_not_waited_for_again(tmp_path: Path) -> None:
+    store = SqliteStore(str(tmp_path), blobs=NOWHERE, patience=1.5)
+    opened(store)
+    waited: list[float] = []
+    for _ in range(3):
+        started = time.monotonic()
+        with pytest.raises(NotStored, match="cannot be reached"):
+            store.take(Feed(b"x" * 100_000), ROOM)
+        waited.append(time.monotonic() - started)
+    assert max(waited[1:]) < waited[0]
+    store.close()
+
+
+def test_what_could_not_be_read_when_an_index_was_made_is_found_later(store: SqliteStore) -> None:
+    Session("s", store=store).keep("t", None, LARGE + " zebra")
+    away = SqliteStore(store.folder, blobs=NOWHERE, patience=0.3)
+    assert away.search("s", "zebra") == []
+    assert not away.passages("s").is_all
+    assert [match.text.split()[-1] for match in store.search("s", "zebra")] == ["zebra"]
+    assert store.passages("s").is_all
+    with pytest.raises(StoreError, match="could not be read"):
+        away.purge("s", NOON)  # its words cannot be taken out of the index
+    assert verify(store, "s").whole
+    away.close()
+
+
+def test_bodies_elsewhere_are_not_forgotten_where_nobody_says_where_that_is(store: SqliteStore, blobs: str) -> None:
+    store.append("s", [draft(store, b"x" * 80_000)])
+    without = SqliteStore(store.folder)
+    with pytest.raises(StoreError, match="Set `blobs`"):
+        without.purge("s", NOON)
+    assert verify(store, "s").whole
+    without.close()
 
 
 def test_what_cannot_be_read_now_is_said_to_be_there_still(
@@ -280,6 +327,13 @@ def chain(error: BaseException | None) -> Iterator[str]:
     while error is not None:
         yield str(error) + repr(error) + "".join(traceback.format_exception(error))
         error = error.__cause__ or error.__context__
+
+
+def test_where_there_are_no_keys_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY", raising=False)
+    with pytest.raises(NotStored, match="no keys were found"):
+        Objects(bucket_of(NOWHERE), "r", str(tmp_path), patience=0.5).write(Feed(b"x"), b"", ROOM)
 
 
 def test_making_an_object_where_there_is_one_is_refused_by_the_store(blobs: str, tmp_path: Path) -> None:

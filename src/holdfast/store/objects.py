@@ -36,6 +36,7 @@ _PART = IN_MEMORY
 _MOST_PARTS = 9_000
 _AT_ONCE = 4
 _NAMES_TRIED = 3
+_HASTE = 5.0
 _PROBE = b"what is kept here must come back as it is"
 
 
@@ -51,6 +52,10 @@ class _Absent(_Trouble):
     """There is no such object."""
 
 
+class _Beyond(_Trouble):
+    """The object ends before what was asked for."""
+
+
 class Objects:
     """The large bodies of one record, in a bucket. Nothing is asked of it before it is needed."""
 
@@ -58,7 +63,10 @@ class Objects:
         """`record` is what the names of this record's objects begin with; `folder` is for what is on its way."""
         self._bucket = bucket
         self._folder = folder
-        self._store = _client(bucket, record, PATIENCE if patience is None else patience)
+        self._patience = PATIENCE if patience is None else patience
+        self._patient = _client(bucket, record, self._patience, retries=10)
+        self._hasty = _client(bucket, record, min(self._patience, _HASTE), retries=0)
+        self._away_until = 0.0
 
     def write(self, feed: Feed, first: bytes, room: int) -> Taken:
         """Store `first` and the rest of `feed`, at most `room` bytes; durable on return."""
@@ -81,22 +89,11 @@ class Objects:
         for _ in range(_NAMES_TRIED):
             name = new_name()
             try:
-                _asked(partial(self._put, name, reader))
+                self._ask(partial(_put, name, reader))
                 return name
             except _Exists:
                 continue
         raise _Trouble("it says of every new name that it is taken")
-
-    def _put(self, name: str, reader: BodyReader) -> None:
-        size = reader.facts.size
-        if size <= _PART:
-            obstore.put(self._store, name, reader.read(), mode="create")
-            return
-        part = max(_PART, -(-size // _MOST_PARTS))
-        parts = (reader.read(start, start + part) for start in range(0, size, part))
-        obstore.put(self._store, name, parts, use_multipart=True, chunk_size=part, max_concurrency=_AT_ONCE)
-        if (found := obstore.head(self._store, name)["size"]) != size:
-            raise _Trouble(f"{size:,} bytes were sent and it has {found:,}")
 
     def open(self, blob: str, facts: BodyFacts) -> BodyReader:
         """A reader of the body `blob`."""
@@ -106,13 +103,15 @@ class Objects:
 
     def _read(self, name: str, offset: int, length: int) -> bytes:
         try:
-            return _asked(lambda: bytes(obstore.get_range(self._store, name, start=offset, length=length)))
+            return self._ask(lambda store: bytes(obstore.get_range(store, name, start=offset, length=length)))
         except _Absent:
             raise Damaged(
                 f"The object of a stored body is not in `{self._bucket.shown}`. Check that `blobs` is as it was when "
                 "the body was kept, and run `holdfast sessions verify`.",
                 "The stored copy of this result cannot be found. Run the tool again.",
             ) from None
+        except _Beyond:
+            return b""
         except _Trouble as trouble:
             raise StoreError(
                 f"A stored body could not be read from `{self._bucket.shown}` ({trouble}). Nothing is lost; try again, "
@@ -124,16 +123,16 @@ class Objects:
         names = [name for name in blobs if NAME.fullmatch(name)]
         try:
             if names:
-                _asked(lambda: obstore.delete(self._store, names))
+                self._ask(lambda store: obstore.delete(store, names))
         except _Trouble:
             pass
 
     def old(self, now: float | None = None) -> Iterator[str]:
         """Objects of this record that are older than an hour."""
         limit = (time.time() if now is None else now) - ORPHAN_SECONDS
-        listing = iter(obstore.list(self._store))  # pyright: ignore[reportUnknownMemberType] - Arrow is not here
+        listing = iter(obstore.list(self._patient))  # pyright: ignore[reportUnknownMemberType] - Arrow is not here
         try:
-            while batch := _asked(lambda: next(listing, None)):
+            while batch := self._ask(lambda _: next(listing, None)):
                 for found in batch:
                     if NAME.fullmatch(found["path"]) and found["last_modified"].timestamp() < limit:
                         yield found["path"]
@@ -144,9 +143,9 @@ class Objects:
         """Write, read and delete an object; what the store lacks and can be done without."""
         name = new_name()
         try:
-            lacks = [] if _asked(lambda: self._is_kept(name)) else [_OVERWRITES]
-            found = _asked(lambda: bytes(obstore.get_range(self._store, name, start=5, length=7)))
-            _asked(lambda: obstore.delete(self._store, name))
+            lacks = [] if self._ask(partial(_is_kept, name)) else [_OVERWRITES]
+            found = self._ask(lambda store: bytes(obstore.get_range(store, name, start=5, length=7)))
+            self._ask(lambda store: obstore.delete(store, name))
         except _Trouble as trouble:
             raise StoreRefused(
                 f"`{self._bucket.shown}` cannot be used ({trouble}). Check the address in `blobs`, that there is such "
@@ -157,14 +156,18 @@ class Objects:
             raise StoreRefused(f"`{self._bucket.shown}` does not read ranges. Use a store that does, or a folder.")
         return lacks
 
-    def _is_kept(self, name: str) -> bool:
-        """Whether an object stays as it is when another is made under its name."""
-        obstore.put(self._store, name, _PROBE, mode="create")
+    def _ask(self, work: Callable[[S3Store], _T]) -> _T:
+        """What `work` gives. While the store was away a moment ago, it is asked once and not waited for."""
+        store = self._hasty if time.monotonic() < self._away_until else self._patient
         try:
-            obstore.put(self._store, name, _PROBE, mode="create")
-        except AlreadyExistsError:
-            return True
-        return False
+            found = _asked(partial(work, store))
+        except (_Exists, _Absent, _Beyond):
+            raise
+        except _Trouble:
+            self._away_until = time.monotonic() + self._patience
+            raise
+        self._away_until = 0.0
+        return found
 
     def close(self) -> None:
         """Nothing is held open: connections that are not used close by themselves."""
@@ -175,7 +178,30 @@ _OVERWRITES = (
 )
 
 
-def _client(bucket: Bucket, record: str, patience: float) -> S3Store:
+def _put(name: str, reader: BodyReader, store: S3Store) -> None:
+    """Make an object of a body."""
+    size = reader.facts.size
+    if size <= _PART:
+        obstore.put(store, name, reader.read(), mode="create")
+        return
+    part = max(_PART, -(-size // _MOST_PARTS))
+    parts = (reader.read(start, start + part) for start in range(0, size, part))
+    obstore.put(store, name, parts, use_multipart=True, chunk_size=part, max_concurrency=_AT_ONCE)
+    if (found := obstore.head(store, name)["size"]) != size:
+        raise _Trouble(f"{size:,} bytes were sent and it has {found:,}")
+
+
+def _is_kept(name: str, store: S3Store) -> bool:
+    """Whether an object stays as it is when another is made under its name."""
+    obstore.put(store, name, _PROBE, mode="create")
+    try:
+        obstore.put(store, name, _PROBE, mode="create")
+    except AlreadyExistsError:
+        return True
+    return False
+
+
+def _client(bucket: Bucket, record: str, patience: float, retries: int) -> S3Store:
     wait = timedelta(seconds=patience)
     client: ClientConfig = {
         "allow_http": bucket.options.get("endpoint", "").startswith("http://"),
@@ -184,7 +210,7 @@ def _client(bucket: Bucket, record: str, patience: float) -> S3Store:
     }
     pause = timedelta(milliseconds=50)
     retry: RetryConfig = {
-        "max_retries": 10,
+        "max_retries": retries,
         "retry_timeout": wait,
         "backoff": {"init_backoff": pause, "max_backoff": timedelta(seconds=2)},
     }
@@ -204,7 +230,8 @@ def _asked(work: Callable[[], _T]) -> _T:
     except FileNotFoundError:
         trouble = _Absent("it is not there")
     except (BaseError, OSError, ValueError) as error:
-        trouble = _Trouble(said(str(error)))
+        words = said(str(error))
+        trouble = _Beyond(words) if words.startswith("416") else _Trouble(words)
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise
@@ -224,8 +251,9 @@ def _refuse_forked() -> None:
         raise _Trouble("this process was forked from one that uses it; start it with `spawn` or `forkserver`")
 
 
+_NO_KEYS = "169.254.169.254"
+"""Where a client asks for the keys of a machine's role, when it has found none elsewhere."""
 _WORDS = (
-    ("169.254.169.254", "no keys were found; set `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`"),
     ("dns error", "its name is not known"),
     ("timed out", "it did not answer in time"),
     ("Timeout", "it did not answer in time"),
@@ -236,6 +264,8 @@ _WORDS = (
 
 def said(text: str) -> str:
     """What went wrong, in a few words: a code, a status or one of ours."""
+    if _NO_KEYS in text:
+        return "no keys were found; set `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`"
     code, status = re.search(r"<Code>(\w{1,60})</Code>", text), re.search(r"status code: (\d{3}[ \w]{0,30})", text)
     if code or status:
         return ", ".join(found.group(1) for found in (status, code) if found)

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Protocol
 
 from holdfast.canonical.body import BodyFacts
-from holdfast.errors import NotStored, StoreError
+from holdfast.errors import Damaged, NotStored, StoreError
 from holdfast.store.blobs import NAME, Unread
 from holdfast.store.feed import Feed
 from holdfast.store.protocol import Body, Taken
@@ -117,6 +117,11 @@ class Places:
             except StoreError:
                 pass
 
+    def reach(self, blobs: Iterable[str]) -> None:
+        """`StoreError` where one of these is outside and nobody says where that is."""
+        if any(blob.startswith(MARK) for blob in blobs):
+            self.outside()
+
     def collect(self, condemn: Condemn) -> int:
         """Delete what has been there for more than an hour and no entry has; how many."""
         count = _collect(self.own, "", condemn)
@@ -127,6 +132,11 @@ class Places:
         self.own.close()
         if self._made is not None:
             self._made.close()
+
+
+def is_away(error: Exception) -> bool:
+    """Whether a body is where it was and only cannot be read now."""
+    return isinstance(error, StoreError) and not isinstance(error, Damaged)
 
 
 def _collect(place: Blobs, mark: str, condemn: Condemn) -> int:

@@ -273,12 +273,13 @@ class PostgresStore:
         """Remove everything of a session but a tombstone."""
         self._holding.drop(session)
         with self._changing(session) as execute:
-            outside = execute(_OUTSIDE, (session, MARK + "%")).fetchall()
+            outside = [blob for (blob,) in execute(_OUTSIDE, (session, MARK + "%")).fetchall()]
+            self.blobs.reach(outside)
             query = "SELECT name, seq, chain, at, entries, stored FROM purge(%s, %s)"
             row = execute(query, (session, at)).fetchone()
         if row is None:
             raise table.no_session(session)
-        self.blobs.remove(blob for (blob,) in outside)
+        self.blobs.remove(outside)
         self.files.remove(session)
         return _tombstone(row)
 
