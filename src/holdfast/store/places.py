@@ -110,7 +110,8 @@ class Places:
         """Delete these where it can be done; the rest is left for the collection of orphans."""
         blobs = list(blobs)
         outside = [blob.removeprefix(MARK) for blob in blobs if blob.startswith(MARK)]
-        self.own.remove([blob for blob in blobs if not blob.startswith(MARK)])
+        if len(outside) < len(blobs):
+            self.own.remove([blob for blob in blobs if not blob.startswith(MARK)])
         if outside and self.is_outside:
             try:
                 self.outside().remove(outside)
