@@ -14,6 +14,7 @@ from holdfast.canonical.value import Value
 from holdfast.errors import ConfigError
 from holdfast.projection.presets import CAREFUL, PRESETS, AutoSettings
 from holdfast.proxy_settings import ProxySettings
+from holdfast.store.bucket import bucket_of, is_bucket
 from holdfast.store.postgres.address import Hidden, is_address, redacted
 from holdfast.truncation.configuration import ToolOverride, TruncationConfiguration
 from holdfast.truncation.strategy import STRATEGIES
@@ -29,10 +30,12 @@ class Settings(Value):
     """The folder of the record."""
     store: str = ""
     """The record on a server, for many machines: `postgresql://user@host/database`. If not set, it is in `home`."""
+    blobs: str = ""
+    """Where large bodies are: `s3://bucket/prefix`, or a folder. If not set, with the rest of the record."""
     retrieval_limit: int = 32_000
     """Most characters that one `get_artifact` answer returns. At least 1,000."""
     inline_body: int = 32_768
-    """Bodies up to this many bytes are stored in the row, larger ones in files."""
+    """Bodies up to this many bytes are stored in the row, larger ones in files, or where `blobs` says."""
     session_quota: int = 5_368_709_120
     """Most bytes one session may store."""
     policy: str = "auto"
@@ -63,7 +66,7 @@ _CHOICES = {
     "recall_reader": ("Read", "read", "read_file", "sed"),
     "preset": tuple(PRESETS),
 }
-_NAMES = ("store", "policy", "mode", "recall", "recall_reader", "preset")
+_NAMES = ("store", "blobs", "policy", "mode", "recall", "recall_reader", "preset")
 _AUTO = AutoSettings.fields
 _LEAST = {"retrieval_limit": 1_000}
 _PLAIN = ("retrieval_limit", "inline_body", "session_quota")
@@ -80,7 +83,7 @@ def load(
 ) -> Settings:
     """The settings that hold here: from `path`, the environment, the nearest file, and the defaults.
 
-    `home` and `store` are over all of these; who names a folder means the record in it.
+    `home` and `store` are over all of these; who names a folder means the record in it, with all its bodies.
     """
     environ = os.environ if environ is None else environ
     folder = os.getcwd() if folder is None else folder
@@ -93,6 +96,8 @@ def load(
         plain["policy"], sources["policy"] = "rolling", "holdfast rolling-context"
     if store is not None or home is not None:
         plain["store"] = store or ""
+        if store is None:
+            plain["blobs"] = ""
     names = {key: _name(key, plain.pop(key)) for key in _NAMES if key in plain}
     return Settings(
         home=home or find_home(environ, folder),
@@ -108,8 +113,8 @@ def load(
 
 def _name(key: str, value: object) -> str:
     """A setting that is a word; YAML reads `on` and `off` as true and false."""
-    if key == "store":
-        return _store(value)
+    if key in ("store", "blobs"):
+        return _store(value) if key == "store" else _blobs(value)
     word = {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
     known = _CHOICES.get(key)
     if not isinstance(word, str) or (known is not None and word not in known):
@@ -124,6 +129,17 @@ def _store(value: object) -> str:
             "`store` is no address. Give `postgresql://user@host/database`; for a folder, set `HOLDFAST_HOME`."
         )
     return Hidden(value)
+
+
+def _blobs(value: object) -> str:
+    """The address of a bucket, or a folder; what was given instead is not repeated, since a key may be in it."""
+    if isinstance(value, str) and is_bucket(value):
+        bucket_of(value)
+        return Hidden(value)
+    folder = os.path.expanduser(value) if isinstance(value, str) else ""
+    if not isinstance(value, str) or "://" in value or (value and not os.path.isabs(folder)):
+        raise ConfigError("`blobs` is neither `s3://bucket/prefix` nor the whole path of a folder. Give one of these.")
+    return folder
 
 
 def _auto(start: AutoSettings, given: dict[str, Any], path: str | None, sources: dict[str, str]) -> AutoSettings:

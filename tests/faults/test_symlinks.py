@@ -106,7 +106,7 @@ def test_the_collector_follows_no_link(tmp_path: Path, keeper: Keeper, link: str
         (blobs / "a").symlink_to(outside)
     with Decoy(str(tmp_path / "decoy")) as decoy, opened(str(tmp_path / "store")) as store:
         try:
-            store.blobs.collect([*store.blobs.orphans(set(), time.time() + 7_200), stranger.name])
+            store.blobs.own.remove([*store.blobs.own.orphans(set(), time.time() + 7_200), stranger.name])
         except OSError:
             pass
         assert decoy.touched() == []

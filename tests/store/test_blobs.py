@@ -22,11 +22,11 @@ HOUR = 3_600
 
 
 def written(folder: BlobFolder, data: bytes, name: str = NAME, room: int = ROOM) -> None:
-    folder.write(name, Feed(iter((data,))), b"", room).close()
+    folder.write_as(name, Feed(iter((data,))), b"", room).close()
 
 
 def read(folder: BlobFolder, name: str = NAME) -> bytes:
-    with open(folder.open(name), "rb") as file:
+    with open(folder.descriptor(name), "rb") as file:
         return file.read()
 
 
@@ -37,7 +37,7 @@ def files(path: Path) -> list[str]:
 @pytest.mark.parametrize("size", [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK + 5])
 def test_a_body_is_written_and_measured_in_one_go(tmp_path: Path, size: int) -> None:
     folder, data = BlobFolder(str(tmp_path / "blobs")), os.urandom(size)
-    with folder.write(NAME, Feed(data), b"", ROOM) as reader:
+    with folder.write_as(NAME, Feed(data), b"", ROOM) as reader:
         assert reader.facts == measure(data)
         assert reader.read() == data
     assert read(folder) == data
@@ -46,7 +46,7 @@ def test_a_body_is_written_and_measured_in_one_go(tmp_path: Path, size: int) -> 
 
 def test_what_was_read_already_comes_first(tmp_path: Path) -> None:
     folder = BlobFolder(str(tmp_path))
-    with folder.write(NAME, Feed([b"second"]), b"first ", ROOM) as reader:
+    with folder.write_as(NAME, Feed([b"second"]), b"first ", ROOM) as reader:
         assert reader.facts == measure(b"first second")
         assert reader.read() == b"first second"
     assert read(folder) == b"first second"
@@ -76,7 +76,7 @@ def test_a_body_over_the_room_leaves_nothing_behind_and_comes_back_whole(tmp_pat
     data = os.urandom(3 * CHUNK)
     pieces = (data[at : at + 50_000] for at in range(0, len(data), 50_000))
     with pytest.raises(QuotaExceeded, match="session_quota") as refused:
-        BlobFolder(str(tmp_path)).write(NAME, Feed(pieces), b"", len(data) - 1)
+        BlobFolder(str(tmp_path)).write_as(NAME, Feed(pieces), b"", len(data) - 1)
     assert files(tmp_path) == []
     assert refused.value.rescue is not None
     assert b"".join(refused.value.rescue.chunks()) == data
@@ -92,7 +92,7 @@ def test_an_error_of_the_source_is_no_trouble_of_the_store(
         raise error
 
     with pytest.raises(error):
-        BlobFolder(str(tmp_path)).write(NAME, Feed(broken()), b"first", ROOM)
+        BlobFolder(str(tmp_path)).write_as(NAME, Feed(broken()), b"first", ROOM)
     assert files(tmp_path) == []
 
 
@@ -114,7 +114,7 @@ def test_a_failed_sync_leaves_nothing_behind_and_gives_the_original_back(
     monkeypatch.setattr(blobs_module, "sync", sync)
     feed = Feed(iter((data,)))
     with pytest.raises((NotStored, OSError)) as failure:
-        folder.write(NAME, feed, b"", ROOM)
+        folder.write_as(NAME, feed, b"", ROOM)
     assert files(tmp_path) == []
     rescue = getattr(failure.value, "rescue", None)
     assert (b"".join(rescue.chunks()) if rescue else b"".join(feed.remaining())) == data
@@ -127,7 +127,7 @@ def test_a_symlink_in_place_of_a_body_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "blobs" / "a" / NAME).unlink()
     (tmp_path / "blobs" / "a" / NAME).symlink_to(tmp_path / "secret")
     with pytest.raises(Damaged):
-        folder.open(NAME)
+        folder.descriptor(NAME)
 
 
 def test_a_symlink_in_place_of_a_shard_is_not_followed(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_a_symlink_in_place_of_a_shard_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "blobs" / "a").symlink_to(tmp_path / "elsewhere")
     folder = BlobFolder(str(tmp_path / "blobs"))
     with pytest.raises(Damaged):
-        folder.open(NAME)
+        folder.descriptor(NAME)
     with pytest.raises((OSError, NotStored)):
         written(folder, b"x", "ab" + "1" * 30)
     assert files(tmp_path / "elsewhere") == [NAME]
@@ -151,7 +151,7 @@ def test_a_symlink_in_place_of_a_shard_is_not_cleaned_through(tmp_path: Path) ->
     (tmp_path / "blobs").mkdir()
     (tmp_path / "blobs" / "a").symlink_to(tmp_path / "elsewhere")
     folder = BlobFolder(str(tmp_path / "blobs"))
-    folder.collect(folder.orphans(()))
+    folder.remove(folder.orphans(()))
     assert mine.read_bytes() == b"years of work"
 
 
@@ -164,7 +164,7 @@ def test_what_is_no_file_of_ours_is_damage_and_never_hangs(tmp_path: Path, kind:
     elif kind == "pipe":
         os.mkfifo(tmp_path / "a" / NAME)
     with pytest.raises(Damaged):
-        folder.open(NAME)
+        folder.descriptor(NAME)
 
 
 def test_removing_takes_away_just_these_and_does_not_mind_what_is_gone(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_collecting_removes_orphans_and_unfinished_files(tmp_path: Path) -> None
     written(folder, b"x")
     written(folder, b"y", OTHER)
     (tmp_path / "c" / f".{OTHER}").write_bytes(b"a write that never ended")
-    folder.collect(folder.orphans({NAME}, now=time.time() + HOUR + 60))
+    folder.remove(folder.orphans({NAME}, now=time.time() + HOUR + 60))
     assert files(tmp_path) == [f"a/{NAME}"]
 
 

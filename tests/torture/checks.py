@@ -98,9 +98,9 @@ def _check_orphans(store: SqliteStore, referenced: set[str]) -> int:
     """What nothing refers to is what the collector will take, and it takes nothing yet."""
     blobs = os.path.join(store.folder, "blobs")
     there = {name for _, _, files in os.walk(blobs) for name in files}
-    collectable = store.blobs.orphans(referenced, time.time() + _HOURS)
+    collectable = store.blobs.own.orphans(referenced, time.time() + _HOURS)
     assert sorted(collectable) == sorted(there - referenced)
-    assert not store.blobs.orphans(referenced), "an orphan is collected before its hour"
+    assert not store.blobs.own.orphans(referenced), "an orphan is collected before its hour"
     return len(collectable)
 
 

@@ -95,11 +95,7 @@ class Session(Reading, AsyncTwins):
         self.recall_by = recall or self.settings.recall
         self.metrics = metrics or Metrics()
         self._owns_store = store is None or place is not None
-        self.store: Store = (
-            open_store(self.settings.store, self.settings.home, inline_body=self.settings.inline_body)
-            if store is None or isinstance(store, str | os.PathLike)
-            else store
-        )
+        self.store: Store = _store_of(self.settings) if store is None or isinstance(store, str | os.PathLike) else store
         self._clock = clock
         self._summariser = summariser
         self._wanted = SessionInfo(
@@ -408,6 +404,11 @@ class Session(Reading, AsyncTwins):
 def _settings_at(place: str | None) -> config.Settings:
     """The settings that hold for a record at this folder or address, or for the one that they name."""
     return config.load(store=place) if place and is_address(place) else config.load(home=place)
+
+
+def _store_of(settings: config.Settings) -> Store:
+    """The store that settings name."""
+    return open_store(settings.store, settings.home, blobs=settings.blobs, inline_body=settings.inline_body)
 
 
 def _named(configuration: TruncationConfiguration) -> Iterator[str]:

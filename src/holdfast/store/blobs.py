@@ -9,20 +9,27 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any
 
-from holdfast.canonical.body import CHUNK, Measurer
-from holdfast.errors import Damaged, NotStored, QuotaExceeded, Rescue
+from holdfast.canonical.body import CHUNK, BodyFacts
+from holdfast.errors import Damaged, NotStored, QuotaExceeded, Rescue, StoreError, StoreRefused
 from holdfast.store.durable import make_folder, sync, write_all
 from holdfast.store.feed import Feed
+from holdfast.store.measuring import Measuring
+from holdfast.store.protocol import Body, Taken
 from holdfast.store.reader import BodyReader, file_reader
 
 _FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
 _TEMP = "."
-_ORPHAN_SECONDS = 3_600
-_NAME = re.compile(r"[0-9a-f]{32}")
+ORPHAN_SECONDS = 3_600
+NAME = re.compile(r"[0-9a-f]{32}")
 _OURS = re.compile(r"\.?[0-9a-f]{32}")
+
+
+def new_name() -> str:
+    """A name for a body, which no other has."""
+    return os.urandom(16).hex()
 
 
 class _Trouble(Exception):
@@ -58,8 +65,8 @@ def _unlink(shard: int, *names: str) -> None:
 class HalfRead:
     """What was already read of an output that could not be stored, then the rest of it."""
 
-    def __init__(self, fd: int, taken: int, pending: bytes, feed: Feed) -> None:
-        self._fd, self._taken, self._pending, self._feed = fd, taken, pending, feed
+    def __init__(self, fd: int, taken: int, measuring: Measuring) -> None:
+        self._fd, self._taken, self._measuring = fd, taken, measuring
 
     def close(self) -> None:
         """Give the file back."""
@@ -75,8 +82,7 @@ class HalfRead:
         """The whole original, once; nothing of it is lost."""
         for start in range(0, self._taken, CHUNK):
             yield os.pread(self._fd, min(CHUNK, self._taken - start), start)
-        yield self._pending
-        yield from self._feed.remaining()
+        yield from self._measuring.remaining()
 
 
 class Unread:
@@ -102,7 +108,13 @@ class BlobFolder:
         self._root = -1
         self._shards: set[str] = set()
 
-    def write(self, name: str, feed: Feed, first: bytes, room: int) -> BodyReader:
+    def write(self, feed: Feed, first: bytes, room: int) -> Taken:
+        """Store `first` and the rest of `feed`, at most `room` bytes; durable on return."""
+        name = new_name()
+        reader = self.write_as(name, feed, first, room)
+        return Taken(Body(reader.facts, blob=name), reader)
+
+    def write_as(self, name: str, feed: Feed, first: bytes, room: int) -> BodyReader:
         """Store `first` and the rest of `feed` under `name`, at most `room` bytes; durable on return.
 
         Gives the file open for reading, so that nobody needs to find it again.
@@ -112,34 +124,27 @@ class BlobFolder:
         try:
             shard, fd = self._create(name)
         except OSError as error:
-            raise _not_stored(error, Unread(first, feed)) from error
-        measurer = Measurer(feed.encoding, feed.expected)
-        taken = filled = 0
+            raise not_stored(error, Unread(first, feed)) from error
+        measuring = Measuring(feed, first)
+        taken = 0
         try:
-            measurer.space[: len(first)] = first
-            filled = len(first) + feed.fill(measurer.space[len(first) :])
-            while filled:
-                if taken + filled > room:
+            for chunk in measuring.chunks():
+                if taken + len(chunk) > room:
                     raise _Trouble(OSError(errno.EDQUOT, "the session's quota is used up"))
-                _guarded(write_all, fd, measurer.space[:filled])
-                if feed.encoding == "surrogates" and measurer.encoding == "utf-8":
-                    measurer.encoding = "surrogates"
-                measurer.take(filled)
-                taken += filled
-                filled = feed.fill(measurer.space) if filled == len(measurer.space) else 0
+                _guarded(write_all, fd, chunk)
+                taken += len(chunk)
             _guarded(_settle, fd, shard, name)
         except _Trouble as trouble:
             _unlink(shard, _TEMP + name, name)
-            rescue = HalfRead(fd, taken, bytes(measurer.space[:filled]), feed)
-            raise _not_stored(trouble.error, rescue) from trouble.error
+            raise not_stored(trouble.error, HalfRead(fd, taken, measuring)) from trouble.error
         except BaseException:
             _unlink(shard, _TEMP + name, name)
             os.close(fd)
             raise
         finally:
             os.close(shard)
-        reader = file_reader(measurer.finish(), fd)
-        return reader.remember(measurer.space[:taken]) if taken <= len(measurer.space) else reader
+        reader, whole = file_reader(measuring.finish(), fd), measuring.whole()
+        return reader if whole is None else reader.remember(whole)
 
     def _create(self, name: str) -> tuple[int, int]:
         """Descriptors of the folder for `name` and of a new temporary file in it."""
@@ -151,9 +156,13 @@ class BlobFolder:
             os.close(shard)
             raise
 
-    def open(self, name: str) -> int:
+    def open(self, blob: str, facts: BodyFacts) -> BodyReader:
+        """A reader of the body `blob`."""
+        return file_reader(facts, self.descriptor(blob))
+
+    def descriptor(self, name: str) -> int:
         """A descriptor of the file `name`: a regular file of ours, never reached through a link."""
-        if _NAME.fullmatch(name) is None:
+        if NAME.fullmatch(name) is None:
             raise Damaged("A row names a file that cannot be ours. Run `holdfast sessions verify`.")
         try:
             shard = self._folder(name)
@@ -172,18 +181,21 @@ class BlobFolder:
             raise Damaged("The file of a stored body is not a regular file of ours. Run `holdfast doctor`.")
         return fd
 
-    def remove(self, names: list[str]) -> None:
-        """Delete these files; one that is gone already is no error."""
-        for name in names:
-            if _NAME.fullmatch(name) is not None:
-                self._delete(name, name)
+    def remove(self, blobs: Iterable[str]) -> None:
+        """Delete these files, unfinished ones too; one that is gone already is no error."""
+        for name in blobs:
+            if _OURS.fullmatch(name) is not None:
+                self._delete(name.removeprefix(_TEMP), name)
 
     def orphans(self, referenced: Container[str], now: float | None = None) -> list[str]:
         """Files that nothing refers to and that are older than an hour, unfinished ones among them."""
-        limit = (time.time() if now is None else now) - _ORPHAN_SECONDS
-        found: list[str] = []
+        return [name for name in self.old(now) if name not in referenced]
+
+    def old(self, now: float | None = None) -> Iterator[str]:
+        """Files that are older than an hour, unfinished ones among them."""
+        limit = (time.time() if now is None else now) - ORPHAN_SECONDS
         if os.path.islink(self._path):
-            return found
+            return
         for shard in self._list(self._path):
             folder = os.path.join(self._path, shard)
             if os.path.islink(folder):
@@ -192,17 +204,10 @@ class BlobFolder:
                 if _OURS.fullmatch(name) is None:
                     continue
                 try:
-                    old = os.stat(os.path.join(folder, name), follow_symlinks=False).st_mtime < limit
+                    if os.stat(os.path.join(folder, name), follow_symlinks=False).st_mtime < limit:
+                        yield name
                 except FileNotFoundError:
                     continue
-                if old and name not in referenced:
-                    found.append(name)
-        return found
-
-    def collect(self, orphans: list[str]) -> None:
-        """Delete orphans by the names that `orphans` gave."""
-        for name in orphans:
-            self._delete(name.removeprefix(_TEMP), name)
 
     def _delete(self, name: str, file: str) -> None:
         """Delete a file where it can be; what cannot is left for the collection of orphans."""
@@ -212,6 +217,17 @@ class BlobFolder:
             return
         _unlink(shard, file)
         os.close(shard)
+
+    def check(self) -> list[str]:
+        """Write, read and delete a file; it lacks nothing."""
+        try:
+            taken = self.write(Feed(b"what is kept here must come back as it is"), b"", 100)
+            taken.reader.close()
+            os.close(self.descriptor(taken.body.blob or ""))
+        except StoreError as error:
+            raise StoreRefused(f"The folder `{self._path}` in `blobs` cannot be used. {error}") from error
+        self.remove([taken.body.blob or ""])
+        return []
 
     def close(self) -> None:
         """Give the folder's descriptor back."""
@@ -254,7 +270,8 @@ class BlobFolder:
         return fd
 
 
-def _not_stored(error: OSError, rescue: Rescue) -> NotStored:
+def not_stored(error: OSError, rescue: Rescue) -> NotStored:
+    """The error for what a disk did not take, or a quota has no room for."""
     if error.errno == errno.EDQUOT:
         return QuotaExceeded(
             "The session's quota is used up, so this result was not stored. Raise `session_quota`, or free "

@@ -6,14 +6,17 @@ from holdfast.store.protocol import Store
 from holdfast.store.sqlite.store import SqliteStore
 
 
-def open_store(address: str, folder: str, *, inline_body: int, patience: float | None = None) -> Store:
-    """The store that settings name; `folder` holds the record, or what is on its way to a server."""
+def open_store(address: str, folder: str, *, inline_body: int, blobs: str = "", patience: float | None = None) -> Store:
+    """The store that settings name; `folder` holds the record, or what is on its way to a server.
+
+    Bodies over `inline_body` bytes go to `blobs` where that is set.
+    """
     if not is_address(address):
-        return SqliteStore(folder, inline_body=inline_body, patience=patience)
+        return SqliteStore(folder, blobs=blobs, inline_body=inline_body, patience=patience)
     try:
         from holdfast.store.postgres.store import PostgresStore
     except ImportError as error:
         raise StoreRefused(
             "A record in PostgreSQL needs `psycopg`. Install it with `pip install 'holdfast[postgres]'`."
         ) from error
-    return PostgresStore(address, folder, inline_body=inline_body, patience=patience)
+    return PostgresStore(address, folder, blobs=blobs, inline_body=inline_body, patience=patience)

@@ -21,7 +21,7 @@ from holdfast.store.postgres.administration import migrate
 from holdfast.store.postgres.bodies import PIECE
 from holdfast.store.postgres.store import PostgresStore
 
-KEPT = ("sessions", "entries", "pieces", "endings", "tombstones")
+KEPT = ("sessions", "entries", "pieces", "endings", "tombstones", "record", "condemned")
 WRITER = "holdfast_writer"
 
 
@@ -42,6 +42,7 @@ def filled(url: str, folder: Path) -> PostgresStore:
     opened(store, "gone")
     store.append("gone", [draft(store)])
     store.purge("gone", NOON)
+    store.discard(draft(store, b"y" * 100_000).body)
     return store
 
 
@@ -63,7 +64,9 @@ def as_writer(url: str) -> str:
 @pytest.mark.parametrize("table", KEPT)
 def test_even_the_owner_cannot_change_or_empty_what_is_on_record(url: str, tmp_path: Path, table: str) -> None:
     store = filled(url, tmp_path)
-    column = "blob" if table == "pieces" else "name" if table in ("sessions", "tombstones") else "at"
+    column = {"pieces": "blob", "condemned": "blob", "record": "id", "entries": "at", "endings": "at"}.get(
+        table, "name"
+    )
     for query in (f"UPDATE {table} SET {column} = {column}", f"DELETE FROM {table}", f"TRUNCATE {table} CASCADE"):
         with pytest.raises(psycopg.Error, match="append-only"):
             ask(url, query)
@@ -133,7 +136,7 @@ def test_the_doctor_removes_bodies_that_nothing_refers_to_and_no_others(
     ask(url, "ALTER TABLE pieces DISABLE TRIGGER never_changed; UPDATE pieces SET at = at - interval '2 hours'")
     monkeypatch.setenv("HOLDFAST_STORE", url)
     assert main(["doctor", "--full"]) == 0
-    assert "removed 1 piece " in capfd.readouterr().out
+    assert "removed 1 body " in capfd.readouterr().out
     assert verify(store, "s").whole
     store.close()
 

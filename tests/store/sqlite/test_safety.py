@@ -274,7 +274,7 @@ def test_an_interrupted_first_opening_can_be_done_again(tmp_path: Path) -> None:
 def test_a_script_is_split_into_statements_with_its_triggers_whole() -> None:
     found = [statement for script in scripts() for statement in statements(script)]
     assert all(sqlite3.complete_statement(statement) for statement in found)
-    assert sum("CREATE TRIGGER" in statement for statement in found) == 8
+    assert sum("CREATE TRIGGER" in statement for statement in found) == 9
     assert "".join(found).split() == "".join(scripts()).split()
 
 

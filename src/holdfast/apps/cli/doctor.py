@@ -14,6 +14,7 @@ from holdfast.apps.cli.place import Place, add_options
 from holdfast.canonical.utf8 import stringzilla
 from holdfast.canonical.value import Value
 from holdfast.errors import HoldfastError
+from holdfast.store.places import Places
 from holdfast.store.postgres.address import redacted
 from holdfast.store.protocol import Store
 from holdfast.store.sqlite import home
@@ -60,6 +61,7 @@ def doctor(args: argparse.Namespace) -> int:
         findings = [finding for _, finding in _found(where, (_folder, _sqlite, _database, _files, _space, _speed))]
     else:
         findings = _guarded(partial(_server, place.settings.store), place.store)
+    findings += _guarded(partial(_outside, place.settings.blobs), place.store)
     if args.full and not _any_bad(findings):
         findings += _guarded(_sessions, place.store)
     place.close()
@@ -105,7 +107,7 @@ def _server(address: str, store: Store) -> Iterator[Finding]:
     count = len(store.sessions())
     dropped = store.collect_orphans() if isinstance(store, PostgresStore) else 0
     if dropped:
-        yield Finding("note", f"removed {dropped} piece{'' if dropped == 1 else 's'} of bodies that no entry has")
+        yield Finding("note", _removed(dropped))
     yield Finding("ok", f"the record is at {redacted(address)}, {count} session{'' if count == 1 else 's'}")
     yield Finding("ok", "what it says is stored is on its disk (`synchronous_commit` and `fsync` are on)")
 
@@ -159,15 +161,25 @@ def _database(where: Where) -> Iterator[Finding]:
 def _files(where: Where) -> Iterator[Finding]:
     if not os.path.exists(where.store.path):
         return
-    referenced = {row[0] for row in where.store.select("SELECT blob FROM entries WHERE blob IS NOT NULL")}
-    orphans = where.store.blobs.orphans(referenced)
-    if orphans:
-        with where.store.turnstile.held():
-            where.store.blobs.collect(orphans)
-        yield Finding(
-            "note", f"removed {len(orphans)} file{'' if len(orphans) == 1 else 's'} that a killed process left"
-        )
-    yield Finding("ok", f"{len(referenced)} large {'body' if len(referenced) == 1 else 'bodies'} in files")
+    dropped = where.store.collect_orphans()
+    if dropped:
+        yield Finding("note", _removed(dropped))
+    count = where.store.select("SELECT count(*) FROM entries WHERE blob IS NOT NULL")[0][0]
+    yield Finding("ok", f"{count} large {'body' if count == 1 else 'bodies'} in files")
+
+
+def _removed(count: int) -> str:
+    return f"removed {count} {'body' if count == 1 else 'bodies'} that no entry has: a killed process left them"
+
+
+def _outside(address: str, store: Store) -> Iterator[Finding]:
+    """Whether large bodies can be put where `blobs` says, and read and deleted there."""
+    places = getattr(store, "blobs", None)
+    if not address or not isinstance(places, Places):
+        return
+    for lack in places.outside().check():
+        yield Finding("note", f"{redacted(address)}: {lack}")
+    yield Finding("ok", f"large bodies are in {redacted(address)}: written, read in part and deleted one")
 
 
 def _space(where: Where) -> Iterator[Finding]:

@@ -32,7 +32,11 @@ class Place:
         """With `patience`, nobody waits longer than so many seconds for others who write; `home` is another record."""
         self.settings = config.load(args.config, home=home)
         self.store = open_store(
-            self.settings.store, self.settings.home, inline_body=self.settings.inline_body, patience=patience
+            self.settings.store,
+            self.settings.home,
+            blobs=self.settings.blobs,
+            inline_body=self.settings.inline_body,
+            patience=patience,
         )
         self._asked: str | None = getattr(args, "session", None) or os.environ.get("HOLDFAST_SESSION")
 

@@ -51,7 +51,7 @@ def run(
     asked = Run(argv, dict(os.environ), results_in(settings.home))
     pointing = agent.pointed(asked)
     settings = settings_for(agent, settings, pointing)
-    store = open_store(settings.store, settings.home, inline_body=settings.inline_body)
+    store = open_store(settings.store, settings.home, blobs=settings.blobs, inline_body=settings.inline_body)
     meter = Meter(since=int(time.time() * 1000))
 
     def start(base: str) -> Child:

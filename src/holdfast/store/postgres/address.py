@@ -1,4 +1,4 @@
-"""The address of a record in PostgreSQL, and how it may be shown.
+"""The address of a record in PostgreSQL, and how any address may be shown.
 
 Owns: that a password is in no error, log or list of settings.
 """
@@ -6,6 +6,8 @@ Owns: that a password is in no error, log or list of settings.
 from typing import NamedTuple
 
 from holdfast.errors import ConfigError
+from holdfast.store.bucket import is_bucket
+from holdfast.store.bucket import redacted as redacted_bucket
 
 SCHEMES = ("postgresql://", "postgres://")
 _SCHEMA = r"[a-z_][a-z0-9_]{0,62}"
@@ -57,6 +59,8 @@ def address_of(text: str) -> Address:
 
 def redacted(text: str) -> str:
     """An address without what is secret in it, and without all of it where that cannot be told; else as it is."""
+    if is_bucket(text):
+        return redacted_bucket(text)
     if not is_address(text):
         return text
     from urllib.parse import parse_qsl, urlencode, urlsplit

@@ -13,6 +13,7 @@ import psycopg
 from holdfast.canonical.entry import Result
 from holdfast.errors import HoldfastError
 from holdfast.store.passages import indexed_text
+from holdfast.store.places import is_away
 from holdfast.store.protocol import is_over
 
 if TYPE_CHECKING:
@@ -89,7 +90,9 @@ def _words(store: "PostgresStore", index: Index, seq: int, row: Any) -> Words:
     """The words of a row, as the index has them. Unchecked: they are only a hint."""
     try:
         found = indexed_text(store.open, row)
-    except HoldfastError:  # a damaged body must not stop a search
+    except HoldfastError as error:  # a damaged body must not stop a search
+        if is_away(error):
+            raise
         return
     if found is not None:
         yield from index.words(seq, *found)

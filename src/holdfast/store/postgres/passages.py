@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from holdfast.canonical.entry import Result
+from holdfast.errors import StoreError
 from holdfast.store.passages import EACH, Place, going_on, marks, passage_words, places_of
 from holdfast.store.postgres.indexing import Index, Words, catch_up, gather, quoted, session_mark, up_to
 from holdfast.store.protocol import is_over
@@ -70,7 +71,10 @@ class PostgresPassages:
         """Hold the words of what is not in the index, for this question only: the record cannot be written."""
         after, self.is_all = up_to(self._store, _INDEX, self._number), False
         while not is_over(until):
-            last, found = gather(self._store, _UNWRITTEN, self._number, after)
+            try:
+                last, found = gather(self._store, _UNWRITTEN, self._number, after)
+            except StoreError:
+                return  # a body cannot be read now
             if last == after:
                 self.is_all = True
                 return

@@ -19,10 +19,12 @@ from holdfast.errors import NotStored, StoreError, UsageError
 from holdfast.store import forks
 from holdfast.store.feed import Feed
 from holdfast.store.files import ResultFiles
+from holdfast.store.outside import opener
+from holdfast.store.places import MARK, Places
 from holdfast.store.postgres import passages, search, table
 from holdfast.store.postgres.address import address_of
 from holdfast.store.postgres.appending import Append
-from holdfast.store.postgres.bodies import Bodies
+from holdfast.store.postgres.bodies import BlobTable
 from holdfast.store.postgres.holding import Holding
 from holdfast.store.postgres.server import Server, said
 from holdfast.store.protocol import (
@@ -45,6 +47,7 @@ _T = TypeVar("_T")
 
 INLINE_BODY = 32_768
 _PAGE = 256
+_OUTSIDE = f"SELECT e.blob {table.FROM} AND e.blob LIKE %s"
 _PARTS = {kind: f"e.kind = '{kind}'" for kind in ("result", "decision", "request", "response")}
 """Kinds spelled out, as the partial indexes have them."""
 
@@ -52,12 +55,24 @@ _PARTS = {kind: f"e.kind = '{kind}'" for kind in ("result", "decision", "request
 class PostgresStore:
     """The record at `postgresql://…`. Opened on first use. `folder` is for what is on its way, and for result files."""
 
-    def __init__(self, url: str, folder: str, *, inline_body: int = INLINE_BODY, patience: float | None = None) -> None:
-        """With `patience`, what cannot be written within so many seconds is not stored."""
+    def __init__(
+        self,
+        url: str,
+        folder: str,
+        *,
+        blobs: str = "",
+        inline_body: int = INLINE_BODY,
+        patience: float | None = None,
+    ) -> None:
+        """Large bodies go to `blobs`, a bucket or a folder, if it is given.
+
+        With `patience`, what cannot be written within so many seconds is not stored.
+        """
         self.address = address_of(url)
         self.server = Server(self.address, patience)
         self.files = ResultFiles(os.path.join(folder, "results"))
-        self._bodies = Bodies(self.server, folder)
+        spool = os.path.join(folder, "spool")
+        self.blobs = Places(BlobTable(self.server, spool), opener(blobs, self._id, spool, patience))
         self._holding = Holding(self.server)
         self.server.on_lost = self._holding.renew
         self._inline_body = inline_body
@@ -97,14 +112,14 @@ class PostgresStore:
         return rows[0][0] if rows else 0
 
     def take(self, feed: Feed, room: int) -> Taken:
-        """A body for `append`: small ones go into the row, larger ones into pieces that are durable on return."""
+        """A body for `append`: small ones go into the row, larger ones elsewhere, durable on return."""
         buffer = bytearray(self._inline_body + 1)
         filled = feed.fill(memoryview(buffer))
         data = bytes(memoryview(buffer)[:filled])
         if filled <= self._inline_body and filled <= room:
             body = Body(measure(data, feed.encoding), inline=data)
             return Taken(body, self.open(body).remember(data))
-        return self._bodies.write(feed, data, room)
+        return self.blobs.write(feed, data, room)
 
     def append(
         self, session: str, drafts: Sequence[Draft], *, once: bool = False, quota: int | None = None
@@ -116,14 +131,21 @@ class PostgresStore:
         """Drop a body that was taken and will not be appended."""
         if body.blob is not None and body.inline is None:
             try:
-                self.select("SELECT discard(%s)", (body.blob,))
+                self.blobs.remove(self._condemn([body.blob]))
             except StoreError:
                 pass  # left for the collection of orphans
 
     def collect_orphans(self) -> int:
-        """Drop bodies that nothing has referred to for an hour; how many pieces they were."""
-        self._bodies.collect()
-        return self.select("SELECT collect_orphans()")[0][0]
+        """Drop bodies that nothing has referred to for an hour; how many."""
+        return self.blobs.collect(self._condemn)
+
+    def _condemn(self, blobs: list[str]) -> list[str]:
+        """Make sure that no entry ever refers to these bodies; those of them that none refers to."""
+        return [blob for (blob,) in self.select("SELECT condemn(%s)", (blobs,))]
+
+    def _id(self) -> str:
+        """What the record's own bodies are known by outside it."""
+        return self.select("SELECT id FROM record")[0][0]
 
     def rows(
         self, session: str, *, after: int = 0, kind: str | tuple[str, ...] = (), light: bool = False
@@ -187,7 +209,7 @@ class PostgresStore:
         """Open a body for reading."""
         if body.blob is None or body.inline is not None:
             return bytes_reader(body.inline or b"", body.facts)
-        return self._bodies.open(body.blob, body.facts)
+        return self.blobs.open(body.blob, body.facts)
 
     def search(self, session: str, words: str, limit: int = 20, *, until: float | None = None) -> list[Match]:
         """Results in which all these words occur; the index is caught up first."""
@@ -219,10 +241,13 @@ class PostgresStore:
         """Remove everything of a session but a tombstone."""
         self._holding.drop(session)
         with self._changing(session) as execute:
+            outside = [blob for (blob,) in execute(_OUTSIDE, (session, MARK + "%")).fetchall()]
+            self.blobs.reach(outside)
             query = "SELECT name, seq, chain, at, entries, stored FROM purge(%s, %s)"
             row = execute(query, (session, at)).fetchone()
         if row is None:
             raise table.no_session(session)
+        self.blobs.remove(outside)
         self.files.remove(session)
         return _tombstone(row)
 
@@ -249,7 +274,7 @@ class PostgresStore:
         """Give back connections and descriptors."""
         self._holding.close()
         self.server.close()
-        self._bodies.close()
+        self.blobs.close()
 
     def select(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """Rows of one query."""

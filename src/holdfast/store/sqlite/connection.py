@@ -11,7 +11,7 @@ FIXED_IN = (3, 51, 3)
 
 APPLICATION_ID = 0x486F6C64
 BUSY_MS = 30_000
-_APPEND_ONLY = frozenset(("sessions", "entries", "endings", "tombstones"))
+_APPEND_ONLY = frozenset(("sessions", "entries", "endings", "tombstones", "record", "condemned"))
 _FORBIDDEN = frozenset(
     (
         sqlite3.SQLITE_DROP_TABLE,

@@ -8,8 +8,9 @@ passage's: a session is a range of rowids, and asking for it costs nothing.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.errors import NotStored
+from holdfast.errors import StoreError
 from holdfast.store.passages import EACH, Place, going_on, indexed_text, marks, passage_words, places_of
+from holdfast.store.places import is_away
 from holdfast.store.protocol import is_over
 from holdfast.store.word_index import WordIndex
 
@@ -70,7 +71,10 @@ class SqlitePassages:
         first = self._number * _OF_SESSION
         after, self.is_all = _up_to(self._store), False
         while not is_over(until):
-            gathered = gather(self._store, after, self._number)
+            try:
+                gathered = gather(self._store, after, self._number)
+            except StoreError:
+                return  # a body cannot be read now
             if not gathered.rows:
                 self.is_all = True
                 return
@@ -111,7 +115,7 @@ def catch_up(store: "SqliteStore", until: float | None = None) -> bool:
             add(store, gathered)
             if is_over(until):
                 return not store.select(_LEFT, (_up_to(store),))
-    except NotStored:
+    except StoreError:
         return False
     return True
 
@@ -167,7 +171,9 @@ def _indexed(store: "SqliteStore", row: Any) -> Iterator[tuple[int, str]]:
     session, seq, *stored = row
     try:
         found = indexed_text(store.open, tuple(stored))
-    except Exception:  # a damaged body must neither stop a search nor a purge
+    except Exception as error:  # a damaged body must neither stop a search nor a purge
+        if is_away(error):
+            raise
         return
     if found is None:
         return

@@ -27,6 +27,7 @@ def _purge_rows(store: "SqliteStore", execute: table.Execute, session: str, at: 
     number = table.number_of(execute, session)
     stone = _tombstone(execute, session, number, at)
     blobs = [row[0] for row in execute("SELECT blob FROM entries WHERE session = ? AND blob NOT NULL", (number,))]
+    store.blobs.reach(blobs)
     search.forget(store, execute, number)
     passages.forget(store, execute, number)
     execute("INSERT INTO purging VALUES (?)", (number,))

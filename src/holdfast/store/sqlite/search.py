@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.canonical.entry import parse_header
 from holdfast.canonical.media import TEXT
-from holdfast.errors import NotStored
+from holdfast.errors import StoreError
 from holdfast.store.matching import match_of, scan
 from holdfast.store.passages import first_text
+from holdfast.store.places import is_away
 from holdfast.store.protocol import Body, Match, is_over
 
 if TYPE_CHECKING:
@@ -44,12 +45,12 @@ def search(store: "SqliteStore", session: str, words: str, limit: int, until: fl
 def catch_up(store: "SqliteStore", until: float | None = None) -> bool:
     """Index what was kept since the last search, a bounded batch a transaction; the rest another time.
 
-    Whether the record could be written; if not, what is not in the index has to be looked through.
+    Whether the record could be read and written; if not, what is not in the index has to be looked through.
     """
     try:
         while not is_over(until) and _add_batch(store, until):
             pass
-    except NotStored:
+    except StoreError:
         return False
     return True
 
@@ -87,5 +88,7 @@ def _indexed_text(store: "SqliteStore", row: Any) -> str:
             return ""
         with store.open(Body(facts, inline, blob)) as reader:
             return first_text(reader)
-    except Exception:  # a damaged body must neither stop a search nor a purge
+    except Exception as error:  # a damaged body must neither stop a search nor a purge
+        if is_away(error):
+            raise
         return ""

@@ -25,6 +25,8 @@ from holdfast.store.blobs import BlobFolder, Unread
 from holdfast.store.durable import sync_folder
 from holdfast.store.feed import Feed
 from holdfast.store.files import ResultFiles
+from holdfast.store.outside import opener
+from holdfast.store.places import Places
 from holdfast.store.protocol import (
     Body,
     Draft,
@@ -40,7 +42,7 @@ from holdfast.store.protocol import (
     in_turn,
     kinds_of,
 )
-from holdfast.store.reader import BodyReader, bytes_reader, file_reader
+from holdfast.store.reader import BodyReader, bytes_reader
 from holdfast.store.sqlite import home, purge, search, table
 from holdfast.store.sqlite.connection import DATABASE_ERRORS, Transaction, connect, reading, restrict
 from holdfast.store.sqlite.schema import migrate, refuse_newer, scripts, version_in_file, version_of
@@ -55,12 +57,18 @@ INLINE_BODY = 32_768
 class SqliteStore:
     """The record in a folder: `record.db`, `record.lock`, `blobs/`, `results/`. Opened on first use."""
 
-    def __init__(self, folder: str, *, inline_body: int = INLINE_BODY, patience: float | None = None) -> None:
-        """With `patience`, what cannot be written within so many seconds is not stored, nor is anything for as long
-        again: for who has others waiting."""
+    def __init__(
+        self, folder: str, *, blobs: str = "", inline_body: int = INLINE_BODY, patience: float | None = None
+    ) -> None:
+        """Large bodies go to `blobs`, a bucket or a folder, if it is given.
+
+        With `patience`, what cannot be written within so many seconds is not stored, nor is anything for as long
+        again: for who has others waiting.
+        """
         self.folder = os.path.abspath(folder)
         self.path = os.path.join(self.folder, "record.db")
-        self.blobs = BlobFolder(os.path.join(self.folder, "blobs"))
+        own = BlobFolder(os.path.join(self.folder, "blobs"))
+        self.blobs = Places(own, opener(blobs, self._id, os.path.join(self.folder, "spool"), patience))
         self.files = ResultFiles(os.path.join(self.folder, "results"))
         self._patience, self._busy_until = patience, 0.0
         self.turnstile = Turnstile(os.path.join(self.folder, "record.lock"), patience)
@@ -99,7 +107,7 @@ class SqliteStore:
         return self._one_value(query + " ORDER BY e.seq DESC LIMIT 1", (session,)) or 0
 
     def take(self, feed: Feed, room: int) -> Taken:
-        """A body for `append`: small ones go into the row, larger ones into a file that is durable on return."""
+        """A body for `append`: small ones go into the row, larger ones elsewhere, durable on return."""
         buffer = bytearray(self._inline_body + 1)
         filled = feed.fill(memoryview(buffer))
         data = bytes(memoryview(buffer)[:filled])
@@ -113,10 +121,8 @@ class SqliteStore:
                 "then start again; `holdfast doctor` says what is whole.",
                 rescue=Unread(data, feed),
             )
-        name = os.urandom(16).hex()
         try:
-            reader = self.blobs.write(name, feed, data, room)
-            return Taken(Body(reader.facts, blob=name), reader)
+            return self.blobs.write(feed, data, room)
         except NotStored as error:
             cause = error.__cause__
             if isinstance(cause, OSError) and cause.errno == errno.EIO:
@@ -148,6 +154,19 @@ class SqliteStore:
         """Drop a body that was taken and will not be appended."""
         if body.blob is not None:
             self.blobs.remove([body.blob])
+
+    def collect_orphans(self) -> int:
+        """Drop bodies that nothing has referred to for an hour; how many."""
+        return self.blobs.collect(self._condemn)
+
+    def _condemn(self, blobs: list[str]) -> list[str]:
+        """Make sure that no entry ever refers to these bodies; those of them that none refers to."""
+        with self.writing() as execute:
+            return [blob for blob in blobs if table.condemn(execute, blob)]
+
+    def _id(self) -> str:
+        """What the record's own bodies are known by outside it."""
+        return self._one_value("SELECT id FROM record", ())
 
     def rows(
         self, session: str, *, after: int = 0, kind: str | tuple[str, ...] = (), light: bool = False
@@ -211,7 +230,7 @@ class SqliteStore:
         if body.blob is None:
             data = body.inline or b""
             return bytes_reader(data, body.facts)
-        return file_reader(body.facts, self.blobs.open(body.blob))
+        return self.blobs.open(body.blob, body.facts)
 
     def search(self, session: str, words: str, limit: int = 20, *, until: float | None = None) -> list[Match]:
         """Results in which all these words occur; the index is caught up first."""

@@ -100,6 +100,14 @@ def insert_entry(execute: Execute, number: int, row: Row, draft: Draft, stored: 
     )
 
 
+def condemn(execute: Execute, blob: str) -> bool:
+    """Make sure that no entry ever refers to a body; whether none refers to it."""
+    if execute("SELECT 1 FROM entries WHERE blob = ?", (blob,)).fetchone():
+        return False
+    execute("INSERT INTO condemned VALUES (?) ON CONFLICT DO NOTHING", (blob,))
+    return True
+
+
 def known_call(execute: Execute, session: str, draft: Draft) -> Row | None:
     """The row on record that this draft is again: the same call with the same bytes."""
     call_id = call_id_of(draft)

@@ -1,0 +1,272 @@
+"""Bodies too large for a row, as objects in a bucket: durable before a row refers to them, read in ranges.
+
+Owns: names, what is done about a put whose outcome is not known, and that no key is in an error.
+Must not know: rows.
+"""
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import obstore
+from obstore.exceptions import AlreadyExistsError, BaseError
+from obstore.store import S3Store
+
+from holdfast.canonical.body import BodyFacts
+from holdfast.errors import Damaged, NotStored, StoreError, StoreRefused
+from holdfast.store.ahead import Ahead
+from holdfast.store.blobs import NAME, ORPHAN_SECONDS, new_name
+from holdfast.store.bucket import Bucket
+from holdfast.store.feed import Feed
+from holdfast.store.protocol import Body, Taken
+from holdfast.store.reader import BodyReader
+from holdfast.store.spool import IN_MEMORY, Reread, spooled
+
+if TYPE_CHECKING:
+    from obstore.store import ClientConfig, RetryConfig, S3Config
+
+_T = TypeVar("_T")
+
+PATIENCE = 30.0
+_PART = IN_MEMORY
+_MOST_PARTS = 9_000
+_AT_ONCE = 4
+_NAMES_TRIED = 3
+_HASTE = 5.0
+_PROBE = b"what is kept here must come back as it is"
+
+
+class _Trouble(Exception):
+    """What the object store said, without what is secret in it."""
+
+
+class _Exists(_Trouble):
+    """There is an object of that name already."""
+
+
+class _Absent(_Trouble):
+    """There is no such object."""
+
+
+class _Beyond(_Trouble):
+    """The object ends before what was asked for."""
+
+
+class Objects:
+    """The large bodies of one record, in a bucket. Nothing is asked of it before it is needed."""
+
+    def __init__(self, bucket: Bucket, record: str, folder: str, patience: float | None = None) -> None:
+        """`record` is what the names of this record's objects begin with; `folder` is for what is on its way."""
+        self._bucket = bucket
+        self._folder = folder
+        self._patience = PATIENCE if patience is None else patience
+        self._patient = _client(bucket, record, self._patience, retries=10)
+        self._hasty = _client(bucket, record, min(self._patience, _HASTE), retries=0)
+        self._away_until = 0.0
+
+    def write(self, feed: Feed, first: bytes, room: int) -> Taken:
+        """Store `first` and the rest of `feed`, at most `room` bytes; durable on return."""
+        reader = spooled(feed, first, room, self._folder)
+        try:
+            name = self._upload(reader)
+        except _Trouble as trouble:
+            raise NotStored(
+                f"The result could not be written to `{self._bucket.shown}` ({trouble}). It is shown whole; see "
+                "`holdfast doctor`.",
+                rescue=Reread(reader),
+            ) from None
+        except BaseException:
+            reader.close()
+            raise
+        return Taken(Body(reader.facts, blob=name), reader)
+
+    def _upload(self, reader: BodyReader) -> str:
+        """Put a body under a new name. One that is there already, our own from an earlier try or not, stays unused."""
+        for _ in range(_NAMES_TRIED):
+            name = new_name()
+            try:
+                self._ask(partial(_put, name, reader))
+                return name
+            except _Exists:
+                continue
+        raise _Trouble("it says of every new name that it is taken")
+
+    def open(self, blob: str, facts: BodyFacts) -> BodyReader:
+        """A reader of the body `blob`."""
+        if NAME.fullmatch(blob) is None:
+            raise Damaged("A row names an object that cannot be ours. Run `holdfast sessions verify`.")
+        return BodyReader(facts, Ahead(partial(self._read, blob), facts.size))
+
+    def _read(self, name: str, offset: int, length: int) -> bytes:
+        try:
+            return self._ask(lambda store: bytes(obstore.get_range(store, name, start=offset, length=length)))
+        except _Absent:
+            raise Damaged(
+                f"The object of a stored body is not in `{self._bucket.shown}`. Check that `blobs` is as it was when "
+                "the body was kept, and run `holdfast sessions verify`.",
+                "The stored copy of this result cannot be found. Run the tool again.",
+            ) from None
+        except _Beyond:
+            return b""
+        except _Trouble as trouble:
+            raise StoreError(
+                f"A stored body could not be read from `{self._bucket.shown}` ({trouble}). Nothing is lost; try again, "
+                "or see `holdfast doctor`."
+            ) from None
+
+    def remove(self, blobs: Iterable[str]) -> None:
+        """Delete these objects; what cannot be deleted is left for the collection of orphans."""
+        names = [name for name in blobs if NAME.fullmatch(name)]
+        try:
+            if names:
+                self._ask(lambda store: obstore.delete(store, names))
+        except _Trouble:
+            pass
+
+    def old(self, now: float | None = None) -> Iterator[str]:
+        """Objects of this record that are older than an hour."""
+        limit = (time.time() if now is None else now) - ORPHAN_SECONDS
+        listing = iter(obstore.list(self._patient))  # pyright: ignore[reportUnknownMemberType] - Arrow is not here
+        try:
+            while batch := self._ask(lambda _: next(listing, None)):
+                for found in batch:
+                    if NAME.fullmatch(found["path"]) and found["last_modified"].timestamp() < limit:
+                        yield found["path"]
+        except _Trouble as trouble:
+            raise StoreError(f"`{self._bucket.shown}` could not be listed ({trouble}). Try again.") from None
+
+    def check(self) -> list[str]:
+        """Write, read and delete an object; what the store lacks and can be done without."""
+        name = new_name()
+        try:
+            lacks = [] if self._ask(partial(_is_kept, name)) else [_OVERWRITES]
+            found = self._ask(lambda store: bytes(obstore.get_range(store, name, start=5, length=7)))
+            self._ask(lambda store: obstore.delete(store, name))
+        except _Trouble as trouble:
+            raise StoreRefused(
+                f"`{self._bucket.shown}` cannot be used ({trouble}). Check the address in `blobs`, that there is such "
+                "a bucket, and that the keys in `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY` may put, get, list and "
+                "delete."
+            ) from None
+        if found != _PROBE[5:12]:
+            raise StoreRefused(f"`{self._bucket.shown}` does not read ranges. Use a store that does, or a folder.")
+        return lacks
+
+    def _ask(self, work: Callable[[S3Store], _T]) -> _T:
+        """What `work` gives. While the store was away a moment ago, it is asked once and not waited for."""
+        store = self._hasty if time.monotonic() < self._away_until else self._patient
+        try:
+            found = _asked(partial(work, store))
+        except (_Exists, _Absent, _Beyond):
+            raise
+        except _Trouble:
+            self._away_until = time.monotonic() + self._patience
+            raise
+        self._away_until = 0.0
+        return found
+
+    def close(self) -> None:
+        """Nothing is held open: connections that are not used close by themselves."""
+
+
+_OVERWRITES = (
+    "it makes objects over ones that are there (no `If-None-Match`); names are random, so that none is met by chance"
+)
+
+
+def _put(name: str, reader: BodyReader, store: S3Store) -> None:
+    """Make an object of a body."""
+    size = reader.facts.size
+    if size <= _PART:
+        obstore.put(store, name, reader.read(), mode="create")
+        return
+    part = max(_PART, -(-size // _MOST_PARTS))
+    parts = (reader.read(start, start + part) for start in range(0, size, part))
+    obstore.put(store, name, parts, use_multipart=True, chunk_size=part, max_concurrency=_AT_ONCE)
+    if (found := obstore.head(store, name)["size"]) != size:
+        raise _Trouble(f"{size:,} bytes were sent and it has {found:,}")
+
+
+def _is_kept(name: str, store: S3Store) -> bool:
+    """Whether an object stays as it is when another is made under its name."""
+    obstore.put(store, name, _PROBE, mode="create")
+    try:
+        obstore.put(store, name, _PROBE, mode="create")
+    except AlreadyExistsError:
+        return True
+    return False
+
+
+def _client(bucket: Bucket, record: str, patience: float, retries: int) -> S3Store:
+    wait = timedelta(seconds=patience)
+    client: ClientConfig = {
+        "allow_http": bucket.options.get("endpoint", "").startswith("http://"),
+        "connect_timeout": min(wait, timedelta(seconds=5)),
+        "timeout": wait,
+    }
+    pause = timedelta(milliseconds=50)
+    retry: RetryConfig = {
+        "max_retries": retries,
+        "retry_timeout": wait,
+        "backoff": {"init_backoff": pause, "max_backoff": timedelta(seconds=2)},
+    }
+    given: Any = bucket.options
+    config: S3Config = given
+    prefix = f"{bucket.prefix}/{record}".lstrip("/")
+    return S3Store(bucket.name, prefix=prefix, config=config, client_options=client, retry_config=retry)
+
+
+def _asked(work: Callable[[], _T]) -> _T:
+    """What `work` gives; `_Trouble` in words of ours, since what a client or a server says may name a key."""
+    _refuse_forked()
+    try:
+        return work()
+    except AlreadyExistsError:
+        trouble = _Exists("it is there already")
+    except FileNotFoundError:
+        trouble = _Absent("it is not there")
+    except (BaseError, OSError, ValueError) as error:
+        words = said(str(error))
+        trouble = _Beyond(words) if words.startswith("416") else _Trouble(words)
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        trouble = _Trouble("its client gave up")
+    raise trouble  # out here, so that it does not carry the error it stands for
+
+
+_used_by: list[int] = []
+
+
+def _refuse_forked() -> None:
+    """The client's threads are not in a forked child, and it would wait for them for ever."""
+    pid = os.getpid()
+    if not _used_by:
+        _used_by.append(pid)
+    elif _used_by[0] != pid:
+        raise _Trouble("this process was forked from one that uses it; start it with `spawn` or `forkserver`")
+
+
+_NO_KEYS = "169.254.169.254"
+"""Where a client asks for the keys of a machine's role, when it has found none elsewhere."""
+_WORDS = (
+    ("dns error", "its name is not known"),
+    ("timed out", "it did not answer in time"),
+    ("Timeout", "it did not answer in time"),
+    ("kind: Connect", "it cannot be reached"),
+    ("error sending request", "the connection was lost"),
+)
+
+
+def said(text: str) -> str:
+    """What went wrong, in a few words: a code, a status or one of ours."""
+    if _NO_KEYS in text:
+        return "no keys were found; set `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`"
+    code, status = re.search(r"<Code>(\w{1,60})</Code>", text), re.search(r"status code: (\d{3}[ \w]{0,30})", text)
+    if code or status:
+        return ", ".join(found.group(1) for found in (status, code) if found)
+    return next((words for sign, words in _WORDS if sign in text), "it gave an answer that its client does not know")
