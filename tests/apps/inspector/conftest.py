@@ -14,15 +14,17 @@ from tests.apps.inspector.looking import fake, look
 from tests.apps.inspector.served import Served, served
 from tests.browser import browser
 from tests.build import NOON, numbered_lines
+from tests.stores import place
 
 __all__ = ["browser", "fake", "look"]
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Generator[Desk]:
-    """A record of its own, still empty."""
-    settings = config.load(home=str(tmp_path / "home"), environ={})
-    store = SqliteStore(settings.home)
+def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Desk]:
+    """A record of its own, still empty; in a folder unless a test names other back ends."""
+    where = place(getattr(request, "param", "sqlite"), tmp_path / "home")
+    settings = config.load(home=where.folder, store=where.address, environ={})
+    store = where.open()
     made = Desk(settings, store)
     yield made
     made.close()

@@ -19,6 +19,9 @@ from holdfast.session import Session
 from holdfast.session.sent import About, Answer, Sent
 from tests.apps.inspector.served import Served
 from tests.build import NOON, numbered_lines
+from tests.stores import DURABLE
+
+pytestmark = pytest.mark.parametrize("desk", DURABLE, indirect=True)
 
 
 async def gather(told: AsyncGenerator[Event], until: Callable[[list[Event]], bool], seconds: float = 5) -> list[Event]:
@@ -172,7 +175,7 @@ def test_a_wake_up_of_this_process_is_quicker_than_the_next_look(
 def test_what_another_process_writes_is_told_too(desk: Desk, session: Session) -> None:
     session.keep("t", None, "x")
     code = "import sys; from holdfast import Session\nSession('s', store=sys.argv[1]).keep('t', None, 'from elsewhere')"
-    command = [sys.executable, "-c", code, desk.record.settings.home]
+    command = [sys.executable, "-c", code, desk.record.settings.store or desk.record.settings.home]
     found = listen(desk, "s", None, has_steps(1), lambda: subprocess.run(command, check=True))
     assert steps_of(found) == [(1, 2)]
 

@@ -1,0 +1,43 @@
+"""Every back end there is, made in one place: who tests what holds for all of them asks here."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from holdfast import MemoryStore, SqliteStore
+from holdfast.store.opening import open_store
+from holdfast.store.protocol import Store
+from tests.postgres import fresh_url
+
+DURABLE = ("sqlite", "postgres")
+"""Those that are there again when they are opened again."""
+KINDS = ("memory", *DURABLE)
+everywhere = pytest.mark.parametrize("kind", DURABLE)
+
+
+class Place(NamedTuple):
+    """Where a record is; each `open` is a handle of its own on the same one."""
+
+    kind: str
+    address: str
+    """Of a server; empty for a record in the folder."""
+    folder: str
+
+    @property
+    def name(self) -> str:
+        """What a session is given to find it."""
+        return self.address or self.folder
+
+    def open(self, **more: Any) -> Store:
+        return open_store(self.address, self.folder, **{"inline_body": 32_768, **more})
+
+
+def place(kind: str, folder: Path) -> Place:
+    """A new, empty record; the test is skipped where there is no server for it."""
+    return Place(kind, "" if kind == "sqlite" else fresh_url(), str(folder))
+
+
+def made(kind: str, folder: Path) -> Store:
+    """A store of its own, empty."""
+    return MemoryStore() if kind == "memory" else place(kind, folder).open()
