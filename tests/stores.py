@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from holdfast import MemoryStore, SqliteStore
+from holdfast import MemoryStore
 from holdfast.store.opening import open_store
 from holdfast.store.protocol import Store
 from tests.postgres import fresh_url

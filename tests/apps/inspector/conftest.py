@@ -14,9 +14,19 @@ from tests.apps.inspector.looking import fake, look
 from tests.apps.inspector.served import Served, served
 from tests.browser import browser
 from tests.build import NOON, numbered_lines
-from tests.stores import place
+from tests.stores import DURABLE, place
 
 __all__ = ["browser", "fake", "look"]
+
+_EVERYWHERE = ("test_answers", "test_live")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """What the page is told is the same on every back end, unless a test names its own."""
+    named = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+    is_one = metafunc.module.__name__.rpartition(".")[2] in _EVERYWHERE
+    if is_one and "desk" in metafunc.fixturenames and "desk" not in named:
+        metafunc.parametrize("desk", DURABLE, indirect=True)
 
 
 @pytest.fixture

@@ -19,9 +19,6 @@ from holdfast.session import Session
 from holdfast.session.sent import About, Answer, Sent
 from tests.apps.inspector.served import Served
 from tests.build import NOON, numbered_lines
-from tests.stores import DURABLE
-
-pytestmark = pytest.mark.parametrize("desk", DURABLE, indirect=True)
 
 
 async def gather(told: AsyncGenerator[Event], until: Callable[[list[Event]], bool], seconds: float = 5) -> list[Event]:
@@ -193,6 +190,71 @@ def test_nobody_looks_at_the_record_while_nobody_listens(desk: Desk, session: Se
         return over
 
     assert asyncio.run(main())
+
+
+@pytest.mark.parametrize("desk", ["postgres"], indirect=True)
+def test_an_idle_page_asks_a_server_nothing_and_is_told_at_once(
+    desk: Desk, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.keep("t", None, "x")
+    asked: list[str] = []
+    server = desk.record.store.server  # type: ignore[attr-defined]
+    select = server.select
+    monkeypatch.setattr(server, "select", lambda query, values=(): asked.append(query) or select(query, values))
+
+    async def main() -> tuple[int, float]:
+        live = Live(desk.record, desk.sessions)
+        async with aclosing(live.events("s", None)) as told, aclosing(live.events(None, None)) as listed:
+            await anext(told)
+            await anext(listed)
+            await asyncio.sleep(1.5)
+            asked.clear()
+            await asyncio.sleep(1.0)
+            idle = len(asked)
+            await asyncio.to_thread(session.keep, "t", None, "y")
+            began = time.monotonic()
+            await gather(told, has_steps(1))
+            took = time.monotonic() - began
+        await live.close()
+        return idle, took
+
+    idle, took = asyncio.run(main())
+    assert idle == 0
+    assert took < 0.2
+
+
+def test_only_sessions_that_pages_are_open_at_are_remembered(desk: Desk, session: Session) -> None:
+    session.keep("t", None, "x")
+    for number in range(3):
+        Session(f"other{number}", store=desk.record.store, settings=desk.record.settings).keep("t", None, "x")
+
+    async def main() -> set[str | None]:
+        live = Live(desk.record, desk.sessions)
+        async with aclosing(live.events("s", None)) as stays:
+            await anext(stays)
+            for number in range(3):
+                async with aclosing(live.events(f"other{number}", None)) as told:
+                    await anext(told)
+                    await asyncio.sleep(0.1)
+            live.wake()
+            await asyncio.sleep(0.2)
+            remembered = set(live._heads)
+        await live.close()
+        return remembered
+
+    assert asyncio.run(main()) == {"s"}
+
+
+def test_a_session_that_ended_is_told_in_the_list(desk: Desk, session: Session) -> None:
+    session.keep("t", None, "x")
+    found = listen(
+        desk,
+        None,
+        None,
+        lambda told: told[-1].name == "session",
+        lambda: desk.record.store.end("s", NOON * 1000),
+    )
+    assert found[-1].data["ended_at"] == NOON * 1000
 
 
 def stream(page: Served, query: str, **headers: str) -> http.client.HTTPResponse:
