@@ -1,4 +1,4 @@
-"""Model equivalence: whatever is done to a store, in any order and by two handles in turn, it is a dictionary and lists.
+"""Model equivalence: whatever is done to a store, in any order, by two handles in turn, it is a dictionary and lists.
 
 Briefly by default. At length under `torture`: `HOLDFAST_MODEL_SEQUENCES` says how many sequences of fifty steps.
 """
