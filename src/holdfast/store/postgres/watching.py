@@ -1,7 +1,7 @@
 """Being told that something was added to the record: one connection that listens, while somebody watches.
 
 Owns: the connection and its thread, and that whoever watches looks again when the connection was lost meanwhile.
-Must not know: what was added. `sql/0004_notify.sql` has the other end.
+Must not know: what was added. `sql/0004_watching.sql` has the other end.
 """
 
 import selectors

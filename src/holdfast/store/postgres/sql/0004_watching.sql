@@ -18,3 +18,25 @@ END $$;
 CREATE TRIGGER seen_by_watchers AFTER INSERT ON entries FOR EACH STATEMENT EXECUTE FUNCTION notify_watchers();
 CREATE TRIGGER seen_by_watchers AFTER INSERT OR DELETE ON sessions FOR EACH STATEMENT EXECUTE FUNCTION notify_watchers();
 CREATE TRIGGER seen_by_watchers AFTER INSERT ON endings FOR EACH STATEMENT EXECUTE FUNCTION notify_watchers();
+
+-- Who writes the record may have a whole session purged, and let a purged name begin anew, which takes its tombstone.
+-- So that nobody can do so without a trace, both are noted with who did it. Those who write do not read this.
+CREATE TABLE removals (
+    id   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    what text   COLLATE "C" NOT NULL,
+    name text   COLLATE "C" NOT NULL,
+    seq  bigint,
+    by   text   NOT NULL DEFAULT session_user,
+    at   timestamptz NOT NULL DEFAULT now()
+);
+
+CREATE FUNCTION note_removal() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+    INSERT INTO removals (what, name, seq) VALUES (TG_TABLE_NAME, OLD.name, (to_jsonb(OLD) ->> 'seq')::bigint);
+    RETURN NULL;
+END $$;
+
+CREATE TRIGGER noted AFTER DELETE ON sessions FOR EACH ROW EXECUTE FUNCTION note_removal();
+CREATE TRIGGER noted AFTER DELETE ON tombstones FOR EACH ROW EXECUTE FUNCTION note_removal();
+CREATE TRIGGER never_changed BEFORE UPDATE OR DELETE ON removals FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER never_emptied BEFORE TRUNCATE ON removals FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
