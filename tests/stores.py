@@ -23,6 +23,8 @@ class Place(NamedTuple):
     address: str
     """Of a server; empty for a record in the folder."""
     folder: str
+    blobs: str = ""
+    """Where large bodies are, if not with the rest."""
 
     @property
     def name(self) -> str:
@@ -30,7 +32,8 @@ class Place(NamedTuple):
         return self.address or self.folder
 
     def open(self, **more: Any) -> Store:
-        return open_store(self.address, self.folder, **{"inline_body": 32_768, **more})
+        elsewhere = {"blobs": self.blobs} if self.blobs else {}
+        return open_store(self.address, self.folder, **{"inline_body": 32_768, **elsewhere, **more})
 
 
 def place(kind: str, folder: Path) -> Place:
