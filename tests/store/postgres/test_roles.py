@@ -1,6 +1,7 @@
 """What a role that writes the record is let do, whatever it asks: add and read, and nothing of anybody else."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -92,9 +93,9 @@ def test_no_statement_on_any_canonical_table_changes_it(url: str, asks: Callable
         for statement in [*(each.format(table) for each in ON_A_TABLE), *updates]:
             with pytest.raises((psycopg.errors.InsufficientPrivilege, psycopg.errors.GeneratedAlways)):
                 asks(statement)
-                pytest.fail(statement)
             tried += 1
-        asks(f"GRANT ALL ON {table} TO PUBLIC")  # which is not refused, but does nothing
+        with suppress(psycopg.errors.InsufficientPrivilege):  # else it does nothing
+            asks(f"GRANT ALL ON {table} TO PUBLIC")
         rights = "'UPDATE, DELETE, TRUNCATE, TRIGGER, REFERENCES'"
         assert asks(f"SELECT has_table_privilege('{table}', {rights})") == [(False,)]
     assert {"sessions", "entries", "pieces", "endings", "tombstones", "removals"} <= set(canonical)
