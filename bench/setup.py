@@ -27,6 +27,11 @@ class Setup:
         """Bytes of a large artifact."""
         return 200_000_000 if self.quick else 1_000_000_000
 
+    @property
+    def parent(self) -> str:
+        """A folder on the same disk that other users may pass."""
+        return os.path.dirname(self.folder)
+
     def path(self, *names: str) -> str:
         return os.path.join(self.folder, *names)
 
