@@ -65,7 +65,8 @@ def _compared(setup: Setup, url: str, clients: int) -> list[Row]:
 def _rate(url: str, setup: Setup, name: str, watches: bool, clients: int, seconds: float) -> float:
     address = address_of(url)
     with _trigger(address, name), _watching(url, setup.path("watching"), watches):
-        begins, told = multiprocessing.Barrier(_PROCESSES), Queue[int](ctx=multiprocessing.get_context())
+        begins = multiprocessing.Barrier(_PROCESSES)
+        told: Queue[int] = multiprocessing.Queue()
         given = (address, clients // _PROCESSES, seconds, begins, told)
         processes = [multiprocessing.Process(target=_work, args=given) for _ in range(_PROCESSES)]
         for process in processes:
@@ -104,7 +105,7 @@ def _watching(url: str, folder: str, watches: bool) -> Generator[None]:
     store.close()
 
 
-def _work(address: Address, clients: int, seconds: float, begins: Barrier, told: Queue[int]) -> None:
+def _work(address: Address, clients: int, seconds: float, begins: Barrier, told: "Queue[int]") -> None:
     counts: list[int] = []
     ready = threading.Barrier(clients + 1)
     threads = [
