@@ -29,6 +29,7 @@ SELDOM = 15.0
 _SOON = (0.1, 1.0)
 """Seconds after which to look again where something was told: another append may just have been on its way."""
 _APART = 0.05
+"""Seconds between two looks at least, however often something is told."""
 _LIST = 1.0
 """Seconds between two looks at all sessions, and between two rows of one session."""
 _PING = 15.0
