@@ -27,6 +27,7 @@ from bench.select import select
 from bench.setup import Setup, say
 from bench.start import start
 from bench.truncate import truncate
+from bench.watched import watched
 from bench.wire import wire
 from bench.writers import writers
 from holdfast.store.sqlite.home import file_system
@@ -46,6 +47,7 @@ BENCHMARKS: dict[str, Callable[[Setup], list[Row]]] = {
     "gateway": gateway,
     "proxy": proxy,
     "inspector": inspector,
+    "watched": watched,
     "start": start,
     "install": install,
 }

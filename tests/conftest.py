@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.objects import use_keys
+
 pytest.register_assert_rewrite("tests.build", "tests.contracts.store_contract", "tests.contracts.archive_contract")
 pytest.register_assert_rewrite("holdfast.testing.contract")
 
@@ -18,7 +20,8 @@ settings.load_profile("ci" if os.environ.get("CI") == "true" else "holdfast")
 
 @pytest.fixture(autouse=True)
 def _private_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test reads or writes the record or the settings of the person who runs it."""
+    """No test reads or writes the record or the settings of the person who runs it, nor has their keys."""
+    use_keys(monkeypatch)
     for name in [name for name in os.environ if name.startswith("HOLDFAST_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -97,11 +97,9 @@ def own_weed(folder: str) -> Weed:
     return Weed(folder).start()
 
 
-def fresh_bucket(monkeypatch: pytest.MonkeyPatch) -> str:
-    """The address of a place for bodies where there is nothing yet; the keys to it are in the environment."""
-    endpoint = running()
-    use_keys(monkeypatch)
-    return f"s3://{BUCKET}/{fresh_prefix()}?endpoint={endpoint}&region=us-east-1"
+def fresh_bucket() -> str:
+    """The address of a place for bodies where there is nothing yet; every test has the keys to it."""
+    return f"s3://{BUCKET}/{fresh_prefix()}?endpoint={running()}&region=us-east-1"
 
 
 def use_keys(monkeypatch: pytest.MonkeyPatch, key: str = KEY, secret: str = SECRET) -> None:

@@ -5,13 +5,22 @@ lets the store fail, undoes decisions, and looks at every request that would be 
 """
 
 import copy
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from holdfast import MemoryStore, Session
 from holdfast.canonical.entry import Entry
@@ -19,8 +28,9 @@ from holdfast.errors import NotStored
 from holdfast.projection.auto import Auto
 from holdfast.projection.policies import policy_named
 from holdfast.projection.presets import AutoSettings
-from holdfast.store.protocol import Draft
+from holdfast.store.protocol import Draft, Store
 from tests.promises import conversations as talk
+from tests.stores import everywhere, made
 
 SMALL = AutoSettings(
     arrival_cap={"shell": 400, "search": 400, "other": 400},
@@ -39,19 +49,19 @@ TOOLS = ("read_file", "bash", "grep", "Task", "query")
 POLICIES = ("auto", "auto", "auto", "truncation", "retention", "rolling")
 
 
-class MoodyStore(MemoryStore):
+class MoodyStore:
     """A store that can be told to fail."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.fails = False
+    def __init__(self, store: Store) -> None:
+        self._store, self.fails = store, False
 
-    def append(
-        self, session: str, drafts: Sequence[Draft], *, once: bool = False, quota: int | None = None
-    ) -> list[Entry]:
+    def append(self, session: str, drafts: Sequence[Draft], **options: Any) -> list[Entry]:
         if self.fails:
             raise NotStored("the disk is full")
-        return super().append(session, drafts, once=once, quota=quota)
+        return self._store.append(session, drafts, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
 
 
 def text_of(seed: int, lines: int) -> str:
@@ -63,11 +73,19 @@ def text_of(seed: int, lines: int) -> str:
 class Conversation(RuleBasedStateMachine):
     """One session and what its client would send."""
 
+    def __init__(self, made: Callable[[], Store] = MemoryStore) -> None:
+        super().__init__()
+        self._made = made
+
+    def teardown(self) -> None:
+        if hasattr(self, "store"):
+            self.store.close()
+
     @initialize(dialect=st.sampled_from(talk.DIALECTS), policy=st.sampled_from(POLICIES))
     def begin(self, dialect: str, policy: str) -> None:
         self.dialect = dialect
         self.policy = Auto(SMALL) if policy == "auto" else policy_named(policy)
-        self.store = MoodyStore()
+        self.store: Any = MoodyStore(self._made())
         self.session = Session("s", store=self.store)
         self.messages: list[dict[str, Any]] = [talk.asked(dialect, "What is wrong with src/main.py?")]
         self.sent: list[dict[str, Any]] = []
@@ -190,6 +208,13 @@ class Conversation(RuleBasedStateMachine):
 
 Conversation.TestCase.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
 TestConversation = Conversation.TestCase
+
+
+@everywhere
+def test_the_promises_about_what_is_sent_hold_on_every_back_end(tmp_path: Path, kind: str) -> None:
+    number = itertools.count()
+    some = settings(max_examples=5, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck))
+    run_state_machine_as_test(lambda: Conversation(lambda: made(kind, tmp_path / str(next(number)))), settings=some)
 
 
 @pytest.mark.parametrize("dialect", talk.DIALECTS)

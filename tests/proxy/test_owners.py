@@ -2,7 +2,6 @@
 
 import json
 import re
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,10 @@ from typing import Any
 import pytest
 
 from holdfast.apps.proxy.tenants import Tenants
+from holdfast.store.protocol import Store
 from tests.apps.cli.cli import Cli
 from tests.proxy.serving import DIALECTS, PATHS, Served, ask, offered, proxy
+from tests.stores import DURABLE, place
 from tests.upstream.server import Upstream, upstream
 from tests.upstream.spelling import Dialect, Json, Part, Text, Tool
 
@@ -53,6 +54,7 @@ class World:
         self.tenants = tenants
         self.upstream: Upstream
         self.proxy: Served
+        self.store: Store
 
     def model(self, body: Json) -> list[Part]:
         if not self.wanted or self.wanted in json.dumps(body.get("messages") or body["input"]).partition("call_b")[0]:
@@ -76,11 +78,13 @@ class World:
         return sent.partition("call_b")[2].replace(name, "NAME").replace(json.dumps(name)[1:-1], "NAME")
 
 
-@pytest.fixture
-def world() -> Iterator[World]:
+@pytest.fixture(params=DURABLE)
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
     made = World()
-    with upstream(made.model) as made.upstream, proxy(made.upstream.url) as made.proxy:
+    made.store = place(request.param, tmp_path / "home").open()
+    with upstream(made.model) as made.upstream, proxy(made.upstream.url, store=made.store) as made.proxy:
         yield made
+    made.store.close()
 
 
 def artifact_in(sent: str) -> str:
@@ -101,17 +105,11 @@ def test_an_artifact_is_read_back_by_its_owner_and_by_nobody_else(world: World, 
         assert theirs == world.read_back(dialect, BOB, unknown, session=session), "another answer than for no artifact"
 
 
-def names_on_record(home: Path) -> list[str]:
-    (file,) = [path for path in home.rglob("*.db*") if path.read_bytes()[:6] == b"SQLite"]
-    with sqlite3.connect(file) as connection:
-        return [name for (name,) in connection.execute("select name from sessions")]
-
-
 @every_dialect
-def test_no_name_of_a_session_leads_into_anothers(world: World, dialect: Dialect, tmp_path: Path) -> None:
+def test_no_name_of_a_session_leads_into_anothers(world: World, dialect: Dialect) -> None:
     name = artifact_in(world.ask(dialect, ALICE, LONG, "work"))
     world.proxy.rest()
-    (full,) = [one for one in names_on_record(tmp_path / "home") if one.startswith("work")]
+    (full,) = [info.name for info in world.store.sessions() if info.name.startswith("work")]
     owner = full.partition("@")[2]
     unknown = "art_1700000000_" + "A" * 22
     forged = ["work", full, f"work@{owner}", f"{full}@", f"@{owner}", f"work%40{owner}", "work\t", "../work", "w" * 300]

@@ -13,10 +13,13 @@ import pytest
 
 from holdfast import Session, SqliteStore
 from holdfast.session.sent import Sent
-from holdfast.store.protocol import result_of
+from holdfast.store.protocol import Store, result_of
+from tests.postgres import fresh_url
+from tests.postgres import running as server
 from tests.proxy.agent import Agent, Outcome
 from tests.proxy.agent_model import Model, turns_of
 from tests.proxy.agent_proxy import Running, forbid_growth, proxy
+from tests.proxy.serving import proxy as serving
 from tests.upstream.answer import Answer
 from tests.upstream.billing import TILLS, Breakpoints, Clock, Prefixes
 from tests.upstream.server import Upstream, upstream
@@ -107,8 +110,12 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> Worked:
 
 
 def on_record(folder: Path) -> dict[str, bytes]:
-    """What the record has of every call."""
-    store = SqliteStore(folder / "home")
+    """What the record in a folder has of every call."""
+    return recorded_in(SqliteStore(folder / "home"))
+
+
+def recorded_in(store: Store) -> dict[str, bytes]:
+    """What a record has of every call; it is closed."""
     try:
         session = Session(SESSION, store=store)
         known = [result_of(row) for row in store.rows(SESSION, kind="result")]
@@ -268,6 +275,33 @@ def test_on_a_disk_that_stays_full_the_rest_is_sent_whole_and_the_work_is_done(
     sent = {call_id: text for turn in turns_of(run.upstream.asked[-1].body) for call_id, text in turn.results.items()}
     assert [sent[kept.call_id] for kept in new] == [kept.text for kept in new]
     assert max(len(kept.text) for kept in new) > 8_000, "nothing was large enough to be cut"
+
+
+def test_a_server_that_is_stopped_while_the_work_goes_on_costs_tokens_and_nothing_else(tmp_path: Path) -> None:
+    pytest.importorskip("psycopg_pool", reason="needs the extra `postgres`")
+    from holdfast.store.postgres.store import PostgresStore
+    from tests.store.postgres.relay import Relay
+
+    plain, begins, ends = straight("anthropic", FEW), FEW // 3, FEW // 2
+    with Relay(str(server().pgdata)) as relay, provider("anthropic", FEW, window=200_000) as (served, till, model):
+        store = PostgresStore(relay.url(fresh_url().rpartition("schema=")[2]), str(tmp_path), patience=0.3)
+
+        def act(step: int) -> None:
+            if step == begins:
+                relay.away()
+            if step == ends:
+                relay.back()
+
+        told: list[Any] = []
+        with serving(served.url, store=store, told=told.append, tenants="one") as running:
+            outcome = Agent("anthropic", running.url, SESSION).run(act)
+        run = Run(outcome, till, served, model)
+        assert run.did == plain.did
+        assert max(turn.exchange.account.unstored for turn in told if turn.exchange is not None) > 3
+        recorded = recorded_in(store)
+        assert_nothing_hidden_is_lost(run, recorded)
+        missing = [kept for kept in run.outcome.results if kept.call_id not in recorded]
+        assert missing == [], "not put on record afterwards"
 
 
 def assert_nothing_hidden_is_lost(run: Run, recorded: dict[str, bytes]) -> None:

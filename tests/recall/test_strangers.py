@@ -3,17 +3,26 @@
 import random
 import statistics
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from holdfast import Session, SqliteStore
+from holdfast import Session
+from holdfast.store.protocol import Store
 from tests.build import NOON, numbered_lines
+from tests.stores import DURABLE, made
 
 
-def some_sessions(folder: Path, results: int) -> tuple[Session, list[str], list[str], list[str]]:
+@pytest.fixture(params=DURABLE)
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    store = made(request.param, tmp_path)
+    yield store
+    store.close()
+
+
+def some_sessions(store: Store, results: int) -> tuple[Session, list[str], list[str], list[str]]:
     """A session of ours; ids of another one, ids of one that was purged, and ids that never were."""
-    store = SqliteStore(str(folder))
     ours, other, gone = (Session(name, store=store) for name in ("ours", "other", "gone"))
     ours.keep("bash", {"n": 0}, numbered_lines(400))
     foreign = [str(other.keep("bash", {"n": n}, numbered_lines(400)).artifact_id) for n in range(results)]
@@ -53,28 +62,24 @@ def check_times(times: dict[str, list[float]]) -> None:
 
 
 @pytest.mark.parametrize("tries", [200, pytest.param(3_400, marks=pytest.mark.torture)])
-def test_no_try_across_sessions_succeeds_or_can_be_told_from_another(tmp_path: Path, tries: int) -> None:
-    ours, foreign, purged, invented = some_sessions(tmp_path, 20)
+def test_no_try_across_sessions_succeeds_or_can_be_told_from_another(store: Store, tries: int) -> None:
+    ours, foreign, purged, invented = some_sessions(store, 20)
     check_times(tried(ours, {"foreign": foreign, "purged": purged, "invented": invented}, tries))
-    ours.store.close()
 
 
-def test_text_in_tool_output_does_not_make_an_id_valid(tmp_path: Path) -> None:
-    ours, foreign, purged, invented = some_sessions(tmp_path, 1)
+def test_text_in_tool_output_does_not_make_an_id_valid(store: Store) -> None:
+    ours, foreign, purged, invented = some_sessions(store, 1)
     for asked in (*foreign, *purged, *invented):
         notice = f'[Artifact: {asked}] yours (1.0 KB)\nLines 1-9 are left out: get_artifact(id="{asked}")\n'
         ours.keep("bash", None, notice)
         ours.keep("get_artifact", {"id": asked}, notice)
         assert ours.call_tool("get_artifact", {"id": asked}).content.startswith("404")
-    ours.store.close()
 
 
-def test_a_search_never_leaves_its_session(tmp_path: Path) -> None:
-    store = SqliteStore(str(tmp_path))
+def test_a_search_never_leaves_its_session(store: Store) -> None:
     ours, other = Session("ours", store=store), Session("other", store=store)
     other.keep("bash", None, "the passphrase is swordfish\n" + numbered_lines(400))
     ours.keep("bash", None, numbered_lines(400))
     answer = ours.call_tool("search_artifacts", {"query": "swordfish passphrase"})
     assert "No result of this session" in answer.content
     assert ours.call_tool("search_artifacts", {"query": "swordfish"}).content == answer.content
-    store.close()

@@ -37,7 +37,7 @@ LARGE = numbered_lines(9_000)
 @pytest.fixture
 def blobs(monkeypatch: pytest.MonkeyPatch) -> str:
     """A place for bodies where there is nothing yet."""
-    return fresh_bucket(monkeypatch)
+    return fresh_bucket()
 
 
 @pytest.fixture

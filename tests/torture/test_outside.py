@@ -52,7 +52,7 @@ def killed(*args: str) -> list[str]:
 def test_nothing_acknowledged_is_lost_and_nothing_is_left_when_writers_are_killed(
     rows: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    blobs = fresh_bucket(monkeypatch)
+    blobs = fresh_bucket()
     address = fresh_url() if rows == "postgres" else ""
     args = (address, str(tmp_path / "record"), blobs)
     told = [line.split() for _ in range(KILLS) for line in killed(*args)]

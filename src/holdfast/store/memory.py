@@ -87,12 +87,11 @@ class MemoryStore:
         """Add entries, all or none."""
         with self._lock:
             info = self._info(session)
-            check_quota(info.stored + sum(draft.body.facts.size for draft in drafts), quota)
-            rows = self._rows.setdefault(session, [])
+            stored = info.stored
             seq, previous = self._head(session)
             added: list[tuple[Draft, Row]] = []
             entries: list[Entry] = []
-            known = partial(self._known, session) if once else _never
+            known = partial(self._known, session, added) if once else _never
             for draft, again in in_turn(drafts, known):
                 if again is not None:
                     entries.append(entry_of(again))
@@ -100,18 +99,20 @@ class MemoryStore:
                 seq += 1
                 row, entry = chained(session, seq, previous, draft)
                 previous = row.chain
+                stored += entry.facts.size
+                check_quota(stored, quota)
                 added.append((draft, row))
                 entries.append(entry)
-            for draft, row in added:
-                rows.append(row)
-                self._add_to_index(session, draft, row)
-            if added:
-                self._sessions[session] = info.replace(
-                    entries=len(rows),
-                    stored=info.stored + sum(draft.body.facts.size for draft, _ in added),
-                    last_at=entries[-1].header.at,
-                )
+            self._add(info.replace(stored=stored), added)
             return entries
+
+    def _add(self, info: SessionInfo, added: list[tuple[Draft, Row]]) -> None:
+        rows = self._rows.setdefault(info.name, [])
+        for draft, row in added:
+            rows.append(row)
+            self._add_to_index(info.name, draft, row)
+        if added:
+            self._sessions[info.name] = info.replace(entries=len(rows), last_at=added[-1][0].header.at)
 
     def discard(self, body: Body) -> None:
         """Drop a body that was taken; nothing to do in memory."""
@@ -243,6 +244,7 @@ class MemoryStore:
     def restart(self, session: str, seq: int, chain: bytes) -> None:
         """Let a session that has no entries begin after this number and hash."""
         with self._lock:
+            self._info(session)
             if self._rows.get(session):
                 raise UsageError(f"Session `{session}` has entries already; only an empty one can begin elsewhere.")
             self._tombstones.pop(session, None)
@@ -270,9 +272,12 @@ class MemoryStore:
                 f"There is no session `{session}`. `holdfast sessions list` shows those there are."
             ) from None
 
-    def _known(self, session: str, draft: Draft) -> Row | None:
+    def _known(self, session: str, added: list[tuple[Draft, Row]], draft: Draft) -> Row | None:
+        """The row that this draft is again, on record or just about to be."""
         call_id = call_id_of(draft)
-        rows = self.find_call(session, call_id) if call_id is not None else []
+        if call_id is None:
+            return None
+        rows = [*self.find_call(session, call_id), *(row for other, row in added if call_id_of(other) == call_id)]
         return next((row for row in rows if row.digest == draft.body.facts.digest), None)
 
     def _head(self, session: str) -> tuple[int, bytes]:

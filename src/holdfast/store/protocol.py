@@ -5,7 +5,7 @@ A store is sync and safe from threads. `append` returns only when everything it 
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from holdfast.canonical.body import BodyFacts
 from holdfast.canonical.entry import (
@@ -220,6 +220,15 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Give back what the store holds open."""
+        ...
+
+
+@runtime_checkable
+class Watchable(Protocol):
+    """A back end that can tell when something was added by anybody; of others one has to ask."""
+
+    def watch(self, on_change: Callable[[], None]) -> Callable[[], None]:
+        """Call `on_change`, from another thread, when there may be something new; what is returned ends it."""
         ...
 
 

@@ -14,15 +14,27 @@ from tests.apps.inspector.looking import fake, look
 from tests.apps.inspector.served import Served, served
 from tests.browser import browser
 from tests.build import NOON, numbered_lines
+from tests.stores import DURABLE, place
 
 __all__ = ["browser", "fake", "look"]
 
+_EVERYWHERE = ("test_answers", "test_live")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """What the page is told is the same on every back end, unless a test names its own."""
+    named = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+    is_one = metafunc.module.__name__.rpartition(".")[2] in _EVERYWHERE
+    if is_one and "desk" in metafunc.fixturenames and "desk" not in named:
+        metafunc.parametrize("desk", DURABLE, indirect=True)
+
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Generator[Desk]:
-    """A record of its own, still empty."""
-    settings = config.load(home=str(tmp_path / "home"), environ={})
-    store = SqliteStore(settings.home)
+def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Desk]:
+    """A record of its own, still empty; in a folder unless a test names other back ends."""
+    where = place(getattr(request, "param", "sqlite"), tmp_path / "home")
+    settings = config.load(home=where.folder, store=where.address, environ={})
+    store = where.open()
     made = Desk(settings, store)
     yield made
     made.close()

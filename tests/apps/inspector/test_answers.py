@@ -20,6 +20,9 @@ from holdfast.session.sent import About, Answer, Sent, Usage
 from tests.apps.inspector.served import Served
 from tests.build import NOON, numbered_lines, printed_call
 
+in_files = pytest.mark.parametrize("desk", ["sqlite"], indirect=True)
+"""For what looks into the files of a record."""
+
 
 def steps(desk: Desk, name: str, **query: str) -> Any:
     return answers.list_steps(desk, Asked((name,), query))
@@ -300,6 +303,7 @@ def test_pin_and_undo_are_put_on_record(page: Served, kept: str) -> None:
     assert result["shown"]["chars"] == result["chars"]
 
 
+@in_files
 def test_verify_proves_a_session_or_says_what_is_wrong(page: Served, desk: Desk, kept: str) -> None:
     assert page.post("/api/sessions/s/verify").json["ok"] is True
     damage(
@@ -320,6 +324,7 @@ def damage(desk: Desk, statement: str) -> None:
     connection.close()
 
 
+@in_files
 def test_damaged_rows_are_shown_as_broken_and_break_nothing_else(desk: Desk, session: Session, kept: str) -> None:
     session.keep("t", None, "whole")
     damage(desk, "UPDATE entries SET header = x'7b7d' WHERE seq = 1")
@@ -331,6 +336,7 @@ def test_damaged_rows_are_shown_as_broken_and_break_nothing_else(desk: Desk, ses
         answers.one_result(desk, Asked(("s", kept)))
 
 
+@in_files
 def test_a_damaged_body_is_said_to_be_and_not_served(page: Served, desk: Desk, session: Session) -> None:
     trace = session.keep("t", None, "a" * 1_000).trace_id
     damage(desk, "UPDATE entries SET body = CAST(replace(CAST(body AS TEXT), 'a', 'b') AS BLOB) WHERE seq = 1")
@@ -376,6 +382,7 @@ def test_raw_bytes_are_a_download_that_runs_nothing(page: Served, session: Sessi
     assert page.get(f"/api/sessions/s/results/{trace}/raw", range=f"bytes={len(data)}-").status == 416
 
 
+@in_files
 def test_a_download_whose_rest_is_damaged_is_cut_off_and_does_not_look_whole(
     page: Served, desk: Desk, session: Session
 ) -> None:
@@ -407,10 +414,14 @@ def test_health_counts_and_looks_without_mending(page: Served, desk: Desk, kept:
     assert told["counters"]["truncation_rate"] == 1
     assert told["store"]["sessions"] == told["counted"] == 1
     assert told["store"]["bytes"] > 100_000
-    assert {"folder", "database", "space"} <= {finding["name"] for finding in told["doctor"]}
+    is_server = bool(desk.record.settings.store)
+    looked = {"server"} if is_server else {"folder", "database", "space"}
+    assert looked <= {finding["name"] for finding in told["doctor"]}
+    assert told["store"]["home"].startswith("postgresql://") == is_server
     assert {finding["state"] for finding in told["doctor"]} <= {"ok", "warning"}
 
 
+@in_files
 def test_many_readers_of_many_results_leave_no_file_open(desk: Desk, session: Session) -> None:
     from tests.build import open_files
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from holdfast import Session, config
 from tests.apps.cli.cli import Cli
+from tests.build import numbered_lines
+from tests.stores import everywhere, place
 
 
 class Running:
@@ -54,8 +57,8 @@ class Running:
 
 
 @contextmanager
-def running(folder: Path, *words: str) -> Generator[Running]:
-    environ = {**Cli(folder).environ, "DISPLAY": "", "WAYLAND_DISPLAY": ""}
+def running(folder: Path, *words: str, **more: str) -> Generator[Running]:
+    environ = {**Cli(folder).environ, "DISPLAY": "", "WAYLAND_DISPLAY": "", **more}
     command = [sys.executable, "-m", "holdfast", *words]
     process = subprocess.Popen(
         command, env=environ, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -80,6 +83,57 @@ def test_inspect_prints_one_address_and_stops_when_it_is_told_to(tmp_path: Path)
         assert page.process.stdout.read() == ""
         assert page.token not in page.process.stderr.read()
     assert (tmp_path / "home" / "inspector.token").stat().st_mode & 0o777 == 0o600
+
+
+WRITER = """
+import sys, time
+from holdfast import Session
+session = Session("s", store=sys.argv[1])
+for line in sys.stdin:
+    session.keep("t", None, line)
+    print(time.time(), flush=True)
+"""
+
+
+@everywhere
+def test_inspect_shows_a_record_wherever_it_is_and_what_another_process_adds_to_it(tmp_path: Path, kind: str) -> None:
+    where = place(kind, tmp_path / "home")
+    store = where.open()
+    session = Session("s", store=store, settings=config.load(home=where.folder))
+    trace = session.keep("execute_command", {"command": "make"}, numbered_lines(9_000) + "needle\n").trace_id
+    store.close()
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITER, where.name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with writer, running(tmp_path, "inspect", HOLDFAST_STORE=where.address) as page:
+        assert [row["name"] for row in page.get("/api/sessions")["sessions"]] == ["s"]
+        assert [result["tool"] for result in page.get("/api/sessions/s/steps")["steps"][0]["results"]]
+        assert "needle" in json.dumps(page.get("/api/sessions/s/search?query=needle"))
+        assert page.get(f"/api/sessions/s/results/{trace}/raw").endswith(b"needle\n")
+        assert page.ask("POST", "/api/sessions/s/verify", {}, cookie=page.cookie)[1]["ok"]
+        assert min(lags(page, writer)) < (0.1 if kind != "sqlite" else 0.5)
+        assert page.stop() == 0
+        assert page.process.stderr is not None
+        assert "Traceback" not in page.process.stderr.read()
+
+
+def lags(page: Running, writer: "subprocess.Popen[str]") -> Iterator[float]:
+    """Seconds from the moment that another process has written something to that at which the page has it."""
+    assert writer.stdin is not None
+    assert writer.stdout is not None
+    seq = page.get("/api/sessions/s")["seq"]
+    connection = http.client.HTTPConnection("127.0.0.1", page.url.port or 0, timeout=20)
+    connection.request("GET", f"/api/live?session=s&after={seq}", headers={"cookie": page.cookie})
+    events = connection.getresponse()
+    for number in range(3):
+        time.sleep(0.3)  # what a page looks at for another second must not be what makes it quick
+        print(f"line {number}", file=writer.stdin, flush=True)
+        while events.readline() != b"event: step\n":
+            pass
+        yield time.time() - float(writer.stdout.readline())
+    events.close()
+    connection.close()
+    writer.stdin.close()
 
 
 def test_inspect_opens_at_a_session_and_refuses_one_that_is_not_there(tmp_path: Path) -> None:
@@ -125,7 +179,8 @@ def test_a_port_that_is_none_is_refused(tmp_path: Path, words: tuple[str, str]) 
     assert b"Traceback" not in done.stderr
 
 
-def test_what_goes_through_the_proxy_shows_up_on_the_page_while_it_is_open(tmp_path: Path) -> None:
+@everywhere
+def test_what_goes_through_the_proxy_shows_up_on_the_page_while_it_is_open(tmp_path: Path, kind: str) -> None:
     from tests.upstream.server import upstream
     from tests.upstream.spelling import Text
 
@@ -134,7 +189,7 @@ def test_what_goes_through_the_proxy_shows_up_on_the_page_while_it_is_open(tmp_p
     request = {"model": "claude-sonnet-5", "max_tokens": 900, "tools": [tool], "messages": asked}
     with upstream([[Text("Hello there.")], [Text("Hello again.")]]) as provider:
         words = ("serve", "--port", "0", "--inspect-port", "0", "--no-token", "--upstream", f"anthropic={provider.url}")
-        with running(tmp_path, *words) as page:
+        with running(tmp_path, *words, HOLDFAST_STORE=place(kind, tmp_path / "home").address) as page:
             assert page.process.stdout is not None
             proxy = urlsplit(page.process.stdout.readline().split()[2].rstrip(","))
             send(proxy.port or 0, request)

@@ -172,7 +172,7 @@ def test_a_wake_up_of_this_process_is_quicker_than_the_next_look(
 def test_what_another_process_writes_is_told_too(desk: Desk, session: Session) -> None:
     session.keep("t", None, "x")
     code = "import sys; from holdfast import Session\nSession('s', store=sys.argv[1]).keep('t', None, 'from elsewhere')"
-    command = [sys.executable, "-c", code, desk.record.settings.home]
+    command = [sys.executable, "-c", code, desk.record.settings.store or desk.record.settings.home]
     found = listen(desk, "s", None, has_steps(1), lambda: subprocess.run(command, check=True))
     assert steps_of(found) == [(1, 2)]
 
@@ -190,6 +190,71 @@ def test_nobody_looks_at_the_record_while_nobody_listens(desk: Desk, session: Se
         return over
 
     assert asyncio.run(main())
+
+
+@pytest.mark.parametrize("desk", ["postgres"], indirect=True)
+def test_an_idle_page_asks_a_server_nothing_and_is_told_at_once(
+    desk: Desk, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.keep("t", None, "x")
+    asked: list[str] = []
+    server = desk.record.store.server  # type: ignore[attr-defined]
+    select = server.select
+    monkeypatch.setattr(server, "select", lambda query, values=(): asked.append(query) or select(query, values))
+
+    async def main() -> tuple[int, float]:
+        live = Live(desk.record, desk.sessions)
+        async with aclosing(live.events("s", None)) as told, aclosing(live.events(None, None)) as listed:
+            await anext(told)
+            await anext(listed)
+            await asyncio.sleep(1.5)
+            asked.clear()
+            await asyncio.sleep(1.0)
+            idle = len(asked)
+            await asyncio.to_thread(session.keep, "t", None, "y")
+            began = time.monotonic()
+            await gather(told, has_steps(1))
+            took = time.monotonic() - began
+        await live.close()
+        return idle, took
+
+    idle, took = asyncio.run(main())
+    assert idle == 0
+    assert took < 0.5
+
+
+def test_only_sessions_that_pages_are_open_at_are_remembered(desk: Desk, session: Session) -> None:
+    session.keep("t", None, "x")
+    for number in range(3):
+        Session(f"other{number}", store=desk.record.store, settings=desk.record.settings).keep("t", None, "x")
+
+    async def main() -> set[str | None]:
+        live = Live(desk.record, desk.sessions)
+        async with aclosing(live.events("s", None)) as stays:
+            await anext(stays)
+            for number in range(3):
+                async with aclosing(live.events(f"other{number}", None)) as told:
+                    await anext(told)
+                    await asyncio.sleep(0.1)
+            live.wake()
+            await asyncio.sleep(0.2)
+            remembered = set(live._heads)
+        await live.close()
+        return remembered
+
+    assert asyncio.run(main()) == {"s"}
+
+
+def test_a_session_that_ended_is_told_in_the_list(desk: Desk, session: Session) -> None:
+    session.keep("t", None, "x")
+    found = listen(
+        desk,
+        None,
+        None,
+        lambda told: told[-1].name == "session",
+        lambda: desk.record.store.end("s", NOON * 1000),
+    )
+    assert found[-1].data["ended_at"] == NOON * 1000
 
 
 def stream(page: Served, query: str, **headers: str) -> http.client.HTTPResponse:

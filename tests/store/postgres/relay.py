@@ -5,7 +5,9 @@ import shutil
 import socket
 import tempfile
 import threading
+from contextlib import suppress
 from types import TracebackType
+from urllib.parse import urlencode
 
 _NAME = ".s.PGSQL.5432"
 
@@ -18,25 +20,44 @@ class Relay:
         self.cuts: list[str] = []
         """One of `before` and `after` for each of the commits to come that is not to be answered."""
         self._target = os.path.join(server_folder, _NAME)
-        self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind(os.path.join(self.folder, _NAME))
-        self._listener.listen()
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._open: list[socket.socket] = []
+        self.back()
 
     def __enter__(self) -> "Relay":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
+        self.away()
         shutil.rmtree(self.folder)
 
-    def _accept(self) -> None:
+    def url(self, schema: str) -> str:
+        """The address of a record through this relay."""
+        return "postgresql://postgres@/postgres?" + urlencode({"host": self.folder, "schema": schema})
+
+    def away(self) -> None:
+        """Be as a server that was stopped: nobody is let in, and who was is thrown out."""
+        with suppress(FileNotFoundError):
+            os.unlink(os.path.join(self.folder, _NAME))
+        _shut(self._listener)
+        self._listener.close()
+        for end in self._open:
+            _shut(end)
+        self._open.clear()
+
+    def back(self) -> None:
+        """Be as one that was started."""
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(os.path.join(self.folder, _NAME))
+        self._listener.listen()
+        threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
+
+    def _accept(self, listener: socket.socket) -> None:
         while True:
             try:
-                client, _ = self._listener.accept()
+                client, _ = listener.accept()
             except OSError:
                 return
+            self._open.append(client)
             server = socket.socket(socket.AF_UNIX)
             try:
                 server.connect(self._target)

@@ -39,7 +39,7 @@ def url() -> str:
 def blobs(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Each place where large bodies can be."""
     if request.param == "s3":
-        return fresh_bucket(monkeypatch)
+        return fresh_bucket()
     return str(tmp_path / "shared") if request.param == "folder" else ""
 
 

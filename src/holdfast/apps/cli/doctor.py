@@ -108,6 +108,11 @@ def _server(address: str, store: Store) -> Iterator[Finding]:
     dropped = store.collect_orphans() if isinstance(store, PostgresStore) else 0
     if dropped:
         yield Finding("note", _removed(dropped))
+    yield from on_server(address, count)
+
+
+def on_server(address: str, count: int) -> Iterator[Finding]:
+    """What there is to say of a record that was reached on its server, with so many sessions."""
     yield Finding("ok", f"the record is at {redacted(address)}, {count} session{'' if count == 1 else 's'}")
     yield Finding("ok", "what it says is stored is on its disk (`synchronous_commit` and `fsync` are on)")
 

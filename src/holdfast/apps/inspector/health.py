@@ -34,27 +34,30 @@ class Health:
     def look(self) -> dict[str, Any]:
         """How the record is."""
         infos = self._record.store.sessions()
-        home = self._record.settings.home
         counters, counted = self._counters(infos)
         return {
             "counters": counters,
             "counted": counted,
-            "store": {
-                "home": showable(home),
-                "bytes": _size(home),
-                "sessions": len(infos),
-                "free": shutil.disk_usage(home).free if os.path.isdir(home) else None,
-            },
+            "store": {"home": self._record.shown, "sessions": len(infos), **self._room(infos)},
             "doctor": [
                 {"name": name, "state": _STATES[finding.grade], "words": showable(finding.what)}
-                for name, finding in self._looked()
+                for name, finding in self._looked(len(infos))
             ],
             "version": VERSION,
         }
 
-    def _looked(self) -> list[tuple[str, doctor.Finding]]:
-        store = self._record.store
-        return doctor.looked(doctor.Where(self._record.settings, store)) if isinstance(store, SqliteStore) else []
+    def _room(self, infos: list[SessionInfo]) -> dict[str, int | None]:
+        """What the record takes, and what is free: of a server's disk nothing is known but what we stored."""
+        home = self._record.settings.home
+        if self._record.settings.store:
+            return {"bytes": sum(info.stored for info in infos), "free": None}
+        return {"bytes": _size(home), "free": shutil.disk_usage(home).free if os.path.isdir(home) else None}
+
+    def _looked(self, count: int) -> list[tuple[str, doctor.Finding]]:
+        settings, store = self._record.settings, self._record.store
+        if isinstance(store, SqliteStore):
+            return doctor.looked(doctor.Where(settings, store))
+        return [("server", finding) for finding in doctor.on_server(settings.store, count)] if settings.store else []
 
     def _counters(self, infos: list[SessionInfo]) -> tuple[dict[str, float], int]:
         """The counters over all sessions, and over how many they are by now."""

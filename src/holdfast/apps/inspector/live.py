@@ -8,7 +8,8 @@ Must not know: how steps are found, sockets.
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,9 +20,16 @@ from holdfast.apps.inspector.sessions import Sessions
 from holdfast.apps.inspector.timeline import Kept, Timeline
 from holdfast.errors import NotFound, StoreError
 from holdfast.projection.transport import TransportLimiter
+from holdfast.store.protocol import Watchable
 
 POLL = 0.25
-"""Seconds between two looks at the record while a page is open."""
+"""Seconds between two looks at a record that cannot tell of what is new, while a page is open."""
+SELDOM = 15.0
+"""The same for a record that can, in case that something was not told."""
+_SOON = (0.1, 1.0)
+"""Seconds after which to look again where something was told: another append may just have been on its way."""
+_APART = 0.05
+"""Seconds between two looks at least, however often something is told."""
 _LIST = 1.0
 """Seconds between two looks at all sessions, and between two rows of one session."""
 _PING = 15.0
@@ -55,6 +63,7 @@ class Live:
         self._poller: asyncio.Task[None] | None = None
         self._is_closed = False
         self._listed = 0.0
+        self._can_tell = isinstance(record.store, Watchable)
 
     def wake(self) -> None:
         """Something was put on record by this process just now."""
@@ -81,6 +90,7 @@ class Live:
                 yield event
         finally:
             del self._listeners[changed]
+            self._woken.set()  # so that nobody looks who need not
 
     async def _of_session(self, name: str, after: int | None, changed: asyncio.Event) -> AsyncGenerator[Event]:
         seq, row_at = after, 0.0
@@ -157,18 +167,38 @@ class Live:
         return [self._sessions.row(infos[name], until) for name in changed[:50]], gone
 
     async def _poll(self) -> None:
-        """Look while somebody listens: every quarter of a second, or when this process wrote."""
-        while self._listeners and not self._is_closed:
-            self._woken.clear()
-            names = set(self._listeners.values())
-            changed = await asyncio.to_thread(self._look, names)
-            for event, name in self._listeners.items():
-                if name in changed:
-                    event.set()
-            await _wait(self._woken, POLL)
+        """Look while somebody listens: when somebody wrote, and now and then."""
+        stop = self._watched()
+        looks = 0
+        try:
+            while self._listeners and not self._is_closed:
+                self._woken.clear()
+                changed = await asyncio.to_thread(self._look, set(self._listeners.values()))
+                for event, name in self._listeners.items():
+                    if name in changed:
+                        event.set()
+                await asyncio.sleep(_APART)
+                looks = 0 if await _wait(self._woken, self._pause(looks)) else looks + 1
+        finally:
+            stop()
+
+    def _pause(self, looks: int) -> float:
+        """Seconds until the next look, after so many of which nothing was told."""
+        return POLL if not self._can_tell else _SOON[looks] if looks < len(_SOON) else SELDOM
+
+    def _watched(self) -> Callable[[], None]:
+        """Be woken by whoever writes to the record, if it can tell; gives what ends it."""
+        store, loop = self._record.store, asyncio.get_running_loop()
+
+        def wake() -> None:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(self._woken.set)
+
+        return store.watch(wake) if isinstance(store, Watchable) else _nothing
 
     def _look(self, names: set[str | None]) -> set[str | None]:
         """On a worker thread: which sessions have changed since the last look."""
+        self._heads = {name: head for name, head in self._heads.items() if name in names}
         changed: set[str | None] = set()
         for name in names:
             if name is None and time.monotonic() - self._listed < _LIST:
@@ -177,7 +207,7 @@ class Live:
                 head = self._head(name)
             except StoreError:
                 continue
-            if self._heads.get(name) != head:
+            if name not in self._heads or self._heads[name] != head:
                 self._heads[name] = head
                 changed.add(name)
         return changed
@@ -185,7 +215,7 @@ class Live:
     def _head(self, name: str | None) -> object:
         if name is None:
             self._listed = time.monotonic()
-            return [(info.name, info.entries, info.last_at) for info in self._record.store.sessions()]
+            return [(info.name, info.entries, info.last_at, info.ended_at) for info in self._record.store.sessions()]
         last = self._record.store.last(name)
         return None if last is None else (last.seq, last.chain)
 
@@ -203,9 +233,14 @@ def _steps(timeline: Timeline, seq: int) -> list[Event]:
     ]
 
 
-async def _wait(event: asyncio.Event, seconds: float) -> None:
+async def _wait(event: asyncio.Event, seconds: float) -> bool:
+    """Whether it happened within so many seconds."""
     try:
         async with asyncio.timeout(seconds):
-            await event.wait()
+            return await event.wait()
     except TimeoutError:
-        pass
+        return False
+
+
+def _nothing() -> None:
+    pass

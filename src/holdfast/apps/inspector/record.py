@@ -12,10 +12,12 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from holdfast.apps.inspector.timeline import Kept, Timeline
+from holdfast.canonical.utf8 import showable
 from holdfast.config import Settings
 from holdfast.errors import NotFound
 from holdfast.session import Session
 from holdfast.session.sent import Sent
+from holdfast.store.postgres.address import redacted
 from holdfast.store.protocol import SessionInfo, Store, body_of
 from holdfast.store.reader import BodyReader
 from holdfast.store.requests import Requests
@@ -49,6 +51,11 @@ class Record:
         self._timelines: OrderedDict[str, Timeline] = OrderedDict()
         self._readers: OrderedDict[tuple[str, int, str], _Open] = OrderedDict()
         self._bodies: OrderedDict[tuple[str, int, str], bytes] = OrderedDict()
+
+    @property
+    def shown(self) -> str:
+        """Where it is, in words: its server without what is secret, or its folder."""
+        return showable(redacted(self.settings.store or self.settings.home))
 
     def info(self, name: str) -> SessionInfo:
         """The session of this name."""

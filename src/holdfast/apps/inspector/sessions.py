@@ -46,7 +46,7 @@ class Sessions:
         return {
             "sessions": rows,
             "next": rows[-1]["name"] if len(found) > most else None,
-            "home": showable(self._record.settings.home),
+            "home": self._record.shown,
             "version": VERSION,
         }
 

@@ -11,13 +11,14 @@ import weakref
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
+from itertools import chain, repeat
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import Connection
 from psycopg.pq import ConnStatus, ExecStatus, Format
 from psycopg.pq.abc import PGconn, PGresult
-from psycopg_pool import ConnectionPool
+from psycopg_pool import ConnectionPool, PoolTimeout
 
 from holdfast.errors import StoreError, StoreRefused
 from holdfast.store.postgres import schema
@@ -30,8 +31,12 @@ Call: TypeAlias = "Callable[[Statement, Sequence[bytes | None]], PGresult]"
 PATIENCE = 30.0
 _PREPARED = 64
 """What has more values is not worth remembering."""
-_CONNECTIONS = int(os.environ.get("HFPOOL", "32"))
-_PAUSES = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 4.0)
+_CONNECTIONS = 32
+_PAUSES = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0)
+_BRIEF = 2
+"""Seconds that are spent on a server that was away for longer than anybody had patience."""
+_BUSY = 5.0
+"""Seconds after which to see whether the pool has nothing to give because the server is away."""
 _DURABLE = ("on", "remote_apply")
 _DEFAULTS = {"application_name": "holdfast", "connect_timeout": 10, "keepalives_idle": 30, "tcp_user_timeout": 30_000}
 # A transaction of ours never waits for us: one that does is of a connection that was lost unseen, and has locks.
@@ -67,6 +72,9 @@ class Server:
         """Called when a connection was lost, before something is tried again."""
         self._made: weakref.WeakKeyDictionary[Connection[Any], set[bytes]] = weakref.WeakKeyDictionary()
         """Each connection, with the statements that it has seen."""
+        self._lent: set[Connection[Any]] = set()
+        self._was_reached = self._is_away = False
+        self._refused_at = 0.0
 
     def select(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """Rows of one query; asked again where the connection was lost."""
@@ -125,24 +133,32 @@ class Server:
         return f"holdfast/{self.address.schema}/{name}"
 
     def again(self, work: Callable[[], _T]) -> _T:
-        """The outcome of `work`, which is tried again while the connection to the server is lost."""
-        until = time.monotonic() + self._patience
-        for pause in _PAUSES:
+        """The outcome of `work`, which is tried again while the connection to the server is lost.
+
+        Where that was to no avail, the next one is tried once, until one succeeds: not everybody waits for long.
+        """
+        until = time.monotonic() + (0.0 if self._is_away else self._patience)
+        for pause in chain(_PAUSES, repeat(4.0)):
             try:
-                return work()
+                outcome = work()
+                self._is_away = False
+                return outcome
             except psycopg.Error as error:
-                if not is_lost(error) or time.monotonic() + pause > until:
+                if not is_lost(error):
+                    raise
+                if time.monotonic() + pause > until:
+                    self._is_away = True
                     raise
             time.sleep(pause)
             if self._pool is not None:
                 self._pool.check()
             self.on_lost()
-        return work()
+        raise AssertionError("unreachable")
 
     def connect(self) -> Connection[Any]:
         """A connection of its own, as every one must be; whoever has it closes it."""
         try:
-            connection = psycopg.connect(self.address.url, autocommit=True, **self._options())
+            return self._connect()
         except psycopg.ProgrammingError:  # it quotes the address, and a password in the wrong place with it
             raise StoreRefused(
                 f"`{self.address.shown}` is no address of a server. Give `postgresql://user@host:5432/database`; "
@@ -153,6 +169,9 @@ class Server:
                 f"`{self.address.shown}` cannot be reached ({said(error)}). Check the address in `store`, and that the "
                 "server runs and lets this user in."
             ) from error
+
+    def _connect(self) -> Connection[Any]:
+        connection = psycopg.connect(self.address.url, autocommit=True, **self._options())
         try:
             self._prepare(connection)
         except BaseException:
@@ -161,7 +180,8 @@ class Server:
         return connection
 
     def _options(self) -> dict[str, Any]:
-        return {key: value for key, value in _DEFAULTS.items() if f"{key}=" not in self.address.url}
+        options = {key: value for key, value in _DEFAULTS.items() if f"{key}=" not in self.address.url}
+        return {**options, "connect_timeout": _BRIEF} if self._is_away else options
 
     def _prepare(self, connection: Connection[Any]) -> None:
         """Refuse a server that acknowledges what is not on its disk; look at our schema alone."""
@@ -177,8 +197,18 @@ class Server:
 
     @contextmanager
     def _connection(self) -> Generator[Connection[Any]]:
-        with self._opened().connection(self._patience) as connection:
-            yield connection
+        pool = self._opened()
+        try:
+            with pool.connection(min(self._patience, _BUSY)) as connection:
+                self._lent.add(connection)
+                try:
+                    yield connection
+                finally:
+                    self._lent.discard(connection)
+        except PoolTimeout:
+            if not self._lent:  # it tries to connect ever more seldom; we may know sooner that the server is back
+                self._forget(pool)
+            raise
 
     def _opened(self) -> "ConnectionPool[Connection[Any]]":
         pool = self._pool
@@ -186,7 +216,7 @@ class Server:
             return pool
         with self._lock:
             if self._pool is None:
-                with self.connect() as first:
+                with self._first() as first:
                     schema.refuse_other(self.address, schema.version_of(first))
                 self._pool = ConnectionPool(
                     self.address.url,
@@ -198,6 +228,27 @@ class Server:
                     kwargs={"autocommit": True, **self._options()},
                 )
             return self._pool
+
+    def _first(self) -> Connection[Any]:
+        """A connection where there was none: refused in words, or lost again. Those who wait in turn wait once."""
+        if not self._was_reached:
+            connection = self.connect()
+        elif time.monotonic() - self._refused_at < 1.0:
+            raise psycopg.OperationalError("the server cannot be reached")
+        else:
+            try:
+                connection = self._connect()
+            except psycopg.Error:
+                self._refused_at = time.monotonic()
+                raise
+        self._was_reached, self._is_away = True, False
+        return connection
+
+    def _forget(self, pool: "ConnectionPool[Connection[Any]]") -> None:
+        with self._lock:
+            if self._pool is pool:
+                self._pool = None
+        pool.close(0.0)
 
     def close(self) -> None:
         """Give the connections back."""

@@ -27,6 +27,7 @@ from holdfast.store.postgres.appending import Append
 from holdfast.store.postgres.bodies import BlobTable
 from holdfast.store.postgres.holding import Holding
 from holdfast.store.postgres.server import Server, said
+from holdfast.store.postgres.watching import Watching
 from holdfast.store.protocol import (
     Body,
     Draft,
@@ -75,6 +76,7 @@ class PostgresStore:
         self.blobs = Places(BlobTable(self.server, spool), opener(blobs, self._id, spool, patience))
         self._holding = Holding(self.server)
         self.server.on_lost = self._holding.renew
+        self._watching = Watching(self.server)
         self._inline_body = inline_body
         forks.watch(self)
 
@@ -270,8 +272,13 @@ class PostgresStore:
         if number is not None:
             self._holding.hold(session, number)
 
+    def watch(self, on_change: Callable[[], None]) -> Callable[[], None]:
+        """Call `on_change`, from another thread, when there may be something new; what is returned ends it."""
+        return self._watching.add(on_change)
+
     def close(self) -> None:
         """Give back connections and descriptors."""
+        self._watching.close()
         self._holding.close()
         self.server.close()
         self.blobs.close()
@@ -295,6 +302,7 @@ class PostgresStore:
         """Let go of what was inherited; the next use opens anew."""
         self.server.leave()
         self._holding.leave()
+        self._watching.leave()
 
     def _write(self, work: Callable[[], _T]) -> _T:
         """What `work` gives, tried again while the connection is lost. `NotStored` if it cannot be done."""
