@@ -11,6 +11,7 @@ from holdfast.errors import UsageError
 from holdfast.metrics import Metrics
 from holdfast.store.archive import export_session, import_session
 from holdfast.store.protocol import SessionInfo, entry_of, result_of
+from holdfast.store.records import lines_in
 from holdfast.store.verify import Verification, verify
 from holdfast.truncation.notice import size_text
 
@@ -177,7 +178,7 @@ def import_(args: argparse.Namespace) -> int:
     place = Place(args)
     source = sys.stdin.buffer if args.file == "-" else open(args.file, "rb")  # noqa: SIM115
     with source, screen.Progress("importing entries", 0) as progress:
-        info = import_session(place.store, source, args.name, lambda _: progress.step())
+        info = import_session(place.store, lines_in(source), args.name, lambda _: progress.step())
     report = verify(place.store, info.name)
     place.close()
     if args.json:

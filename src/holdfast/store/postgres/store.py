@@ -35,6 +35,7 @@ from holdfast.store.protocol import (
     Tombstone,
     as_asked,
     chained,
+    check_place,
     check_quota,
     entry_of,
     in_turn,
@@ -50,6 +51,10 @@ _T = TypeVar("_T")
 INLINE_BODY = 32_768
 _PAGE = 256
 _SETTLED = "SELECT 1 FROM entries WHERE session = %s AND seq = %s AND chain = %s"
+_IDENTITY = (
+    "SELECT concat_ws('/', 'server', extract(epoch FROM pg_postmaster_start_time()), current_setting('port'), "
+    "current_database(), 'sessions'::regclass::oid)"
+)
 _PARTS = {kind: f"e.kind = '{kind}'" for kind in ("result", "decision", "request", "response")}
 """Kinds spelled out, as the partial indexes have them."""
 
@@ -112,14 +117,26 @@ class PostgresStore:
         return self._bodies.write(feed, data, room)
 
     def append(
-        self, session: str, drafts: Sequence[Draft], *, once: bool = False, quota: int | None = None
+        self,
+        session: str,
+        drafts: Sequence[Draft],
+        *,
+        once: bool = False,
+        quota: int | None = None,
+        after: bytes | None = None,
     ) -> list[Entry]:
         """Add entries, all or none; on return they are on the server's disk."""
         tried: list[_Tried] = []
-        return self._write(partial(self._append, session, drafts, once, quota, tried))
+        return self._write(partial(self._append, session, drafts, once, quota, after, tried))
 
     def _append(
-        self, session: str, drafts: Sequence[Draft], once: bool, quota: int | None, tried: list[_Tried]
+        self,
+        session: str,
+        drafts: Sequence[Draft],
+        once: bool,
+        quota: int | None,
+        after: bytes | None,
+        tried: list[_Tried],
     ) -> list[Entry]:
         """One attempt. An earlier one may have come through: whoever has the lock knows, for it is over then."""
         with self.server.transaction(f"session/{session}", pipelined=True) as execute:
@@ -127,6 +144,7 @@ class PostgresStore:
             for earlier in tried:
                 if earlier.last and execute(_SETTLED, (number, earlier.last.seq, earlier.last.chain)).fetchone():
                     return earlier.entries
+            check_place(session, previous, after)
             known = partial(table.known_call, execute, session) if once else _never
             entries: list[Entry] = []
             row = None
@@ -276,6 +294,10 @@ class PostgresStore:
         number = self.number_of(session)
         if number is not None:
             self._holding.hold(session, number)
+
+    def identity(self) -> str:
+        """What tells this record from any other: the server's start, the database and the schema in it."""
+        return self.select(_IDENTITY)[0][0]
 
     def close(self) -> None:
         """Give back connections and descriptors."""
