@@ -15,6 +15,8 @@ from holdfast.store.incoming import NUMBERS, Incoming, check_fields
 from holdfast.store.protocol import Body, SessionInfo, Store, Tombstone, entry_of
 from holdfast.store.records import PIECE, Records, line_of, piece_of
 
+_AT_HAND = 4_194_304
+"""Bytes of a body that are read at once; a larger one passes through."""
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError)
 """What reading a record of another shape may raise."""
 
@@ -66,7 +68,8 @@ def import_session(
     info = store.open_session(info)
     try:
         store.restart(info.name, seq, chain)
-        _take_all(Incoming(store, info.name, chain, on_entry), records)
+        with Incoming(store, info.name, chain, on_entry) as incoming:
+            _take_all(incoming, records)
     except (*UNREADABLE, HoldfastError) as error:
         undo(store, info, before)
         if isinstance(error, NotStored):
@@ -78,17 +81,13 @@ def import_session(
 def _take_all(incoming: Incoming, records: Records) -> None:
     """Take every entry, and make sure that none is missing."""
     count = 0
-    try:
-        while records.next_is("entry"):
-            take_entry(incoming, records.take("entry")["entry"], records)
-            count += 1
-        incoming.finish()
-        end = records.take("end")["end"]
-        if end["entries"] != count or bytes.fromhex(end["head"]) != incoming.head:
-            raise ValueError("entries are missing at its end")
-    except BaseException:
-        incoming.drop()
-        raise
+    while records.next_is("entry"):
+        take_entry(incoming, records.take("entry")["entry"], records)
+        count += 1
+    incoming.finish()
+    end = records.take("end")["end"]
+    if end["entries"] != count or bytes.fromhex(end["head"]) != incoming.head:
+        raise ValueError("entries are missing at its end")
 
 
 def take_entry(incoming: Incoming, entry: dict[str, Any], records: Records) -> None:
@@ -96,7 +95,12 @@ def take_entry(incoming: Incoming, entry: dict[str, Any], records: Records) -> N
     raw = entry["header"].encode("ascii")
     header, claimed = parse_header(raw, b"", b"")
     check_fields(header)
-    incoming.add(raw, header, claimed, bytes.fromhex(entry["chain"]), records.bodies())
+    chain = bytes.fromhex(entry["chain"])
+    if number(claimed.size) <= _AT_HAND:
+        incoming.add(raw, header, claimed, chain, records.body(claimed.size))
+    else:
+        incoming.add(raw, header, claimed, chain, records.bodies)
+        incoming.finish()  # before the next line is read
 
 
 def undo(store: Store, info: SessionInfo, before: Tombstone | None) -> None:

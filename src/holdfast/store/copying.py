@@ -4,11 +4,12 @@ Owns: that a copy that was stopped anywhere goes on where it was, and that equal
 Must not know: how a record is opened, who watches.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
 from itertools import zip_longest
 from typing import NamedTuple
 
-from holdfast.canonical.entry import Entry
+from holdfast.canonical.entry import Entry, parse_header
 from holdfast.errors import Damaged, NotFound
 from holdfast.store.incoming import Incoming
 from holdfast.store.protocol import Body, SessionInfo, Store, Tombstone, entry_of
@@ -61,7 +62,6 @@ class Comparison(NamedTuple):
     """How two records compare."""
 
     differences: list[Difference]
-    sessions: int
     entries: int
     head: str
     """One hash for the heads of all sessions in the source; that of the copy too, where nothing differs."""
@@ -123,23 +123,24 @@ def _copy(source: Store, target: Store, info: SessionInfo, step: Step, on_entry:
     found = target.open_session(info.replace(entries=0, stored=0, ended_at=None))
     begin = step.verdict in ("begin", "erase")
     seq, chain = (step.there.began, step.there.origin) if begin else (step.here.seq, step.here.chain)
-    incoming = Incoming(target, info.name, chain, on_entry)
     try:
-        for row in source.rows(info.name, after=seq):
-            entry = entry_of(row)
-            with source.open(Body(entry.facts, row.inline, row.blob)) as reader:
-                incoming.add(row.header, entry.header, entry.facts, row.chain, reader.stream())
-        incoming.finish()
+        with Incoming(target, info.name, chain, on_entry) as incoming:
+            for row in source.rows(info.name, after=seq):
+                header, facts = parse_header(row.header, row.digest, row.blocks)
+                output = partial(_read, source, Body(facts, row.inline, row.blob)) if row.inline is None else row.inline
+                incoming.add(row.header, header, facts, row.chain, output)
+            incoming.finish()
     except ValueError as error:
-        incoming.drop()
         raise Damaged(
             f"Session `{info.name}` is not what was kept ({error}). Run `holdfast sessions verify`."
         ) from error
-    except BaseException:
-        incoming.drop()
-        raise
     if info.ended_at is not None and found.ended_at is None:
         target.end(info.name, info.ended_at)
+
+
+def _read(source: Store, body: Body) -> Iterator[bytes]:
+    with source.open(body) as reader:
+        yield from reader.stream()
 
 
 def compare(source: Store, target: Store, names: Iterable[str], *, quick: bool = False) -> Comparison:
@@ -155,19 +156,19 @@ def compare(source: Store, target: Store, names: Iterable[str], *, quick: bool =
             why = _first_difference(source, target, name, other.began)
         if why is not None:
             found.append(Difference(name, why))
-    return Comparison(found, len(heads), sum(one.entries for _, one in heads), record_head(heads))
+    return Comparison(found, sum(one.entries for _, one in heads), record_head(heads))
 
 
 def _why(source: Store, name: str, there: Standing, here: Standing) -> str | None:
     """Why heads are not the same; None if they are."""
     if here.entries and here.began < there.began:
-        return f"{here.entries:,} entries were erased in the source, and are still in the copy"
+        return f"it was erased in the source, and entries up to {here.seq:,} are still in the copy"
     if (there.seq, there.chain) == (here.seq, here.chain):
         return None
     if here.seq > there.seq:
-        return f"the copy has gone on: it has {here.seq - there.seq:,} entries more"
+        return f"the copy has gone on to entry {here.seq:,}, the source is at {there.seq:,}"
     if here.seq < there.began or chain_at(source, name, there, here.seq) == here.chain:
-        return f"{there.seq - here.seq:,} entries are not in the copy"
+        return f"the source has gone on to entry {there.seq:,}, the copy is at {here.seq:,}"
     return f"the copy has another entry {here.seq}"
 
 

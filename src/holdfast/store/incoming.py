@@ -5,75 +5,122 @@ Must not know: where they come from.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import cast
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple, TypeAlias, cast
 
 from holdfast.canonical.body import BodyFacts
 from holdfast.canonical.entry import Entry, Header, Result, header_bytes, next_chain
+from holdfast.canonical.utf8 import Encoding
 from holdfast.errors import HoldfastError, NotStored
 from holdfast.store.feed import Feed
 from holdfast.store.protocol import Body, Draft, Store
 
 _ENTRIES = 256
 _BYTES = 4_194_304
+_AT_ONCE = 8
+"""Large bodies that are made durable side by side: each of them waits for a disk or a server."""
+_SMALL = 32_768
 NUMBERS = 1 << 63
 """No back end has a number as large."""
 
+Output: TypeAlias = bytes | Callable[[], Iterable[bytes]]
+"""A body: at hand, or read when it is wanted, in another thread."""
+
+
+class _Coming(NamedTuple):
+    """An entry whose body was taken, or is being made durable."""
+
+    raw: bytes
+    header: Header
+    chain: bytes
+    body: "Body | Future[Body]"
+
 
 class Incoming:
-    """Entries for one session, which stands at `head`; nobody else may add to it meanwhile."""
+    """Entries for one session, which stands at `head`; nobody else may add to it meanwhile. A context manager."""
 
     def __init__(
         self, store: Store, session: str, head: bytes, on_entry: Callable[[Entry], None] = lambda entry: None
     ) -> None:
         self.head = head
-        """The hash of the last entry that was taken."""
-        self._appended = head
+        """The hash of the last entry that was appended."""
         self._store, self._session, self._on_entry = store, session, on_entry
-        self._batch: list[Draft] = []
+        self._batch: list[_Coming] = []
         self._bytes = 0
+        self._pool: ThreadPoolExecutor | None = None
 
-    def add(self, raw: bytes, header: Header, claimed: BodyFacts, chain: bytes, chunks: Iterable[bytes]) -> None:
+    def __enter__(self) -> "Incoming":
+        """Itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let go of what was taken and not appended."""
+        coming, self._batch = self._batch, []
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+        self._discard(_taken(one.body) for one in coming)
+
+    def add(self, raw: bytes, header: Header, claimed: BodyFacts, chain: bytes, output: Output) -> None:
         """Take an entry: its header as bytes and as read, the hash it had, its body. `ValueError` if they differ."""
-        feed = Feed(_at_most(claimed.size, chunks))
-        feed.encoding = "surrogates" if claimed.encoding == "surrogates" else "utf-8"
-        taken = self._store.take(feed, NUMBERS)
-        taken.reader.close()
-        body = taken.body
-        head = next_chain(self.head, raw, body.facts.digest)
-        if head != chain or header_bytes(header, body.facts) != raw:
-            self._discard([body])
-            raise ValueError("an entry is not what its hash says")
-        self.head = head
-        self._batch.append(Draft(header, body))
-        self._bytes += body.facts.size
+        encoding: Encoding = "surrogates" if claimed.encoding == "surrogates" else "utf-8"
+        if isinstance(output, bytes) and len(output) <= _SMALL:
+            body = self._take(output, claimed.size, encoding)
+        else:
+            body = self._pooled().submit(self._take, output, claimed.size, encoding)
+        self._batch.append(_Coming(raw, header, chain, body))
+        self._bytes += claimed.size
         if len(self._batch) >= _ENTRIES or self._bytes >= _BYTES:
             self.finish()
 
     def finish(self) -> None:
-        """Append what was taken; durable on return."""
-        batch, self._batch, self._bytes = self._batch, [], 0
-        if not batch:
-            return
+        """Append what was taken; durable on return. Every hash must be the one it had, or nothing is appended."""
+        head, drafts = self.head, list[Draft]()
+        for one in self._batch:
+            body = one.body if isinstance(one.body, Body) else one.body.result()
+            head = next_chain(head, one.raw, body.facts.digest)
+            if head != one.chain or header_bytes(one.header, body.facts) != one.raw:
+                raise ValueError("an entry is not what its hash says")
+            drafts.append(Draft(one.header, body))
+        self._batch, self._bytes = [], 0
+        if drafts:
+            self._append(drafts)
+            self.head = head
+
+    def _append(self, drafts: list[Draft]) -> None:
         try:
-            entries = self._store.append(self._session, batch, after=self._appended)
+            entries = self._store.append(self._session, drafts, after=self.head)
         except NotStored:
-            self._discard(draft.body for draft in batch)
+            self._discard(draft.body for draft in drafts)
             raise
-        self._appended = self.head
         for entry in entries:
             self._on_entry(entry)
 
-    def drop(self) -> None:
-        """Let go of what was taken and not appended."""
-        self._discard(draft.body for draft in self._batch)
-        self._batch, self._bytes, self.head = [], 0, self._appended
+    def _take(self, output: Output, size: int, encoding: Encoding) -> Body:
+        feed = Feed(output if isinstance(output, bytes) else _at_most(size, output()))
+        feed.encoding = encoding
+        taken = self._store.take(feed, NUMBERS)
+        taken.reader.close()
+        return taken.body
 
-    def _discard(self, bodies: Iterable[Body]) -> None:
+    def _pooled(self) -> ThreadPoolExecutor:
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(_AT_ONCE, "holdfast-incoming")
+        return self._pool
+
+    def _discard(self, bodies: Iterable[Body | None]) -> None:
         for body in bodies:
             try:
-                self._store.discard(body)
+                if body is not None:
+                    self._store.discard(body)
             except HoldfastError:
                 pass  # left for the collection of orphans
+
+
+def _taken(body: "Body | Future[Body]") -> Body | None:
+    """A body that was taken; None if it was not."""
+    if isinstance(body, Body):
+        return body
+    return body.result() if body.done() and not body.cancelled() and body.exception() is None else None
 
 
 def _at_most(size: int, chunks: Iterable[bytes]) -> Iterator[bytes]:

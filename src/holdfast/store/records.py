@@ -60,6 +60,18 @@ class Records:
         while self.next_is("body"):
             yield base64.b64decode(self.take("body")["body"], validate=True)
 
+    def body(self, size: int) -> bytes:
+        """The same in one; `ValueError` if it is not of this size."""
+        pieces: list[bytes] = []
+        for piece in self.bodies():
+            pieces.append(piece)
+            size -= len(piece)
+            if size < 0:
+                break
+        if size:
+            raise ValueError("a body has another size than its entry says")
+        return b"".join(pieces)
+
     def pass_over(self) -> None:
         """Leave a body out."""
         while self.next_is("body"):

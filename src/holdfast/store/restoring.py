@@ -6,10 +6,11 @@ Must not know: where the file lies, who watches.
 """
 
 from collections.abc import Callable, Collection
+from contextlib import ExitStack
 from typing import BinaryIO, NamedTuple
 
 from holdfast.canonical.entry import GENESIS, Entry
-from holdfast.errors import Damaged, NotFound, UsageError
+from holdfast.errors import Damaged, NotFound, NotStored, UsageError
 from holdfast.store import archive
 from holdfast.store.backup_file import BackupFile, Kept
 from holdfast.store.copying import bury
@@ -65,6 +66,7 @@ class _Looking:
         self._stones = stones_of(store)
         self._there: dict[str, Standing] = {}
         self._refused: list[tuple[str, str]] = []
+        self._sessions = 0
 
     def read(self, file: BackupFile) -> None:
         """Everything in the file; what is refused is named at the end."""
@@ -99,6 +101,7 @@ class _Looking:
         there = self._walk(file, kept, self._here(name))
         if there is not None:
             self._there[name] = there
+            self._sessions += 1
 
     def _walk(self, file: BackupFile, kept: Kept, here: Standing) -> Standing | None:
         """All entries of a session, of which those that are missing here are taken; None if it was left out there."""
@@ -113,7 +116,7 @@ class _Looking:
                 return _pass_by(file)
         there = file.end()
         if there is not None and here.entries and here.seq > there.seq:
-            self._refuse(name, f"it has {here.seq - there.seq:,} entries more")
+            self._refuse(name, f"it has gone on here to entry {here.seq:,}")
         return there
 
     def _entry(self, file: BackupFile, kept: Kept, here: Standing) -> None:
@@ -140,6 +143,7 @@ class _Writing(_Looking):
         super().__init__(store, only, erased)
         self._on_entry = on_entry
         self._incoming: Incoming | None = None
+        self._stack = ExitStack()
         self._kept_erased: list[str] = []
 
     def proven(self) -> Restored:
@@ -150,7 +154,7 @@ class _Writing(_Looking):
             entries += here.entries
             if (here.seq, here.chain) != (there.seq, there.chain) and here.began <= there.seq:
                 raise Damaged(f"Session `{name}` does not have the head that it has in the backup. Restore it again.")
-        return Restored(len(self._there), entries, record_head(self._there.items()), tuple(self._kept_erased))
+        return Restored(self._sessions, entries, record_head(self._there.items()), tuple(self._kept_erased))
 
     def _bury(self, stone: Tombstone, here: Standing) -> None:
         super()._bury(stone, here)
@@ -159,24 +163,26 @@ class _Writing(_Looking):
 
     def _walk(self, file: BackupFile, kept: Kept, here: Standing) -> Standing | None:
         self._incoming = None
+        there = None
         try:
-            there = super()._walk(file, kept, here)
-            if there is not None:
-                self._finish(kept, here)
-            elif not here.entries:
-                self._undo(kept)
-            return there
-        except (Damaged, UsageError, *archive.UNREADABLE):
-            if not here.entries:
-                self._undo(kept)
+            with ExitStack() as self._stack:
+                there = super()._walk(file, kept, here)
+                if there is not None:
+                    self._finish(kept, here)
+        except (NotStored, KeyboardInterrupt):
+            there = here  # it is to go on from there
             raise
+        finally:
+            if there is None and self._incoming is not None and not here.entries:
+                archive.undo(self._store, kept.info, self._stones.get(kept.info.name))
+        return there
 
     def _entry(self, file: BackupFile, kept: Kept, here: Standing) -> None:
         if file.seq <= here.seq:
             file.pass_over()
             return
         if self._incoming is None:
-            self._incoming = self._begin(kept, here)
+            self._incoming = self._stack.enter_context(self._begin(kept, here))
         file.take(self._incoming)
 
     def _begin(self, kept: Kept, here: Standing) -> Incoming:
@@ -200,11 +206,6 @@ class _Writing(_Looking):
         incoming.finish()
         if kept.info.ended_at is not None:
             self._store.end(kept.info.name, kept.info.ended_at)
-
-    def _undo(self, kept: Kept) -> None:
-        if self._incoming is not None:
-            self._incoming.drop()
-            archive.undo(self._store, kept.info, self._stones.get(kept.info.name))
 
     def _refuse(self, name: str, why: str) -> None:
         super()._refuse(name, why)

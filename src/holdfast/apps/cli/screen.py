@@ -114,6 +114,15 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[object]], right: Itera
         print(laid_out(row))
 
 
+def many(number: int, one: str, several: str = "") -> str:
+    """A number of things.
+
+    >>> many(1, "entry", "entries"), many(2_000, "session")
+    ('1 entry', '2,000 sessions')
+    """
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
 def when(milliseconds: int) -> str:
     """A time for people, in their zone."""
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(milliseconds / 1000))

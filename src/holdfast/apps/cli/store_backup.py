@@ -73,5 +73,5 @@ def _say(args: argparse.Namespace, backup: Backup, written: int) -> None:
     say = screen.warn if args.file == "-" else screen.say
     for name, why in backup.left_out:
         say(f"✗ {name} was left out: {screen.line(why)}")
-    size = f"{backup.sessions:,} sessions, {backup.entries:,} entries in {size_text(written)}"
-    say(f"✓ {args.file}: {size}, head {backup.head[:16]}")
+    counted = f"{screen.many(backup.sessions, 'session')}, {screen.many(backup.entries, 'entry', 'entries')}"
+    say(f"✓ {args.file}: {counted} in {size_text(written)}, head {backup.head[:16]}")

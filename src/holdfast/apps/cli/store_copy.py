@@ -68,9 +68,9 @@ def _copied(args: argparse.Namespace, source: Store, target: Store) -> int:
 
 def _confirmed(erased: Sequence[Step], args: argparse.Namespace) -> bool:
     for step in erased[:_LISTED]:
-        screen.warn(f"  {step.name}: {step.here.entries:,} entries that were erased in FROM")
+        screen.warn(f"  {step.name}: {_entries(step.here.entries)} that FROM has erased")
     if len(erased) > _LISTED:
-        screen.warn(f"  and {len(erased) - _LISTED:,} sessions more")
+        screen.warn(f"  and {screen.many(len(erased) - _LISTED, 'session')} more")
     return screen.confirm(f"Erase them in {shown(args.target)} too, for good?", args.yes)
 
 
@@ -93,6 +93,10 @@ def _bytes(step: Step) -> int:
     if step.info is None or not step.there.entries:
         return 0
     return step.info.stored * step.entries // step.there.entries
+
+
+def _entries(number: int) -> str:
+    return screen.many(number, "entry", "entries")
 
 
 class _Watch:
@@ -129,11 +133,11 @@ def _say(
     kept = [step.name for step in steps if step.is_kept_erased]
     if args.json:
         places = {"from": shown(args.source), "to": shown(args.target)}
-        counts = {"sessions": compared.sessions, "entries": compared.entries}
+        counts = {"sessions": sum(step.info is not None for step in steps), "entries": compared.entries}
         done = {"copied": watch.entries, "bytes": watch.bytes, "erased": erased, "kept_erased": kept}
         screen.as_json({**places, **counts, **done, "equal": not reasons, "head": compared.head, "differ": reasons})
         return
-    screen.say(f"Copied {watch.entries:,} entries, {size_text(watch.bytes)}.")
+    screen.say(f"Copied {_entries(watch.entries)}, {size_text(watch.bytes)}.")
     for name in kept[:_LISTED]:
         screen.say(f"  {name}: was erased in TO, and stays so")
     for name in list(reasons)[:_LISTED]:
@@ -141,5 +145,6 @@ def _say(
     if reasons:
         screen.say(f"✗ {len(reasons):,} of {len(steps):,} sessions differ. The same command brings what is missing.")
     else:
-        words = f"{compared.sessions:,} sessions, {compared.entries:,} entries"
+        sessions = sum(step.info is not None for step in steps)
+        words = f"{screen.many(sessions, 'session')}, {_entries(compared.entries)}"
         screen.say(f"✓ {words}, heads equal: {compared.head[:16]}")

@@ -54,4 +54,5 @@ def _say(args: argparse.Namespace, where: str, done: Restored) -> None:
         return
     for name in done.kept_erased:
         screen.say(f"  {name}: was erased here, and stays so (`--erased` brings it back)")
-    screen.say(f"✓ {where}: {done.sessions:,} sessions, {done.entries:,} entries, heads equal: {done.head[:16]}")
+    counted = f"{screen.many(done.sessions, 'session')}, {screen.many(done.entries, 'entry', 'entries')}"
+    screen.say(f"✓ {where}: {counted}, heads equal: {done.head[:16]}")
