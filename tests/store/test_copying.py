@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from holdfast import MemoryStore, Session, SqliteStore
-from holdfast.canonical.entry import Entry
+from holdfast.canonical.entry import Entry, parse_header
 from holdfast.errors import Damaged, NotFound, NotStored
 from holdfast.store.copying import Comparison, Step, carry_out, compare, plan
 from holdfast.store.incoming import Incoming
@@ -23,8 +23,15 @@ from tests.contracts.store_contract import filled
 from tests.contracts.test_store_contract import made
 from tests.torture.nursery import environment
 
-PAIRS = [("sqlite", "sqlite"), ("sqlite", "postgres"), ("postgres", "sqlite"), ("memory", "postgres")]
-MORE = [("memory", "sqlite"), ("sqlite", "memory"), ("postgres", "postgres"), ("postgres", "memory")]
+PAIRS = [("sqlite", "postgres"), ("postgres", "sqlite")]
+MORE = [
+    ("sqlite", "sqlite"),
+    ("memory", "postgres"),
+    ("memory", "sqlite"),
+    ("sqlite", "memory"),
+    ("postgres", "postgres"),
+    ("postgres", "memory"),
+]
 
 
 def copied(source: Store, target: Store, *only: str) -> list[Step]:
@@ -54,11 +61,11 @@ def tombs(store: Store) -> list[tuple[str, int, bytes, int]]:
 def eventful(store: Store) -> None:
     """A record in which everything has happened that can."""
     filled(store)
-    filled(store, "ended")
+    for name in ("ended", "gone", "reborn"):
+        opened(store, name)
+        store.append(name, [draft(store, name.encode()), draft(store, name.encode() * 10_000)])
     store.end("ended", NOON + 5)
-    filled(store, "gone")
     store.purge("gone", NOON + 1)
-    filled(store, "reborn")
     store.purge("reborn", NOON + 2)
     Session("reborn", store=store).keep("note", None, "a second life")
     opened(store, "fleeting", ephemeral=True, agent="me", workspace="/here")
@@ -273,7 +280,9 @@ def test_a_changed_entry_in_the_copy_is_found_though_heads_are_equal(tmp_path: P
     target.close()
     with sqlite3.connect(target.path) as connection:
         connection.execute("DROP TRIGGER entries_never_change")
-        connection.execute("UPDATE entries SET header = replace(header, 'read_file', 'reed_file') WHERE seq = 3")
+        connection.execute(
+            "UPDATE entries SET header = CAST(replace(header, 'read_file', 'reed_file') AS BLOB) WHERE seq < 5"
+        )
     connection.close()
     assert compared(source, target, quick=True).differences == []
     assert [one.name for one in compared(source, target).differences] == ["work"]
@@ -287,16 +296,15 @@ def test_an_entry_is_not_added_where_the_session_has_gone_on(records: tuple[Stor
     opened(target)
     row = next(source.rows("s"))
     target.append("s", [draft(target)])
-    with Incoming(target, "s", row.previous) as incoming, pytest.raises(NotStored, match="Somebody else"):
-        from holdfast.canonical.entry import parse_header
-
+    with Incoming(target, "s", row.previous) as incoming:
         incoming.add(row.header, *parse_header(row.header, row.digest, row.blocks), row.chain, row.inline or b"")
-        incoming.finish()
+        with pytest.raises(NotStored, match="Somebody else"):
+            incoming.finish()
     assert len(list(target.rows("s"))) == 1
 
 
 def test_bodies_are_copied_a_piece_at_a_time(tmp_path: Path) -> None:
-    """Ten times 40 MB through a process that may not have half as much."""
+    """Three times 20 MB through a process that takes less than one of them for it."""
     code = (
         "import resource, sys\n"
         "from holdfast import SqliteStore\n"
@@ -310,7 +318,7 @@ def test_bodies_are_copied_a_piece_at_a_time(tmp_path: Path) -> None:
     source = SqliteStore(str(tmp_path / "source"))
     opened(source)
     for _ in range(3):
-        source.append("s", [draft(source, (b"%09d\n" % number * 1_000 for number in range(4_000)))])
+        source.append("s", [draft(source, (b"%09d\n" % number * 1_000 for number in range(2_000)))])
     source.close()
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "source"), str(tmp_path / "target")],
@@ -343,28 +351,29 @@ def killed_and_resumed(source: str, target: str, kills: int) -> None:
     assert "heads equal" in done.stdout
 
 
-def lively(store: Store, sessions: int = 6) -> None:
+def address_of(store: Any) -> str:
+    """The address of a record in PostgreSQL, its schema included."""
+    return f"{store.address.url}&schema={store.address.schema}"
+
+
+def lively(store: Store, sessions: int = 4) -> None:
     for number in range(sessions):
         opened(store, f"s{number}")
-        for _ in range(3):
-            bodies = [b"small" * 100, b"large" * 20_000, b"%d" % number, b"larger" * 200_000]
+        for _ in range(2):
+            bodies = [b"small" * 100, b"large" * 20_000, b"%d" % number, b"larger" * 80_000]
             store.append(f"s{number}", [draft(store, body) for body in bodies * 5])
     store.end("s1", NOON)
     store.purge("s2", NOON)
 
 
 @pytest.mark.parametrize("kinds", [("sqlite", "sqlite"), ("sqlite", "postgres")], ids="-".join)
-@pytest.mark.parametrize("kills", [3, pytest.param(100, marks=pytest.mark.torture)])
+@pytest.mark.parametrize("kills", [2, pytest.param(100, marks=pytest.mark.torture)])
 def test_a_copy_that_is_killed_again_and_again_comes_out_equal(
     kinds: tuple[str, str], kills: int, tmp_path: Path
 ) -> None:
     source, target = (made(kind, tmp_path / f"{at}") for at, kind in enumerate(kinds))
     lively(source)
-    address = (
-        str(tmp_path / "1")
-        if kinds[1] == "sqlite"
-        else target.server.address.url + f"&schema={target.server.address.schema}"
-    )  # type: ignore[attr-defined]
+    address = str(tmp_path / "1") if kinds[1] == "sqlite" else address_of(target)
     killed_and_resumed(str(tmp_path / "0"), address, kills)
     assert compared(source, target).differences == []
     for info in source.sessions():

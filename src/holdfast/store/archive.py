@@ -27,9 +27,16 @@ def export_session(store: Store, info: SessionInfo) -> Iterator[bytes]:
 
 
 def archive_lines(
-    store: Store, info: SessionInfo, after: Tombstone | None, up_to: int = NUMBERS, more: dict[str, Any] | None = None
+    store: Store,
+    info: SessionInfo,
+    after: Tombstone | None,
+    up_to: tuple[int, bytes] | None = None,
+    more: dict[str, Any] | None = None,
 ) -> Iterator[bytes]:
-    """The same where the tombstone is known, up to the entry of this number, with `more` said of the session."""
+    """The same where the tombstone is known, up to the entry of this number and hash, with `more` said of the session.
+
+    `Damaged` if that entry is not reached.
+    """
     head = after.chain if after else GENESIS
     about = {"name": info.name, "agent": info.agent, "workspace": info.workspace, "created_at": info.created_at}
     yield line_of(
@@ -37,7 +44,7 @@ def archive_lines(
     )
     count = 0
     for row in store.rows(info.name):
-        if row.seq > up_to:
+        if up_to is not None and row.seq > up_to[0]:
             break
         if row.previous != head:
             raise Damaged(f"Entry {row.seq} of session `{info.name}` does not follow from the one before it.")
@@ -47,6 +54,8 @@ def archive_lines(
             for start in range(0, entry.facts.size, PIECE):
                 yield piece_of(reader.read(start, start + PIECE))
         head, count = row.chain, count + 1
+    if up_to is not None and head != up_to[1]:
+        raise Damaged(f"Session `{info.name}` was erased meanwhile, or entries of it are missing.")
     yield line_of({"end": {"entries": count, "head": head.hex()}})
 
 

@@ -82,8 +82,12 @@ class BackupFile:
         return chain
 
     def take(self, incoming: Incoming) -> None:
-        """Take the entry with its body."""
-        take_entry(incoming, self._entry, self._records)
+        """Take the entry with its body, unless it turns out that the session was left out in the middle of it."""
+        try:
+            take_entry(incoming, self._entry, self._records)
+        except ValueError:
+            if not self._records.next_is("left_out"):
+                raise
 
     def pass_over(self) -> None:
         """Leave the body of the entry out."""

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from typing import BinaryIO, NamedTuple
 
 from holdfast.canonical.entry import GENESIS, Entry
-from holdfast.errors import Damaged, NotFound, NotStored, UsageError
+from holdfast.errors import Damaged, NotFound, UsageError
 from holdfast.store import archive
 from holdfast.store.backup_file import BackupFile, Kept
 from holdfast.store.copying import bury
@@ -162,20 +162,23 @@ class _Writing(_Looking):
             bury(self._store, None, stone)
 
     def _walk(self, file: BackupFile, kept: Kept, here: Standing) -> Standing | None:
-        self._incoming = None
-        there = None
+        self._incoming, there = None, None
         try:
             with ExitStack() as self._stack:
                 there = super()._walk(file, kept, here)
                 if there is not None:
                     self._finish(kept, here)
-        except (NotStored, KeyboardInterrupt):
-            there = here  # it is to go on from there
+        except (Damaged, UsageError, *archive.UNREADABLE):
+            self._undo(kept, here)
             raise
-        finally:
-            if there is None and self._incoming is not None and not here.entries:
-                archive.undo(self._store, kept.info, self._stones.get(kept.info.name))
+        if there is None:
+            self._undo(kept, here)
         return there
+
+    def _undo(self, kept: Kept, here: Standing) -> None:
+        """Take away what was brought of a session that was not here before; who was stopped goes on with it."""
+        if self._incoming is not None and not here.entries:
+            archive.undo(self._store, kept.info, self._stones.get(kept.info.name))
 
     def _entry(self, file: BackupFile, kept: Kept, here: Standing) -> None:
         if file.seq <= here.seq:
