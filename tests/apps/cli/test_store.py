@@ -1,29 +1,59 @@
 """`holdfast store copy | backup | restore` as a user runs them."""
 
 import gzip
+import io
 import os
 import shlex
 import signal
 import stat
 import subprocess
 import sys
+import time
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 
-from holdfast import SqliteStore
-from holdfast.errors import StoreRefused
+from holdfast import Session, SqliteStore
+from holdfast.apps.cli.main import main
 from tests.apps.cli.cli import Cli
 from tests.build import draft, opened
 from tests.postgres import fresh_url, running
 from tests.store.test_copying import compared
 
 
+class Quick(Cli):
+    """The same without a process for each command, where none is needed: most of the time would go into starting."""
+
+    def __call__(self, *words: str, input: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
+        if input:
+            return super().__call__(*words, input=input)
+        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ("HOLDFAST_HOME", "HOLDFAST_STORE", "HOME"):
+                patch.delenv(name, raising=False)
+                if name in self.environ:
+                    patch.setenv(name, self.environ[name])
+            patch.chdir(self.folder)
+            patch.setattr(sys, "stdin", io.StringIO())
+            with redirect_stdout(out), redirect_stderr(err):
+                code = main(list(words))
+        return subprocess.CompletedProcess(words, code, out.buffer.getvalue(), err.buffer.getvalue())  # type: ignore[attr-defined]
+
+
+def keep(cli: Cli, session: str, text: str, home: str = "home") -> None:
+    """A result in a record here."""
+    store = SqliteStore(str(cli.folder / home))
+    Session(session, store=store).keep("t", None, text)
+    store.close()
+
+
 @pytest.fixture
-def cli(cli: Cli) -> Cli:
+def cli(tmp_path: Path) -> Cli:
     """A record with two sessions in it."""
-    cli("keep", "--tool", "t", "--session", "one", input=b"first\n" * 20_000)
-    cli("keep", "--tool", "t", "--session", "two", input=b"second\n")
+    cli = Quick(tmp_path)
+    keep(cli, "one", "first\n" * 20_000)
+    keep(cli, "two", "second\n")
     return cli
 
 
@@ -43,9 +73,12 @@ def test_a_copy_goes_to_a_server_and_back(cli: Cli) -> None:
     assert cli("store", "copy", url, "back").returncode == 0
     assert cli.json("store", "copy", "home", "back")["copied"] == 0
     cli.environ["HOLDFAST_STORE"] = url
-    archive = cli("sessions", "export", "one").stdout
+    assert cli("sessions", "export", "one", "-o", "one.jsonl").returncode == 0
     assert cli("sessions", "purge", "one", "--yes").returncode == 0
-    assert b"Imported one: 2 entries" in cli("sessions", "import", "-", input=archive).stdout
+    assert b"Imported one: 2 entries" in cli("sessions", "import", "one.jsonl").stdout
+    assert stat.S_IMODE(os.stat(cli.folder / "one.jsonl").st_mode) == 0o600
+    assert b"there already" in cli("sessions", "export", "one", "-o", "one.jsonl").stderr
+    assert b"No such file" in cli("sessions", "import", "two.jsonl").stderr
     del cli.environ["HOLDFAST_STORE"]
     assert cli.json("store", "copy", "home", url)["equal"]
 
@@ -82,7 +115,6 @@ def test_a_server_without_a_schema_is_refused_with_the_command_that_makes_one(cl
     assert done.returncode == 4
     assert b"holdfast store migrate" in done.stderr
     assert b"HOLDFAST_STORE=postgresql://" in done.stderr
-    assert issubclass(StoreRefused, Exception)
 
 
 def test_what_was_erased_is_erased_in_the_copy_only_when_somebody_says_so(cli: Cli) -> None:
@@ -100,8 +132,7 @@ def test_what_was_erased_is_erased_in_the_copy_only_when_somebody_says_so(cli: C
 
 
 def test_a_session_that_differs_is_named_and_the_rest_is_copied(cli: Cli) -> None:
-    cli.environ["HOLDFAST_HOME"] = str(cli.folder / "other")
-    cli("keep", "--tool", "t", "--session", "two", input=b"something else\n")
+    keep(cli, "two", "something else\n", "other")
     done = cli("store", "copy", "home", "other")
     assert done.returncode == 1
     assert "✗ two: the copy has another entry 1".encode() in done.stdout
@@ -112,11 +143,11 @@ def test_a_session_that_differs_is_named_and_the_rest_is_copied(cli: Cli) -> Non
 def test_an_interrupted_copy_says_that_it_can_go_on(cli: Cli) -> None:
     store = SqliteStore(str(cli.folder / "home"))
     opened(store, "large")
-    store.append("large", [draft(store, b"large" * 20_000) for _ in range(300)])
+    store.append("large", [draft(store, b"large" * 20_000) for _ in range(100)])
     command = [sys.executable, "-m", "holdfast", "store", "copy", "home", "other"]
     process = subprocess.Popen(command, env=cli.environ, cwd=cli.folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
     while process.poll() is None and not any((cli.folder / "other" / "blobs").glob("?/*")):
-        pass
+        time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     if process.returncode:  # it was not over yet
@@ -182,21 +213,21 @@ def test_a_backup_that_was_cut_is_refused_and_leaves_nothing(cli: Cli) -> None:
 
 def test_a_backup_holds_lines_that_anybody_can_read(cli: Cli) -> None:
     cli("store", "backup", "all.hfb")
-    first, *_, last = gzip.open(cli.folder / "all.hfb").read().splitlines()
+    first, *_, last = gzip.decompress((cli.folder / "all.hfb").read_bytes()).splitlines()
     assert first.startswith(b'{"holdfast":1,"backup":')
     assert last.startswith(b'{"trailer":')
 
 
 def test_sessions_in_the_way_of_a_restore_are_named(cli: Cli) -> None:
     cli("store", "backup", "all.hfb")
-    cli("keep", "--tool", "t", "--session", "two", input=b"more\n")
+    keep(cli, "two", "more\n")
     done = cli("store", "restore", "all.hfb")
     assert done.returncode == 2
     assert b"`two`: it has gone on here" in done.stderr
     assert cli("store", "restore", "all.hfb", "--session", "one").returncode == 0
 
 
-def test_an_erased_session_comes_back_only_when_it_is_asked_for(cli: Cli, tmp_path: Path) -> None:
+def test_an_erased_session_comes_back_only_when_it_is_asked_for(cli: Cli) -> None:
     cli("store", "backup", "all.hfb")
     cli("sessions", "purge", "two", "--yes")
     assert b"two: was erased here, and stays so" in cli("store", "restore", "all.hfb").stdout
