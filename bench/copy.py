@@ -27,7 +27,10 @@ from holdfast.store.protocol import Draft, SessionInfo
 from holdfast.store.restoring import restore
 
 _TOGETHER = 256
-_COLUMNS = "session, seq, kind, trace_id, artifact_id, call_id, at, stored, previous, header, digest, chain, blob, blocks, body"
+_COLUMNS = (
+    "session, seq, kind, trace_id, artifact_id, call_id, at, stored, previous, header, "
+    "digest, chain, blob, blocks, body"
+)
 
 
 def copy(setup: Setup) -> list[Row]:
@@ -39,6 +42,8 @@ def copy(setup: Setup) -> list[Row]:
         _back_up(source, source)
         times = interleaved(f"copy {what}", setup.rounds, _subjects(source, setup.path("copy-target")))
         rows += _rows(f"{count:,} results of {what}", size, count, times)
+        packed = os.path.getsize(os.path.join(source, "backup")) / (size * count)
+        rows.append(reported(f"{count:,} results of {what}: size of the backup", "–", "the bodies", [packed], "×"))
         shutil.rmtree(source)
     return rows
 

@@ -18,6 +18,8 @@ from holdfast.store.records import Records, lines_in
 from holdfast.store.standing import Standing, record_head
 
 _TRAILER = b'{"trailer"'
+_CUT_OFF = "The backup was cut off or changed: it is not what was written. Use another one."
+_NOT_OURS = "This is no backup of a record; make one with `holdfast store backup FILE`."
 
 
 class Kept(NamedTuple):
@@ -54,7 +56,7 @@ class BackupFile:
         """What stayed of sessions that were no more; to be read first."""
         self._records = Records(self._lines())
         if not self._records.next_is("backup") or self._records.take("backup").get("holdfast") != 1:
-            raise not_ours()
+            raise UsageError(_NOT_OURS)
         while self._records.next_is("tombstone"):
             stone = _stone(self._records.take("tombstone")["tombstone"])
             self._add(stone.name, Standing(stone.seq, stone.chain, stone.seq, stone.chain))
@@ -70,7 +72,7 @@ class BackupFile:
         trailer = self._records.take("trailer")["trailer"]
         fits = trailer["digest"] == self._digest and trailer["head"] == record_head(self._heads.items())
         if not fits or not self._records.at_end():
-            raise cut_off()
+            raise Damaged(_CUT_OFF)
 
     def next_entry(self) -> bytes | None:
         """The hash of the next entry of the session, whose body is then to be taken or passed over."""
@@ -120,17 +122,7 @@ class BackupFile:
                     begun = True
                     yield line
             except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-                raise cut_off() if begun else not_ours() from error
-
-
-def cut_off() -> Damaged:
-    """The error for a backup that is not whole."""
-    return Damaged("The backup was cut off or changed: it is not what was written. Use another one.")
-
-
-def not_ours() -> UsageError:
-    """The error for a file that is no backup."""
-    return UsageError("This is no backup of a record; make one with `holdfast store backup FILE`.")
+                raise Damaged(_CUT_OFF) if begun else UsageError(_NOT_OURS) from error
 
 
 def _stone(record: dict[str, Any]) -> Tombstone:
