@@ -7,6 +7,7 @@ import io
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -339,7 +340,7 @@ def test_a_session_cannot_be_in_a_backup_twice(target: Store) -> None:
 def backed_up_under_load(folder: Path, rounds: int) -> None:
     """Sixteen processes write and purge while backups are made; each is restored and proven against its own heads."""
     with nursery.place(folder) as here:
-        writers = nursery.start(here, "crowd", writers=16, seconds=rounds * 0.6 + 1.5, seed=rounds)
+        writers = nursery.start(here, "crowd", writers=16, seconds=rounds * 0.5 + 1, seed=rounds)
         try:
             for number in range(rounds):
                 store, target = SqliteStore(here.store), SqliteStore(str(folder / f"restored-{number}"))
@@ -353,7 +354,7 @@ def backed_up_under_load(folder: Path, rounds: int) -> None:
                 for info in target.sessions():
                     report = verify(target, info.name)
                     assert report.whole
-                    if not info.name.startswith("gone-"):
+                    if report.entries and not info.name.startswith("gone-"):
                         row = store.entry(info.name, report.entries)
                         assert row is not None
                         assert row.chain.hex() == report.head
@@ -370,7 +371,11 @@ def test_a_backup_under_the_load_of_sixteen_writers_comes_back_equal(tmp_path: P
 
 @pytest.mark.torture
 def test_a_hundred_backups_under_load_come_back_equal(tmp_path: Path) -> None:
-    backed_up_under_load(tmp_path, 100)
+    for part in range(25):
+        folder = tmp_path / f"{part}"
+        folder.mkdir()
+        backed_up_under_load(folder, 4)
+        shutil.rmtree(folder)
 
 
 def test_a_backup_and_its_restore_take_little_memory(tmp_path: Path) -> None:
