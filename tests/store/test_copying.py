@@ -363,8 +363,14 @@ def lively(store: Store, sessions: int = 4) -> None:
     store.purge("s2", NOON)
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-@pytest.mark.parametrize("kills", [1, pytest.param(100, marks=pytest.mark.torture)])
+@pytest.mark.parametrize(
+    ("kind", "kills"),
+    [
+        ("sqlite", 1),
+        pytest.param("sqlite", 100, marks=pytest.mark.torture),
+        pytest.param("postgres", 100, marks=pytest.mark.torture),
+    ],
+)
 def test_a_copy_that_is_killed_again_and_again_comes_out_equal(kind: str, kills: int, tmp_path: Path) -> None:
     source = SqliteStore(str(tmp_path / "source"))
     lively(source)
