@@ -171,6 +171,13 @@ def test_a_cut_or_changed_backup_is_noticed_and_nothing_of_it_stays(source: Stor
             break
 
 
+def test_a_backup_that_somebody_packed_anew_with_other_words_is_refused(source: Store, target: Store) -> None:
+    lines = altered(list(Backup(source).lines()), "session", setting("session", "agent", to="somebody else"))
+    with pytest.raises(Damaged, match="cut off or changed"):
+        restored(target, gzip.compress(b"".join(lines), 1))
+    assert target.sessions() == []
+
+
 def test_a_pipe_that_is_cut_leaves_whole_sessions_alone(source: Store, target: Store) -> None:
     data = backed_up(source)
     for part in (3, 2):
