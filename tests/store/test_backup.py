@@ -140,6 +140,14 @@ def test_a_restore_erases_nothing(source: Store, target: Store) -> None:
     assert verify(target, "work").entries > 0
 
 
+def test_a_session_that_began_again_since_does_not_meet_its_own_tombstone(source: Store, target: Store) -> None:
+    data = backed_up(source)
+    restored(target, data)
+    Session("gone", store=target).keep("note", None, "again")
+    restored(target, data)
+    assert verify(target, "gone").entries == 1
+
+
 def test_what_was_erased_since_stays_erased_unless_it_is_asked_for(source: Store, target: Store) -> None:
     data = backed_up(source)
     restored(target, data)

@@ -65,6 +65,7 @@ class _Looking:
         self._store, self._only, self._erased = store, only, erased
         self._stones = stones_of(store)
         self._there: dict[str, Standing] = {}
+        self._seen: set[str] = set()
         self._refused: list[tuple[str, str]] = []
         self._sessions = 0
 
@@ -80,7 +81,7 @@ class _Looking:
             raise Damaged(f"The backup is not what was written ({error}). Use another one.") from error
         self._refuse_those()
         for name in self._only:
-            if name not in self._there:
+            if name not in self._seen:
                 raise NotFound(f"There is no session `{name}` in this backup.")
 
     def _here(self, name: str) -> Standing:
@@ -89,8 +90,10 @@ class _Looking:
         return Standing() if self._erased and not here.entries else here
 
     def _bury(self, stone: Tombstone, here: Standing) -> None:
-        self._there[stone.name] = Standing(stone.seq, stone.chain, stone.seq, stone.chain)
-        if here.entries and here.began < stone.seq:
+        self._seen.add(stone.name)
+        if not here.entries:
+            self._there[stone.name] = Standing(stone.seq, stone.chain, stone.seq, stone.chain)
+        elif here.began < stone.seq:
             self._refuse(stone.name, "it was erased where the backup was made")
 
     def _session(self, file: BackupFile, kept: Kept) -> None:
@@ -98,6 +101,7 @@ class _Looking:
         if self._only and name not in self._only:
             _pass_by(file)
             return
+        self._seen.add(name)
         there = self._walk(file, kept, self._here(name))
         if there is not None:
             self._there[name] = there
