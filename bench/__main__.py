@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 
 from bench.adapters import adapters
+from bench.copy import copy
 from bench.gateway import gateway
 from bench.ingest import ingest
 from bench.inspector import inspector
@@ -38,6 +39,7 @@ BENCHMARKS: dict[str, Callable[[Setup], list[Row]]] = {
     "keep": keep,
     "writers": writers,
     "postgres": postgres,
+    "copy": copy,
     "truncate": truncate,
     "wire": wire,
     "project": project,

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import Session
+from holdfast import MemoryStore, Session
 from holdfast.canonical.body import BLOCK
 from holdfast.canonical.entry import GENESIS, header_bytes
-from holdfast.errors import NotFound, QuotaExceeded, UsageError
+from holdfast.errors import NotFound, NotStored, QuotaExceeded, UsageError
 from holdfast.session.sent import Answer, Sent
 from holdfast.store.feed import Feed
 from holdfast.store.protocol import SessionInfo, Store, body_of, decision_of, entry_of
@@ -176,6 +176,21 @@ class StoreContract:
         opened(store)
         entries = store.append("s", [draft(store, b"x" * 100_000, call_id="c"), decision("trace_1")])
         assert [entry_of(row) for row in store.rows("s")] == entries
+
+    def test_an_entry_that_belongs_after_another_is_not_added_anywhere_else(self, store: Store) -> None:
+        opened(store)
+        (first,) = store.append("s", [draft(store)], head=GENESIS)
+        with pytest.raises(NotStored):
+            store.append("s", [draft(store)], head=GENESIS)
+        store.append("s", [draft(store)], head=first.chain)
+        stone = store.purge("s", NOON)
+        opened(store)
+        with pytest.raises(NotStored):
+            store.append("s", [draft(store)], head=GENESIS)
+        assert store.append("s", [draft(store)], head=stone.chain)[0].seq == 3
+
+    def test_a_record_can_be_told_from_another(self, store: Store) -> None:
+        assert store.identity() == store.identity() != MemoryStore().identity()
 
     def test_every_entry_is_chained_to_the_one_before_it(self, store: Store) -> None:
         opened(store)

@@ -32,6 +32,7 @@ from holdfast.store.protocol import (
     body_of,
     call_id_of,
     chained,
+    check_place,
     check_quota,
     entry_of,
     in_turn,
@@ -82,13 +83,20 @@ class MemoryStore:
         return Taken(body, self.open(body))
 
     def append(
-        self, session: str, drafts: Sequence[Draft], *, once: bool = False, quota: int | None = None
+        self,
+        session: str,
+        drafts: Sequence[Draft],
+        *,
+        once: bool = False,
+        quota: int | None = None,
+        head: bytes | None = None,
     ) -> list[Entry]:
         """Add entries, all or none."""
         with self._lock:
             info = self._info(session)
             stored = info.stored
             seq, previous = self._head(session)
+            check_place(session, previous, head)
             added: list[tuple[Draft, Row]] = []
             entries: list[Entry] = []
             known = partial(self._known, session, added) if once else _never
@@ -259,6 +267,10 @@ class MemoryStore:
     def hold(self, session: str) -> None:
         """Hold an ephemeral session open until `close`."""
         self._held.add(session)
+
+    def identity(self) -> str:
+        """What tells this record from any other."""
+        return f"memory/{id(self)}"
 
     def close(self) -> None:
         """Let go of held sessions; the record itself stays with the object."""

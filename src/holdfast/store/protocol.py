@@ -18,7 +18,7 @@ from holdfast.canonical.entry import (
     parse_header,
 )
 from holdfast.canonical.value import Value
-from holdfast.errors import Damaged, QuotaExceeded
+from holdfast.errors import Damaged, NotStored, QuotaExceeded
 from holdfast.store.feed import Feed
 from holdfast.store.reader import BodyReader
 
@@ -123,12 +123,19 @@ class Store(Protocol):
         ...
 
     def append(
-        self, session: str, drafts: Sequence[Draft], *, once: bool = False, quota: int | None = None
+        self,
+        session: str,
+        drafts: Sequence[Draft],
+        *,
+        once: bool = False,
+        quota: int | None = None,
+        head: bytes | None = None,
     ) -> list[Entry]:
         """Add entries, all or none, durable on return. `NotStored` if they cannot be, or would go over `quota`.
 
         With `once`, a result whose call id and digest are on record already is not added, nor is a decision about
-        it: the entry on record is returned in its place.
+        it: the entry on record is returned in its place. With `head`, nothing is added unless the session's last
+        entry has this chain hash.
         """
         ...
 
@@ -218,6 +225,10 @@ class Store(Protocol):
         """Say that this process has an ephemeral session open, until `close`."""
         ...
 
+    def identity(self) -> str:
+        """What tells this record from any other, however it is spelled."""
+        ...
+
     def close(self) -> None:
         """Give back what the store holds open."""
         ...
@@ -239,6 +250,12 @@ def check_quota(stored: int, quota: int | None) -> None:
             "The session's quota is used up, so this result was not stored. Raise `session_quota`, or free "
             "space with `holdfast artifacts clean`."
         )
+
+
+def check_place(session: str, last: bytes, head: bytes | None) -> None:
+    """Refuse what is to follow another entry than the last one on record."""
+    if head is not None and head != last:
+        raise NotStored(f"Somebody else adds to session `{session}`, so nothing more was put there. Try again later.")
 
 
 def in_turn(drafts: Sequence[Draft], known: Callable[[Draft], Row | None]) -> Iterator[tuple[Draft, Row | None]]:

@@ -31,7 +31,7 @@ COMMANDS: dict[str, str] = {
     "artifacts": "list, show, search and clean results that were cut",
     "sessions": "list, show, verify, purge, export and import sessions",
     "config": "show the settings and where they come from, or check them",
-    "store": "make the schema of a record on a server, or bring it up to date",
+    "store": "copy, back up and restore a whole record; make the schema of one on a server",
     "doctor": "check that the record is safe here",
     "hook": "let coding agents keep their results here, by their own hooks",
     "init": "give this folder a record of its own",

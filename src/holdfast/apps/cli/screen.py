@@ -9,7 +9,7 @@ import os
 import sys
 import time
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TextIO
 
 _BAR = 24
@@ -114,6 +114,15 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[object]], right: Itera
         print(laid_out(row))
 
 
+def many(number: int, one: str, several: str = "") -> str:
+    """A number of things.
+
+    >>> many(1, "entry", "entries"), many(2_000, "session")
+    ('1 entry', '2,000 sessions')
+    """
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
 def when(milliseconds: int) -> str:
     """A time for people, in their zone."""
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(milliseconds / 1000))
@@ -122,8 +131,8 @@ def when(milliseconds: int) -> str:
 class Progress:
     """A bar on the error stream that says how far a long job is; silent where nobody looks."""
 
-    def __init__(self, what: str, total: int) -> None:
-        self._what, self._total, self._done = what, total, 0
+    def __init__(self, what: str, total: int, written: Callable[[int], str] = "{:,}".format) -> None:
+        self._what, self._total, self._done, self._written = what, total, 0, written
         self._shown = 0.0
         self._on = sys.stderr.isatty()
 
@@ -153,9 +162,10 @@ class Progress:
 
     def _how_far(self) -> str:
         if not self._total:
-            return f"{self._done:,}"
+            return self._written(self._done)
         filled = min(_BAR, _BAR * self._done // self._total)
-        return f"{'█' * filled}{'·' * (_BAR - filled)} {min(self._done, self._total):,} of {self._total:,}"
+        done = self._written(min(self._done, self._total))
+        return f"{'█' * filled}{'·' * (_BAR - filled)} {done} of {self._written(self._total)}"
 
 
 def confirm(question: str, yes: bool) -> bool:

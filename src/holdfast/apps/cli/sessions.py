@@ -1,16 +1,19 @@
 """`holdfast sessions list | show | verify | purge | export | import`."""
 
 import argparse
+import os
 import sys
 import time
-from typing import Any
+from contextlib import ExitStack
+from typing import Any, BinaryIO
 
 from holdfast.apps.cli import screen
 from holdfast.apps.cli.place import Place, add_options
-from holdfast.errors import UsageError
+from holdfast.errors import NotFound, UsageError
 from holdfast.metrics import Metrics
 from holdfast.store.archive import export_session, import_session
 from holdfast.store.protocol import SessionInfo, entry_of, result_of
+from holdfast.store.records import lines_in
 from holdfast.store.verify import Verification, verify
 from holdfast.truncation.notice import size_text
 
@@ -162,22 +165,36 @@ def export(args: argparse.Namespace) -> int:
     info = _meant(args, place)
     if args.output is None and sys.stdout.isatty():
         raise UsageError("An archive is for a file: add `-o FILE`, or send it to a pipe.")
-    target = sys.stdout.buffer if args.output is None else open(args.output, "xb")  # noqa: SIM115
-    with screen.Progress("exporting bytes", info.stored) as progress:
+    with ExitStack() as stack:
+        target = sys.stdout.buffer if args.output is None else stack.enter_context(_made(args.output))
+        progress = stack.enter_context(screen.Progress("exporting bytes", info.stored))
         for line in export_session(place.store, info):
             target.write(line)
             progress.step(len(line) * 3 // 4)
-    target.flush()
+        target.flush()
     place.close()
     return 0
+
+
+def _made(path: str) -> BinaryIO:
+    """A new file that nobody else may read."""
+    try:
+        return open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600))
+    except FileExistsError:
+        raise UsageError(f"`{path}` is there already. Name another file.") from None
+    except OSError as error:
+        raise UsageError(f"`{path}` cannot be written ({error.strerror}). Name another file.") from error
 
 
 def import_(args: argparse.Namespace) -> int:
     """Import a session."""
     place = Place(args)
-    source = sys.stdin.buffer if args.file == "-" else open(args.file, "rb")  # noqa: SIM115
+    try:
+        source = sys.stdin.buffer if args.file == "-" else open(args.file, "rb")  # noqa: SIM115
+    except OSError as error:
+        raise NotFound(f"`{args.file}` cannot be opened ({error.strerror}).") from error
     with source, screen.Progress("importing entries", 0) as progress:
-        info = import_session(place.store, source, args.name, lambda _: progress.step())
+        info = import_session(place.store, lines_in(source), args.name, lambda _: progress.step())
     report = verify(place.store, info.name)
     place.close()
     if args.json:

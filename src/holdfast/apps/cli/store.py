@@ -1,9 +1,9 @@
-"""`holdfast store migrate`: the schema of a record on a server, made and brought up to date."""
+"""`holdfast store migrate | copy | backup | restore`; migrating is here: the schema of a record on a server."""
 
 import argparse
 
 from holdfast import config
-from holdfast.apps.cli import screen
+from holdfast.apps.cli import screen, store_backup, store_copy, store_restore
 from holdfast.errors import StoreRefused, UsageError
 from holdfast.store.postgres.address import is_address, redacted
 
@@ -18,6 +18,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--grant", metavar="ROLE", help="let this role add to the record and read it, with no right to change or delete"
     )
     migrating.set_defaults(act=migrate)
+    for command in (store_copy, store_backup, store_restore):
+        command.describe(commands)
 
 
 def migrate(args: argparse.Namespace) -> int:

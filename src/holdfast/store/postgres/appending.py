@@ -15,14 +15,14 @@ from holdfast.canonical.entry import KIND_OF, Entry, Result, header_bytes, next_
 from holdfast.errors import Damaged
 from holdfast.store.postgres import table
 from holdfast.store.postgres.server import Call, Server, Statement
-from holdfast.store.protocol import Draft, Row, call_id_of, check_quota, entry_of
+from holdfast.store.protocol import Draft, Row, call_id_of, check_overtaken, check_place, check_quota, entry_of
 
-_NO_SESSION, _OVER_QUOTA = "HF001", "HF002"
+_NO_SESSION, _OVER_QUOTA, _OVERTAKEN, _ELSEWHERE = "HF001", "HF002", "HF003", "HF004"
 _NO_QUOTA = (1 << 63) - 1
 _MOST, _MOST_BYTES = 500, 8_388_608
 """What one call takes; more goes in several, in one transaction."""
 _TEXT, _BYTES, _INT, _BOOL = (oids[name].oid for name in ("text", "bytea", "int8", "bool"))
-_ASKED = (_TEXT, _TEXT, _BYTES, _BOOL, _BOOL, _INT)
+_ASKED = (_TEXT, _TEXT, _BYTES, _BOOL, _BOOL, _INT, _INT, _BYTES)
 _DRAFT = (_TEXT, _TEXT, _TEXT, _BYTES, _INT, _INT, _BYTES, _BYTES, _BYTES, _TEXT, _BYTES)
 
 
@@ -48,9 +48,19 @@ class _Sent(NamedTuple):
 class Append:
     """An append that may be sent more than once, and whose mark tells the server so."""
 
-    def __init__(self, server: Server, session: str, drafts: Sequence[Draft], once: bool, quota: int | None) -> None:
+    def __init__(
+        self,
+        server: Server,
+        session: str,
+        drafts: Sequence[Draft],
+        once: bool,
+        quota: int | None,
+        after: int | None,
+        head: bytes | None,
+    ) -> None:
         self._server, self._session = server, session
         self._quota = _NO_QUOTA if quota is None else quota
+        self._after, self._head = after, head
         self._mark, self._once, self._sent_before = os.urandom(12), once, False
         sent = [_Sent(draft, header_bytes(draft.header, draft.body.facts)) for draft in drafts]
         self._parts = list(_parts(sent))
@@ -65,6 +75,10 @@ class Append:
                 raise table.no_session(self._session) from None
             if error.sqlstate == _OVER_QUOTA:
                 check_quota(self._quota + 1, self._quota)
+            if error.sqlstate == _OVERTAKEN:
+                check_overtaken(True, self._after)
+            if error.sqlstate == _ELSEWHERE:
+                check_place(self._session, b"", self._head)
             raise
         finally:
             self._sent_before = True
@@ -82,8 +96,8 @@ class Append:
                     again.add(entry.header.trace_id)
                 yield entry
 
-    def _asked(self, number: int) -> tuple[bytes, ...]:
-        """What a call says besides its drafts."""
+    def _asked(self, number: int) -> tuple[bytes | None, ...]:
+        """What a call says besides its drafts; where the session must stand is for the first of several."""
         key = self._server.key(f"session/{self._session}")
         mark = self._mark + number.to_bytes(4, "big")
         return (
@@ -93,6 +107,8 @@ class Append:
             _bool(self._sent_before),
             _bool(self._once),
             _int(self._quota),
+            None if self._after is None or number else _int(self._after),
+            None if number else self._head,
         )
 
 

@@ -47,7 +47,7 @@ def refuse_other(address: Address, found: int) -> None:
     if found < known:
         raise StoreRefused(
             f"`{address.shown}` has no record of this version in its schema `{address.schema}` yet. "
-            "Run `holdfast store migrate` as the schema's owner."
+            f"Run `holdfast store migrate` with `HOLDFAST_STORE={address.shown}`, as the schema's owner."
         )
 
 

@@ -49,6 +49,10 @@ _T = TypeVar("_T")
 INLINE_BODY = 32_768
 _PAGE = 256
 _OUTSIDE = f"SELECT e.blob {table.FROM} AND e.blob LIKE %s"
+_IDENTITY = (
+    "SELECT concat_ws('/', 'server', extract(epoch FROM pg_postmaster_start_time()), current_setting('port'), "
+    "current_database(), 'sessions'::regclass::oid)"
+)
 _PARTS = {kind: f"e.kind = '{kind}'" for kind in ("result", "decision", "request", "response")}
 """Kinds spelled out, as the partial indexes have them."""
 
@@ -124,10 +128,16 @@ class PostgresStore:
         return self.blobs.write(feed, data, room)
 
     def append(
-        self, session: str, drafts: Sequence[Draft], *, once: bool = False, quota: int | None = None
+        self,
+        session: str,
+        drafts: Sequence[Draft],
+        *,
+        once: bool = False,
+        quota: int | None = None,
+        head: bytes | None = None,
     ) -> list[Entry]:
         """Add entries, all or none; on return they are on the server's disk."""
-        return self._write(Append(self.server, session, drafts, once, quota))
+        return self._write(Append(self.server, session, drafts, once, quota, after, head))
 
     def discard(self, body: Body) -> None:
         """Drop a body that was taken and will not be appended."""
@@ -275,6 +285,10 @@ class PostgresStore:
     def watch(self, on_change: Callable[[], None]) -> Callable[[], None]:
         """Call `on_change`, from another thread, when there may be something new; what is returned ends it."""
         return self._watching.add(on_change)
+
+    def identity(self) -> str:
+        """What tells this record from any other: the server's start, the database and the schema in it."""
+        return self.select(_IDENTITY)[0][0]
 
     def close(self) -> None:
         """Give back connections and descriptors."""

@@ -37,6 +37,7 @@ from holdfast.store.protocol import (
     Tombstone,
     as_asked,
     chained,
+    check_place,
     check_quota,
     entry_of,
     in_turn,
@@ -130,12 +131,19 @@ class SqliteStore:
             raise
 
     def append(
-        self, session: str, drafts: Sequence[Draft], *, once: bool = False, quota: int | None = None
+        self,
+        session: str,
+        drafts: Sequence[Draft],
+        *,
+        once: bool = False,
+        quota: int | None = None,
+        head: bytes | None = None,
     ) -> list[Entry]:
         """Add entries, all or none; on return they are on the disk."""
         entries: list[Entry] = []
         with self.writing() as execute:
             number, seq, previous, stored = table.number_and_head(execute, session)
+            check_place(session, previous, head)
             known = partial(table.known_call, execute, session) if once else _never
             for draft, again in in_turn(drafts, known):
                 if again is not None:
@@ -289,6 +297,12 @@ class SqliteStore:
         except OSError as error:
             raise NotStored(f"The session cannot be held open ({error.strerror}). See `holdfast doctor`.") from error
         self._held[session] = fd, path
+
+    def identity(self) -> str:
+        """What tells this record from any other: the file itself, by whichever name."""
+        self._open()
+        status = os.stat(self.path)
+        return f"file/{status.st_dev}/{status.st_ino}"
 
     def close(self) -> None:
         """Give back connections and descriptors."""

@@ -58,7 +58,11 @@ CREATE TYPE appended AS (
 -- its sender gave it up and sent it again over another connection: rows with its own mark are therefore looked for
 -- first, and it is told of them. A result that comes late needs no look: its id is there once, and nothing of the call
 -- would be added.
-CREATE FUNCTION append(named text, lock text, mark bytea, sent_before boolean, once boolean, quota bigint, drafts draft[])
+--
+-- Nothing is added where another than this call put a result or a decision after the number `decided`, or where the
+-- session does not stand at the hash `place`.
+CREATE FUNCTION append(named text, lock text, mark bytea, sent_before boolean, once boolean, quota bigint,
+                       decided bigint, place bytea, drafts draft[])
 RETURNS SETOF appended LANGUAGE plpgsql AS $$
 DECLARE
     number  bigint;
@@ -68,6 +72,7 @@ DECLARE
     moment  bigint;
     since   bigint := 0;
     before  bigint;
+    own     bytea;
     again   text[] := '{}';
     d       draft;
     told    appended;
@@ -87,8 +92,20 @@ BEGIN
         total := 0;
     END IF;
     before := last;
-    FOR place IN 1 .. cardinality(drafts) LOOP
-        d := drafts[place];
+    own := substring(mark FOR 12);
+    IF decided < last AND EXISTS (
+        SELECT 1 FROM entries e WHERE e.session = number AND e.seq > decided AND e.kind IN ('result', 'decision')
+            AND substring(e.attempt FOR 12) IS DISTINCT FROM own
+    ) THEN
+        RAISE EXCEPTION 'somebody else decided first' USING ERRCODE = 'HF003';
+    END IF;
+    IF place <> head AND NOT EXISTS (
+        SELECT 1 FROM entries e WHERE e.session = number AND e.seq = last AND substring(e.attempt FOR 12) = own
+    ) THEN
+        RAISE EXCEPTION 'somebody else adds to it' USING ERRCODE = 'HF004';
+    END IF;
+    FOR nth IN 1 .. cardinality(drafts) LOOP
+        d := drafts[nth];
         told := NULL;
         IF d.kind <> 'result' THEN
             SELECT e.seq, e.previous, e.chain INTO told.seq, told.previous, told.chain FROM entries e
@@ -100,12 +117,12 @@ BEGIN
         END IF;
         IF told.seq IS NOT NULL THEN
             since := told.seq;
-            told.place := place;
+            told.place := nth;
             RETURN NEXT told;
             CONTINUE;
         END IF;
         IF once AND d.call_id IS NOT NULL THEN
-            SELECT place, e.seq, e.previous, e.chain, e.kind, e.trace_id, e.artifact_id, e.header, e.digest, e.blocks
+            SELECT nth, e.seq, e.previous, e.chain, e.kind, e.trace_id, e.artifact_id, e.header, e.digest, e.blocks
                 INTO told FROM entries e
                 WHERE e.session = number AND e.call_id IS NOT NULL AND sha256(e.call_id) = sha256(d.call_id)
                 AND e.call_id = d.call_id AND e.digest = d.digest ORDER BY e.seq LIMIT 1;
@@ -120,7 +137,7 @@ BEGIN
         IF total > quota THEN
             RAISE EXCEPTION 'the quota is used up' USING ERRCODE = 'HF002';
         END IF;
-        told.place := place;
+        told.place := nth;
         told.seq := last + 1;
         told.previous := head;
         told.chain := sha256('\x686631'::bytea || head || sha256(d.header) || d.digest);

@@ -1,0 +1,29 @@
+"""Records by their addresses, for commands that work on another one than that of the settings."""
+
+import os
+
+from holdfast.config import Settings
+from holdfast.errors import NotFound
+from holdfast.store.opening import open_store
+from holdfast.store.postgres.address import is_address, redacted
+from holdfast.store.protocol import Store
+
+HELP = "the folder of a record, or postgresql://…"
+
+
+def record_at(address: str, settings: Settings) -> Store:
+    """The record at an address; a folder is made where it is missing."""
+    folder = settings.home if is_address(address) else os.path.expanduser(address)
+    return open_store(address if is_address(address) else "", folder, inline_body=settings.inline_body)
+
+
+def existing_record(address: str, settings: Settings) -> Store:
+    """The same for one that must be there."""
+    if not is_address(address) and not os.path.isfile(os.path.join(os.path.expanduser(address), "record.db")):
+        raise NotFound(f"There is no record in `{address}`: give the folder that `record.db` is in.")
+    return record_at(address, settings)
+
+
+def shown(address: str) -> str:
+    """An address as it may be printed."""
+    return redacted(address)
