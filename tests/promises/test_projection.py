@@ -46,12 +46,10 @@ class MoodyStore(MemoryStore):
         super().__init__()
         self.fails = False
 
-    def append(
-        self, session: str, drafts: Sequence[Draft], *, once: bool = False, quota: int | None = None
-    ) -> list[Entry]:
+    def append(self, session: str, drafts: Sequence[Draft], **options: Any) -> list[Entry]:
         if self.fails:
             raise NotStored("the disk is full")
-        return super().append(session, drafts, once=once, quota=quota)
+        return super().append(session, drafts, **options)
 
 
 def text_of(seed: int, lines: int) -> str:

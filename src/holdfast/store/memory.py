@@ -22,6 +22,7 @@ from holdfast.store.passages import (
     place_of,
 )
 from holdfast.store.protocol import (
+    DECIDED,
     Body,
     Draft,
     Match,
@@ -32,6 +33,7 @@ from holdfast.store.protocol import (
     body_of,
     call_id_of,
     chained,
+    check_overtaken,
     check_quota,
     entry_of,
     in_turn,
@@ -82,11 +84,19 @@ class MemoryStore:
         return Taken(body, self.open(body))
 
     def append(
-        self, session: str, drafts: Sequence[Draft], *, once: bool = False, quota: int | None = None
+        self,
+        session: str,
+        drafts: Sequence[Draft],
+        *,
+        once: bool = False,
+        quota: int | None = None,
+        after: int | None = None,
     ) -> list[Entry]:
         """Add entries, all or none."""
         with self._lock:
             info = self._info(session)
+            if after is not None:
+                check_overtaken(next(self.rows(session, after=after, kind=DECIDED), None), after)
             check_quota(info.stored + sum(draft.body.facts.size for draft in drafts), quota)
             rows = self._rows.setdefault(session, [])
             seq, previous = self._head(session)

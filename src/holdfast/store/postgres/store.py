@@ -35,6 +35,7 @@ from holdfast.store.protocol import (
     Tombstone,
     as_asked,
     chained,
+    check_overtaken,
     check_quota,
     entry_of,
     in_turn,
@@ -112,14 +113,26 @@ class PostgresStore:
         return self._bodies.write(feed, data, room)
 
     def append(
-        self, session: str, drafts: Sequence[Draft], *, once: bool = False, quota: int | None = None
+        self,
+        session: str,
+        drafts: Sequence[Draft],
+        *,
+        once: bool = False,
+        quota: int | None = None,
+        after: int | None = None,
     ) -> list[Entry]:
         """Add entries, all or none; on return they are on the server's disk."""
         tried: list[_Tried] = []
-        return self._write(partial(self._append, session, drafts, once, quota, tried))
+        return self._write(partial(self._append, session, drafts, once, quota, after, tried))
 
     def _append(
-        self, session: str, drafts: Sequence[Draft], once: bool, quota: int | None, tried: list[_Tried]
+        self,
+        session: str,
+        drafts: Sequence[Draft],
+        once: bool,
+        quota: int | None,
+        after: int | None,
+        tried: list[_Tried],
     ) -> list[Entry]:
         """One attempt. An earlier one may have come through: whoever has the lock knows, for it is over then."""
         with self.server.transaction(f"session/{session}", pipelined=True) as execute:
@@ -127,6 +140,8 @@ class PostgresStore:
             for earlier in tried:
                 if earlier.last and execute(_SETTLED, (number, earlier.last.seq, earlier.last.chain)).fetchone():
                     return earlier.entries
+            if after is not None and after < seq:
+                check_overtaken(execute(table.NEWER, (number, after)).fetchone(), after)
             known = partial(table.known_call, execute, session) if once else _never
             entries: list[Entry] = []
             row = None

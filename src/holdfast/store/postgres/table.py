@@ -28,6 +28,7 @@ INSERT_ENTRY = (
     "INSERT INTO entries (session, seq, kind, trace_id, artifact_id, call_id, at, stored, previous, header, "
     "digest, chain, blob, blocks, body) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
 )
+NEWER = "SELECT 1 FROM entries WHERE session = %s AND seq > %s AND kind IN ('result', 'decision') LIMIT 1"
 _INSERT_SESSION = (
     "INSERT INTO sessions (name, agent, workspace, created_at, ephemeral) VALUES (%s, %s, %s, %s, %s) "
     "ON CONFLICT (name) DO NOTHING"

@@ -35,6 +35,7 @@ from holdfast.store.protocol import (
     Tombstone,
     as_asked,
     chained,
+    check_overtaken,
     check_quota,
     entry_of,
     in_turn,
@@ -120,12 +121,20 @@ class SqliteStore:
             raise
 
     def append(
-        self, session: str, drafts: Sequence[Draft], *, once: bool = False, quota: int | None = None
+        self,
+        session: str,
+        drafts: Sequence[Draft],
+        *,
+        once: bool = False,
+        quota: int | None = None,
+        after: int | None = None,
     ) -> list[Entry]:
         """Add entries, all or none; on return they are on the disk."""
         entries: list[Entry] = []
         with self.writing() as execute:
             number, seq, previous, stored = table.number_and_head(execute, session)
+            if after is not None and after < seq:
+                check_overtaken(execute(table.NEWER, (number, after)).fetchone(), after)
             known = partial(table.known_call, execute, session) if once else _never
             for draft, again in in_turn(drafts, known):
                 if again is not None:

@@ -23,6 +23,7 @@ SELECT s.name, s.agent, s.workspace, s.created_at, s.ephemeral, d.at,
        coalesce((SELECT at FROM entries e WHERE e.session = s.id ORDER BY e.seq DESC LIMIT 1), s.created_at) AS last
 FROM sessions s LEFT JOIN endings d ON d.session = s.id
 """
+NEWER = "SELECT 1 FROM entries WHERE session = ? AND seq > ? AND kind IN ('result', 'decision') LIMIT 1"
 _INSERT_SESSION = (
     "INSERT INTO sessions (name, agent, workspace, created_at, ephemeral) VALUES (?, ?, ?, ?, ?) "
     "ON CONFLICT (name) DO NOTHING"
