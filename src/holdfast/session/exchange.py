@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias
 from holdfast.projection.account import Account
 from holdfast.recall.names import NAMES
 from holdfast.session import events
-from holdfast.session.billing import Expected
+from holdfast.session.billing import Expected, is_about_all
 from holdfast.session.manner import Manner
 from holdfast.session.rounds import Rounds
 from holdfast.session.sending import Sending
@@ -208,18 +208,18 @@ class Exchange:
 
     def record(self, number: int, status: int, data: bytes, outcome: Outcome, usage: Usage | None, ms: Took) -> None:
         """Put a round on record: what was sent and what came. Never raises; a counting one leaves no trace."""
-        self._put(number, Answer(data, status, outcome, usage=_billed(usage, ms)))
+        self._put(number, Answer(data, status, outcome, usage=_billed(usage, ms)), usage)
 
     def record_unanswered(self, number: int) -> None:
         """Put a round on record of which no answer came."""
         self._put(number, None)
 
-    def _put(self, number: int, answer: Answer | None) -> None:
+    def _put(self, number: int, answer: Answer | None, usage: Usage | None = None) -> None:
         if self._sent is not None and not self._endpoint.counts:
             sending = self._sendings[number]
-            self._sent.add(sending.body, self._about(sending), answer)
+            self._sent.add(sending.body, self._about(sending, usage), answer)
 
-    def _about(self, sending: Sending) -> About:
+    def _about(self, sending: Sending, usage: Usage | None) -> About:
         account, expected = sending.account, sending.expected
         return About(
             dialect=self.dialect,
@@ -233,6 +233,7 @@ class Exchange:
             predicted=expected.cached if expected is not None else None,
             edited=account.as_sent.edited,
             decisions=account.new_decisions,
+            scale=account.scale if expected is not None and is_about_all(usage) else 0.0,
         )
 
     @property
@@ -334,7 +335,7 @@ class Exchange:
     def _sending(self, data: bytes | splice.Request) -> Sending:
         """What is sent of a request; a counting one leaves no trace, one without a record goes as it came."""
         is_summed_up = self.identity.purpose == "compaction"
-        manner = Manner(not self._endpoint.counts, restored=is_summed_up, settles=self._settles)
+        manner = Manner(not self._endpoint.counts, is_summed_up, self._settles, self.identity.branch)
         return Sending(self._session, self._endpoint, data, manner if self._rounds is not None else None)
 
     @property

@@ -13,6 +13,8 @@ class Manner(NamedTuple):
     that sums up by itself."""
     settles: bool = False
     """Whether results that are sent whole may be put on record by `settle`, once they are on their way."""
+    branch: str = "main"
+    """Whose conversation it is, of those that a session holds side by side."""
 
 
 USUAL = Manner()

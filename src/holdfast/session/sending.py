@@ -5,6 +5,7 @@ to the client; before, only a request whose prefix changes is looked at.
 Must not know: answers, further rounds (`exchange`).
 """
 
+import hashlib
 from collections.abc import Iterable
 from functools import cached_property
 
@@ -44,12 +45,13 @@ class Sending:
     def learn(self, usage: Usage | None) -> None:
         """Take in that it was answered, and what it was billed."""
         if self.expected is not None:
-            self._session.billing.learn(self.expected, usage)
+            self._session.billing.learn(self.expected, usage, hashlib.sha256(self.body).hexdigest())
 
     def _expected(self, request: splice.Request) -> Expected | None:
         account = self.account
         profile = self._session.billing.profile(_model_of(request))
         estimated = round(account.as_sent.tokens_sent / account.scale)
+        self._session.billing.remember(account.planned_at or None)
         return self._session.billing.expect(self._endpoint.dialect, request, profile, self._at, estimated)
 
     def _marked(self, body: bytes) -> bytes:

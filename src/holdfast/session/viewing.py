@@ -4,12 +4,14 @@ Owns: the order that makes the promises: on record before hidden, decided before
 Must not know: how a provider spells a message (`wire`), why a policy chooses (`projection`).
 """
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from itertools import takewhile
+from typing import Any, NamedTuple
 
-from holdfast.errors import NotFound, StoreError
+from holdfast.errors import NotFound, Overtaken, StoreError
 from holdfast.projection.account import Account, Edit, edit_of
 from holdfast.projection.policy import SHOWN, Choice, Decisions, Policy, Situation, sent_tokens, shown
+from holdfast.projection.repeats import RULE as REPEAT
 from holdfast.projection.tokens import estimate
 from holdfast.projection.transcript import Item, Message, Path, Transcript
 from holdfast.recall.tail import at_the_tail
@@ -35,8 +37,28 @@ from holdfast.wire.decode import decode_message, dialect_of
 from holdfast.wire.edits import apply
 from holdfast.wire.repair import is_broken, repair
 
+_TRIES = 4
+"""How often something is decided anew because somebody else was first; then results are kept that lean on nothing."""
+_BATCHES = 3
+"""Batches that are made one right after the other at most."""
+_MARGIN = 1.5
+"""How much more tokens the next bill may turn out to have than was thought."""
 _TAIL = 16
 """Newest messages of which a copy is held, since clients change these in place: cache markers move, results come."""
+
+
+class Plan(NamedTuple):
+    """What is chosen for one request."""
+
+    arrivals: Mapping[int, Choice]
+    """How new results are shown, where that is not whole."""
+    batch: Sequence[Choice]
+    """What ages."""
+
+    @property
+    def leans(self) -> bool:
+        """Whether something in it depends on how other results are shown."""
+        return bool(self.batch) or any(choice.rule == REPEAT for choice in self.arrivals.values())
 
 
 class Viewer:
@@ -69,8 +91,10 @@ class Viewer:
         self._broken = False
         self.repaired = 0
         self._new = self._fresh_decisions = self._unstored = 0
-        self._settles: tuple[Policy, Situation] | None = None
-        """How results are to be kept that are sent whole before they are on record."""
+        self._settles = False
+        """Whether results are sent whole before they are on record."""
+        self._planned_at = 0
+        """The number of the entry with which somebody else chose how all of this is sent; 0 where we do."""
         self.seen: float | None = None
         """When these messages were last looked at, to be sent."""
 
@@ -100,7 +124,7 @@ class Viewer:
 
         While the record is not known to its end nothing is kept or decided: what came may be on it already.
         """
-        self._new = self._fresh_decisions = self._unstored = 0
+        self._new = self._fresh_decisions = self._unstored = self._planned_at = 0
         self._continues = continues
         if self._blind:
             shared, self._blind = 0, False
@@ -108,19 +132,10 @@ class Viewer:
         self._refresh()
         self._follow(messages, shared)
         self._summing.stand()
-        if self._unknown and is_known:
-            self._keep([self.transcript.items[number] for number in self._unknown], policy, situation, manner.settles)
-        self._unstored = len(self._unknown) if self._settles is None else 0
-        if not is_known or manner.restored:
-            return
-        choices = [
-            choice
-            for choice in policy.age(self.transcript, self._decided, self._summing.situation(situation))
-            if not self._is_new_recall(choice.number)
-        ]
-        if choices:
-            self._decide(choices)
-        if self._mode == "on" and policy.name != "everything":
+        if is_known:
+            self._decide(policy, situation, manner)
+        self._unstored = len(self._unknown) if not self._settles else 0
+        if is_known and not manner.restored and self._mode == "on" and policy.name != "everything":
             self._fresh_decisions += self._summing.compact(situation)
 
     def sent(self, messages: Sequence[Any], whole: Collection[int] = ()) -> list[Any]:
@@ -193,6 +208,7 @@ class Viewer:
             compacted=self._summing.messages,
             tail=int(explained and at_the_tail(self.transcript, self._decided) is not None),
             scale=situation.scale,
+            planned_at=self._planned_at,
         )
 
     def _is_edit(self, number: int) -> bool:
@@ -310,60 +326,185 @@ class Viewer:
             if item.number in self._decided:
                 self._decided.hold(item, self._decided[item.number]._replace(tokens=item.tokens))
 
-    def _refresh(self) -> None:
-        """Take over decisions that were recorded since, by whomever."""
+    def _refresh(self) -> int:
+        """Take over decisions that were recorded since, by whomever; gives how many are about results in here."""
         decided = self._desk.ledger.decided
-        for trace_id in dict.fromkeys(decided[self._read_decisions :]):
-            for number in self._numbers.get(trace_id, ()):
+        changed = [trace_id for trace_id in dict.fromkeys(decided[self._read_decisions :]) if trace_id in self._numbers]
+        for trace_id in changed:
+            for number in self._numbers[trace_id]:
                 if (known := self._known[number]) is not None:
                     self._apply(self.transcript.items[number], known)
         self._read_decisions = len(decided)
+        return len(changed)
 
     @property
     def is_unsettled(self) -> bool:
         """Whether results were sent whole that are not on record yet."""
-        return self._settles is not None and bool(self._unknown)
+        return self._settles and bool(self._unknown)
 
     def settle(self) -> None:
         """Put them on record; what cannot be stored is tried again when it comes again."""
-        if self._settles is not None and self._unknown:
-            self._keep([self.transcript.items[number] for number in self._unknown], *self._settles)
+        if self.is_unsettled:
+            fresh = self._fresh()
+            self._settles = False
+            self._keep(fresh, Plan({}, []), None)
 
-    def _keep(self, fresh: list[Item], policy: Policy, situation: Situation, settles: bool = False) -> None:
-        """Put results on record, cut as the policy says; what cannot be stored is sent whole."""
-        self._settles = None
+    def _fresh(self) -> list[Item]:
+        """The results that are not on record, named."""
+        fresh = [self.transcript.items[number] for number in self._unknown]
         for item in fresh:
-            item.name = drawn(self._desk.keeping)
-        choices = {
+            item.name = item.name or drawn(self._desk.keeping)
+        return fresh
+
+    def _decide(self, policy: Policy, situation: Situation, manner: Manner) -> None:
+        """Let the policy choose, and put on record what it chose with what is new: all in one go, and only where nobody
+        else decided meanwhile; else the same again from what is on record then."""
+        for left in range(_TRIES, -1, -1):
+            fresh, self._settles = self._fresh(), False
+            plan = self._plan(fresh, policy, situation, manner, alone=not left)
+            if manner.settles and fresh and self._may_wait(fresh, plan, policy, situation):
+                self._settles = True
+                for item in fresh:
+                    item.name = None
+                return
+            try:
+                return self._keep(fresh, plan, self._desk.ledger.seq if plan.leans else None)
+            except Overtaken:
+                if not self._read_on(fresh):
+                    return
+
+    def _plan(self, fresh: list[Item], policy: Policy, situation: Situation, manner: Manner, alone: bool) -> Plan:
+        """What the policy chooses; `alone` only what does not depend on how other results are shown."""
+        chosen = policy.arrive(self.transcript, fresh, self._decided, situation) if fresh else ()
+        arrivals = {
             choice.number: choice
-            for choice in policy.arrive(self.transcript, fresh, self._decided, situation)
-            if not is_of_recall(self.transcript.items[choice.number]) and self._is_reachable(choice.number)
+            for choice in chosen
+            if not is_of_recall(self.transcript.items[choice.number])
+            and not (alone and choice.rule == REPEAT)
+            and self._is_reachable(choice.number)
         }
-        if settles and not choices and self._mode != "count" and self._are_newest(fresh):
-            self._settles = policy, situation
-            for item in fresh:
-                item.name = None
+        if alone or manner.restored:
+            return Plan(arrivals, [])
+        situation = self._summing.situation(situation)
+        if manner.settles and self._is_planned():
+            situation = situation._replace(frozen=True)  # who put these on record has chosen already
+        return Plan(arrivals, self._batch(fresh, arrivals, policy, situation))
+
+    def _batch(
+        self, fresh: list[Item], arrivals: Mapping[int, Choice], policy: Policy, situation: Situation
+    ) -> list[Choice]:
+        """What ages now, up to where nothing more would: so whoever reads it on record comes to no further batch."""
+        items = self.transcript.items
+        single = {item.number for item in once_each(fresh)} if self._mode == "on" else set(self._unknown)
+        decided = self._decided.copied(items, arrivals.values()) if arrivals else self._decided
+        found: dict[int, Choice] = {}
+        for _ in range(_BATCHES):
+            more = [
+                choice
+                for choice in policy.age(self.transcript, decided, situation)
+                if found.get(choice.number) != choice
+                and not self._is_new_recall(choice.number)
+                and (self._known[choice.number] is not None or choice.number in single)
+                and self._is_reachable(choice.number)
+            ]
+            if not more:
+                break
+            found |= {choice.number: choice for choice in more}
+            decided = decided.copied(items, more)
+        return list(found.values())
+
+    def _is_planned(self) -> bool:
+        """Whether the newest results were put on record by a view of these messages, and so all else was chosen then;
+        what was is counted as new: whoever sends the same sends the same."""
+        if not self._messages or not self.transcript.items_in(len(self._messages) - 1):
+            return False
+        newest = takewhile(lambda item: item.step == self.transcript.steps, reversed(self.transcript.items))
+        known: list[Known] = []
+        for item in newest:
+            one = self._known[item.number]
+            if one is None or one.result.turn is None:
+                return False
+            known.append(one)
+        own = {one.result.trace_id for one in known}
+        beside = self._desk.ledger.decided_with(max(one.seq for one in known))
+        self._planned_at = min(one.seq for one in known)
+        self._fresh_decisions = sum(name in self._numbers and name not in own for name in beside)
+        return True
+
+    def _may_wait(self, fresh: list[Item], plan: Plan, policy: Policy, situation: Situation) -> bool:
+        """Whether results may be sent whole before they are on record: where nothing is chosen, nor would be by somebody
+        who has read of one bill more."""
+        if plan.arrivals or plan.batch or self._mode == "count" or not self._are_newest(fresh):
+            return False
+        near = situation._replace(scale=situation.scale * _MARGIN, frozen=False)
+        if policy.arrive(self.transcript, fresh, self._decided, near):
+            return False
+        return not policy.age(self.transcript, self._decided, self._summing.situation(near))
+
+    def _read_on(self, fresh: list[Item]) -> bool:
+        """Take over what others have put on record; whether that could be read."""
+        try:
+            self._desk.ledger.catch_up()
+        except StoreError:
+            self._blind = True
+            return False
+        self._fresh_decisions += self._refresh()
+        self._recognise_all(fresh)
+        self._summing.stand()
+        return True
+
+    def _keep(self, fresh: list[Item], plan: Plan, after: int | None) -> None:
+        """Put results and choices on record, then show what is there; what cannot be stored is sent whole."""
+        if self._mode == "on":
+            self._record(fresh, plan, after)
+        elif self._mode == "shadow":
+            self._learned(fresh, stored(self._desk, once_each(fresh), {}), {})
+        self._new = len(fresh) - len(self._unknown)
+        for number in self._unknown if self._mode != "count" else ():
+            self.transcript.items[number].name = None
+        if self._mode != "on":
+            self._look_at(plan)
+
+    def _record(self, fresh: list[Item], plan: Plan, after: int | None) -> None:
+        items, keeping = self.transcript.items, self._desk.keeping
+        at = keeping.now()
+        batch = [decision_draft(items[choice.number], choice, at, keeping.version) for choice in plan.batch]
+        if fresh:
+            added = stored(self._desk, once_each(fresh), plan.arrivals, batch, after)
+            self._learned(fresh, added, plan.arrivals)
+        elif batch:
+            try:
+                record(self._desk, batch, after)
+            except Overtaken:
+                raise
+            except (StoreError, NotFound):
+                return
+            self._refresh()
+        held = [(self._decided.get(choice.number), choice) for choice in plan.batch]
+        self._fresh_decisions += sum(now is not None and now.cut == choice.cut for now, choice in held)
+
+    def _learned(self, fresh: list[Item], added: list[Item], arrivals: Mapping[int, Choice]) -> None:
+        """Recognise results that were put on record; those that are there but damaged are put there again."""
+        if not fresh:
             return
-        recorded = choices if self._mode == "on" else {}
-        added = stored(self._desk, once_each(fresh), recorded) if self._mode != "count" else []
         try:
             self._desk.ledger.catch_up()
             self._refresh()
             self._recognise_all(fresh)
             damaged = [item for item in added if item.number in self._unknown]
             if damaged:
-                append_results(self._desk, damaged, recorded, once=False)
+                append_results(self._desk, damaged, arrivals, once=False)
                 self._desk.ledger.catch_up()
                 self._recognise_all(damaged)
         except (StoreError, NotFound):
             self._blind = True
-        for number in self._unknown if self._mode != "count" else ():
-            self.transcript.items[number].name = None
-        self._new = len(fresh) - len(self._unknown)
-        if self._mode != "on":
-            for item in fresh:
-                if item.name is not None and item.number in choices:
-                    self._show(item, choices[item.number])
+
+    def _look_at(self, plan: Plan) -> None:
+        """Show what would be shown: nothing of it is on record."""
+        for choice in (*plan.arrivals.values(), *plan.batch):
+            if self.transcript.items[choice.number].name is not None:
+                self._show(self.transcript.items[choice.number], choice)
+        self._fresh_decisions = len(plan.batch)
 
     def _are_newest(self, items: list[Item]) -> bool:
         """Whether all results are of the newest step; older ones may have to age at once, and so are put on record."""
@@ -384,28 +525,6 @@ class Viewer:
         """Whether a result was asked of us in the newest step, so that it was not used yet."""
         item = self.transcript.items[number]
         return item.step == self.transcript.steps and is_of_recall(item)
-
-    def _decide(self, choices: list[Choice]) -> None:
-        """Record a batch, then show it; in the shadow only look at it."""
-        items = self.transcript.items
-        if self._mode != "on":
-            for choice in choices:
-                self._show(items[choice.number], choice)
-            self._fresh_decisions = len(choices)
-            return
-        keeping = self._desk.keeping
-        at = keeping.now()
-        drafts = [
-            decision_draft(items[choice.number], choice, at, keeping.version)
-            for choice in choices
-            if self._known[choice.number] is not None and self._is_reachable(choice.number)
-        ]
-        try:
-            record(self._desk, drafts)
-        except (StoreError, NotFound):
-            return
-        self._fresh_decisions = len(drafts)
-        self._refresh()
 
     def _forget(self, length: int) -> None:
         left = sum(len(message.returned) for message in self.transcript.messages[:length])
