@@ -10,7 +10,7 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -81,6 +81,8 @@ class Wandering(Agent):
     def __init__(self, dialect: Dialect, urls: dict[str, str], session: str, seed: int) -> None:
         super().__init__(dialect, next(iter(urls.values())), session)
         self._urls, self._chance, self._number = urls, random.Random(seed), 0
+        self.between: Callable[[], object] = lambda: None
+        """Called before each request."""
         self._open = {way: http.client.HTTPConnection(url.removeprefix("http://")) for way, url in urls.items()}
 
     def run(self, *given: Any, **more: Any) -> Outcome:
@@ -91,6 +93,7 @@ class Wandering(Agent):
                 connection.close()
 
     def _sent(self, body: bytes) -> http.client.HTTPResponse:
+        self.between()
         self._number += 1
         return self._through(self._chance.choice(sorted(self._urls)), body)
 
@@ -164,6 +167,12 @@ def changed_prefixes(bodies: Sequence[bytes]) -> list[int]:
     whole = [messages(body) for body in bodies]
     pairs = zip(whole, whole[1:], strict=False)
     return [at for at, (before, after) in enumerate(pairs, 1) if after[: len(before)] != before]
+
+
+def unlikeness(one: bytes, other: bytes) -> tuple[bytes, bytes]:
+    """Where two requests part."""
+    at = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return one[max(0, at - 200) : at + 300], other[max(0, at - 200) : at + 300]
 
 
 def check_record(store: Store) -> Counter[str]:

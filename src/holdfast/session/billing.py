@@ -164,12 +164,12 @@ class Billing:
             self.billed += response.cached
             self._judge(request.predicted or 0, response.cached, self.profile(request.model), is_told=False)
 
-    def remember(self, upto: int | None = None) -> None:
-        """Look at the newest requests of others, those with smaller numbers than `upto`: what they left in the cache."""
+    def remember(self) -> None:
+        """Look at the newest requests of others: what they left in the cache."""
         self.catch_up()
         with self._lock:
-            wanted = [billed for billed in self._unread if upto is None or billed.seq < upto]
-            self._unread = deque((one for one in self._unread if one not in wanted), maxlen=_LOOKED_AT)
+            wanted = list(self._unread)
+            self._unread.clear()
         if wanted:
             read = self._bodies()
             for billed in wanted:
@@ -207,12 +207,6 @@ class Billing:
                 self.billed += billed.cached
                 if not expected.cold:
                     self._judge(expected.cached, billed.cached, expected.profile)
-
-    def frontier(self, expected: Expected) -> tuple[int, int | None] | None:
-        """Where one more breakpoint pays, by messages: see `Forecast.frontier`; -1 is before the first message."""
-        with self._lock:
-            found = self._model(expected.model).forecast.frontier(expected.prompt, expected.at, expected.hit)
-        return found and (found[0] - 1, None if found[1] is None else found[1] - 1)
 
     def scale(self, model: str | None) -> float:
         """Tokens billed for one that a view estimates."""

@@ -96,12 +96,12 @@ class Exchange:
         self.offers = session.settings.mode == "on" and bool(session.tools(endpoint.dialect)) and self._may(request)
         """Whether the model may call our tools, so that the answer has to be looked at."""
         self._request = self._with_rounds(request) if self.offers else request
+        self.count = 0
+        """Rounds that the client does not see, so far."""
         self._sendings = [self._sending(self._request)]
         self._usages: dict[int, Usage] = {}
         """What each round was billed, as far as that was said."""
         self._finished = 0
-        self.count = 0
-        """Rounds that the client does not see, so far."""
         self._said: list[Json] = []
         self._shown: list[Json] = []
         self._events = Events()
@@ -335,7 +335,8 @@ class Exchange:
     def _sending(self, data: bytes | splice.Request) -> Sending:
         """What is sent of a request; a counting one leaves no trace, one without a record goes as it came."""
         is_summed_up = self.identity.purpose == "compaction"
-        manner = Manner(not self._endpoint.counts, is_summed_up, self._settles, self.identity.branch)
+        counts, branch = self._endpoint.counts, self.identity.branch
+        manner = Manner(not counts, is_summed_up, self._settles, branch, between=self.count > 0)
         return Sending(self._session, self._endpoint, data, manner if self._rounds is not None else None)
 
     @property

@@ -90,11 +90,11 @@ class Viewer:
         self._checked = 0
         self._broken = False
         self.repaired = 0
-        self._new = self._fresh_decisions = self._unstored = 0
+        self._new = self._summed = self._unstored = 0
+        self._changed: set[int] = set()
+        """The numbers of results that are shown otherwise from this view on."""
         self._settles = False
         """Whether results are sent whole before they are on record."""
-        self._planned_at = 0
-        """The number of the entry with which somebody else chose how all of this is sent; 0 where we do."""
         self.seen: float | None = None
         """When these messages were last looked at, to be sent."""
 
@@ -124,7 +124,8 @@ class Viewer:
 
         While the record is not known to its end nothing is kept or decided: what came may be on it already.
         """
-        self._new = self._fresh_decisions = self._unstored = self._planned_at = 0
+        self._new = self._summed = self._unstored = 0
+        self._changed = set()
         self._continues = continues
         if self._blind:
             shared, self._blind = 0, False
@@ -136,7 +137,7 @@ class Viewer:
             self._decide(policy, situation, manner)
         self._unstored = len(self._unknown) if not self._settles else 0
         if is_known and not manner.restored and self._mode == "on" and policy.name != "everything":
-            self._fresh_decisions += self._summing.compact(situation)
+            self._summed = self._summing.compact(situation)
 
     def sent(self, messages: Sequence[Any], whole: Collection[int] = ()) -> list[Any]:
         """The messages to send: those that came, the edited ones replaced."""
@@ -201,15 +202,20 @@ class Viewer:
             tokens_sent=int(sent * situation.scale),
             window=situation.profile.window,
             new_results=self._new,
-            new_decisions=self._fresh_decisions,
+            new_decisions=len(self._changed) + self._summed,
             unstored=self._unstored,
             repaired=self.repaired,
             skipped=len(self._skipped),
             compacted=self._summing.messages,
             tail=int(explained and at_the_tail(self.transcript, self._decided) is not None),
             scale=situation.scale,
-            planned_at=self._planned_at,
+            changed_from=self._changed_from(),
         )
+
+    def _changed_from(self) -> int | None:
+        """The first message that changes with this view; none where messages lie elsewhere than they came."""
+        indices = [self.transcript.items[number].index for number in self._changed]
+        return None if self.is_rearranged else min(indices, default=None)
 
     def _is_edit(self, number: int) -> bool:
         choice = self._decided[number]
@@ -326,16 +332,16 @@ class Viewer:
             if item.number in self._decided:
                 self._decided.hold(item, self._decided[item.number]._replace(tokens=item.tokens))
 
-    def _refresh(self) -> int:
-        """Take over decisions that were recorded since, by whomever; gives how many are about results in here."""
+    def _refresh(self) -> list[int]:
+        """Take over decisions that were recorded since, by whomever; gives the results in here that they are about."""
         decided = self._desk.ledger.decided
-        changed = [trace_id for trace_id in dict.fromkeys(decided[self._read_decisions :]) if trace_id in self._numbers]
-        for trace_id in changed:
-            for number in self._numbers[trace_id]:
-                if (known := self._known[number]) is not None:
-                    self._apply(self.transcript.items[number], known)
+        names = dict.fromkeys(decided[self._read_decisions :])
+        changed = [number for trace_id in names for number in self._numbers.get(trace_id, ())]
+        for number in changed:
+            if (known := self._known[number]) is not None:
+                self._apply(self.transcript.items[number], known)
         self._read_decisions = len(decided)
-        return len(changed)
+        return changed
 
     @property
     def is_unsettled(self) -> bool:
@@ -386,8 +392,8 @@ class Viewer:
         if alone or manner.restored:
             return Plan(arrivals, [])
         situation = self._summing.situation(situation)
-        if manner.settles and self._is_planned():
-            situation = situation._replace(frozen=True)  # who put these on record has chosen already
+        if manner.between or (manner.settles and self._is_planned()):
+            situation = situation._replace(frozen=True)  # who put the newest on record has chosen already
         return Plan(arrivals, self._batch(fresh, arrivals, policy, situation))
 
     def _batch(
@@ -427,8 +433,7 @@ class Viewer:
             known.append(one)
         own = {one.result.trace_id for one in known}
         beside = self._desk.ledger.decided_with(max(one.seq for one in known))
-        self._planned_at = min(one.seq for one in known)
-        self._fresh_decisions = sum(name in self._numbers and name not in own for name in beside)
+        self._changed.update(number for name in beside if name not in own for number in self._numbers.get(name, ()))
         return True
 
     def _may_wait(self, fresh: list[Item], plan: Plan, policy: Policy, situation: Situation) -> bool:
@@ -448,7 +453,7 @@ class Viewer:
         except StoreError:
             self._blind = True
             return False
-        self._fresh_decisions += self._refresh()
+        self._changed.update(self._refresh())
         self._recognise_all(fresh)
         self._summing.stand()
         return True
@@ -480,8 +485,8 @@ class Viewer:
             except (StoreError, NotFound):
                 return
             self._refresh()
-        held = [(self._decided.get(choice.number), choice) for choice in plan.batch]
-        self._fresh_decisions += sum(now is not None and now.cut == choice.cut for now, choice in held)
+        held = ((self._decided.get(choice.number), choice) for choice in plan.batch)
+        self._changed.update(choice.number for now, choice in held if now is not None and now.cut == choice.cut)
 
     def _learned(self, fresh: list[Item], added: list[Item], arrivals: Mapping[int, Choice]) -> None:
         """Recognise results that were put on record; those that are there but damaged are put there again."""
@@ -504,7 +509,7 @@ class Viewer:
         for choice in (*plan.arrivals.values(), *plan.batch):
             if self.transcript.items[choice.number].name is not None:
                 self._show(self.transcript.items[choice.number], choice)
-        self._fresh_decisions = len(plan.batch)
+        self._changed = {choice.number for choice in plan.batch}
 
     def _are_newest(self, items: list[Item]) -> bool:
         """Whether all results are of the newest step; older ones may have to age at once, and so are put on record."""
