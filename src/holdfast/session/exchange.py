@@ -93,7 +93,8 @@ class Exchange:
         self.identity = identity
         """Whose request it is, and what for."""
         self._asked = _messages_of(request)[-1]
-        self.offers = session.settings.mode == "on" and bool(session.tools(endpoint.dialect)) and self._may(request)
+        self._tools = session.tools_to_offer(endpoint.dialect) if self._may(request) else []
+        self.offers = bool(self._tools)
         """Whether the model may call our tools, so that the answer has to be looked at."""
         self._request = self._with_rounds(request) if self.offers else request
         self.count = 0
@@ -233,6 +234,7 @@ class Exchange:
             predicted=expected.cached if expected is not None else None,
             edited=account.as_sent.edited,
             decisions=account.new_decisions,
+            recall="tools" if self.offers else "",
             scale=account.scale if expected is not None and is_about_all(usage) else 0.0,
         )
 
@@ -350,7 +352,7 @@ class Exchange:
 
     def _with_rounds(self, request: splice.Request) -> splice.Request:
         """The request with our tools, and with the rounds that the client does not know of."""
-        offered = request.in_front("tools", self._session.tools(self.dialect))
+        offered = request.in_front("tools", self._tools)
         rounds = self._rounds.all() if self._rounds is not None else None
         if not rounds:
             return offered

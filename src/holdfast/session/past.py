@@ -38,6 +38,8 @@ class Past:
         self._new: list[Billed] = []
         self.last: dict[str, float] = {}
         """When each branch was last sent, in seconds."""
+        self.offered = False
+        """Whether tools of ours were."""
 
     def learn(self, seq: int, header: Header) -> None:
         """Add what one entry says."""
@@ -56,6 +58,7 @@ class Past:
         return new
 
     def _saw(self, request: Request, response: Response | None) -> None:
+        self.offered = self.offered or request.recall == "tools"
         if request.purpose == "turn" or request.branch not in self.last:
             self.last[request.branch] = sent_at(request, response)
 

@@ -159,6 +159,11 @@ class Projecting:
             for _, viewer in self._viewers:
                 viewer.settle()
 
+    def has_offered(self) -> bool:
+        """Whether a request on record offered our tools; what cannot be read did not."""
+        with self._lock:
+            return self._caught_up() and self._desk.ledger.past.offered
+
     def hydrate(self, messages: Iterable[Any]) -> list[Any]:
         """The messages with every view of ours replaced by the result it stands for."""
         messages = list(messages)

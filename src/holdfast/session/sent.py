@@ -40,6 +40,7 @@ class About(NamedTuple):
     predicted: int | None = None
     edited: int = 0
     decisions: int = 0
+    recall: str = ""
     scale: float = 0.0
 
 

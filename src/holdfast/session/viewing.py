@@ -17,7 +17,7 @@ from holdfast.projection.transcript import Item, Message, Path, Transcript
 from holdfast.recall.tail import at_the_tail
 from holdfast.session.ledger import Known
 from holdfast.session.manner import USUAL, Manner
-from holdfast.session.reaching import is_of_recall, is_reachable
+from holdfast.session.reaching import is_of_recall, is_reachable, keep_in_reach
 from holdfast.session.recording import (
     Desk,
     Met,
@@ -300,6 +300,7 @@ class Viewer:
         if known.decision is None:
             return
         decision, cut = known.decision
+        keep_in_reach(self._desk.keeping, known.result.trace_id, cut)
         self._show(item, Choice(item.number, decision.rule, cut, 0, decision.strategy))
 
     def _show(self, item: Item, choice: Choice) -> None:
