@@ -18,6 +18,7 @@ from bench.install import install
 from bench.keep import keep
 from bench.project import project
 from bench.proxy import proxy
+from bench.proxy_postgres import proxy_postgres
 from bench.ranges import ranges
 from bench.recall import recall
 from bench.row import Row, markdown_table, text_table
@@ -42,6 +43,7 @@ BENCHMARKS: dict[str, Callable[[Setup], list[Row]]] = {
     "adapters": adapters,
     "gateway": gateway,
     "proxy": proxy,
+    "proxy_postgres": proxy_postgres,
     "inspector": inspector,
     "start": start,
     "install": install,

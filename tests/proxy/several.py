@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -165,8 +166,7 @@ def _unmarked(fields: Json) -> Json:
 def changed_prefixes(bodies: Sequence[bytes]) -> list[int]:
     """The requests that do not begin with all that the one before them sent."""
     whole = [messages(body) for body in bodies]
-    pairs = zip(whole, whole[1:], strict=False)
-    return [at for at, (before, after) in enumerate(pairs, 1) if after[: len(before)] != before]
+    return [at for at, (before, after) in enumerate(pairwise(whole), 1) if after[: len(before)] != before]
 
 
 def unlikeness(one: bytes, other: bytes) -> tuple[bytes, bytes]:

@@ -164,12 +164,12 @@ class Billing:
             self.billed += response.cached
             self._judge(request.predicted or 0, response.cached, self.profile(request.model), is_told=False)
 
-    def remember(self) -> None:
-        """Look at the newest requests of others: what they left in the cache."""
+    def remember(self, before: float) -> None:
+        """Look at the newest requests of others whose answers had begun by then: what they left in the cache."""
         self.catch_up()
         with self._lock:
-            wanted = list(self._unread)
-            self._unread.clear()
+            wanted = [billed for billed in self._unread if billed.answered_at < before]
+            self._unread = deque((one for one in self._unread if one not in wanted), maxlen=_LOOKED_AT)
         if wanted:
             read = self._bodies()
             for billed in wanted:

@@ -25,6 +25,11 @@ class Billed(NamedTuple):
         return sent_at(self.request, self.response)
 
     @property
+    def answered_at(self) -> float:
+        """When its answer began, in seconds: what it left in a cache is there from then on."""
+        return self.at + (self.response.first_ms or 0) / 1000
+
+    @property
     def estimated(self) -> int:
         """Tokens as the view estimated them; 0 where its bill says nothing about that."""
         return round(self.request.tokens_sent / self.request.scale) if self.request.scale > 0 else 0

@@ -131,7 +131,7 @@ class Projecting:
         seen = max(viewer.seen or 0.0, self._desk.ledger.past.last.get(branch, 0.0))
         if not seen or now - seen <= profile.lifetime:
             return False
-        self.billing.remember()  # a client may have asked for a longer life
+        self.billing.remember(now)  # a client may have asked for a longer life
         return now - seen > self.billing.lifetime(model, profile)
 
     def _bodies_on_record(self) -> Callable[[int], bytes | None]:
@@ -160,9 +160,10 @@ class Projecting:
                 viewer.settle()
 
     def has_offered(self) -> bool:
-        """Whether a request on record offered our tools; what cannot be read did not."""
+        """Whether a request on record offered our tools, as far as it was read; what cannot be read did not."""
         with self._lock:
-            return self._caught_up() and self._desk.ledger.past.offered
+            ledger = self._desk.ledger
+            return (bool(ledger.seq) or self._caught_up()) and ledger.past.offered
 
     def hydrate(self, messages: Iterable[Any]) -> list[Any]:
         """The messages with every view of ours replaced by the result it stands for."""

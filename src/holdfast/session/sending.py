@@ -51,7 +51,7 @@ class Sending:
         account = self.account
         profile = self._session.billing.profile(_model_of(request))
         estimated = round(account.as_sent.tokens_sent / account.scale)
-        self._session.billing.remember()
+        self._session.billing.remember(self._at)
         return self._session.billing.expect(self._endpoint.dialect, request, profile, self._at, estimated)
 
     def _marked(self, body: bytes) -> bytes:

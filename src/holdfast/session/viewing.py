@@ -438,8 +438,8 @@ class Viewer:
         return True
 
     def _may_wait(self, fresh: list[Item], plan: Plan, policy: Policy, situation: Situation) -> bool:
-        """Whether results may be sent whole before they are on record: where nothing is chosen, nor would be by somebody
-        who has read of one bill more."""
+        """Whether results may be sent whole before they are on record: where nothing is chosen, nor would be by who has
+        read of one bill more."""
         if plan.arrivals or plan.batch or self._mode == "count" or not self._are_newest(fresh):
             return False
         near = situation._replace(scale=situation.scale * _MARGIN, frozen=False)

