@@ -86,7 +86,7 @@ class Summing:
         return len(drafts) // 2
 
     def _overtaken(self) -> int:
-        """Let the summary stand that somebody else has recorded meanwhile; where there is none, the next request tries."""
+        """Let the summary stand that somebody else recorded meanwhile; where there is none, the next request tries."""
         before = self.standing
         try:
             self._desk.ledger.catch_up()
