@@ -4,30 +4,23 @@ Owns: the order that makes the promises: on record before hidden, decided before
 Must not know: how a provider spells a message (`wire`), why a policy chooses (`projection`).
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from itertools import takewhile
-from typing import Any, NamedTuple
+from collections.abc import Collection, Sequence
+from typing import Any
 
-from holdfast.errors import NotFound, Overtaken, StoreError
+from holdfast.errors import StoreError
 from holdfast.projection.account import Account, Edit, edit_of
 from holdfast.projection.policy import SHOWN, Choice, Decisions, Policy, Situation, sent_tokens, shown
-from holdfast.projection.repeats import RULE as REPEAT
 from holdfast.projection.tokens import estimate
 from holdfast.projection.transcript import Item, Message, Path, Transcript
 from holdfast.recall.tail import at_the_tail
+from holdfast.session.deciding import Deciding
 from holdfast.session.ledger import Known
 from holdfast.session.manner import USUAL, Manner
-from holdfast.session.reaching import is_of_recall, is_reachable, keep_in_reach
+from holdfast.session.reaching import keep_in_reach
 from holdfast.session.recording import (
     Desk,
     Met,
-    append_results,
-    decision_draft,
-    drawn,
     named,
-    once_each,
-    record,
-    stored,
 )
 from holdfast.session.restoring import restored
 from holdfast.session.summing import Summing
@@ -37,31 +30,11 @@ from holdfast.wire.decode import decode_message, dialect_of
 from holdfast.wire.edits import apply
 from holdfast.wire.repair import is_broken, repair
 
-_TRIES = 4
-"""How often something is decided anew because somebody else was first; then results are kept that lean on nothing."""
-_BATCHES = 3
-"""Batches that are made one right after the other at most."""
-_MARGIN = 1.5
-"""How much more tokens the next bill may turn out to have than was thought."""
 _TAIL = 16
 """Newest messages of which a copy is held, since clients change these in place: cache markers move, results come."""
 
 
-class Plan(NamedTuple):
-    """What is chosen for one request."""
-
-    arrivals: Mapping[int, Choice]
-    """How new results are shown, where that is not whole."""
-    batch: Sequence[Choice]
-    """What ages."""
-
-    @property
-    def leans(self) -> bool:
-        """Whether something in it depends on how other results are shown."""
-        return bool(self.batch) or any(choice.rule == REPEAT for choice in self.arrivals.values())
-
-
-class Viewer:
+class Viewer(Deciding):
     """One branch of a conversation as it is sent, remembered from call to call."""
 
     def __init__(self, desk: Desk, mode: str) -> None:
@@ -344,193 +317,10 @@ class Viewer:
         self._read_decisions = len(decided)
         return changed
 
-    @property
-    def is_unsettled(self) -> bool:
-        """Whether results were sent whole that are not on record yet."""
-        return self._settles and bool(self._unknown)
-
-    def settle(self) -> None:
-        """Put them on record; what cannot be stored is tried again when it comes again."""
-        if self.is_unsettled:
-            fresh = self._fresh()
-            self._settles = False
-            self._keep(fresh, Plan({}, []), None)
-
-    def _fresh(self) -> list[Item]:
-        """The results that are not on record, named."""
-        fresh = [self.transcript.items[number] for number in self._unknown]
-        for item in fresh:
-            item.name = item.name or drawn(self._desk.keeping)
-        return fresh
-
-    def _decide(self, policy: Policy, situation: Situation, manner: Manner) -> None:
-        """Let the policy choose, and put on record what it chose with what is new: all in one go, and only where nobody
-        else decided meanwhile; else the same again from what is on record then."""
-        for left in range(_TRIES, -1, -1):
-            fresh, self._settles = self._fresh(), False
-            plan = self._plan(fresh, policy, situation, manner, alone=not left)
-            if manner.settles and fresh and self._may_wait(fresh, plan, policy, situation):
-                self._settles = True
-                for item in fresh:
-                    item.name = None
-                return
-            try:
-                return self._keep(fresh, plan, self._desk.ledger.seq if plan.leans else None)
-            except Overtaken:
-                if not self._read_on(fresh):
-                    return
-
-    def _plan(self, fresh: list[Item], policy: Policy, situation: Situation, manner: Manner, alone: bool) -> Plan:
-        """What the policy chooses; `alone` only what does not depend on how other results are shown."""
-        chosen = policy.arrive(self.transcript, fresh, self._decided, situation) if fresh else ()
-        arrivals = {
-            choice.number: choice
-            for choice in chosen
-            if not is_of_recall(self.transcript.items[choice.number])
-            and not (alone and choice.rule == REPEAT)
-            and self._is_reachable(choice.number)
-        }
-        if alone or manner.restored:
-            return Plan(arrivals, [])
-        situation = self._summing.situation(situation)
-        if manner.between or (manner.settles and self._is_planned()):
-            situation = situation._replace(frozen=True)  # who put the newest on record has chosen already
-        return Plan(arrivals, self._batch(fresh, arrivals, policy, situation))
-
-    def _batch(
-        self, fresh: list[Item], arrivals: Mapping[int, Choice], policy: Policy, situation: Situation
-    ) -> list[Choice]:
-        """What ages now, up to where nothing more would: so whoever reads it on record comes to no further batch."""
-        items = self.transcript.items
-        single = {item.number for item in once_each(fresh)} if self._mode == "on" else set(self._unknown)
-        decided = self._decided.copied(items, arrivals.values()) if arrivals else self._decided
-        found: dict[int, Choice] = {}
-        for _ in range(_BATCHES):
-            more = [
-                choice
-                for choice in policy.age(self.transcript, decided, situation)
-                if found.get(choice.number) != choice
-                and not self._is_new_recall(choice.number)
-                and (self._known[choice.number] is not None or choice.number in single)
-                and self._is_reachable(choice.number)
-            ]
-            if not more:
-                break
-            found |= {choice.number: choice for choice in more}
-            decided = decided.copied(items, more)
-        return list(found.values())
-
-    def _is_planned(self) -> bool:
-        """Whether the newest results were put on record by a view of these messages, and so all else was chosen then;
-        what was is counted as new: whoever sends the same sends the same."""
-        if not self._messages or not self.transcript.items_in(len(self._messages) - 1):
-            return False
-        newest = takewhile(lambda item: item.step == self.transcript.steps, reversed(self.transcript.items))
-        known: list[Known] = []
-        for item in newest:
-            one = self._known[item.number]
-            if one is None or one.result.turn is None:
-                return False
-            known.append(one)
-        own = {one.result.trace_id for one in known}
-        beside = self._desk.ledger.decided_with(max(one.seq for one in known))
-        self._changed.update(number for name in beside if name not in own for number in self._numbers.get(name, ()))
-        return True
-
-    def _may_wait(self, fresh: list[Item], plan: Plan, policy: Policy, situation: Situation) -> bool:
-        """Whether results may be sent whole before they are on record: where nothing is chosen, nor would be by who has
-        read of one bill more."""
-        if plan.arrivals or plan.batch or self._mode == "count" or not self._are_newest(fresh):
-            return False
-        near = situation._replace(scale=situation.scale * _MARGIN, frozen=False)
-        if policy.arrive(self.transcript, fresh, self._decided, near):
-            return False
-        return not policy.age(self.transcript, self._decided, self._summing.situation(near))
-
-    def _read_on(self, fresh: list[Item]) -> bool:
-        """Take over what others have put on record; whether that could be read."""
-        try:
-            self._desk.ledger.catch_up()
-        except StoreError:
-            self._blind = True
-            return False
-        self._changed.update(self._refresh())
-        self._recognise_all(fresh)
-        self._summing.stand()
-        return True
-
-    def _keep(self, fresh: list[Item], plan: Plan, after: int | None) -> None:
-        """Put results and choices on record, then show what is there; what cannot be stored is sent whole."""
-        if self._mode == "on":
-            self._record(fresh, plan, after)
-        elif self._mode == "shadow":
-            self._learned(fresh, stored(self._desk, once_each(fresh), {}), {})
-        self._new = len(fresh) - len(self._unknown)
-        for number in self._unknown if self._mode != "count" else ():
-            self.transcript.items[number].name = None
-        if self._mode != "on":
-            self._look_at(plan)
-
-    def _record(self, fresh: list[Item], plan: Plan, after: int | None) -> None:
-        items, keeping = self.transcript.items, self._desk.keeping
-        at = keeping.now()
-        batch = [decision_draft(items[choice.number], choice, at, keeping.version) for choice in plan.batch]
-        if fresh:
-            added = stored(self._desk, once_each(fresh), plan.arrivals, batch, after)
-            self._learned(fresh, added, plan.arrivals)
-        elif batch:
-            try:
-                record(self._desk, batch, after)
-            except Overtaken:
-                raise
-            except (StoreError, NotFound):
-                return
-            self._refresh()
-        held = ((self._decided.get(choice.number), choice) for choice in plan.batch)
-        self._changed.update(choice.number for now, choice in held if now is not None and now.cut == choice.cut)
-
-    def _learned(self, fresh: list[Item], added: list[Item], arrivals: Mapping[int, Choice]) -> None:
-        """Recognise results that were put on record; those that are there but damaged are put there again."""
-        if not fresh:
-            return
-        try:
-            self._desk.ledger.catch_up()
-            self._refresh()
-            self._recognise_all(fresh)
-            damaged = [item for item in added if item.number in self._unknown]
-            if damaged:
-                append_results(self._desk, damaged, arrivals, once=False)
-                self._desk.ledger.catch_up()
-                self._recognise_all(damaged)
-        except (StoreError, NotFound):
-            self._blind = True
-
-    def _look_at(self, plan: Plan) -> None:
-        """Show what would be shown: nothing of it is on record."""
-        for choice in (*plan.arrivals.values(), *plan.batch):
-            if self.transcript.items[choice.number].name is not None:
-                self._show(self.transcript.items[choice.number], choice)
-        self._changed = {choice.number for choice in plan.batch}
-
-    def _are_newest(self, items: list[Item]) -> bool:
-        """Whether all results are of the newest step; older ones may have to age at once, and so are put on record."""
-        return all(item.step == self.transcript.steps for item in items)
-
     def _recognise_all(self, items: list[Item]) -> None:
         for item in items:
             if match := self._desk.ledger.match(item.returned.call_id, self._came[item.number]):
                 self._recognise(item, match[0])
-
-    def _is_reachable(self, number: int) -> bool:
-        """Whether what a notice about a result names is there; in the shadow nothing need be."""
-        return self._mode != "on" or is_reachable(
-            self._desk.keeping, self.transcript.items[number], self._known[number] is not None
-        )
-
-    def _is_new_recall(self, number: int) -> bool:
-        """Whether a result was asked of us in the newest step, so that it was not used yet."""
-        item = self.transcript.items[number]
-        return item.step == self.transcript.steps and is_of_recall(item)
 
     def _forget(self, length: int) -> None:
         left = sum(len(message.returned) for message in self.transcript.messages[:length])
