@@ -21,6 +21,7 @@ from bench.postgres import postgres
 from bench.postgres_scale import postgres_scale
 from bench.project import project
 from bench.proxy import proxy
+from bench.proxy_postgres import proxy_postgres
 from bench.ranges import ranges
 from bench.recall import recall
 from bench.row import Row, markdown_table, text_table
@@ -48,6 +49,7 @@ BENCHMARKS: dict[str, Callable[[Setup], list[Row]]] = {
     "adapters": adapters,
     "gateway": gateway,
     "proxy": proxy,
+    "proxy_postgres": proxy_postgres,
     "inspector": inspector,
     "watched": watched,
     "start": start,

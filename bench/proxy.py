@@ -39,11 +39,11 @@ class _Ways:
 
     def __init__(self, setup: Setup, stack: ExitStack) -> None:
         say("proxy: starting")
-        provider = stack.enter_context(_process([PYTHON, "-m", "bench.relays.provider"], setup))
+        provider = stack.enter_context(process([PYTHON, "-m", "bench.relays.provider"], setup))
         url = f"http://127.0.0.1:{provider[1]}"
-        bare = stack.enter_context(_process([PYTHON, "-m", "bench.relays.bare", url], setup))
+        bare = stack.enter_context(process([PYTHON, "-m", "bench.relays.bare", url], setup))
         words = [PYTHON, "-m", "holdfast", "proxy", "--port", "0", "--no-token", "--upstream", f"anthropic={url}"]
-        own = stack.enter_context(_process(words, setup))
+        own = stack.enter_context(process(words, setup))
         self.ports = {"direct": provider[1], "bare": bare[1], "proxy": own[1]}
         self.processes = {"bare": bare[0].pid, "proxy": own[0].pid}
         self.connect()
@@ -66,8 +66,8 @@ class _Ways:
 
     def ask_together(self, way: str, most: int, many: int, name: str) -> None:
         """So many streams one after the other, by each of several clients at a time."""
-        messages = [{"role": "user", "content": "Say something."}, *_step(1, 200)]
-        body = _request(messages, most=most)
+        messages = [{"role": "user", "content": "Say something."}, *step(1, 200)]
+        body = request(messages, most=most)
 
         def ask(number: int) -> None:
             connection = http.client.HTTPConnection("127.0.0.1", self.ports[way])
@@ -83,9 +83,11 @@ class _Ways:
 
 
 @contextmanager
-def _process(words: Sequence[str], setup: Setup) -> Generator[tuple[subprocess.Popen[str], int]]:
+def process(
+    words: Sequence[str], setup: Setup, home: str = "proxy", **more: str
+) -> Generator[tuple[subprocess.Popen[str], int]]:
     """A process that prints its port."""
-    environ = {**setup.environment(setup.path("proxy")), "PYTHONPATH": f"{ROOT}/src:{ROOT}"}
+    environ = {**setup.environment(setup.path(home)), "PYTHONPATH": f"{ROOT}/src:{ROOT}", **more}
     running = subprocess.Popen(words, env=environ, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert running.stdout is not None
     line = running.stdout.readline()
@@ -96,14 +98,16 @@ def _process(words: Sequence[str], setup: Setup) -> Generator[tuple[subprocess.P
         running.wait(30)
 
 
-def _step(number: int, chars: int) -> list[dict[str, Any]]:
+def step(number: int, chars: int) -> list[dict[str, Any]]:
+    """A call and its result."""
     call = {"type": "tool_use", "id": f"toolu_{number}", "name": "Bash", "input": {"command": f"make {number}"}}
     text = f"{number}\n" + _LINE * (chars // len(_LINE))
     result = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": text}
     return [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
 
 
-def _request(messages: Sequence[Any], most: int = 100) -> bytes:
+def request(messages: Sequence[Any], most: int = 100) -> bytes:
+    """A request of a client that has a tool."""
     first = {"max_tokens": most, "model": "claude-sonnet-5", "stream": True, "tools": _TOOLS}
     return json.dumps({**first, "messages": messages}).encode()
 
@@ -138,14 +142,14 @@ def _added(ways: _Ways, name: str, chars: int, requests: int) -> dict[str, list[
     """Seconds that each way adds to the first byte over asking the provider itself, in nine parts of the run."""
     messages: list[Any] = [{"role": "user", "content": "Find out what is wrong."}]
     for number in range(60):
-        messages += _step(number, 3_000)
+        messages += step(number, 3_000)
     took: dict[str, list[float]] = {way: [] for way in ways.ports}
     say(f"proxy: {requests} requests, {name} results")
     for number in range(requests):
-        messages += _step(1_000 + number, chars)
+        messages += step(1_000 + number, chars)
         if chars > 10_000:  # so that the request stays as large as it was
             del messages[-4:-2]
-        body = _request(messages)
+        body = request(messages)
         for way in ways.ports:
             took[way].append(ways.ask(way, body, f"bench-{name}")[0])
     size = max(1, requests // 9)
@@ -195,8 +199,8 @@ def _large(ways: _Ways) -> list[Row]:
     ways.connect()
     took: list[float] = []
     for number in range(3):
-        messages = [{"role": "user", "content": "Go."}, *_step(number, 10_000_000)]
-        took.append(ways.ask("proxy", _request(messages), f"bench-large-{number}")[1])
+        messages = [{"role": "user", "content": "Go."}, *step(number, 10_000_000)]
+        took.append(ways.ask("proxy", request(messages), f"bench-large-{number}")[1])
     peak = _peak(ways.processes["proxy"])
     return [
         judged("proxy: a result of 10 MB in a request", f"{median(took):.2f} s", "–", took, floors.PROXY_LARGE),

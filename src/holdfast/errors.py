@@ -9,6 +9,7 @@ HoldfastError
 └── StoreError                the record cannot do what was asked
     ├── NotStored             a write failed: nothing was half-written, nothing may be hidden
     │   └── QuotaExceeded     the session's quota is used up
+    ├── Overtaken             somebody else added something that had to be looked at first
     ├── Damaged               stored bytes are not the bytes that were kept
     └── StoreRefused          the store cannot be opened safely here
 
@@ -75,6 +76,10 @@ class NotStored(StoreError):
 
 class QuotaExceeded(NotStored):
     """The session's quota is used up; raise `session_quota` or end and clean old sessions."""
+
+
+class Overtaken(StoreError):
+    """Somebody else added a result or a decision meanwhile; nothing was written. Read on, and decide again."""
 
 
 class Damaged(StoreError):

@@ -10,7 +10,7 @@ import pytest
 from holdfast import MemoryStore, Session
 from holdfast.canonical.body import BLOCK
 from holdfast.canonical.entry import GENESIS, header_bytes
-from holdfast.errors import NotFound, NotStored, QuotaExceeded, UsageError
+from holdfast.errors import NotFound, NotStored, Overtaken, QuotaExceeded, UsageError
 from holdfast.session.sent import Answer, Sent
 from holdfast.store.feed import Feed
 from holdfast.store.protocol import SessionInfo, Store, body_of, decision_of, entry_of
@@ -302,6 +302,32 @@ class StoreContract:
         entries = store.append("s", late, once=True)
         assert [entry.header.trace_id for entry in entries] == [old.header.trace_id, *[new.header.trace_id] * 2]
         assert [row.kind for row in store.rows("s")] == ["result", "result", "decision"]
+
+    @pytest.mark.parametrize("kind", ["result", "decision"])
+    def test_what_was_decided_without_something_that_is_on_record_is_not_added(self, store: Store, kind: str) -> None:
+        opened(store)
+        first = store.append("s", [subject := draft(store)])[-1]
+        newer = draft(store) if kind == "result" else decision(subject.header.trace_id)
+        seq = store.append("s", [newer], after=first.seq)[-1].seq
+        late = draft(store, b"late", call_id="c1")
+        with pytest.raises(Overtaken):
+            store.append("s", [late, decision(late.header.trace_id)], once=True, after=first.seq)
+        assert [row.seq for row in store.rows("s")] == [first.seq, seq]
+        assert store.append("s", [late], once=True, after=seq)[0].seq == seq + 1
+
+    def test_what_was_sent_and_answered_overtakes_nothing(self, store: Store) -> None:
+        opened(store)
+        first = store.append("s", [subject := draft(store)])[-1]
+        asked = request(store)
+        store.append("s", [asked, response(store, asked.header.trace_id)])
+        assert store.append("s", [decision(subject.header.trace_id)], after=first.seq)[0].seq == first.seq + 3
+
+    def test_nothing_overtakes_the_first_entry_of_a_session_that_was_purged(self, store: Store) -> None:
+        opened(store)
+        seq = store.append("s", [draft(store), draft(store)])[-1].seq
+        store.purge("s", 1)
+        opened(store)
+        assert store.append("s", [draft(store)], after=0)[0].seq == seq + 1
 
     def test_an_artifact_id_with_letters_of_its_own_is_found_too(self, store: Store) -> None:
         opened(store)

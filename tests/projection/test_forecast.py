@@ -174,32 +174,3 @@ def test_one_more_request_looks_at_what_is_new_alone(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("holdfast.wire.prompt.estimate", lambda text: looked.append(text) or 1)  # pyright: ignore
     prompts.read(second, explicit=True)
     assert len(looked) == 3, "the two new messages, and the one whose marker moved on"
-
-
-def test_the_frontier_is_the_last_element_before_a_change_from_which_an_entry_is_found() -> None:
-    run = Run("anthropic")
-    for number in range(30):
-        run.agent.step(number, "x" * 900)
-        run.send()
-    changed = run.agent.messages[31]
-    assert changed["role"] == "assistant"
-    changed["content"] = [{**changed["content"][0], "input": {"path": "other"}}]
-    request = splice.read(run.agent.body())
-    assert request is not None
-    prompt = run.prompts.read(request, explicit=True)
-    assert run.forecast.frontier(prompt, run.now, run.hit(prompt)) == (31, 31), (
-        "element 31 is message 30, where a request ended"
-    )
-    run.now += 10_000
-    assert run.forecast.frontier(prompt, run.now, run.hit(prompt)) == (31, None), "all entries are forgotten"
-
-
-def test_more_messages_are_no_change() -> None:
-    run = Run("anthropic")
-    run.agent.step(0, "x" * 9_000)
-    run.send()
-    run.agent.step(1, "y" * 9_000)
-    request = splice.read(run.agent.body())
-    assert request is not None
-    prompt = run.prompts.read(request, explicit=True)
-    assert run.forecast.frontier(prompt, run.now, run.hit(prompt)) is None

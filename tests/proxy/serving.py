@@ -81,11 +81,12 @@ def proxy(
     store: Store | None = None,
     told: Callable[[Any], None] = lambda _: None,
     mode: str = "on",
+    settings: config.Settings | None = None,
     **own: Any,
 ) -> Iterator[Served]:
     """A proxy in front of these upstreams, while it is needed."""
     addresses = {"openai": upstreams, "anthropic": upstreams} if isinstance(upstreams, str) else dict(upstreams)
-    settings = config.load()
+    settings = settings or config.load()
     settings = settings.replace(mode=mode, proxy=settings.proxy.replace(upstreams=addresses, **own))
     kept = store or SqliteStore(settings.home)
     ready, stop, made = threading.Event(), asyncio.Event(), list[Served]()

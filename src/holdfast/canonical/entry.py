@@ -89,6 +89,10 @@ class Request(Value):
     """Results in it that are shown otherwise than they came."""
     decisions: int = 0
     """How many decisions were made for it."""
+    recall: str = ""
+    """`tools` where ours were offered."""
+    scale: float = 0.0
+    """Tokens billed for an estimated one, as was thought when it was sent; 0 where its bill teaches nothing of that."""
 
 
 class Response(Value):

@@ -72,6 +72,8 @@ class Account(Value):
     """Units that recall at the tail would put back now; it is only counted."""
     scale: float = 1.0
     """Tokens billed for an estimated one, as far as bills have taught."""
+    changed_from: int | None = None
+    """The first message that is sent otherwise than before, where `new_decisions` change one."""
 
     @property
     def tokens_saved(self) -> int:

@@ -100,20 +100,6 @@ class Forecast:
         """Seconds after which what was sent last is surely forgotten."""
         return max(self._told or profile.lifetime, self._outlived)
 
-    def frontier(self, prompt: Prompt, now: float, hit: Hit) -> tuple[int, int | None] | None:
-        """Where one more breakpoint pays when an earlier element changed: the last element before the change that finds
-        an entry, and that entry; the last one before the change where no breakpoint finds more than those there are;
-        None where nothing changed."""
-        common = hit.common
-        if common < 0 or common + 1 >= len(prompt.digests) or self._is_end(prompt.digests[common], common + 1):
-            return None
-        near = (at for at in range(common, hit.at, -1) if self._is_alive(prompt.digests[at], now))
-        entry = next(near, None)
-        if entry is None:
-            return common, None
-        reach = prompt.blocks[entry] + LOOK_BACK
-        return next(at for at in range(common, -1, -1) if prompt.blocks[at] <= reach or at == entry), entry
-
     def learn(
         self, prompt: Prompt, profile: Profile, now: float, hit: Hit, billed: tuple[int, int, int] | None = None
     ) -> None:
@@ -205,10 +191,6 @@ class Forecast:
             if used >= since and length >= 0 and (length, used) > (best[0], best[1] or -inf):
                 best = length, used
         return best
-
-    def _is_end(self, digest: bytes, length: int) -> bool:
-        """Whether an earlier request ended there, so that nothing changed but that more came."""
-        return any(len(chain) == length and chain[-1] == digest for chain, _ in self._chains)
 
 
 def _told(prompt: Prompt) -> int:

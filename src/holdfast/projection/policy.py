@@ -6,7 +6,7 @@ Must not know: where choices are recorded; the session records them and feeds th
 A choice carries the cut itself. Once made it holds: `plan` gives only choices about results whose choice changes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from holdfast.projection.profiles import DEFAULT, Profile
@@ -57,6 +57,15 @@ class Decisions(dict[int, Choice]):
         self.edits += choice.rule not in SHOWN
         if choice.rule in FINAL:
             self.open.pop(item.number, None)
+
+    def copied(self, items: Sequence[Item], choices: Iterable[Choice]) -> "Decisions":
+        """These and others, to see what follows from them."""
+        found = Decisions()
+        found.update(self)
+        found.saved, found.open, found.edits = self.saved, dict(self.open), self.edits
+        for choice in choices:
+            found.hold(items[choice.number], choice)
+        return found
 
     def drop(self, item: Item) -> None:
         """Forget the choice about a result."""

@@ -1,20 +1,21 @@
 """What a session's requests are expected to cost, and what is learned from what they did cost.
 
-Owns: forecasts by model, how far estimates are off, and whether forecasts hold. In memory: after a restart all of it
-is learned anew from the first bills.
+Owns: forecasts by model, how far estimates are off, and whether forecasts hold. What other processes sent, and this one
+before it was started again, is learned from the record: all bills, and what the newest requests left in the cache.
 Must not know: how requests are sent, what a policy does with it.
 """
 
 import threading
-from collections import deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from typing import NamedTuple
 
 from holdfast.projection.forecast import Forecast, Hit, Prompt
 from holdfast.projection.profiles import Profile
 from holdfast.session import events
+from holdfast.session.past import Billed, Past
 from holdfast.wire import splice
-from holdfast.wire.dialect import Dialect
+from holdfast.wire.dialect import Dialect, dialect_named
 from holdfast.wire.prompt import Prompts
 from holdfast.wire.usage import Usage
 
@@ -31,6 +32,10 @@ _SPREAD = 1.2
 
 _LARGEST_REMEMBERED = 1024 * 1024
 """Bytes of a request above which it is read from its beginning rather than held."""
+_MODELS = 16
+"""Models of which something is remembered."""
+_LOOKED_AT = 8
+"""The newest requests of others whose bytes are looked at, for what they left in the cache."""
 
 
 class Expected(NamedTuple):
@@ -76,8 +81,17 @@ class _Model:
 class Billing:
     """The bills of one session. Safe from threads."""
 
-    def __init__(self, session: str, now: Callable[[], float], profile: Callable[[str | None], Profile]) -> None:
+    def __init__(
+        self,
+        session: str,
+        now: Callable[[], float],
+        profile: Callable[[str | None], Profile],
+        past: Callable[[], Past] = Past,
+        bodies: Callable[[], Callable[[int], bytes | None]] = lambda: _nobody,
+    ) -> None:
+        """`past` gives what was read of the record, `bodies` what gives a request on record by its number."""
         self.now = now
+        self._past, self._bodies = past, bodies
         self.profile = profile
         """What is known of a model by its name, as the settings have it."""
         self.predicted = 0
@@ -94,7 +108,11 @@ class Billing:
         self._lock = threading.Lock()
         self._prompts = Prompts()
         self._latest: splice.Request | None = None
-        self._models: dict[str, _Model] = {}
+        self._models: OrderedDict[str, _Model] = OrderedDict()
+        self._own: Counter[str] = Counter()
+        """Digests of requests that were learned from before they were on record."""
+        self._unread: deque[Billed] = deque(maxlen=_LOOKED_AT)
+        """Requests of others that the forecasts do not know of yet."""
         self._judged: deque[tuple[int, int]] = deque(maxlen=_JUDGED)
         """Expected and billed of the newest requests of which something was expected."""
         self._held = 0
@@ -116,16 +134,69 @@ class Billing:
 
     def read(self, body: bytes) -> splice.Request | None:
         """A request that is sent, read like the one before it."""
-        request = splice.read(body, self._latest)
-        self._latest = request.remembered() if request is not None and len(body) < _LARGEST_REMEMBERED else None
+        with self._lock:
+            latest = self._latest
+        request = splice.read(body, latest)
+        with self._lock:
+            self._latest = request.remembered() if request is not None and len(body) < _LARGEST_REMEMBERED else None
         return request
 
-    def learn(self, expected: Expected, usage: Usage | None) -> None:
-        """Take in that a request was answered, and what it was billed where that is said."""
-        is_plain = usage is not None and usage.hops == 1 and not usage.applied
+    def catch_up(self) -> None:
+        """Take in what others were billed, as far as the record was read."""
+        with self._lock:
+            for billed in self._past().take():
+                if self._own[billed.request.digest] > 0:
+                    self._own[billed.request.digest] -= 1
+                else:
+                    self._take_in(billed)
+            self._own = +self._own
+
+    def _take_in(self, billed: Billed) -> None:
+        request, response = billed.request, billed.response
+        if response.status != 200 or request.scale <= 0:
+            return
+        self._unread.append(billed)
+        if response.input is not None:
+            self._model(request.model).correct(billed.estimated, response.input)
+        if response.cached is not None:
+            self.requests += 1
+            self.predicted += request.predicted or 0
+            self.billed += response.cached
+            self._judge(request.predicted or 0, response.cached, self.profile(request.model), is_told=False)
+
+    def remember(self, before: float) -> None:
+        """Look at the newest requests of others whose answers had begun by then: what they left in the cache."""
+        self.catch_up()
+        with self._lock:
+            wanted = [billed for billed in self._unread if billed.answered_at < before]
+            self._unread = deque((one for one in self._unread if one not in wanted), maxlen=_LOOKED_AT)
+        if wanted:
+            read = self._bodies()
+            for billed in wanted:
+                self._look_at(billed, read(billed.seq))
+
+    def _look_at(self, billed: Billed, body: bytes | None) -> None:
+        request = splice.read(body) if body is not None else None
+        if request is None:
+            return
+        asked, told = billed.request, billed.response
+        profile = self.profile(asked.model)
+        expected = self.expect(dialect_named(asked.dialect), request, profile, billed.at)
+        if expected is not None:
+            figures = (told.input or 0, told.cached or 0, told.written or 0) if told.cached is not None else None
+            with self._lock:
+                self._model(expected.model).forecast.learn(
+                    expected.prompt, profile, expected.at, expected.hit, figures if told.input else None
+                )
+
+    def learn(self, expected: Expected, usage: Usage | None, digest: str = "") -> None:
+        """Take in that a request was answered, and what it was billed where that is said; by its `digest` it is known
+        when it is read on record."""
+        is_plain = is_about_all(usage)
         billed = usage if is_plain and usage is not None and usage.says_cached else None
         told = None if billed is None else (billed.input, billed.cached, billed.written)
         with self._lock:
+            self._own[digest] += bool(digest)
             model = self._model(expected.model)
             model.forecast.learn(expected.prompt, expected.profile, expected.at, expected.hit, told)
             if is_plain and usage is not None:
@@ -134,13 +205,8 @@ class Billing:
                 self.requests += 1
                 self.predicted += expected.cached
                 self.billed += billed.cached
-                self._judge(expected, billed.cached)
-
-    def frontier(self, expected: Expected) -> tuple[int, int | None] | None:
-        """Where one more breakpoint pays, by messages: see `Forecast.frontier`; -1 is before the first message."""
-        with self._lock:
-            found = self._model(expected.model).forecast.frontier(expected.prompt, expected.at, expected.hit)
-        return found and (found[0] - 1, None if found[1] is None else found[1] - 1)
+                if not expected.cold:
+                    self._judge(expected.cached, billed.cached, expected.profile)
 
     def scale(self, model: str | None) -> float:
         """Tokens billed for one that a view estimates."""
@@ -155,25 +221,38 @@ class Billing:
             return profile.lifetime if known is None else known.forecast.lifetime(profile)
 
     def _model(self, name: str) -> _Model:
-        return self._models.setdefault(name, _Model())
+        model = self._models.setdefault(name, _Model())
+        self._models.move_to_end(name)
+        if len(self._models) > _MODELS:
+            self._models.popitem(last=False)
+        return model
 
-    def _judge(self, expected: Expected, cached: int) -> None:
-        """Stop ageing when forecasts fail, go on when they hold again."""
-        if expected.cold or expected.cached < max(1, expected.profile.minimum):
+    def _judge(self, expected: int, cached: int, profile: Profile, is_told: bool = True) -> None:
+        """Stop ageing when forecasts fail, go on when they hold again; who learned it from its own bills tells so."""
+        if expected < max(1, profile.minimum):
             return
-        self._judged.append((expected.cached, cached))
-        self._held = self._held + 1 if 2 * cached >= expected.cached else 0
+        self._judged.append((expected, cached))
+        self._held = self._held + 1 if 2 * cached >= expected else 0
         predicted, billed = (sum(figures) for figures in zip(*self._judged, strict=True))
         if self.frozen and self._held >= _JUDGED:
             self.frozen, self.reason = False, ""
-            events.trusted(self._session, self._held)
+            events.trusted(self._session, self._held) if is_told else None
         elif not self.frozen and len(self._judged) == _JUDGED and 2 * billed < predicted:
             self.frozen, self._held = True, 0
             self.reason = (
                 f"Of {predicted:,} tokens that the cache should have served in the last {_JUDGED} requests it served "
                 f"{billed:,}, so nothing ages by itself until forecasts hold again."
             )
-            events.distrusted(self._session, _JUDGED, predicted, billed)
+            events.distrusted(self._session, _JUDGED, predicted, billed) if is_told else None
+
+
+def is_about_all(usage: Usage | None) -> bool:
+    """Whether a bill is about the request as it was sent, once and unchanged."""
+    return usage is not None and usage.hops == 1 and not usage.applied
+
+
+def _nobody(_: int) -> None:
+    """Nothing is on record."""
 
 
 def _is_explicit(dialect: Dialect, profile: Profile) -> bool:

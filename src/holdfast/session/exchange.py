@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias
 from holdfast.projection.account import Account
 from holdfast.recall.names import NAMES
 from holdfast.session import events
-from holdfast.session.billing import Expected
+from holdfast.session.billing import Expected, is_about_all
 from holdfast.session.manner import Manner
 from holdfast.session.rounds import Rounds
 from holdfast.session.sending import Sending
@@ -93,15 +93,16 @@ class Exchange:
         self.identity = identity
         """Whose request it is, and what for."""
         self._asked = _messages_of(request)[-1]
-        self.offers = session.settings.mode == "on" and bool(session.tools(endpoint.dialect)) and self._may(request)
+        self._tools = session.tools_to_offer(endpoint.dialect) if self._may(request) else []
+        self.offers = bool(self._tools)
         """Whether the model may call our tools, so that the answer has to be looked at."""
         self._request = self._with_rounds(request) if self.offers else request
+        self.count = 0
+        """Rounds that the client does not see, so far."""
         self._sendings = [self._sending(self._request)]
         self._usages: dict[int, Usage] = {}
         """What each round was billed, as far as that was said."""
         self._finished = 0
-        self.count = 0
-        """Rounds that the client does not see, so far."""
         self._said: list[Json] = []
         self._shown: list[Json] = []
         self._events = Events()
@@ -208,18 +209,18 @@ class Exchange:
 
     def record(self, number: int, status: int, data: bytes, outcome: Outcome, usage: Usage | None, ms: Took) -> None:
         """Put a round on record: what was sent and what came. Never raises; a counting one leaves no trace."""
-        self._put(number, Answer(data, status, outcome, usage=_billed(usage, ms)))
+        self._put(number, Answer(data, status, outcome, usage=_billed(usage, ms)), usage)
 
     def record_unanswered(self, number: int) -> None:
         """Put a round on record of which no answer came."""
         self._put(number, None)
 
-    def _put(self, number: int, answer: Answer | None) -> None:
+    def _put(self, number: int, answer: Answer | None, usage: Usage | None = None) -> None:
         if self._sent is not None and not self._endpoint.counts:
             sending = self._sendings[number]
-            self._sent.add(sending.body, self._about(sending), answer)
+            self._sent.add(sending.body, self._about(sending, usage), answer)
 
-    def _about(self, sending: Sending) -> About:
+    def _about(self, sending: Sending, usage: Usage | None) -> About:
         account, expected = sending.account, sending.expected
         return About(
             dialect=self.dialect,
@@ -233,6 +234,8 @@ class Exchange:
             predicted=expected.cached if expected is not None else None,
             edited=account.as_sent.edited,
             decisions=account.new_decisions,
+            recall="tools" if self.offers else "",
+            scale=account.scale if expected is not None and is_about_all(usage) else 0.0,
         )
 
     @property
@@ -334,7 +337,8 @@ class Exchange:
     def _sending(self, data: bytes | splice.Request) -> Sending:
         """What is sent of a request; a counting one leaves no trace, one without a record goes as it came."""
         is_summed_up = self.identity.purpose == "compaction"
-        manner = Manner(not self._endpoint.counts, restored=is_summed_up, settles=self._settles)
+        counts, branch = self._endpoint.counts, self.identity.branch
+        manner = Manner(not counts, is_summed_up, self._settles, branch, between=self.count > 0)
         return Sending(self._session, self._endpoint, data, manner if self._rounds is not None else None)
 
     @property
@@ -348,7 +352,7 @@ class Exchange:
 
     def _with_rounds(self, request: splice.Request) -> splice.Request:
         """The request with our tools, and with the rounds that the client does not know of."""
-        offered = request.in_front("tools", self._session.tools(self.dialect))
+        offered = request.in_front("tools", self._tools)
         rounds = self._rounds.all() if self._rounds is not None else None
         if not rounds:
             return offered

@@ -122,13 +122,13 @@ def _shown_before(keeping: Keeping, row: Row | None) -> Shown | None:
         return None
 
 
-def append(keeping: Keeping, drafts: list[Draft], once: bool) -> list[Entry]:
+def append(keeping: Keeping, drafts: list[Draft], once: bool, after: int | None = None) -> list[Entry]:
     """Append, also where another process purged the session in the meantime."""
     try:
-        return keeping.store.append(keeping.info.name, drafts, once=once, quota=keeping.quota)
+        return keeping.store.append(keeping.info.name, drafts, once=once, quota=keeping.quota, after=after)
     except NotFound:
         keeping.store.open_session(keeping.info)
-        return keeping.store.append(keeping.info.name, drafts, once=once, quota=keeping.quota)
+        return keeping.store.append(keeping.info.name, drafts, once=once, quota=keeping.quota, after=after)
 
 
 def new_result(keeping: Keeping, tool: str, **fields: Any) -> Result:

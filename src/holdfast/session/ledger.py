@@ -11,6 +11,7 @@ from holdfast.canonical.entry import Decision, Result
 from holdfast.canonical.guard import truncation_mark
 from holdfast.canonical.utf8 import encode, showable
 from holdfast.errors import Damaged, StoreError
+from holdfast.session.past import Past
 from holdfast.store.follow import Following
 from holdfast.store.protocol import Body, Row, Store, body_of, entry_of
 from holdfast.truncation.cut import Cut, decode_cut
@@ -19,10 +20,11 @@ from holdfast.truncation.cut import Cut, decode_cut
 class Known:
     """One result on record."""
 
-    __slots__ = ("body", "decision", "digest", "result", "views")
+    __slots__ = ("body", "decision", "digest", "result", "seq", "views")
 
-    def __init__(self, result: Result, body: Body) -> None:
+    def __init__(self, result: Result, body: Body, seq: int = 0) -> None:
         self.result = result
+        self.seq = seq
         self.body = body
         self.digest = body.facts.digest
         self.decision: tuple[Decision, Cut] | None = None
@@ -35,7 +37,7 @@ class Ledger:
 
     def __init__(self, store: Store, session: str) -> None:
         self._store, self._session = store, session
-        self._following = Following(store, session, "result", "decision")
+        self._following = Following(store, session, "result", "decision", "request", "response")
         self.generation = 0
         """How often the session was found purged; what was known of it before no longer holds."""
         self._forget()
@@ -58,6 +60,22 @@ class Ledger:
         self._by_tool: dict[str, list[Known]] = {}
         self.decided: list[str] = []
         """The results that decisions were made about, in the order they were made."""
+        self._decision_at: dict[int, str] = {}
+        """The same by the numbers of the decisions."""
+        self.past = Past()
+        """What was sent and billed."""
+
+    @property
+    def seq(self) -> int:
+        """The number of the last entry that is known."""
+        return self._following.seq
+
+    def decided_with(self, seq: int) -> list[str]:
+        """The results that were decided about in one go with what has this number."""
+        found: list[str] = []
+        while (trace_id := self._decision_at.get(seq := seq + 1)) is not None:
+            found.append(trace_id)
+        return found
 
     def catch_up(self) -> None:
         """Learn what was written since; what is damaged is left out, and so is kept again when it comes."""
@@ -75,10 +93,13 @@ class Ledger:
         entry = entry_of(row)
         body = Body(entry.facts, row.inline, row.blob)
         if isinstance(entry.header, Result):
-            self.add(Known(entry.header, body))
+            self.add(Known(entry.header, body, row.seq))
         elif isinstance(entry.header, Decision):
             with self._store.open(body) as reader:
                 self.decide(entry.header, decode_cut(reader.read()))
+            self._decision_at[row.seq] = entry.header.trace_id
+        else:
+            self.past.learn(row.seq, entry.header)
 
     def add(self, known: Known) -> None:
         """Add a result."""

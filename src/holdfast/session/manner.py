@@ -13,6 +13,11 @@ class Manner(NamedTuple):
     that sums up by itself."""
     settles: bool = False
     """Whether results that are sent whole may be put on record by `settle`, once they are on their way."""
+    branch: str = "main"
+    """Whose conversation it is, of those that a session holds side by side."""
+    between: bool = False
+    """Whether it is between two rounds of one answer, where nothing ages but what the window forces: what is sent of
+    the same request elsewhere must not depend on how far its rounds are here."""
 
 
 USUAL = Manner()

@@ -21,6 +21,7 @@ from holdfast.session.manner import USUAL, Manner
 from holdfast.session.recording import Desk
 from holdfast.session.viewing import Viewer
 from holdfast.store.protocol import Body, Draft, body_of
+from holdfast.store.requests import Requests
 from holdfast.truncation.cut import encode_cut, whole
 from holdfast.wire import splice
 from holdfast.wire.decode import decode_message
@@ -45,7 +46,9 @@ class Projecting:
         self._generation = desk.ledger.generation
         self._named: tuple[tuple[str, str | None], Policy] | None = None
         self._profile = lru_cache(maxsize=64)(self._profile_for)
-        self.billing = Billing(desk.keeping.info.name, clock, self._profile)
+        self.billing = Billing(
+            desk.keeping.info.name, clock, self._profile, lambda: desk.ledger.past, self._bodies_on_record
+        )
 
     def project(
         self,
@@ -68,11 +71,11 @@ class Projecting:
             return Projection(messages=_as_it_came(given), edits=(), account=Account(policy=chosen.name, mode=how))
         messages: list[Any] = _as_list(given) if request is None else request.messages
         model = model or _model_of(request)
-        situation = self._situation(model, request)
         with self._lock:
             kind = f"{how if manner.recorded or how != 'on' else _COUNT} {chosen.name}"
-            lifetime = self.billing.lifetime(model, situation.profile)
-            viewer = self._brought_up(messages, kind, chosen, situation, _continues(request), lifetime, manner)
+            is_known = self._caught_up()
+            situation = self._situation(model, request)
+            viewer = self._brought_up(messages, kind, chosen, situation, _continues(request), model, manner, is_known)
             if not manner.recorded:
                 self._viewers.pop()
             whole = viewer.restored(situation, _answer_of(request)) if manner.restored else ()
@@ -91,21 +94,18 @@ class Projecting:
         policy: Policy,
         situation: Situation,
         continued: bool,
-        lifetime: float,
+        model: str | None,
         manner: Manner,
+        is_known: bool,
         tries: int = 2,
     ) -> Viewer:
         """The branch of these messages, brought up to them; begun anew where the session was purged meanwhile."""
-        ledger, is_known = self._desk.ledger, True
-        try:
-            ledger.catch_up()
-        except StoreError:
-            is_known = False
+        ledger = self._desk.ledger
         if ledger.generation != self._generation:
             self._viewers, self._generation = [], ledger.generation
         viewer, shared = self._viewer(messages, kind)
         now = self.billing.now()
-        here = situation._replace(cold=viewer.seen is not None and now - viewer.seen > lifetime)
+        here = situation._replace(cold=self._is_cold(viewer, now, model, situation.profile, manner.branch))
         try:
             viewer.view(messages, shared, policy, here, manner, is_known=is_known, continues=continued)
         except BaseException:
@@ -114,7 +114,39 @@ class Projecting:
         viewer.seen = now
         if ledger.generation == self._generation or not tries:
             return viewer
-        return self._brought_up(messages, kind, policy, situation, continued, lifetime, manner, tries - 1)
+        is_known = self._caught_up()
+        return self._brought_up(messages, kind, policy, situation, continued, model, manner, is_known, tries - 1)
+
+    def _caught_up(self) -> bool:
+        """Read what is new on record, by whomever; whether that could be done."""
+        try:
+            self._desk.ledger.catch_up()
+        except StoreError:
+            return False
+        self.billing.catch_up()
+        return True
+
+    def _is_cold(self, viewer: Viewer, now: float, model: str | None, profile: Profile, branch: str) -> bool:
+        """Whether the provider has surely forgotten a branch, which any process may have sent last."""
+        seen = max(viewer.seen or 0.0, self._desk.ledger.past.last.get(branch, 0.0))
+        if not seen or now - seen <= profile.lifetime:
+            return False
+        self.billing.remember(now)  # a client may have asked for a longer life
+        return now - seen > self.billing.lifetime(model, profile)
+
+    def _bodies_on_record(self) -> Callable[[int], bytes | None]:
+        """What gives the bytes of a request on record by its number; None where they cannot be had."""
+        store, name = self._desk.keeping.store, self._desk.keeping.info.name
+        requests = Requests(store, name)
+
+        def read(seq: int) -> bytes | None:
+            try:
+                row = store.entry(name, seq)
+                return None if row is None else requests.body(row)
+            except StoreError:
+                return None
+
+        return read
 
     @property
     def is_unsettled(self) -> bool:
@@ -126,6 +158,12 @@ class Projecting:
         with self._lock:
             for _, viewer in self._viewers:
                 viewer.settle()
+
+    def has_offered(self) -> bool:
+        """Whether a request on record offered our tools, as far as it was read; what cannot be read did not."""
+        with self._lock:
+            ledger = self._desk.ledger
+            return (bool(ledger.seq) or self._caught_up()) and ledger.past.offered
 
     def hydrate(self, messages: Iterable[Any]) -> list[Any]:
         """The messages with every view of ours replaced by the result it stands for."""

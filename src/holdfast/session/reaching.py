@@ -1,6 +1,8 @@
 """Seeing to it that what a notice names is there before anything is left out for it, and which results are ours."""
 
+import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from holdfast.canonical.utf8 import encode
 from holdfast.errors import NotFound, StoreError
@@ -8,6 +10,7 @@ from holdfast.projection.transcript import Item
 from holdfast.recall.names import is_recall
 from holdfast.session.keeping import Keeping
 from holdfast.store.protocol import Draft
+from holdfast.truncation.cut import Cut
 
 
 def is_of_recall(item: Item) -> bool:
@@ -27,6 +30,17 @@ def is_reachable(keeping: Keeping, item: Item, on_record: bool) -> bool:
     except (StoreError, NotFound):
         return False
     return True
+
+
+def keep_in_reach(keeping: Keeping, trace_id: str, cut: Cut) -> None:
+    """Lay a result out here too, where a notice names a file of it that another machine has laid out."""
+    files = keeping.ways.files
+    if files is None:
+        return
+    path = files.path_of(keeping.ways.session, trace_id)
+    if path in cut.above + cut.below and not os.path.exists(path):
+        with suppress(StoreError, NotFound):
+            keeping.ways.lay_out_kept(keeping.store, trace_id)
 
 
 def are_reachable(keeping: Keeping, summary: Sequence[Draft], items: Iterable[Item]) -> bool:

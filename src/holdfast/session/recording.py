@@ -4,7 +4,7 @@ Owns: what an entry says of a result, and what becomes of bodies whose entry cou
 Must not know: messages, when a policy chooses.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from holdfast.canonical import ids
@@ -12,7 +12,7 @@ from holdfast.canonical.body import measure
 from holdfast.canonical.entry import Decision, Entry, Result
 from holdfast.canonical.guard import truncation_mark
 from holdfast.canonical.utf8 import encode
-from holdfast.errors import NotFound, QuotaExceeded, StoreError
+from holdfast.errors import NotFound, Overtaken, QuotaExceeded, StoreError
 from holdfast.metrics import MARKER
 from holdfast.projection.compaction import Summariser
 from holdfast.projection.policy import Choice, shown
@@ -61,9 +61,9 @@ def named(keeping: Keeping, trace_id: str, artifact_id: str) -> Name:
     return Name(trace_id, artifact_id, keeping.ways.of(trace_id, artifact_id))
 
 
-def record(desk: Desk, drafts: list[Draft]) -> None:
-    """Append entries, and learn them."""
-    desk.observe(append(desk.keeping, drafts, once=False) if drafts else [])
+def record(desk: Desk, drafts: list[Draft], after: int | None = None) -> None:
+    """Append entries, and learn them; `Overtaken` where they were decided `after` what is no longer the newest."""
+    desk.observe(append(desk.keeping, drafts, once=False, after=after) if drafts else [])
     desk.ledger.catch_up()
 
 
@@ -72,10 +72,21 @@ def once_each(items: list[Item]) -> list[Item]:
     return list({(item.returned.call_id, item.text): item for item in reversed(items)}.values())[::-1]
 
 
-def stored(desk: Desk, items: list[Item], choices: Mapping[int, Choice]) -> list[Item]:
-    """Append results, together or else those that fit; gives those that were."""
+def stored(
+    desk: Desk,
+    items: list[Item],
+    choices: Mapping[int, Choice],
+    batch: Sequence[Draft] = (),
+    after: int | None = None,
+) -> list[Item]:
+    """Append results, with the decisions of a `batch`, or else those that fit alone; gives those that were.
+
+    `Overtaken` where all of it was decided `after` what is no longer the newest.
+    """
     try:
-        append_results(desk, items, choices)
+        append_results(desk, items, choices, batch=batch, after=after)
+    except Overtaken:
+        raise
     except QuotaExceeded:
         return [] if len(items) == 1 else [item for each in items for item in stored(desk, [each], choices)]
     except (StoreError, NotFound):
@@ -83,7 +94,14 @@ def stored(desk: Desk, items: list[Item], choices: Mapping[int, Choice]) -> list
     return items
 
 
-def append_results(desk: Desk, items: list[Item], choices: Mapping[int, Choice], once: bool = True) -> None:
+def append_results(
+    desk: Desk,
+    items: list[Item],
+    choices: Mapping[int, Choice],
+    once: bool = True,
+    batch: Sequence[Draft] = (),
+    after: int | None = None,
+) -> None:
     """Append results with how they are shown from the beginning; bodies that surely are not on record are given back.
 
     After any other failure a body stays: its entry may be found again after a crash.
@@ -95,11 +113,11 @@ def append_results(desk: Desk, items: list[Item], choices: Mapping[int, Choice],
         _discard(desk, bodies.values())
         raise
     try:
-        entries = append(desk.keeping, drafts, once=once)
-    except (QuotaExceeded, NotFound):
+        entries = append(desk.keeping, [*drafts, *batch], once=once, after=after)
+    except (QuotaExceeded, NotFound, Overtaken):
         _discard(desk, bodies.values())
         raise
-    added = [entry for entry in entries if entry.header.trace_id in bodies]
+    added = [entry for entry in entries if entry.kind == "decision" or entry.header.trace_id in bodies]
     names = {entry.header.trace_id for entry in added}
     _discard(desk, (body for trace_id, body in bodies.items() if trace_id not in names))
     desk.observe(added)

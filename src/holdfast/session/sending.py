@@ -5,8 +5,9 @@ to the client; before, only a request whose prefix changes is looked at.
 Must not know: answers, further rounds (`exchange`).
 """
 
-from collections.abc import Iterable
+import hashlib
 from functools import cached_property
+from itertools import islice
 
 from holdfast.projection.account import Account, Projection
 from holdfast.session import events
@@ -16,7 +17,7 @@ from holdfast.session.session import Session
 from holdfast.wire import splice
 from holdfast.wire.endpoint import Endpoint
 from holdfast.wire.fields import fields_of
-from holdfast.wire.markers import with_marker
+from holdfast.wire.markers import markers, with_marker
 from holdfast.wire.usage import Usage
 
 
@@ -44,32 +45,34 @@ class Sending:
     def learn(self, usage: Usage | None) -> None:
         """Take in that it was answered, and what it was billed."""
         if self.expected is not None:
-            self._session.billing.learn(self.expected, usage)
+            self._session.billing.learn(self.expected, usage, hashlib.sha256(self.body).hexdigest())
 
     def _expected(self, request: splice.Request) -> Expected | None:
         account = self.account
         profile = self._session.billing.profile(_model_of(request))
         estimated = round(account.as_sent.tokens_sent / account.scale)
+        self._session.billing.remember(self._at)
         return self._session.billing.expect(self._endpoint.dialect, request, profile, self._at, estimated)
 
     def _marked(self, body: bytes) -> bytes:
         """The request with a marker at the frontier, where new decisions change what was sent before."""
         account, endpoint = self.account, self._endpoint
-        if not account.new_decisions or account.mode != "on" or endpoint.counts or endpoint.dialect != "anthropic":
+        if account.changed_from is None or account.mode != "on" or endpoint.counts or endpoint.dialect != "anthropic":
             return body
         try:
-            return self._with_frontier(body) or body
+            return self._with_frontier(body, account.changed_from) or body
         except Exception as error:  # a marker saves something; a request without one is as good
             events.passed_on("marker", type(error).__name__)
             return body
 
-    def _with_frontier(self, body: bytes) -> bytes | None:
+    def _with_frontier(self, body: bytes, changed: int) -> bytes | None:
+        """Nothing that only this process knows goes into it: whoever sends the same sends the same."""
         request = splice.read(body)
-        expected = self._expected(request) if request is not None else None
-        if request is None or expected is None or not expected.prompt.points:
+        if request is None or not any(True for _ in markers(request)):
             return None  # a client that sets no marker does not want to pay for what is written
-        places = _places(request, self._session.billing.frontier(expected))
-        made = (with_marker(request, index, expected.profile.breakpoints) for index in places)
+        profile = self._session.billing.profile(_model_of(request))
+        users = (at for at in range(changed - 1, -1, -1) if fields_of(request.messages[at]).get("role") == "user")
+        made = (with_marker(request, index, profile.breakpoints) for index in islice(users, 1))
         return next((data for data in made if data is not None), None)
 
 
@@ -78,17 +81,6 @@ def _projection(session: Session, data: bytes | splice.Request, manner: Manner |
         account = Account(policy="", mode="off")
         return Projection(data if isinstance(data, bytes) else data.data, (), account)
     return session.projection(data, explained=False, manner=manner)
-
-
-def _places(request: splice.Request, frontier: tuple[int, int | None] | None) -> Iterable[int]:
-    """The messages on which a marker would do, best first."""
-    if frontier is None:
-        return ()
-    last, entry = frontier
-    if entry is not None:
-        return range(last, max(-1, entry - 1), -1)
-    users = (at for at in range(last, -1, -1) if fields_of(request.messages[at]).get("role") == "user")
-    return [next(users, -1)]
 
 
 def _model_of(request: splice.Request) -> str | None:

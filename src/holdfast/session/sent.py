@@ -40,6 +40,8 @@ class About(NamedTuple):
     predicted: int | None = None
     edited: int = 0
     decisions: int = 0
+    recall: str = ""
+    scale: float = 0.0
 
 
 class Usage(NamedTuple):

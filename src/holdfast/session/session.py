@@ -294,6 +294,14 @@ class Session(Reading, AsyncTwins):
             return []
         return [define(tool, name) for tool in _TOOLS]
 
+    def tools_to_offer(self, dialect: str) -> list[dict[str, Any]]:
+        """The tools that a request is to offer: those of the settings; once they were offered, by whichever process and
+        under whatever settings, always, for they stand before all that a provider has cached."""
+        own = self.tools(dialect) if self.settings.mode == "on" else []
+        if own or not self._projecting.has_offered():
+            return own
+        return [define(tool, dialect_named(dialect)) for tool in _TOOLS]
+
     def answer(self, call: object) -> dict[str, Any] | None:
         """The result block for a model's call of one of our tools; None if the call is not ours."""
         parsed = parse_call(call)

@@ -4,7 +4,7 @@ Owns: finding it on record, recording one when the window is nearly full, and wh
 Must not know: how a summary is written (`compacting`), how messages are sent.
 """
 
-from holdfast.errors import NotFound, StoreError
+from holdfast.errors import NotFound, Overtaken, StoreError
 from holdfast.projection.policy import Decisions, Situation, sent_tokens
 from holdfast.projection.thresholds import Thresholds
 from holdfast.projection.tokens import estimate
@@ -77,11 +77,23 @@ class Summing:
             )
             if not are_reachable(keeping, drafts, self._transcript.items):
                 return 0
-            record(self._desk, drafts)
+            record(self._desk, drafts, after=self._desk.ledger.seq)
+        except Overtaken:
+            return self._overtaken()
         except (StoreError, NotFound):
             return 0
         self.stand()
         return len(drafts) // 2
+
+    def _overtaken(self) -> int:
+        """Let the summary stand that somebody else recorded meanwhile; where there is none, the next request tries."""
+        before = self.standing
+        try:
+            self._desk.ledger.catch_up()
+        except StoreError:
+            return 0
+        self.stand()
+        return int(self.standing != before)
 
     def cut_back(self, length: int) -> None:
         """Forget what is no longer said."""

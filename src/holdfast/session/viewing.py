@@ -7,25 +7,20 @@ Must not know: how a provider spells a message (`wire`), why a policy chooses (`
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from holdfast.errors import NotFound, StoreError
+from holdfast.errors import StoreError
 from holdfast.projection.account import Account, Edit, edit_of
 from holdfast.projection.policy import SHOWN, Choice, Decisions, Policy, Situation, sent_tokens, shown
 from holdfast.projection.tokens import estimate
 from holdfast.projection.transcript import Item, Message, Path, Transcript
 from holdfast.recall.tail import at_the_tail
+from holdfast.session.deciding import Deciding
 from holdfast.session.ledger import Known
 from holdfast.session.manner import USUAL, Manner
-from holdfast.session.reaching import is_of_recall, is_reachable
+from holdfast.session.reaching import keep_in_reach
 from holdfast.session.recording import (
     Desk,
     Met,
-    append_results,
-    decision_draft,
-    drawn,
     named,
-    once_each,
-    record,
-    stored,
 )
 from holdfast.session.restoring import restored
 from holdfast.session.summing import Summing
@@ -39,7 +34,7 @@ _TAIL = 16
 """Newest messages of which a copy is held, since clients change these in place: cache markers move, results come."""
 
 
-class Viewer:
+class Viewer(Deciding):
     """One branch of a conversation as it is sent, remembered from call to call."""
 
     def __init__(self, desk: Desk, mode: str) -> None:
@@ -68,9 +63,11 @@ class Viewer:
         self._checked = 0
         self._broken = False
         self.repaired = 0
-        self._new = self._fresh_decisions = self._unstored = 0
-        self._settles: tuple[Policy, Situation] | None = None
-        """How results are to be kept that are sent whole before they are on record."""
+        self._new = self._summed = self._unstored = 0
+        self._changed: set[int] = set()
+        """The numbers of results that are shown otherwise from this view on."""
+        self._settles = False
+        """Whether results are sent whole before they are on record."""
         self.seen: float | None = None
         """When these messages were last looked at, to be sent."""
 
@@ -100,7 +97,8 @@ class Viewer:
 
         While the record is not known to its end nothing is kept or decided: what came may be on it already.
         """
-        self._new = self._fresh_decisions = self._unstored = 0
+        self._new = self._summed = self._unstored = 0
+        self._changed = set()
         self._continues = continues
         if self._blind:
             shared, self._blind = 0, False
@@ -108,20 +106,11 @@ class Viewer:
         self._refresh()
         self._follow(messages, shared)
         self._summing.stand()
-        if self._unknown and is_known:
-            self._keep([self.transcript.items[number] for number in self._unknown], policy, situation, manner.settles)
-        self._unstored = len(self._unknown) if self._settles is None else 0
-        if not is_known or manner.restored:
-            return
-        choices = [
-            choice
-            for choice in policy.age(self.transcript, self._decided, self._summing.situation(situation))
-            if not self._is_new_recall(choice.number)
-        ]
-        if choices:
-            self._decide(choices)
-        if self._mode == "on" and policy.name != "everything":
-            self._fresh_decisions += self._summing.compact(situation)
+        if is_known:
+            self._decide(policy, situation, manner)
+        self._unstored = len(self._unknown) if not self._settles else 0
+        if is_known and not manner.restored and self._mode == "on" and policy.name != "everything":
+            self._summed = self._summing.compact(situation)
 
     def sent(self, messages: Sequence[Any], whole: Collection[int] = ()) -> list[Any]:
         """The messages to send: those that came, the edited ones replaced."""
@@ -186,14 +175,20 @@ class Viewer:
             tokens_sent=int(sent * situation.scale),
             window=situation.profile.window,
             new_results=self._new,
-            new_decisions=self._fresh_decisions,
+            new_decisions=len(self._changed) + self._summed,
             unstored=self._unstored,
             repaired=self.repaired,
             skipped=len(self._skipped),
             compacted=self._summing.messages,
             tail=int(explained and at_the_tail(self.transcript, self._decided) is not None),
             scale=situation.scale,
+            changed_from=self._changed_from(),
         )
+
+    def _changed_from(self) -> int | None:
+        """The first message that changes with this view; none where messages lie elsewhere than they came."""
+        indices = [self.transcript.items[number].index for number in self._changed]
+        return None if self.is_rearranged else min(indices, default=None)
 
     def _is_edit(self, number: int) -> bool:
         choice = self._decided[number]
@@ -278,6 +273,7 @@ class Viewer:
         if known.decision is None:
             return
         decision, cut = known.decision
+        keep_in_reach(self._desk.keeping, known.result.trace_id, cut)
         self._show(item, Choice(item.number, decision.rule, cut, 0, decision.strategy))
 
     def _show(self, item: Item, choice: Choice) -> None:
@@ -310,102 +306,21 @@ class Viewer:
             if item.number in self._decided:
                 self._decided.hold(item, self._decided[item.number]._replace(tokens=item.tokens))
 
-    def _refresh(self) -> None:
-        """Take over decisions that were recorded since, by whomever."""
+    def _refresh(self) -> list[int]:
+        """Take over decisions that were recorded since, by whomever; gives the results in here that they are about."""
         decided = self._desk.ledger.decided
-        for trace_id in dict.fromkeys(decided[self._read_decisions :]):
-            for number in self._numbers.get(trace_id, ()):
-                if (known := self._known[number]) is not None:
-                    self._apply(self.transcript.items[number], known)
+        names = dict.fromkeys(decided[self._read_decisions :])
+        changed = [number for trace_id in names for number in self._numbers.get(trace_id, ())]
+        for number in changed:
+            if (known := self._known[number]) is not None:
+                self._apply(self.transcript.items[number], known)
         self._read_decisions = len(decided)
-
-    @property
-    def is_unsettled(self) -> bool:
-        """Whether results were sent whole that are not on record yet."""
-        return self._settles is not None and bool(self._unknown)
-
-    def settle(self) -> None:
-        """Put them on record; what cannot be stored is tried again when it comes again."""
-        if self._settles is not None and self._unknown:
-            self._keep([self.transcript.items[number] for number in self._unknown], *self._settles)
-
-    def _keep(self, fresh: list[Item], policy: Policy, situation: Situation, settles: bool = False) -> None:
-        """Put results on record, cut as the policy says; what cannot be stored is sent whole."""
-        self._settles = None
-        for item in fresh:
-            item.name = drawn(self._desk.keeping)
-        choices = {
-            choice.number: choice
-            for choice in policy.arrive(self.transcript, fresh, self._decided, situation)
-            if not is_of_recall(self.transcript.items[choice.number]) and self._is_reachable(choice.number)
-        }
-        if settles and not choices and self._mode != "count" and self._are_newest(fresh):
-            self._settles = policy, situation
-            for item in fresh:
-                item.name = None
-            return
-        recorded = choices if self._mode == "on" else {}
-        added = stored(self._desk, once_each(fresh), recorded) if self._mode != "count" else []
-        try:
-            self._desk.ledger.catch_up()
-            self._refresh()
-            self._recognise_all(fresh)
-            damaged = [item for item in added if item.number in self._unknown]
-            if damaged:
-                append_results(self._desk, damaged, recorded, once=False)
-                self._desk.ledger.catch_up()
-                self._recognise_all(damaged)
-        except (StoreError, NotFound):
-            self._blind = True
-        for number in self._unknown if self._mode != "count" else ():
-            self.transcript.items[number].name = None
-        self._new = len(fresh) - len(self._unknown)
-        if self._mode != "on":
-            for item in fresh:
-                if item.name is not None and item.number in choices:
-                    self._show(item, choices[item.number])
-
-    def _are_newest(self, items: list[Item]) -> bool:
-        """Whether all results are of the newest step; older ones may have to age at once, and so are put on record."""
-        return all(item.step == self.transcript.steps for item in items)
+        return changed
 
     def _recognise_all(self, items: list[Item]) -> None:
         for item in items:
             if match := self._desk.ledger.match(item.returned.call_id, self._came[item.number]):
                 self._recognise(item, match[0])
-
-    def _is_reachable(self, number: int) -> bool:
-        """Whether what a notice about a result names is there; in the shadow nothing need be."""
-        return self._mode != "on" or is_reachable(
-            self._desk.keeping, self.transcript.items[number], self._known[number] is not None
-        )
-
-    def _is_new_recall(self, number: int) -> bool:
-        """Whether a result was asked of us in the newest step, so that it was not used yet."""
-        item = self.transcript.items[number]
-        return item.step == self.transcript.steps and is_of_recall(item)
-
-    def _decide(self, choices: list[Choice]) -> None:
-        """Record a batch, then show it; in the shadow only look at it."""
-        items = self.transcript.items
-        if self._mode != "on":
-            for choice in choices:
-                self._show(items[choice.number], choice)
-            self._fresh_decisions = len(choices)
-            return
-        keeping = self._desk.keeping
-        at = keeping.now()
-        drafts = [
-            decision_draft(items[choice.number], choice, at, keeping.version)
-            for choice in choices
-            if self._known[choice.number] is not None and self._is_reachable(choice.number)
-        ]
-        try:
-            record(self._desk, drafts)
-        except (StoreError, NotFound):
-            return
-        self._fresh_decisions = len(drafts)
-        self._refresh()
 
     def _forget(self, length: int) -> None:
         left = sum(len(message.returned) for message in self.transcript.messages[:length])

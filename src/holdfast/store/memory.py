@@ -22,6 +22,7 @@ from holdfast.store.passages import (
     place_of,
 )
 from holdfast.store.protocol import (
+    DECIDED,
     Body,
     Draft,
     Match,
@@ -32,6 +33,7 @@ from holdfast.store.protocol import (
     body_of,
     call_id_of,
     chained,
+    check_overtaken,
     check_place,
     check_quota,
     entry_of,
@@ -89,11 +91,14 @@ class MemoryStore:
         *,
         once: bool = False,
         quota: int | None = None,
+        after: int | None = None,
         head: bytes | None = None,
     ) -> list[Entry]:
         """Add entries, all or none."""
         with self._lock:
             info = self._info(session)
+            if after is not None:
+                check_overtaken(next(self.rows(session, after=after, kind=DECIDED), None), after)
             stored = info.stored
             seq, previous = self._head(session)
             check_place(session, previous, head)

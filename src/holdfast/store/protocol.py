@@ -18,7 +18,7 @@ from holdfast.canonical.entry import (
     parse_header,
 )
 from holdfast.canonical.value import Value
-from holdfast.errors import Damaged, NotStored, QuotaExceeded
+from holdfast.errors import Damaged, NotStored, Overtaken, QuotaExceeded
 from holdfast.store.feed import Feed
 from holdfast.store.reader import BodyReader
 
@@ -99,6 +99,10 @@ class Match(Value):
     text: str
 
 
+DECIDED = ("result", "decision")
+"""The kinds of entries that say what is shown, and so what is decided next."""
+
+
 class Store(Protocol):
     """A back end for the record."""
 
@@ -129,9 +133,13 @@ class Store(Protocol):
         *,
         once: bool = False,
         quota: int | None = None,
+        after: int | None = None,
         head: bytes | None = None,
     ) -> list[Entry]:
         """Add entries, all or none, durable on return. `NotStored` if they cannot be, or would go over `quota`.
+
+        With `after`, only if no result and no decision has a greater number: `Overtaken` if one has, for what is added
+        was decided without it.
 
         With `once`, a result whose call id and digest are on record already is not added, nor is a decision about
         it: the entry on record is returned in its place. With `head`, nothing is added unless the session's last
@@ -241,6 +249,14 @@ class Watchable(Protocol):
     def watch(self, on_change: Callable[[], None]) -> Callable[[], None]:
         """Call `on_change`, from another thread, when there may be something new; what is returned ends it."""
         ...
+
+
+def check_overtaken(newer: object, after: int | None) -> None:
+    """Refuse what was decided without something that is on record by now."""
+    if newer:
+        raise Overtaken(
+            f"Something was added after entry {after}, so nothing was written. Read what is new, and decide again."
+        )
 
 
 def check_quota(stored: int, quota: int | None) -> None:

@@ -37,6 +37,7 @@ from holdfast.store.protocol import (
     Tombstone,
     as_asked,
     chained,
+    check_overtaken,
     check_place,
     check_quota,
     entry_of,
@@ -137,12 +138,15 @@ class SqliteStore:
         *,
         once: bool = False,
         quota: int | None = None,
+        after: int | None = None,
         head: bytes | None = None,
     ) -> list[Entry]:
         """Add entries, all or none; on return they are on the disk."""
         entries: list[Entry] = []
         with self.writing() as execute:
             number, seq, previous, stored = table.number_and_head(execute, session)
+            if after is not None and after < seq:
+                check_overtaken(execute(table.NEWER, (number, after)).fetchone(), after)
             check_place(session, previous, head)
             known = partial(table.known_call, execute, session) if once else _never
             for draft, again in in_turn(drafts, known):

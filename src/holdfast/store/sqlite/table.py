@@ -32,6 +32,7 @@ WHERE s.id IN (
 )
 """
 """Entries are counted only where they are shown."""
+NEWER = "SELECT 1 FROM entries WHERE session = ? AND seq > ? AND kind IN ('result', 'decision') LIMIT 1"
 _INSERT_SESSION = (
     "INSERT INTO sessions (name, agent, workspace, created_at, ephemeral) VALUES (?, ?, ?, ?, ?) "
     "ON CONFLICT (name) DO NOTHING"
