@@ -33,6 +33,12 @@ class Place(NamedTuple):
         """What a session is given to find it."""
         return self.address or self.folder
 
+    @property
+    def environ(self) -> dict[str, str]:
+        """What a process is given to find it."""
+        own = {"HOLDFAST_STORE": self.address, "HOLDFAST_BLOBS": self.blobs}
+        return {name: value for name, value in own.items() if value}
+
     def open(self, **more: Any) -> Store:
         elsewhere = {"blobs": self.blobs} if self.blobs else {}
         return open_store(self.address, self.folder, **{"inline_body": 32_768, **elsewhere, **more})

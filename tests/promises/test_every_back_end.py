@@ -117,7 +117,7 @@ def test_what_was_shown_once_is_shown_again_by_a_process_of_other_settings(where
     code += "session = Session('s', store=sys.argv[1], policy=policy)\n"
     code += "for trace in sys.argv[2:]:\n    sys.stdout.write(session.shown(trace).content)\n"
     command = [sys.executable, "-c", code, where.name, *(str(view.trace_id) for view in shown)]
-    done = subprocess.run(command, capture_output=True, check=True, env={**os.environ, "HOLDFAST_BLOBS": where.blobs})
+    done = subprocess.run(command, env={**os.environ, **where.environ}, capture_output=True, check=True)
     assert done.stdout.decode() == "".join(view.content for view in shown)
 
 

@@ -102,10 +102,10 @@ def test_inspect_shows_a_record_wherever_it_is_and_what_another_process_adds_to_
     session = Session("s", store=store, settings=config.load(home=where.folder))
     trace = session.keep("execute_command", {"command": "make"}, numbered_lines(9_000) + "needle\n").trace_id
     store.close()
-    writer = subprocess.Popen(
-        [sys.executable, "-c", WRITER, where.name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    with writer, running(tmp_path, "inspect", HOLDFAST_STORE=where.address) as page:
+    command = [sys.executable, "-c", WRITER, where.name]
+    environ = {**os.environ, **where.environ}
+    writer = subprocess.Popen(command, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    with writer, running(tmp_path, "inspect", **where.environ) as page:
         assert [row["name"] for row in page.get("/api/sessions")["sessions"]] == ["s"]
         assert [result["tool"] for result in page.get("/api/sessions/s/steps")["steps"][0]["results"]]
         assert "needle" in json.dumps(page.get("/api/sessions/s/search?query=needle"))
@@ -189,7 +189,7 @@ def test_what_goes_through_the_proxy_shows_up_on_the_page_while_it_is_open(tmp_p
     request = {"model": "claude-sonnet-5", "max_tokens": 900, "tools": [tool], "messages": asked}
     with upstream([[Text("Hello there.")], [Text("Hello again.")]]) as provider:
         words = ("serve", "--port", "0", "--inspect-port", "0", "--no-token", "--upstream", f"anthropic={provider.url}")
-        with running(tmp_path, *words, HOLDFAST_STORE=place(kind, tmp_path / "home").address) as page:
+        with running(tmp_path, *words, **place(kind, tmp_path / "home").environ) as page:
             assert page.process.stdout is not None
             proxy = urlsplit(page.process.stdout.readline().split()[2].rstrip(","))
             send(proxy.port or 0, request)
