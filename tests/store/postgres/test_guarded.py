@@ -41,7 +41,7 @@ def filled(url: str, folder: Path) -> PostgresStore:
     opened(store, "gone")
     store.append("gone", [draft(store)])
     store.purge("gone", NOON)
-    store.discard(draft(store, b"y" * 100_000).body)
+    store.discard(draft(store, b"y" * 1_100_000).body)
     return store
 
 
@@ -130,7 +130,7 @@ def test_the_doctor_removes_bodies_that_nothing_refers_to_and_no_others(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     store = filled(url, tmp_path)
-    draft(store, b"z" * 100_000)
+    draft(store, b"z" * 1_100_000)
     assert store.collect_orphans() == 0
     ask(url, "ALTER TABLE pieces DISABLE TRIGGER never_changed; UPDATE pieces SET at = at - interval '2 hours'")
     monkeypatch.setenv("HOLDFAST_STORE", url)
