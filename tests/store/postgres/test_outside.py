@@ -198,9 +198,9 @@ def test_a_role_that_only_writes_can_use_a_place_outside(
 def test_a_server_that_cannot_be_asked_for_the_place_costs_no_body(tmp_path: Path, blobs: str) -> None:
     away = PostgresStore("postgresql://me@127.0.0.1:1/db", str(tmp_path), blobs=blobs, patience=0.3)
     with pytest.raises(NotStored) as refused:
-        away.take(Feed(iter([b"x" * 70_000, b"y" * 70_000])), ROOM)
+        away.take(Feed(iter([b"x" * 700_000, b"y" * 700_000])), ROOM)
     assert refused.value.rescue is not None
-    assert b"".join(refused.value.rescue.chunks()) == b"x" * 70_000 + b"y" * 70_000
+    assert b"".join(refused.value.rescue.chunks()) == b"x" * 700_000 + b"y" * 700_000
 
 
 @pytest.mark.parametrize("blobs", ["s3"], indirect=True)
