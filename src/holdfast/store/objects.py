@@ -1,24 +1,22 @@
 """Bodies too large for a row, as objects in a bucket: durable before a row refers to them, read in ranges.
 
-Owns: names, what is done about a put whose outcome is not known, and that no key is in an error.
+Owns: names, and what is done about a put whose outcome is not known.
 Must not know: rows.
 """
 
-import os
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator
-from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TypeVar
 
 import obstore
-from obstore.exceptions import AlreadyExistsError, BaseError
+from obstore.exceptions import AlreadyExistsError
 from obstore.store import S3Store
 
 from holdfast.canonical.body import BodyFacts
 from holdfast.errors import Damaged, NotStored, StoreError, StoreRefused
 from holdfast.store.ahead import Ahead
+from holdfast.store.asking import Absent, Beyond, Exists, Trouble, asked, client
 from holdfast.store.blobs import NAME, ORPHAN_SECONDS, new_name
 from holdfast.store.bucket import Bucket
 from holdfast.store.feed import Feed
@@ -26,34 +24,15 @@ from holdfast.store.protocol import Body, Taken
 from holdfast.store.reader import BodyReader
 from holdfast.store.spool import IN_MEMORY, Reread, spooled
 
-if TYPE_CHECKING:
-    from obstore.store import ClientConfig, RetryConfig, S3Config
-
 _T = TypeVar("_T")
 
 PATIENCE = 30.0
 _PART = IN_MEMORY
 _MOST_PARTS = 9_000
-_AT_ONCE = 4
+_AT_ONCE = 3
 _NAMES_TRIED = 3
 _HASTE = 5.0
 _PROBE = b"what is kept here must come back as it is"
-
-
-class _Trouble(Exception):
-    """What the object store said, without what is secret in it."""
-
-
-class _Exists(_Trouble):
-    """There is an object of that name already."""
-
-
-class _Absent(_Trouble):
-    """There is no such object."""
-
-
-class _Beyond(_Trouble):
-    """The object ends before what was asked for."""
 
 
 class Objects:
@@ -64,8 +43,8 @@ class Objects:
         self._bucket = bucket
         self._folder = folder
         self._patience = PATIENCE if patience is None else patience
-        self._patient = _client(bucket, record, self._patience, retries=10)
-        self._hasty = _client(bucket, record, min(self._patience, _HASTE), retries=0)
+        self._patient = client(bucket, record, self._patience, retries=10)
+        self._hasty = client(bucket, record, min(self._patience, _HASTE), retries=0)
         self._away_until = 0.0
 
     def write(self, feed: Feed, first: bytes, room: int) -> Taken:
@@ -73,7 +52,7 @@ class Objects:
         reader = spooled(feed, first, room, self._folder)
         try:
             name = self._upload(reader)
-        except _Trouble as trouble:
+        except Trouble as trouble:
             raise NotStored(
                 f"The result could not be written to `{self._bucket.shown}` ({trouble}). It is shown whole; see "
                 "`holdfast doctor`.",
@@ -91,9 +70,9 @@ class Objects:
             try:
                 self._ask(partial(_put, name, reader))
                 return name
-            except _Exists:
+            except Exists:
                 continue
-        raise _Trouble("it says of every new name that it is taken")
+        raise Trouble("it says of every new name that it is taken")
 
     def open(self, blob: str, facts: BodyFacts) -> BodyReader:
         """A reader of the body `blob`."""
@@ -104,15 +83,15 @@ class Objects:
     def _read(self, name: str, offset: int, length: int) -> bytes:
         try:
             return self._ask(lambda store: bytes(obstore.get_range(store, name, start=offset, length=length)))
-        except _Absent:
+        except Absent:
             raise Damaged(
                 f"The object of a stored body is not in `{self._bucket.shown}`. Check that `blobs` is as it was when "
                 "the body was kept, and run `holdfast sessions verify`.",
                 "The stored copy of this result cannot be found. Run the tool again.",
             ) from None
-        except _Beyond:
+        except Beyond:
             return b""
-        except _Trouble as trouble:
+        except Trouble as trouble:
             raise StoreError(
                 f"A stored body could not be read from `{self._bucket.shown}` ({trouble}). Nothing is lost; try again, "
                 "or see `holdfast doctor`."
@@ -124,7 +103,7 @@ class Objects:
         try:
             if names:
                 self._ask(lambda store: obstore.delete(store, names))
-        except _Trouble:
+        except Trouble:
             pass
 
     def old(self, now: float | None = None) -> Iterator[str]:
@@ -136,7 +115,7 @@ class Objects:
                 for found in batch:
                     if NAME.fullmatch(found["path"]) and found["last_modified"].timestamp() < limit:
                         yield found["path"]
-        except _Trouble as trouble:
+        except Trouble as trouble:
             raise StoreError(f"`{self._bucket.shown}` could not be listed ({trouble}). Try again.") from None
 
     def check(self) -> list[str]:
@@ -146,7 +125,7 @@ class Objects:
             lacks = [] if self._ask(partial(_is_kept, name)) else [_OVERWRITES]
             found = self._ask(lambda store: bytes(obstore.get_range(store, name, start=5, length=7)))
             self._ask(lambda store: obstore.delete(store, name))
-        except _Trouble as trouble:
+        except Trouble as trouble:
             raise StoreRefused(
                 f"`{self._bucket.shown}` cannot be used ({trouble}). Check the address in `blobs`, that there is such "
                 "a bucket, and that the keys in `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY` may put, get, list and "
@@ -160,11 +139,12 @@ class Objects:
         """What `work` gives. While the store was away a moment ago, it is asked once and not waited for."""
         store = self._hasty if time.monotonic() < self._away_until else self._patient
         try:
-            found = _asked(partial(work, store))
-        except (_Exists, _Absent, _Beyond):
+            found = asked(partial(work, store))
+        except (Exists, Absent, Beyond):
             raise
-        except _Trouble:
-            self._away_until = time.monotonic() + self._patience
+        except Trouble:
+            if store is self._patient:
+                self._away_until = time.monotonic() + self._patience
             raise
         self._away_until = 0.0
         return found
@@ -188,7 +168,7 @@ def _put(name: str, reader: BodyReader, store: S3Store) -> None:
     parts = (reader.read(start, start + part) for start in range(0, size, part))
     obstore.put(store, name, parts, use_multipart=True, chunk_size=part, max_concurrency=_AT_ONCE)
     if (found := obstore.head(store, name)["size"]) != size:
-        raise _Trouble(f"{size:,} bytes were sent and it has {found:,}")
+        raise Trouble(f"{size:,} bytes were sent and it has {found:,}")
 
 
 def _is_kept(name: str, store: S3Store) -> bool:
@@ -199,74 +179,3 @@ def _is_kept(name: str, store: S3Store) -> bool:
     except AlreadyExistsError:
         return True
     return False
-
-
-def _client(bucket: Bucket, record: str, patience: float, retries: int) -> S3Store:
-    wait = timedelta(seconds=patience)
-    client: ClientConfig = {
-        "allow_http": bucket.options.get("endpoint", "").startswith("http://"),
-        "connect_timeout": min(wait, timedelta(seconds=5)),
-        "timeout": wait,
-    }
-    pause = timedelta(milliseconds=50)
-    retry: RetryConfig = {
-        "max_retries": retries,
-        "retry_timeout": wait,
-        "backoff": {"init_backoff": pause, "max_backoff": timedelta(seconds=2)},
-    }
-    given: Any = bucket.options
-    config: S3Config = given
-    prefix = f"{bucket.prefix}/{record}".lstrip("/")
-    return S3Store(bucket.name, prefix=prefix, config=config, client_options=client, retry_config=retry)
-
-
-def _asked(work: Callable[[], _T]) -> _T:
-    """What `work` gives; `_Trouble` in words of ours, since what a client or a server says may name a key."""
-    _refuse_forked()
-    try:
-        return work()
-    except AlreadyExistsError:
-        trouble = _Exists("it is there already")
-    except FileNotFoundError:
-        trouble = _Absent("it is not there")
-    except (BaseError, OSError, ValueError) as error:
-        words = said(str(error))
-        trouble = _Beyond(words) if words.startswith("416") else _Trouble(words)
-    except BaseException as error:
-        if type(error).__name__ != "PanicException":
-            raise
-        trouble = _Trouble("its client gave up")
-    raise trouble  # out here, so that it does not carry the error it stands for
-
-
-_used_by: list[int] = []
-
-
-def _refuse_forked() -> None:
-    """The client's threads are not in a forked child, and it would wait for them for ever."""
-    pid = os.getpid()
-    if not _used_by:
-        _used_by.append(pid)
-    elif _used_by[0] != pid:
-        raise _Trouble("this process was forked from one that uses it; start it with `spawn` or `forkserver`")
-
-
-_NO_KEYS = "169.254.169.254"
-"""Where a client asks for the keys of a machine's role, when it has found none elsewhere."""
-_WORDS = (
-    ("dns error", "its name is not known"),
-    ("timed out", "it did not answer in time"),
-    ("Timeout", "it did not answer in time"),
-    ("kind: Connect", "it cannot be reached"),
-    ("error sending request", "the connection was lost"),
-)
-
-
-def said(text: str) -> str:
-    """What went wrong, in a few words: a code, a status or one of ours."""
-    if _NO_KEYS in text:
-        return "no keys were found; set `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`"
-    code, status = re.search(r"<Code>(\w{1,60})</Code>", text), re.search(r"status code: (\d{3}[ \w]{0,30})", text)
-    if code or status:
-        return ", ".join(found.group(1) for found in (status, code) if found)
-    return next((words for sign, words in _WORDS if sign in text), "it gave an answer that its client does not know")

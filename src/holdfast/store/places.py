@@ -4,7 +4,6 @@ Owns: that what an entry refers to is never deleted, and that a body is found ag
 Must not know: rows. Who knows them says which names no entry has, and makes sure that none gets one of those.
 """
 
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Protocol
@@ -68,7 +67,6 @@ class Places:
         self.own = own
         self._make = make
         self._made: Outside | None = None
-        self._lock = threading.Lock()
 
     @property
     def is_outside(self) -> bool:
@@ -77,15 +75,14 @@ class Places:
 
     def outside(self) -> Outside:
         """The place outside."""
-        with self._lock:
-            if self._made is None:
-                if self._make is None:
-                    raise StoreError(
-                        "This body is not in the record itself but where `blobs` said when it was kept. Set `blobs` "
-                        "to that place again."
-                    )
-                self._made = self._make()
-            return self._made
+        if self._make is None:
+            raise StoreError(
+                "This body is not in the record itself but where `blobs` said when it was kept. Set `blobs` to that "
+                "place again."
+            )
+        if self._made is None:  # two at once do no harm, and a lock would have to be looked after in a fork
+            self._made = self._make()
+        return self._made
 
     def write(self, feed: Feed, first: bytes, room: int) -> Taken:
         """Store a body; durable on return."""
@@ -93,12 +90,10 @@ class Places:
             return self.own.write(feed, first, room)
         try:
             outside = self.outside()
-        except NotStored:
-            raise
         except StoreError as error:
             raise NotStored(str(error), rescue=Unread(first, feed)) from error
-        body, reader = (taken := outside.write(feed, first, room)).body, taken.reader
-        return Taken(Body(body.facts, blob=f"{MARK}{body.blob}"), reader)
+        taken = outside.write(feed, first, room)
+        return Taken(Body(taken.body.facts, blob=f"{MARK}{taken.body.blob}"), taken.reader)
 
     def open(self, blob: str, facts: BodyFacts) -> BodyReader:
         """A reader of the body `blob`."""

@@ -18,7 +18,6 @@ import psycopg
 
 from holdfast.store.postgres.address import address_of, redacted
 from holdfast.store.postgres.administration import migrate
-from holdfast.store.postgres.bodies import PIECE
 from holdfast.store.postgres.store import PostgresStore
 
 KEPT = ("sessions", "entries", "pieces", "endings", "tombstones", "record", "condemned")
@@ -42,7 +41,7 @@ def filled(url: str, folder: Path) -> PostgresStore:
     opened(store, "gone")
     store.append("gone", [draft(store)])
     store.purge("gone", NOON)
-    store.discard(draft(store, b"y" * (PIECE + 1)).body)
+    store.discard(draft(store, b"y" * 1_100_000).body)
     return store
 
 
@@ -131,7 +130,7 @@ def test_the_doctor_removes_bodies_that_nothing_refers_to_and_no_others(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     store = filled(url, tmp_path)
-    draft(store, b"z" * (PIECE + 1))
+    draft(store, b"z" * 1_100_000)
     assert store.collect_orphans() == 0
     ask(url, "ALTER TABLE pieces DISABLE TRIGGER never_changed; UPDATE pieces SET at = at - interval '2 hours'")
     monkeypatch.setenv("HOLDFAST_STORE", url)
@@ -198,9 +197,6 @@ def test_a_schema_with_an_odd_name_is_refused(schema: str) -> None:
 def test_the_schema_is_the_one_asked_for() -> None:
     assert address_of("postgresql://h/db").schema == "holdfast"
     assert address_of("postgresql://h/db?options=-csearch_path%3Dmine").schema == "mine"
-    assert address_of("postgresql://h/db?options=-c%20search_path%3Dmine").url.endswith(
-        "?options=-c%20search_path%3Dmine"
-    )
     assert address_of("postgresql://h/db?schema=ours&sslmode=require")[:2] == (
         "postgresql://h/db?sslmode=require",
         "ours",

@@ -23,11 +23,10 @@ import psycopg
 
 from holdfast.store import blobs as blobs_module
 from holdfast.store.postgres.address import address_of
-from holdfast.store.postgres.bodies import PIECE
 from holdfast.store.postgres.store import PostgresStore
 
-LARGE = PIECE + 1
-"""Bytes of a body that does not go into the table with its row."""
+SIZE = 1_100_000
+"""Of a body that is written before its entry, wherever it goes."""
 
 
 @pytest.fixture
@@ -92,8 +91,8 @@ def waits(work: threading.Thread) -> bool:
 
 def test_what_one_machine_keeps_another_reads(url: str, store: PostgresStore, blobs: str, tmp_path: Path) -> None:
     other = PostgresStore(url, str(tmp_path / "two"), blobs=blobs)
-    store.append("s", [draft(store, b"x" * LARGE)])
-    assert stored_bytes(other, next(other.rows("s"))) == b"x" * LARGE
+    store.append("s", [draft(store, b"x" * SIZE)])
+    assert stored_bytes(other, next(other.rows("s"))) == b"x" * SIZE
     other.close()
 
 
@@ -102,8 +101,8 @@ def test_bodies_that_no_entry_has_are_collected_and_never_another(
 ) -> None:
     other = PostgresStore(fresh_url(), str(tmp_path / "two"), blobs=blobs)
     theirs = taken(other, b"another record's" * 90_000)
-    store.append("s", [draft(store, b"x" * LARGE)])
-    taken(store, b"y" * LARGE)
+    store.append("s", [draft(store, b"x" * SIZE)])
+    taken(store, b"y" * SIZE)
     assert store.collect_orphans() == 0
     age(url, monkeypatch)
     assert store.collect_orphans() == 1
@@ -118,7 +117,7 @@ def test_a_body_whose_entry_is_being_added_is_not_collected(
     url: str, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The append comes long after its upload, and its commit while the collector is at work."""
-    body = taken(store, b"y" * LARGE)
+    body = taken(store, b"y" * SIZE)
     age(url, monkeypatch)
     collected: list[int] = []
     with directly(url) as connection:
@@ -128,11 +127,11 @@ def test_a_body_whose_entry_is_being_added_is_not_collected(
     collector.join(10)
     assert collected == [0]
     with store.open(body) as reader:
-        assert reader.read() == b"y" * LARGE
+        assert reader.read() == b"y" * SIZE
 
 
 def test_a_body_that_is_being_collected_gets_no_entry(url: str, store: PostgresStore) -> None:
-    late = draft(store, b"y" * LARGE)
+    late = draft(store, b"y" * SIZE)
     refused: list[NotStored] = []
 
     def append() -> None:
@@ -147,27 +146,27 @@ def test_a_body_that_is_being_collected_gets_no_entry(url: str, store: PostgresS
     appending.join(10)
     assert len(refused) == 1
     assert list(store.rows("s")) == []
-    store.append("s", [Draft(result(), taken(store, b"y" * LARGE))])
+    store.append("s", [Draft(result(), taken(store, b"y" * SIZE))])
     assert verify(store, "s").whole
 
 
 def test_a_body_is_not_discarded_while_an_append_that_nobody_waits_for_comes_through(
     url: str, store: PostgresStore
 ) -> None:
-    body = taken(store, b"y" * LARGE)
+    body = taken(store, b"y" * SIZE)
     with directly(url) as connection:
         referring(connection, body)
         discarding = threading.Thread(target=store.discard, args=(body,))
         assert waits(discarding)
     discarding.join(10)
     with store.open(body) as reader:
-        assert reader.read() == b"y" * LARGE
+        assert reader.read() == b"y" * SIZE
 
 
 def test_a_purge_deletes_bodies_wherever_they_are(url: str, store: PostgresStore, tmp_path: Path) -> None:
     without = PostgresStore(url, str(tmp_path / "two"))
-    store.append("s", [draft(store, b"x" * LARGE)])
-    without.append("s", [draft(without, b"z" * LARGE)])
+    store.append("s", [draft(store, b"x" * SIZE)])
+    without.append("s", [draft(without, b"z" * SIZE)])
     bodies = [body_of(row) for row in store.rows("s")]
     store.purge("s", NOON)
     for body in bodies:
@@ -186,9 +185,9 @@ def test_a_role_that_only_writes_can_use_a_place_outside(
         connection.execute(f"CREATE ROLE {writer} LOGIN".encode())
     migrate(url, writer)
     theirs = PostgresStore(url.replace("postgres:@", f"{writer}@"), str(tmp_path / "two"), blobs=blobs)
-    theirs.append("s", [draft(theirs, b"x" * LARGE)])
-    taken(theirs, b"y" * LARGE)
-    theirs.discard(taken(theirs, b"z" * LARGE))
+    theirs.append("s", [draft(theirs, b"x" * SIZE)])
+    taken(theirs, b"y" * SIZE)
+    theirs.discard(taken(theirs, b"z" * SIZE))
     age(url, monkeypatch)
     assert theirs.collect_orphans() == 1
     assert verify(theirs, "s").whole
