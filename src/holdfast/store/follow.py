@@ -9,7 +9,6 @@ from itertools import islice
 
 from holdfast.store.protocol import Row, Store
 
-
 _GLANCE = 64
 """So many entries at most are looked at in one go, whatever their kind."""
 

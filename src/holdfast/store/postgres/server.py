@@ -30,7 +30,7 @@ Call: TypeAlias = "Callable[[Statement, Sequence[bytes | None]], PGresult]"
 PATIENCE = 30.0
 _PREPARED = 64
 """What has more values is not worth remembering."""
-_CONNECTIONS = int(os.environ.get("HFPOOL", "32"))
+_CONNECTIONS = 16
 _PAUSES = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 4.0)
 _DURABLE = ("on", "remote_apply")
 _DEFAULTS = {"application_name": "holdfast", "connect_timeout": 10, "keepalives_idle": 30, "tcp_user_timeout": 30_000}
