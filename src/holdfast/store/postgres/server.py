@@ -177,8 +177,12 @@ class Server:
 
     @contextmanager
     def _connection(self) -> Generator[Connection[Any]]:
-        with self._opened().connection(self._patience) as connection:
+        pool = self._opened()
+        connection = pool.getconn(self._patience)
+        try:
             yield connection
+        finally:
+            pool.putconn(connection)
 
     def _opened(self) -> "ConnectionPool[Connection[Any]]":
         pool = self._pool
