@@ -1,7 +1,7 @@
 """Durable appends to a record in PostgreSQL, against a bare loop that inserts the same columns and commits.
 
 Judged by wall time: what is waited for is the server and its disk. Clients are threads of one process or processes,
-each with a session of its own; the bare ones have a connection each. Both sides take turns, a second or two each, and
+each with a session of its own; the bare ones have a connection each. Both sides take turns, a second each, and
 the rates of each pair are compared.
 """
 
@@ -90,7 +90,7 @@ def _kept(setup: Setup, url: str, size: str) -> Row:
 def _rates(
     setup: Setup, what: str, url: str, kinds: Sequence[str], size: str, clients: int, how: str
 ) -> Sequence[list[float]]:
-    seconds = 0.5 if setup.quick else 1.5
+    seconds = 0.5 if setup.quick else 1.0
     with ExitStack() as stack:
         groups = {kind: stack.enter_context(Group(setup, kind, url, clients, how, _SIZES[size])) for kind in kinds}
         subjects = {kind: (lambda group=group: group.rate(seconds)) for kind, group in groups.items()}
@@ -115,7 +115,7 @@ def _trips(setup: Setup, server: Database) -> list[Row]:
         messages: list[dict[str, object]] = [{"role": "user", "content": "go on"}]
 
         def step(number: int) -> None:
-            call = {"type": "tool_use", "id": f"call-{number}", "name": "bench", "input": {}}
+            call: dict[str, object] = {"type": "tool_use", "id": f"call-{number}", "name": "bench", "input": {}}
             result = {"type": "tool_result", "tool_use_id": f"call-{number}", "content": f"{number}\n" * 20_000}
             messages.extend(({"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}))
             session.view(messages, model="claude-sonnet-5")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.apps.cli.main import main
-from holdfast.errors import ConfigError, StoreRefused
+from holdfast.errors import ConfigError, Damaged, QuotaExceeded, StoreRefused
 from holdfast.store.feed import Feed
 from holdfast.store.verify import verify
 from tests.build import NOON, decision, draft, opened, stored_bytes
@@ -123,6 +123,45 @@ def test_migrating_again_changes_nothing(url: str, tmp_path: Path) -> None:
     before = verify(store, "s")
     assert migrate(url) == 0
     assert verify(store, "s") == before
+    store.close()
+
+
+def test_a_role_that_writes_still_can_when_the_owner_has_migrated_the_record(url: str, tmp_path: Path) -> None:
+    ask(url, "REVOKE ALL ON ALL FUNCTIONS IN SCHEMA " + address_of(url).schema + f" FROM {WRITER}")
+    migrate(url)
+    store = filled(as_writer(url), tmp_path)
+    assert verify(store, "s").whole
+    store.close()
+
+
+def test_an_append_of_many_entries_is_one_though_it_goes_in_parts(url: str, tmp_path: Path) -> None:
+    store = PostgresStore(url, str(tmp_path))
+    opened(store)
+    first = draft(store, b"known", call_id="call 0")
+    store.append("s", [first])
+    again = draft(store, b"known", call_id="call 0")
+    others = [draft(store, call_id=f"call {number}") for number in range(1, 700)]
+    drafts = [again, *others, decision(again.header.trace_id), decision(others[0].header.trace_id)]
+    entries = store.append("s", drafts, once=True)
+    assert [entry.seq for entry in entries] == list(range(1, 702))
+    assert entries[0].header.trace_id == first.header.trace_id
+    large = [draft(store, b"%d" % number * 900_000) for number in range(1, 10)]
+    with pytest.raises(QuotaExceeded):
+        store.append("s", large, quota=8_000_000)
+    assert len(list(store.rows("s"))) == 701
+    store.append("s", large)
+    assert verify(store, "s").whole
+    assert [stored_bytes(store, row)[:1] for row in store.rows("s", after=701)] == [b"%d" % n for n in range(1, 10)]
+    store.close()
+
+
+def test_a_server_that_does_not_chain_what_it_was_sent_is_noticed(url: str, tmp_path: Path) -> None:
+    store = PostgresStore(url, str(tmp_path))
+    opened(store)
+    definition = "SELECT replace(pg_get_functiondef('append'::regproc), 'x686631', 'x686632')"
+    ask(url, f"DO $$ BEGIN EXECUTE ({definition.replace('$$', '')}); END $$")
+    with pytest.raises(Damaged, match="not written as it was sent"):
+        store.append("s", [draft(store)])
     store.close()
 
 

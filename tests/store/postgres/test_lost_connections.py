@@ -195,3 +195,15 @@ def test_many_ended_connections_lose_nothing_and_double_nothing(
     store: PostgresStore, act: Callable[[int], None]
 ) -> None:
     tormented(store, act, times=150, pause=0.1)
+
+
+def test_statements_that_the_server_forgot_are_told_again(tmp_path: Path) -> None:
+    store = PostgresStore(fresh_url(), str(tmp_path))
+    opened(store)
+    for number in range(3):
+        store.append("s", [draft(store, b"%d" % number)])
+        with store.server.transaction() as execute:
+            execute("DEALLOCATE ALL")
+    store.append("s", [draft(store, b"3")])
+    assert [stored_bytes(store, row) for row in store.rows("s")] == [b"0", b"1", b"2", b"3"]
+    store.close()

@@ -23,6 +23,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     listing = commands.add_parser("list", help="all sessions, the newest first")
     add_options(listing, session=False)
+    listing.add_argument("--limit", type=int, metavar="N", help="at most this many (default: all)")
     listing.set_defaults(act=list_sessions)
     showing = commands.add_parser("show", help="what a session holds, step by step")
     _add_id(showing)
@@ -59,7 +60,7 @@ def _meant(args: argparse.Namespace, place: Place) -> SessionInfo:
 def list_sessions(args: argparse.Namespace) -> int:
     """List sessions."""
     place = Place(args)
-    sessions = place.store.sessions()
+    sessions = place.store.sessions(args.limit if args.limit is None else max(0, args.limit))
     place.close()
     if args.json:
         screen.as_json([_described(info) for info in sessions])

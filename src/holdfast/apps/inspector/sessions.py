@@ -37,7 +37,7 @@ class Sessions:
         """The sessions that a search asks for, the newest first, a page at a time."""
         words, after = query.get("query", "").lower().split(), query.get("after", "")
         most = shapes.number(query, "most", 50, 1, 200)
-        infos = self._record.store.sessions()
+        infos = self._record.store.sessions(None if words or after else most + 1)
         names = [info.name for info in infos]
         start = names.index(after) + 1 if after in names else 0
         found = [info for info in infos[start:] if all(word in _searched(info) for word in words)]

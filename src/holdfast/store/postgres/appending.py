@@ -91,9 +91,9 @@ class Append:
                 _statement(len(part)), [*self._asked(number), *(value for sent in part for value in sent.values)]
             )
             for row in range(result.ntuples):
-                entry, is_known = _told(self._session, part, partial(result.get_value, row))
-                if is_known:
-                    again.add(entry.header.trace_id)
+                sent, entry = _told(self._session, part, partial(result.get_value, row))
+                if entry.header is not sent.draft.header:
+                    again.add(sent.draft.header.trace_id)
                 yield entry
 
     def _asked(self, number: int) -> tuple[bytes | None, ...]:
@@ -141,19 +141,18 @@ def _statement(count: int) -> Statement:
     return Statement(f"SELECT * FROM append({asked}, ARRAY[{rows}]::draft[])", _ASKED + _DRAFT * count)
 
 
-def _told(session: str, part: Sequence[_Sent], value: Callable[[int], bytes | None]) -> tuple[Entry, bool]:
-    """The entry that a row of the answer tells of, which must be what was sent; and whether it was there before."""
+def _told(session: str, part: Sequence[_Sent], value: Callable[[int], bytes | None]) -> tuple[_Sent, Entry]:
+    """What a row of the answer is about, and its entry: as it was sent, or one that was there before."""
     place, seq, previous, chain, kind = (value(column) or b"" for column in range(5))
-    number = int.from_bytes(seq, "big")
+    sent, number = part[int.from_bytes(place, "big") - 1], int.from_bytes(seq, "big")
     if kind:
         trace_id, artifact_id, header, digest, blocks = (value(column) or b"" for column in range(5, 10))
         ids = (kind.decode(), trace_id.decode(), artifact_id.decode() or None)
-        return entry_of(Row(session, number, *ids, previous, header, digest, chain, blocks, None, None)), True
-    draft, raw = part[int.from_bytes(place, "big") - 1]
-    facts = draft.body.facts
-    if next_chain(previous, raw, facts.digest) != chain:
+        return sent, entry_of(Row(session, number, *ids, previous, header, digest, chain, blocks, None, None))
+    facts = sent.draft.body.facts
+    if next_chain(previous, sent.header, facts.digest) != chain:
         raise Damaged(f"Entry {number} of session `{session}` was not written as it was sent. Check the server.")
-    return Entry(session, number, draft.header, facts, chain), False
+    return sent, Entry(session, number, sent.draft.header, facts, chain)
 
 
 def _int(number: int) -> bytes:

@@ -51,12 +51,22 @@ def refuse_other(address: Address, found: int) -> None:
         )
 
 
+def _writers(connection: Connection[Any]) -> list[str]:
+    """The roles that were let write to the record."""
+    query = (
+        "SELECT DISTINCT r.rolname FROM pg_class c, aclexplode(c.relacl) a JOIN pg_roles r ON r.oid = a.grantee "
+        "WHERE c.oid = 'entries'::regclass AND a.privilege_type = 'INSERT' AND a.grantee <> c.relowner"
+    )
+    return [name for (name,) in connection.execute(query).fetchall()]
+
+
 def migrate(connection: Connection[Any], address: Address, role: str | None = None) -> int:
     """Bring the schema up to date, one transaction for all of it; how many scripts were run.
 
-    A `role` may then add to the record and read it, and has no right to change or delete.
+    A `role` may then add to the record and read it, and has no right to change or delete. Roles that could before can
+    still, with what is new.
     """
-    names = {"schema": sql.Identifier(address.schema), "role": sql.Identifier(role or "")}
+    names = {"schema": sql.Identifier(address.schema)}
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         if connection.execute("SELECT to_regnamespace(%s)", (address.schema,)).fetchone() == (None,):
@@ -70,6 +80,7 @@ def migrate(connection: Connection[Any], address: Address, role: str | None = No
             connection.execute(script.encode())
             connection.execute("INSERT INTO migrations VALUES (%s)", (version,))
         connection.execute(sql.SQL("REVOKE ALL ON ALL FUNCTIONS IN SCHEMA {schema} FROM PUBLIC").format(**names))
-        for grant in _GRANTS if role else ():
-            connection.execute(sql.SQL(grant).format(**names))
+        for writer in {*_writers(connection), *([role] if role else [])}:
+            for grant in _GRANTS:
+                connection.execute(sql.SQL(grant).format(**names, role=sql.Identifier(writer)))
     return len(scripts()) - found

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import Connection
-from psycopg.pq import ConnStatus, ExecStatus, Format
+from psycopg.pq import ConnStatus, DiagnosticField, ExecStatus, Format
 from psycopg.pq.abc import PGconn, PGresult
 from psycopg_pool import ConnectionPool, PoolTimeout
 
@@ -31,7 +31,8 @@ Call: TypeAlias = "Callable[[Statement, Sequence[bytes | None]], PGresult]"
 PATIENCE = 30.0
 _PREPARED = 64
 """What has more values is not worth remembering."""
-_CONNECTIONS = 32
+_FORGOTTEN = b"26000"
+_CONNECTIONS = 16
 _PAUSES = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0)
 _BRIEF = 2
 """Seconds that are spent on a server that was away for longer than anybody had patience."""
@@ -95,20 +96,33 @@ class Server:
         Each is a transaction of its own, durable on return; or `together` they are one, when the block is left.
         """
         with self._connection() as connection, connection.transaction() if together else nullcontext():
-            yield partial(self._call, connection)
+            yield partial(self._call, connection, not together)
 
-    def _call(self, connection: Connection[Any], statement: Statement, values: Sequence[bytes | None]) -> "PGresult":
+    def _call(
+        self, connection: Connection[Any], is_alone: bool, statement: Statement, values: Sequence[bytes | None]
+    ) -> "PGresult":
         asked: Any = connection.pgconn  # its types know no NULL
-        seen = self._made[connection]
+        if is_alone and len(values) <= _PREPARED:
+            return _checked(asked, self._prepared(asked, self._made[connection], statement, values))
         formats = [Format.BINARY] * len(values)
-        if len(values) > _PREPARED:
-            result = asked.exec_params(statement.text.encode(), values, statement.kinds, formats, Format.BINARY)
-        else:
-            if statement.name not in seen:
+        return _checked(
+            asked, asked.exec_params(statement.text.encode(), values, statement.kinds, formats, Format.BINARY)
+        )
+
+    def _prepared(
+        self, asked: Any, seen: set[bytes], statement: Statement, values: Sequence[bytes | None]
+    ) -> "PGresult":
+        """What a statement gives that the server has seen before. It is told again where it forgot: the driver has it
+        forget all statements when a transaction failed, and a statement that is not known has done nothing."""
+        while True:
+            is_new = statement.name not in seen
+            if is_new:
                 _checked(asked, asked.prepare(statement.name, statement.text.encode(), statement.kinds))
                 seen.add(statement.name)
-            result = asked.exec_prepared(statement.name, values, formats, Format.BINARY)
-        return _checked(asked, result)
+            result = asked.exec_prepared(statement.name, values, [Format.BINARY] * len(values), Format.BINARY)
+            if is_new or result.error_field(DiagnosticField.SQLSTATE) != _FORGOTTEN:
+                return result
+            seen.clear()
 
     @contextmanager
     def transaction(self, lock: str | None = None, *, pipelined: bool = False) -> Generator[Execute]:
@@ -199,16 +213,17 @@ class Server:
     def _connection(self) -> Generator[Connection[Any]]:
         pool = self._opened()
         try:
-            with pool.connection(min(self._patience, _BUSY)) as connection:
-                self._lent.add(connection)
-                try:
-                    yield connection
-                finally:
-                    self._lent.discard(connection)
+            connection = pool.getconn(min(self._patience, _BUSY))
         except PoolTimeout:
             if not self._lent:  # it tries to connect ever more seldom; we may know sooner that the server is back
                 self._forget(pool)
             raise
+        self._lent.add(connection)
+        try:
+            yield connection
+        finally:
+            self._lent.discard(connection)
+            pool.putconn(connection)
 
     def _opened(self) -> "ConnectionPool[Connection[Any]]":
         pool = self._pool
