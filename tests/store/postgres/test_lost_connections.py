@@ -202,8 +202,8 @@ def test_statements_that_the_server_forgot_are_told_again(tmp_path: Path) -> Non
     opened(store)
     for number in range(3):
         store.append("s", [draft(store, b"%d" % number)])
-        with store.server.transaction() as execute:
-            execute("DEALLOCATE ALL")
+        for connection in list(store.server._made):
+            connection.execute("DEALLOCATE ALL")
     store.append("s", [draft(store, b"3")])
     assert [stored_bytes(store, row) for row in store.rows("s")] == [b"0", b"1", b"2", b"3"]
     store.close()
