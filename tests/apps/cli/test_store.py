@@ -18,6 +18,7 @@ from holdfast import Session, SqliteStore
 from holdfast.apps.cli.main import main
 from tests.apps.cli.cli import Cli
 from tests.build import draft, opened
+from tests.objects import fresh_bucket
 from tests.postgres import fresh_url, running
 from tests.store.test_copying import compared
 
@@ -55,6 +56,19 @@ def cli(tmp_path: Path) -> Cli:
     keep(cli, "one", "first\n" * 20_000)
     keep(cli, "two", "second\n")
     return cli
+
+
+def test_a_record_goes_to_a_server_with_its_large_bodies_in_a_bucket_and_comes_back(cli: Cli) -> None:
+    server, bucket = fresh_url(), fresh_bucket()
+    done = cli("store", "copy", "home", server, "--to-blobs", bucket)
+    assert done.returncode == 0, done.stderr
+    lost = cli("store", "copy", server, "back")
+    assert lost.returncode != 0
+    assert b"--from-blobs" in lost.stderr + lost.stdout
+    back = cli("store", "copy", server, "back", "--from-blobs", bucket)
+    assert back.returncode == 0, back.stderr
+    assert b"2 sessions" in back.stdout
+    assert not compared(SqliteStore(str(cli.folder / "home")), SqliteStore(str(cli.folder / "back"))).differences
 
 
 def test_a_record_is_copied_and_proven_equal(cli: Cli) -> None:

@@ -28,6 +28,9 @@ def describe(commands: Any) -> None:
     )
     parser.add_argument("source", metavar="FROM", help=HELP)
     parser.add_argument("target", metavar="TO", help=HELP)
+    for side in ("from", "to"):
+        where = f"where {side.upper()} has its large bodies, if not with the rest: s3://… or a folder"
+        parser.add_argument(f"--{side}-blobs", metavar="PLACE", help=where)
     parser.add_argument("--session", action="append", metavar="NAME", default=[], help="this session only; repeatable")
     parser.add_argument("--quick", action="store_true", help="at the end compare heads only, not every entry's hash")
     parser.add_argument("--yes", action="store_true", help="erase in TO what was erased in FROM without asking")
@@ -39,7 +42,8 @@ def describe(commands: Any) -> None:
 def copy(args: argparse.Namespace) -> int:
     """Copy, compare, say what came of it; 1 where heads differ."""
     settings = config.load(args.config)
-    source, target = existing_record(args.source, settings), record_at(args.target, settings)
+    source = existing_record(args.source, settings, args.from_blobs)
+    target = record_at(args.target, settings, args.to_blobs)
     try:
         if source.identity() == target.identity():
             raise UsageError("FROM and TO are the same record.")
