@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from holdfast import Session
+from holdfast.apps.proxy.tenants import SECRET
 from holdfast.recall.names import NAMES
 from holdfast.store.protocol import Store, entry_of
 from tests.proxy.agent_model import Model
@@ -42,6 +43,11 @@ ARTIFACT = re.compile(r"art_\d+_[0-9A-Za-z]+")
 CHANCE = {"at", "trace_id", "artifact_id", "first_ms", "total_ms", "base", "same", "digest", "size", "shown_digest"}
 CHANCE |= {"tokens_sent", "tokens_whole", "scale", "predicted"}
 """What two runs need not have alike: times, ids that are drawn, what depends on how long an id is in tokens."""
+
+
+@pytest.fixture(autouse=True)
+def _one_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SECRET, "known-to-all-of-the-proxies")
 
 
 class Run(NamedTuple):

@@ -34,10 +34,8 @@ class Desks:
 
     def begin(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Exchange | Refused | None:
         """The exchange that a request begins; None for one that is passed on as it came."""
-        return self._desk.begin(method, path, headers, body, partial(self._scoped, headers))
-
-    def _scoped(self, headers: Mapping[str, str], session: str) -> str:
-        return self._tenants.scoped(self._tenants.of(headers), session)
+        scope = partial(self._tenants.scoped, self._tenants.of(headers))
+        return self._desk.begin(method, path, headers, body, scope)
 
     def _settings_of(self, session: str) -> Settings:
         return self._held_out if self._tenants.is_held_out(session) else self.settings

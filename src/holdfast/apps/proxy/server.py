@@ -53,7 +53,7 @@ class Wanted(NamedTuple):
 
 def setup_of(settings: Settings, store: Store, wanted: Wanted, port: int, metrics: Metrics | None = None) -> Setup:
     """What the settings say, for a listener at this port; `metrics` are counted on where there were some before."""
-    tenants = Tenants(settings.home, settings.proxy.tenants, settings.proxy.holdout, store)
+    tenants = Tenants(settings.home, settings.proxy.tenants, settings.proxy.holdout)
     return Setup(
         Gate(wanted.address.replace(port=port), wanted.token, settings.proxy.hosts),
         Upstreams(settings.proxy.upstreams),

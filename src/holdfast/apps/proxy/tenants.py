@@ -1,6 +1,6 @@
 """Whose record a request may see: one owner for each provider key, by a keyed hash that says nothing about the key.
 
-Owns: the secret, an owner's name, how a session's name becomes one of the owner's own, and which sessions are
+Owns: the local secret, an owner's name, how a session's name becomes one of the owner's own, and which sessions are
 left untouched to compare with.
 Must not know: what is in a session. No key is kept, written or compared beyond the request it came with.
 """
@@ -9,10 +9,8 @@ import hashlib
 import hmac
 import os
 from collections.abc import Mapping
-from functools import cached_property
 
 from holdfast.apps.listening import secret_in
-from holdfast.store.protocol import Store
 
 _FILE = "tenants.secret"
 _KEYS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
@@ -23,16 +21,9 @@ _ONE = ""
 class Tenants:
     """The owners that a proxy tells apart."""
 
-    def __init__(self, home: str, kind: str, holdout: float = 0.0, store: Store | None = None) -> None:
-        """Proxies that share a `store` on a server share its secret, and so come to the same names."""
-        self._local = secret_in(os.path.join(home, _FILE))
-        self._store, self._kind, self._holdout = store, kind, holdout
-
-    @cached_property
-    def _secret(self) -> bytes:
-        """Asked for when it is first needed, so that a server that is away keeps no proxy from starting."""
-        shared = getattr(self._store, "secret", None)
-        return (shared(_FILE, self._local) if shared is not None else self._local).encode()
+    def __init__(self, home: str, kind: str, holdout: float = 0.0) -> None:
+        self._secret = secret_in(os.path.join(home, _FILE)).encode()
+        self._kind, self._holdout = kind, holdout
 
     def of(self, headers: Mapping[str, str]) -> str:
         """The owner of a request; the same word for everybody where owners are not told apart."""

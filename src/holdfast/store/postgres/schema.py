@@ -12,7 +12,7 @@ SQL = os.path.join(os.path.dirname(__file__), "sql")
 _LOCK = 0x486F6C6466617374
 _GRANTS = (
     "GRANT USAGE ON SCHEMA {schema} TO {role}",
-    "GRANT SELECT, INSERT ON sessions, entries, pieces, endings, secrets TO {role}",
+    "GRANT SELECT, INSERT ON sessions, entries, pieces, endings TO {role}",
     "GRANT SELECT ON tombstones, migrations TO {role}",
     "GRANT SELECT, INSERT, UPDATE, DELETE ON words, passages, indexed TO {role}",
     "GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA {schema} TO {role}",

@@ -281,15 +281,6 @@ class PostgresStore:
             if not execute("SELECT restart(%s, %s, %s)", (session, seq, chain)).fetchone()[0]:
                 raise UsageError(f"Session `{session}` has entries already; only an empty one can begin elsewhere.")
 
-    def secret(self, name: str, drawn: str) -> str:
-        """What all who share this record know under this name: `drawn` from now on, where nobody knows anything yet."""
-        self._write(partial(self._insert_secret, name, drawn))
-        return self.select("SELECT value FROM secrets WHERE name = %s", (name,))[0][0]
-
-    def _insert_secret(self, name: str, drawn: str) -> None:
-        with self.server.transaction() as execute:
-            execute("INSERT INTO secrets (name, value) VALUES (%s, %s) ON CONFLICT DO NOTHING", (name, drawn))
-
     def in_use(self, session: str) -> bool:
         """Whether a process holds an ephemeral session open."""
         number = self.number_of(session)
