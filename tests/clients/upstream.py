@@ -2,12 +2,11 @@
 
 import itertools
 import json
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeAlias
 
+from tests.upstream.scripted import Scripted, serving
 from tests.upstream.spelling import SPELLINGS, Dialect, Part, Text, Tool, dialect_of, event, responses_usage
 
 Call: TypeAlias = tuple[str, dict[str, Any]]
@@ -35,54 +34,24 @@ def upstream(
     script: Script = SCRIPT, log: list[Any] | None = None, usage: Mapping[str, Any] | None = None
 ) -> Iterator[int]:
     """Its port, while it answers; requests that offer tools go to `log`. `usage` is what each request is billed."""
-    handler = type("Scripted", (_Handler,), {"script": script, "log": [] if log is None else log, "usage": usage})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield server.server_address[1]
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(_Client, script=script, log=[] if log is None else log, usage=usage) as port:
+        yield port
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Client(Scripted):
     script: Script = ()
     log: list[Any]
     usage: dict[str, Any] | None = None
 
-    def do_HEAD(self) -> None:
-        self._answer(200, "text/plain", b"")
-
-    def do_GET(self) -> None:
-        self._answer(404, "application/json", b"{}")
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        path = self.path.split("?")[0]
-        if path.endswith("count_tokens"):
-            return self._answer(200, "application/json", b'{"input_tokens": 100}')
+    def events(self, path: str, body: dict[str, Any]) -> Iterable[bytes] | None:
         dialect = dialect_of(path)
         if dialect is None and "enerateContent" not in path:
-            return self._answer(404, "application/json", b"{}")
+            return None
         if body.get("tools"):
             self.log.append(body)
         calls = _calls(body, self.script)
         usage = self.usage or (_USAGE[dialect] if dialect else {})
-        spelled = SPELLINGS[dialect].events(_parts(calls), next(_NUMBERS), usage) if dialect else _gemini(calls)
-        return self._answer(200, "text/event-stream", b"".join(spelled))
-
-    def _answer(self, status: int, kind: str, body: bytes) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
+        return SPELLINGS[dialect].events(_parts(calls), next(_NUMBERS), usage) if dialect else _gemini(calls)
 
 
 def _calls(body: Mapping[str, Any], script: Script) -> list[tuple[str, str, dict[str, Any]]]:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from holdfast.apps.proxy.tenants import Tenants
+from tests.apps.cli.cli import Cli
 from tests.proxy.serving import DIALECTS, PATHS, Served, ask, offered, proxy
 from tests.upstream.server import Upstream, upstream
 from tests.upstream.spelling import Dialect, Json, Part, Text, Tool
@@ -149,3 +151,23 @@ def test_only_the_very_same_key_is_the_same_owner(world: World, key: Json) -> No
     theirs = world.read_back("anthropic", key, name, session="shared")
     is_same = key == {"authorization": "Bearer alice "}  # white space around a value is not part of it
     assert (SECRET in theirs) == is_same
+
+
+def test_an_owner_is_the_same_to_every_proxy_that_has_the_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    apart = [Tenants(str(tmp_path / home), "key").of(ALICE) for home in ("one", "other")]
+    assert apart[0] != apart[1], "each machine has a secret of its own"
+    monkeypatch.setenv("HOLDFAST_TENANTS_SECRET", "shared by all of them " * 2)
+    together = {Tenants(str(tmp_path / home), "key").of(ALICE) for home in ("one", "other", "a third")}
+    assert len(together) == 1
+    assert not (tmp_path / "a third").exists(), "what is shared is not written down"
+
+
+def test_one_of_several_proxies_does_not_start_with_a_secret_of_its_own(tmp_path: Path) -> None:
+    cli = Cli(tmp_path)
+    cli.environ["HOLDFAST_STORE"] = "postgresql://agents@127.0.0.1:1/team"
+    done = cli("proxy", "--host", "0.0.0.0", "--public", "--port", "0")
+    assert done.returncode == 2
+    assert b"`HOLDFAST_TENANTS_SECRET`" in done.stderr
+    assert b"Traceback" not in done.stderr

@@ -1,7 +1,6 @@
 """The page in a real browser: quiet, inert to hostile text, and every control does what it says."""
 
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from itertools import combinations
 from pathlib import Path
@@ -9,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from docs.pictures import BROWSERS, FLAGS
 from holdfast.replay.page import page
+from tests.browser import browser
 from tests.replay import reports
 
+__all__ = ["browser"]
 pytestmark = pytest.mark.browser
-CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 REPORTS = {"full": reports.full, "hostile": reports.hostile, "short": reports.short, "nulls": reports.nulls}
 
 
@@ -29,17 +28,6 @@ class Opened:
         tab.on("pageerror", lambda error: self.said.append(str(error)))
         tab.on("request", lambda request: self.asked.append(request.url))
         tab.goto(path.as_uri())
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("no Chromium here; `make browser` installs it")
-    driver = pytest.importorskip("playwright.sync_api", reason="no playwright here; `make browser` installs it")
-    with driver.sync_playwright() as play:
-        one = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield one
-        one.close()
 
 
 @pytest.fixture

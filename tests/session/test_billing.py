@@ -16,12 +16,13 @@ every_dialect = pytest.mark.parametrize("dialect", DIALECTS)
 
 
 @every_dialect
-def test_three_hundred_steps_are_foreseen_within_two_per_cent(dialect: str) -> None:
+@pytest.mark.parametrize("steps", [100, pytest.param(300, marks=pytest.mark.torture)])
+def test_a_run_is_foreseen_within_two_per_cent(dialect: str, steps: int) -> None:
     talk = Talk(dialect)
-    batches = sum(talk.step(streamed=number % 2 > 0).account.new_decisions > 0 for number in range(300))
-    assert batches > 5, "the prefix changed now and then"
-    assert talk.billing.requests == 300
-    assert talk.billing.billed > 1_000_000
+    batches = sum(talk.step(streamed=number % 2 > 0).account.new_decisions > 0 for number in range(steps))
+    assert batches > steps / 60, "the prefix changed now and then"
+    assert talk.billing.requests == steps
+    assert talk.billing.billed > 3_000 * steps
     assert abs(talk.billing.predicted - talk.billing.billed) <= 0.02 * talk.billing.billed
     assert not talk.billing.frozen
 

@@ -69,13 +69,17 @@ def parse_address(text: str, public: bool = False) -> Address:
 
 def token_for(home: str, name: str, variable: str) -> tuple[str, str]:
     """A listener's own token and where it is written: an environment variable, else a file only its owner reads."""
+    return secret_for(os.path.join(home, f"{name}.token"), variable)
+
+
+def secret_for(path: str, variable: str) -> tuple[str, str]:
+    """A secret and where it is written: the environment variable, which several machines can share, else the file."""
     given = os.environ.get(variable)
-    if given is not None:
-        if len(given) < 16:
-            raise UsageError(f"`${variable}` is shorter than 16 characters. Leave it unset and one is made.")
-        return given, f"${variable}"
-    path = os.path.join(home, f"{name}.token")
-    return secret_in(path), path
+    if given is None:
+        return secret_in(path), path
+    if len(given) < 16:
+        raise UsageError(f"`${variable}` is shorter than 16 characters. Leave it unset and one is made.")
+    return given, f"${variable}"
 
 
 def secret_in(path: str) -> str:

@@ -10,8 +10,9 @@ from holdfast.apps.inspector.desk import Desk
 from holdfast.apps.inspector.sample import play
 from holdfast.session import Session
 from holdfast.store.sqlite.store import SqliteStore
-from tests.apps.inspector.looking import browser, fake, look
+from tests.apps.inspector.looking import fake, look
 from tests.apps.inspector.served import Served, served
+from tests.browser import browser
 from tests.build import NOON, numbered_lines
 
 __all__ = ["browser", "fake", "look"]

@@ -1,15 +1,11 @@
 """A made-up inspector and a browser that looks at it, for the tests of the page."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-from docs.pictures import BROWSERS, FLAGS
-
-CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 WATCH = """
 window.violations = [];
 document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
@@ -45,17 +41,6 @@ class Looked:
     @property
     def hash(self) -> str:
         return str(self.tab.evaluate("location.hash"))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("no Chromium here; `make browser` installs it")
-    driver = pytest.importorskip("playwright.sync_api", reason="no playwright here; `make browser` installs it")
-    with driver.sync_playwright() as play:
-        one = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield one
-        one.close()
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import os
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from importlib.util import find_spec
@@ -12,6 +13,7 @@ from holdfast.apps.cli.place import Place
 from holdfast.apps.listening import Address, token_for
 from holdfast.errors import HoldfastError, UsageError
 from holdfast.proxy_settings import check_upstream
+from holdfast.store.postgres.address import is_address
 
 if TYPE_CHECKING:
     from holdfast.apps.proxy.turn import Turn
@@ -72,6 +74,7 @@ async def run(args: argparse.Namespace, place: Place, told: "Sequence[Callable[[
     home = place.settings.home
     settings = settings_from(args, home)
     address = address_from(args)
+    _needs_shared_secret(settings, place.settings.store, address)
     token, where = (None, "") if args.no_token else token_for(home, "proxy", TOKEN)
     wanted = Wanted(address, token, (tracing(), *([watch] if args.watch else []), *told))
     async with listening(settings, place.store, wanted) as (running, port):
@@ -95,6 +98,18 @@ def settings_from(args: argparse.Namespace, home: str | None = None) -> config.S
     given = dict(_upstream(text) for text in args.upstream)
     own = settings.proxy.replace(upstreams={**settings.proxy.upstreams, **given})
     return settings.replace(proxy=own, **({"mode": args.mode} if args.mode else {}))
+
+
+def _needs_shared_secret(settings: config.Settings, store: str, address: Address) -> None:
+    """Refuse to be one of several proxies that would each take the owner of a key for somebody else."""
+    from holdfast.apps.proxy.tenants import SECRET
+
+    alone = address.is_loopback or not is_address(store)
+    if not alone and settings.proxy.tenants == "key" and SECRET not in os.environ:
+        raise UsageError(
+            f"The record is shared, and owners are told apart by a secret: set `{SECRET}` to the same 32 random "
+            "characters for every proxy over it, or `proxy.tenants: one` where all keys are one owner's."
+        )
 
 
 def needs_extra() -> None:

@@ -10,8 +10,10 @@ import hmac
 import os
 from collections.abc import Mapping
 
-from holdfast.apps.listening import secret_in
+from holdfast.apps.listening import secret_for
 
+SECRET = "HOLDFAST_TENANTS_SECRET"
+"""Where several proxies over one record find the secret that makes an owner the same to all of them."""
 _FILE = "tenants.secret"
 _KEYS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
 _LONGEST = 100
@@ -22,7 +24,7 @@ class Tenants:
     """The owners that a proxy tells apart."""
 
     def __init__(self, home: str, kind: str, holdout: float = 0.0) -> None:
-        self._secret = secret_in(os.path.join(home, _FILE)).encode()
+        self._secret = secret_for(os.path.join(home, _FILE), SECRET)[0].encode()
         self._kind, self._holdout = kind, holdout
 
     def of(self, headers: Mapping[str, str]) -> str:
