@@ -17,7 +17,7 @@ import traceback
 from holdfast.canonical import ids
 from holdfast.canonical.body import measure
 from holdfast.canonical.entry import Entry
-from holdfast.errors import StoreError
+from holdfast.errors import NotFound, StoreError
 from holdfast.store.postgres import server
 from holdfast.store.postgres.appending import Append
 from holdfast.store.postgres.store import PostgresStore
@@ -59,8 +59,9 @@ class Writer:
                     opened.add(name)
                 self._append(name)
                 self.kept += 1
-            except StoreError:  # whole or absent, or the server was down when it was first asked
+            except (StoreError, NotFound):  # whole or absent; the session too, where a safety is off
                 self.unknown += 1
+                opened.discard(name)
 
     def _append(self, name: str) -> None:
         data = self._chance.randbytes(self._chance.choice(_SIZES)).hex().encode()
