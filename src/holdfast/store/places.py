@@ -78,7 +78,7 @@ class Places:
         if self._make is None:
             raise StoreError(
                 "This body is not in the record itself but where `blobs` said when it was kept. Set `blobs` to that "
-                "place again."
+                "place again, or name it with `--from-blobs` to copy from there."
             )
         if self._made is None:  # two at once do no harm, and a lock would have to be looked after in a fork
             self._made = self._make()
