@@ -5,7 +5,6 @@ Must not know: what an entry means beyond the columns it is found by.
 """
 
 import errno
-import fcntl
 import os
 import sqlite3
 import threading
@@ -47,6 +46,7 @@ from holdfast.store.protocol import (
 from holdfast.store.reader import BodyReader, bytes_reader
 from holdfast.store.sqlite import home, purge, search, table
 from holdfast.store.sqlite.connection import DATABASE_ERRORS, Transaction, connect, reading, restrict
+from holdfast.store.sqlite.holding import Holding
 from holdfast.store.sqlite.schema import migrate, refuse_newer, scripts, version_in_file, version_of
 from holdfast.store.turnstile import Turnstile
 
@@ -78,7 +78,7 @@ class SqliteStore:
         self._lock = threading.RLock()
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
-        self._held: dict[str, tuple[int, str]] = {}
+        self._holding = Holding(folder)
         self._broken: OSError | None = None
 
     def open_session(self, info: SessionInfo) -> SessionInfo:
@@ -274,7 +274,7 @@ class SqliteStore:
     def purge(self, session: str, at: int) -> Tombstone:
         """Remove everything of a session but a tombstone."""
         self._open()
-        self._drop_hold(session)
+        self._holding.drop(session)
         stone = purge.purge(self, session, at)
         self.files.remove(session)
         return stone
@@ -286,21 +286,11 @@ class SqliteStore:
 
     def in_use(self, session: str) -> bool:
         """Whether a process holds an ephemeral session open."""
-        return _is_locked(self._hold_path(session))
+        return self._holding.is_held(self._number(session))
 
     def hold(self, session: str) -> None:
         """Say that this process has an ephemeral session open; the kernel forgets it with the process."""
-        self._open()
-        if session in self._held:
-            return
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        path = self._hold_path(session)
-        try:
-            fd = os.open(path, flags, 0o600)
-            fcntl.flock(fd, fcntl.LOCK_SH)
-        except OSError as error:
-            raise NotStored(f"The session cannot be held open ({error.strerror}). See `holdfast doctor`.") from error
-        self._held[session] = fd, path
+        self._holding.hold(session, self._number(session))
 
     def identity(self) -> str:
         """What tells this record from any other: the file itself, by whichever name."""
@@ -315,8 +305,7 @@ class SqliteStore:
                 if connection is not None:
                     self._close(connection)
             self._reader = self._writer = None
-            for session in list(self._held):
-                self._drop_hold(session)
+            self._holding.close()
             self.blobs.close()
             self.turnstile.close()
 
@@ -356,16 +345,8 @@ class SqliteStore:
                 f"The record could not be written ({error}). What was not stored is shown whole; see `holdfast doctor`."
             ) from error
 
-    def _hold_path(self, session: str) -> str:
-        number = self._one_value("SELECT id FROM sessions WHERE name = ?", (session,))
-        return os.path.join(self.folder, f"session-{number or 0}.lock")
-
-    def _drop_hold(self, session: str) -> None:
-        if session in self._held:
-            fd, path = self._held.pop(session)
-            os.close(fd)
-            if not _is_locked(path) and os.path.exists(path):
-                os.unlink(path)
+    def _number(self, session: str) -> int:
+        return self._one_value("SELECT id FROM sessions WHERE name = ?", (session,)) or 0
 
     def _session(self, name: str) -> SessionInfo | None:
         rows = self.select(table.SESSIONS + " WHERE s.name = ?", (name,))
@@ -404,9 +385,7 @@ class SqliteStore:
             if connection is not None:
                 connection.close()
         self._reader = self._writer = None
-        for fd, _ in self._held.values():
-            os.close(fd)
-        self._held.clear()
+        self._holding.leave()
         self.turnstile.leave()
         self._lock = threading.RLock()
         self.turnstile = Turnstile(os.path.join(self.folder, "record.lock"), self._patience)
@@ -447,21 +426,6 @@ class SqliteStore:
 
 def _never(draft: Draft) -> None:
     """No row is asked for."""
-
-
-def _is_locked(path: str) -> bool:
-    """Whether a process holds the lock file at `path`."""
-    try:
-        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(fd)
-    return False
 
 
 def _store_error(error: Exception, path: str) -> StoreError:
