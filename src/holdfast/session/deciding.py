@@ -170,7 +170,7 @@ class Deciding:
         if not fresh:
             return
         try:
-            self._desk.ledger.catch_up()
+            self._desk.ledger.catch_up(own=True)
             self._refresh()
             self._recognise_all(fresh)
             damaged = [item for item in added if item.number in self._unknown]

@@ -124,11 +124,16 @@ def _shown_before(keeping: Keeping, row: Row | None) -> Shown | None:
 
 def append(keeping: Keeping, drafts: list[Draft], once: bool, after: int | None = None) -> list[Entry]:
     """Append, also where another process purged the session in the meantime."""
+    return appended(keeping, drafts, once, after)[0]
+
+
+def appended(keeping: Keeping, drafts: list[Draft], once: bool, after: int | None = None) -> tuple[list[Entry], bool]:
+    """The same, and whether the session was there."""
     try:
-        return keeping.store.append(keeping.info.name, drafts, once=once, quota=keeping.quota, after=after)
+        return keeping.store.append(keeping.info.name, drafts, once=once, quota=keeping.quota, after=after), True
     except NotFound:
         keeping.store.open_session(keeping.info)
-        return keeping.store.append(keeping.info.name, drafts, once=once, quota=keeping.quota, after=after)
+        return keeping.store.append(keeping.info.name, drafts, once=once, quota=keeping.quota, after=after), False
 
 
 def new_result(keeping: Keeping, tool: str, **fields: Any) -> Result:

@@ -5,15 +5,16 @@ Must not know: messages, policies.
 """
 
 import hashlib
+from collections.abc import Sequence
 
 from holdfast.canonical.body import BLOCK, digest_of, measure
-from holdfast.canonical.entry import Decision, Result
+from holdfast.canonical.entry import Decision, Entry, Result
 from holdfast.canonical.guard import truncation_mark
 from holdfast.canonical.utf8 import encode, showable
 from holdfast.errors import Damaged, StoreError
 from holdfast.session.past import Past
 from holdfast.store.follow import Following
-from holdfast.store.protocol import Body, Row, Store, body_of, entry_of
+from holdfast.store.protocol import Body, Draft, Row, Store, body_of, entry_of
 from holdfast.truncation.cut import Cut, decode_cut
 
 
@@ -65,10 +66,22 @@ class Ledger:
         self.past = Past()
         """What was sent and billed."""
 
+        self._foreseen = 0
+
     @property
     def seq(self) -> int:
         """The number of the last entry that is known."""
-        return self._following.seq
+        return max(self._following.seq, self._foreseen)
+
+    def foresee(self, entries: Sequence[Entry], drafts: Sequence[Draft]) -> None:
+        """Learn what was just appended without reading it, where nothing came between it and what is known; it is read
+        with what comes next, and whether the session is still the same is seen then."""
+        numbers = list(range(self.seq + 1, self.seq + 1 + len(drafts)))
+        if not self._following.seq or [entry.seq for entry in entries] != numbers:
+            return
+        for entry, draft in zip(entries, drafts, strict=True):
+            self._learn(entry, draft.body)
+        self._foreseen = entries[-1].seq
 
     def decided_with(self, seq: int) -> list[str]:
         """The results that were decided about in one go with what has this number."""
@@ -77,8 +90,13 @@ class Ledger:
             found.append(trace_id)
         return found
 
-    def catch_up(self) -> None:
-        """Learn what was written since; what is damaged is left out, and so is kept again when it comes."""
+    def catch_up(self, own: bool = False) -> None:
+        """Learn what was written since; what is damaged is left out, and so is kept again when it comes.
+
+        After something of our `own` was appended, that is known already where nothing else came.
+        """
+        if own and self._foreseen > self._following.seq:
+            return
         if not self._following.look():
             self.generation += 1
             self._forget()
@@ -91,15 +109,18 @@ class Ledger:
     def learn(self, row: Row) -> None:
         """Add one entry."""
         entry = entry_of(row)
-        body = Body(entry.facts, row.inline, row.blob)
+        self._learn(entry, Body(entry.facts, row.inline, row.blob))
+
+    def _learn(self, entry: Entry, body: Body) -> None:
         if isinstance(entry.header, Result):
-            self.add(Known(entry.header, body, row.seq))
+            self.add(Known(entry.header, body, entry.seq))
         elif isinstance(entry.header, Decision):
-            with self._store.open(body) as reader:
-                self.decide(entry.header, decode_cut(reader.read()))
-            self._decision_at[row.seq] = entry.header.trace_id
+            if entry.seq not in self._decision_at:
+                with self._store.open(body) as reader:
+                    self.decide(entry.header, decode_cut(reader.read()))
+                self._decision_at[entry.seq] = entry.header.trace_id
         else:
-            self.past.learn(row.seq, entry.header)
+            self.past.learn(entry.seq, entry.header)
 
     def add(self, known: Known) -> None:
         """Add a result."""

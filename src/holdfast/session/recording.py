@@ -17,7 +17,7 @@ from holdfast.metrics import MARKER
 from holdfast.projection.compaction import Summariser
 from holdfast.projection.policy import Choice, shown
 from holdfast.projection.transcript import Item, Name, Returned
-from holdfast.session.keeping import Keeping, append
+from holdfast.session.keeping import Keeping, appended
 from holdfast.session.ledger import Known, Ledger
 from holdfast.store.feed import Feed
 from holdfast.store.protocol import Body, Draft
@@ -63,8 +63,12 @@ def named(keeping: Keeping, trace_id: str, artifact_id: str) -> Name:
 
 def record(desk: Desk, drafts: list[Draft], after: int | None = None) -> None:
     """Append entries, and learn them; `Overtaken` where they were decided `after` what is no longer the newest."""
-    desk.observe(append(desk.keeping, drafts, once=False, after=after) if drafts else [])
-    desk.ledger.catch_up()
+    if drafts:
+        entries, was_there = appended(desk.keeping, drafts, once=False, after=after)
+        desk.observe(entries)
+        if was_there:
+            desk.ledger.foresee(entries, drafts)
+    desk.ledger.catch_up(own=True)
 
 
 def once_each(items: list[Item]) -> list[Item]:
@@ -113,7 +117,8 @@ def append_results(
         _discard(desk, bodies.values())
         raise
     try:
-        entries = append(desk.keeping, [*drafts, *batch], once=once, after=after)
+        drafts += batch
+        entries, was_there = appended(desk.keeping, drafts, once=once, after=after)
     except (QuotaExceeded, NotFound, Overtaken):
         _discard(desk, bodies.values())
         raise
@@ -121,6 +126,8 @@ def append_results(
     names = {entry.header.trace_id for entry in added}
     _discard(desk, (body for trace_id, body in bodies.items() if trace_id not in names))
     desk.observe(added)
+    if was_there:
+        desk.ledger.foresee(entries, drafts)
 
 
 def decision_draft(item: Item, choice: Choice, at: int, version: str) -> Draft:
