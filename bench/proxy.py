@@ -21,7 +21,7 @@ from bench.row import Row, judged, reported
 from bench.setup import PYTHON, ROOT, Setup, say
 
 _WHAT = "proxy"
-_TOOLS = [{"name": "Bash", "description": "Run a command.", "input_schema": {"type": "object"}}]
+TOOLS = [{"name": "Bash", "description": "Run a command.", "input_schema": {"type": "object"}}]
 _TOGETHER = 8
 _LINE = "the quick brown fox jumps over the lazy dog, and again\n"
 
@@ -39,11 +39,11 @@ class _Ways:
 
     def __init__(self, setup: Setup, stack: ExitStack) -> None:
         say("proxy: starting")
-        provider = stack.enter_context(_process([PYTHON, "-m", "bench.relays.provider"], setup))
+        provider = stack.enter_context(process([PYTHON, "-m", "bench.relays.provider"], setup))
         url = f"http://127.0.0.1:{provider[1]}"
-        bare = stack.enter_context(_process([PYTHON, "-m", "bench.relays.bare", url], setup))
+        bare = stack.enter_context(process([PYTHON, "-m", "bench.relays.bare", url], setup))
         words = [PYTHON, "-m", "holdfast", "proxy", "--port", "0", "--no-token", "--upstream", f"anthropic={url}"]
-        own = stack.enter_context(_process(words, setup))
+        own = stack.enter_context(process(words, setup))
         self.ports = {"direct": provider[1], "bare": bare[1], "proxy": own[1]}
         self.processes = {"bare": bare[0].pid, "proxy": own[0].pid}
         self.connect()
@@ -83,9 +83,9 @@ class _Ways:
 
 
 @contextmanager
-def _process(words: Sequence[str], setup: Setup) -> Generator[tuple[subprocess.Popen[str], int]]:
-    """A process that prints its port."""
-    environ = {**setup.environment(setup.path("proxy")), "PYTHONPATH": f"{ROOT}/src:{ROOT}"}
+def process(words: Sequence[str], setup: Setup, **more: str) -> Generator[tuple[subprocess.Popen[str], int]]:
+    """A process that prints its port; `more` is in its environment."""
+    environ = {**setup.environment(setup.path("proxy")), "PYTHONPATH": f"{ROOT}/src:{ROOT}", **more}
     running = subprocess.Popen(words, env=environ, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert running.stdout is not None
     line = running.stdout.readline()
@@ -104,7 +104,7 @@ def _step(number: int, chars: int) -> list[dict[str, Any]]:
 
 
 def _request(messages: Sequence[Any], most: int = 100) -> bytes:
-    first = {"max_tokens": most, "model": "claude-sonnet-5", "stream": True, "tools": _TOOLS}
+    first = {"max_tokens": most, "model": "claude-sonnet-5", "stream": True, "tools": TOOLS}
     return json.dumps({**first, "messages": messages}).encode()
 
 
@@ -174,9 +174,9 @@ def _streams(ways: _Ways, setup: Setup) -> list[Row]:
         spent: dict[str, list[float]] = {way: [] for way in ways.processes}
         for round in range(setup.rounds):
             for way, process in ways.processes.items():
-                before = _cpu(process)
+                before = cpu(process)
                 ways.ask_together(way, most, many, f"{round}")
-                spent[way].append((_cpu(process) - before) * 1000 / (many * _TOGETHER))
+                spent[way].append((cpu(process) - before) * 1000 / (many * _TOGETHER))
         ratios = [own / bare for own, bare in zip(spent["proxy"], spent["bare"], strict=True)]
         rows.append(
             judged(
@@ -204,7 +204,8 @@ def _large(ways: _Ways) -> list[Row]:
     ]
 
 
-def _cpu(process: int) -> float:
+def cpu(process: int) -> float:
+    """Seconds of CPU that a process has taken."""
     with open(f"/proc/{process}/stat", encoding="utf-8") as file:
         fields = file.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
