@@ -21,7 +21,7 @@ from bench.row import Row, judged, reported
 from bench.setup import PYTHON, ROOT, Setup, say
 
 _WHAT = "proxy"
-_TOOLS = [{"name": "Bash", "description": "Run a command.", "input_schema": {"type": "object"}}]
+TOOLS = [{"name": "Bash", "description": "Run a command.", "input_schema": {"type": "object"}}]
 _TOGETHER = 8
 _LINE = "the quick brown fox jumps over the lazy dog, and again\n"
 
@@ -108,7 +108,7 @@ def step(number: int, chars: int) -> list[dict[str, Any]]:
 
 def request(messages: Sequence[Any], most: int = 100) -> bytes:
     """A request of a client that has a tool."""
-    first = {"max_tokens": most, "model": "claude-sonnet-5", "stream": True, "tools": _TOOLS}
+    first = {"max_tokens": most, "model": "claude-sonnet-5", "stream": True, "tools": TOOLS}
     return json.dumps({**first, "messages": messages}).encode()
 
 
@@ -178,9 +178,9 @@ def _streams(ways: _Ways, setup: Setup) -> list[Row]:
         spent: dict[str, list[float]] = {way: [] for way in ways.processes}
         for round in range(setup.rounds):
             for way, process in ways.processes.items():
-                before = _cpu(process)
+                before = cpu(process)
                 ways.ask_together(way, most, many, f"{round}")
-                spent[way].append((_cpu(process) - before) * 1000 / (many * _TOGETHER))
+                spent[way].append((cpu(process) - before) * 1000 / (many * _TOGETHER))
         ratios = [own / bare for own, bare in zip(spent["proxy"], spent["bare"], strict=True)]
         rows.append(
             judged(
@@ -208,7 +208,8 @@ def _large(ways: _Ways) -> list[Row]:
     ]
 
 
-def _cpu(process: int) -> float:
+def cpu(process: int) -> float:
+    """Seconds of CPU that a process has taken."""
     with open(f"/proc/{process}/stat", encoding="utf-8") as file:
         fields = file.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
