@@ -21,7 +21,7 @@ from bench.row import Row, judged, reported
 from bench.setup import PYTHON, ROOT, Setup, say
 
 _WHAT = "proxy"
-TOOLS = [{"name": "Bash", "description": "Run a command.", "input_schema": {"type": "object"}}]
+_TOOLS = [{"name": "Bash", "description": "Run a command.", "input_schema": {"type": "object"}}]
 _TOGETHER = 8
 _LINE = "the quick brown fox jumps over the lazy dog, and again\n"
 
@@ -108,7 +108,7 @@ def step(number: int, chars: int) -> list[dict[str, Any]]:
 
 def request(messages: Sequence[Any], most: int = 100) -> bytes:
     """A request of a client that has a tool."""
-    first = {"max_tokens": most, "model": "claude-sonnet-5", "stream": True, "tools": TOOLS}
+    first = {"max_tokens": most, "model": "claude-sonnet-5", "stream": True, "tools": _TOOLS}
     return json.dumps({**first, "messages": messages}).encode()
 
 

@@ -1,0 +1,49 @@
+"""What `compose.yaml` says is what the commands take, and nothing secret is in it."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from holdfast.apps.cli.main import COMMANDS
+from holdfast.apps.cli.parser import parser_for
+
+FILE = Path(__file__).parents[1] / "compose.yaml"
+SERVICES: dict[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))["services"]
+OURS = [name for name, service in SERVICES.items() if "build" in service]
+SECRET = re.compile(r"PASSWORD|KEY|SECRET|TOKEN")
+NAMED = (Path(__file__).parents[1] / "docs").rglob("*.md")
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_container_runs_a_command_there_is(name: str) -> None:
+    words = SERVICES[name]["command"].split()
+    assert parser_for(words[0], COMMANDS).parse_args(words).act is not None
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_secret_comes_from_outside_and_has_no_default(name: str) -> None:
+    environment = SERVICES[name].get("environment", {})
+    for variable, value in environment.items():
+        assert bool(SECRET.search(variable)) == bool(re.fullmatch(r"\$\{\w+:\?\}", value)), variable
+
+
+def test_every_image_has_a_version() -> None:
+    images = [service["image"] for service in SERVICES.values() if "image" in service]
+    assert len(images) == 3
+    assert all(re.search(r":\d", image) for image in images)
+
+
+def test_the_proxies_add_and_read_and_only_the_owner_migrates() -> None:
+    assert "//agents@" in SERVICES["proxy"]["environment"]["HOLDFAST_STORE"]
+    assert "//owner@" in SERVICES["migrate"]["environment"]["HOLDFAST_STORE"]
+    assert SERVICES["migrate"]["command"].endswith("--grant agents")
+
+
+def test_each_of_our_variables_is_in_the_docs() -> None:
+    told = "\n".join(path.read_text(encoding="utf-8") for path in NAMED)
+    ours = {name for service in SERVICES.values() for name in service.get("environment", {}) if "HOLDFAST" in name}
+    assert ours
+    assert all(f"`{name}`" in told for name in ours), sorted(ours)
