@@ -68,6 +68,16 @@ class StoreContract:
 
     # Sessions
 
+    def test_a_session_is_found_by_its_name_and_by_no_other(self, store: Store) -> None:
+        opened(store, "s")
+        opened(store, "another")
+        store.append("s", [draft(store), draft(store)])
+        found = store.session("s")
+        assert found in store.sessions()
+        assert found is not None
+        assert (found.name, found.entries) == ("s", 2)
+        assert [store.session(name) for name in ("", "S", "s ", "s\0", "\ud800", "x" * 5_000)] == [None] * 6
+
     def test_a_new_session_is_as_it_was_asked_for(self, store: Store) -> None:
         wanted = SessionInfo(name="s", agent="me", workspace="/here", created_at=5, ephemeral=True)
         got = store.open_session(wanted)

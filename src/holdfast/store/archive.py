@@ -71,7 +71,8 @@ def import_session(
         info, seq, chain = beginning(records.take("session"), name)
     except UNREADABLE:
         raise UsageError("This is not an archive of a session; make one with `holdfast sessions export`.") from None
-    if any(other.name == info.name and other.entries for other in store.sessions()):
+    there = store.session(info.name)
+    if there is not None and there.entries:
         raise UsageError(f"There is a session `{info.name}` already. Import under another name with `--as NAME`.")
     before = stone_of(store, info.name)
     info = store.open_session(info)

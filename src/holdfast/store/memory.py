@@ -67,6 +67,10 @@ class MemoryStore:
         """All sessions, the one written to last first, or so many of them."""
         return sorted(reversed(self._sessions.values()), key=lambda info: -info.last_at)[:newest]
 
+    def session(self, name: str) -> SessionInfo | None:
+        """The session of this name, if there is one."""
+        return self._sessions.get(name)
+
     def tombstones(self) -> list[Tombstone]:
         """What stays of purged sessions."""
         return list(self._tombstones.values())

@@ -114,6 +114,10 @@ class Store(Protocol):
         """All sessions, the one written to last first; or so many of them, without looking at the others."""
         ...
 
+    def session(self, name: str) -> SessionInfo | None:
+        """The session of this name, if there is one."""
+        ...
+
     def tombstones(self) -> list[Tombstone]:
         """What stays of purged sessions."""
         ...

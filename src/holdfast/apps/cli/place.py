@@ -55,9 +55,8 @@ class Place:
 
     def info(self, name: str) -> SessionInfo:
         """The session called `name`, or the only one whose name begins so."""
-        sessions = self.store.sessions()
-        exact = [info for info in sessions if info.name == name]
-        near = exact or [info for info in sessions if info.name.startswith(name)]
+        exact = self.store.session(name)
+        near = [exact] if exact else [info for info in self.store.sessions() if info.name.startswith(name)]
         if len(near) != 1:
             how = "several sessions begin" if near else "there is no session"
             raise NotFound(f"For `{name}` {how} like that. `holdfast sessions list` shows them.")

@@ -32,6 +32,8 @@ _APART = 0.05
 """Seconds between two looks at least, however often something is told."""
 _LIST = 1.0
 """Seconds between two looks at all sessions, and between two rows of one session."""
+_NEWEST = 200
+"""Sessions that are looked at for what has changed, those written to last."""
 _PING = 15.0
 _PREVIEWS = 3
 _LIMITER = TransportLimiter()
@@ -157,9 +159,10 @@ class Live:
             await _wait(changed, _PING)
 
     def _changed_rows(self, known: dict[str, object], first: bool) -> tuple[list[dict[str, Any]], list[str]]:
-        infos = {info.name: info for info in self._record.store.sessions()}
+        store = self._record.store
+        infos = {info.name: info for info in store.sessions(_NEWEST)}
         marks = {name: (info.entries, info.last_at, info.ended_at) for name, info in infos.items()}
-        gone = [name for name in known if name not in marks]
+        gone = [name for name in known if name not in marks and store.session(name) is None]
         changed = [name for name, mark in marks.items() if known.get(name) != mark] if not first else []
         known.clear()
         known.update(marks)
@@ -215,7 +218,8 @@ class Live:
     def _head(self, name: str | None) -> object:
         if name is None:
             self._listed = time.monotonic()
-            return [(info.name, info.entries, info.last_at, info.ended_at) for info in self._record.store.sessions()]
+            newest = self._record.store.sessions(_NEWEST)
+            return [(info.name, info.entries, info.last_at, info.ended_at) for info in newest]
         last = self._record.store.last(name)
         return None if last is None else (last.seq, last.chain)
 

@@ -59,10 +59,10 @@ class Record:
 
     def info(self, name: str) -> SessionInfo:
         """The session of this name."""
-        for info in self.store.sessions():
-            if info.name == name:
-                return info
-        raise NotFound(f"There is no session `{name[:80]}` in this record. It may have been purged.")
+        info = self.store.session(name)
+        if info is None:
+            raise NotFound(f"There is no session `{name[:80]}` in this record. It may have been purged.")
+        return info
 
     def timeline(self, name: str) -> Timeline:
         """A session's steps up to now."""

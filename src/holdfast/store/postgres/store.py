@@ -86,11 +86,11 @@ class PostgresStore:
 
     def open_session(self, info: SessionInfo) -> SessionInfo:
         """The session called `info.name`, made as `info` says where there is none."""
-        found = self._session(info.name)
+        found = self.session(info.name)
         if found is not None:
             return found
         self._write(lambda: self._insert_session(info))
-        return self._session(info.name) or info
+        return self.session(info.name) or info
 
     def _insert_session(self, info: SessionInfo) -> None:
         with self.server.transaction() as execute:
@@ -106,6 +106,11 @@ class PostgresStore:
                 f"{table.SESSIONS} WHERE s.id = ANY (ARRAY(SELECT newest(%s))){order} LIMIT %s", (newest, newest)
             )
         return [table.as_session(row) for row in rows]
+
+    def session(self, name: str) -> SessionInfo | None:
+        """The session of this name, if there is one."""
+        rows = self.select(table.SESSIONS + " WHERE s.name = %s", (table.as_text(name),))
+        return table.as_session(rows[0]) if rows else None
 
     def tombstones(self) -> list[Tombstone]:
         """What stays of purged sessions."""
@@ -346,10 +351,6 @@ class PostgresStore:
                 yield execute
         except psycopg.Error as error:
             raise StoreError(f"`{self.address.shown}` could not be changed ({said(error)}). Try again.") from error
-
-    def _session(self, name: str) -> SessionInfo | None:
-        rows = self.select(table.SESSIONS + " WHERE s.name = %s", (name,))
-        return table.as_session(rows[0]) if rows else None
 
     def _one(self, which: str, values: Sequence[Any], columns: str = table.COLUMNS) -> Row | None:
         rows = self.select(f"SELECT {columns} {table.FROM} {which}", values)

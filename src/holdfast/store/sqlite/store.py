@@ -83,12 +83,12 @@ class SqliteStore:
 
     def open_session(self, info: SessionInfo) -> SessionInfo:
         """The session called `info.name`, made as `info` says where there is none."""
-        found = self._session(info.name)
+        found = self.session(info.name)
         if found is not None:
             return found
         with self.writing() as execute:
             table.insert_session(execute, info)
-        return self._session(info.name) or info
+        return self.session(info.name) or info
 
     def sessions(self, newest: int | None = None) -> list[SessionInfo]:
         """All sessions, the one written to last first, or so many of them."""
@@ -97,6 +97,11 @@ class SqliteStore:
         else:
             rows = self.select(table.SESSIONS + table.AMONG_NEWEST + table.BY_LAST, (newest,))
         return [table.as_session(row) for row in rows]
+
+    def session(self, name: str) -> SessionInfo | None:
+        """The session of this name, if there is one."""
+        rows = self.select(table.SESSIONS + " WHERE s.name = ?", (showable(name),))
+        return table.as_session(rows[0]) if rows else None
 
     def tombstones(self) -> list[Tombstone]:
         """What stays of purged sessions."""
@@ -347,10 +352,6 @@ class SqliteStore:
 
     def _number(self, session: str) -> int:
         return self._one_value("SELECT id FROM sessions WHERE name = ?", (session,)) or 0
-
-    def _session(self, name: str) -> SessionInfo | None:
-        rows = self.select(table.SESSIONS + " WHERE s.name = ?", (name,))
-        return table.as_session(rows[0]) if rows else None
 
     def _one(self, query: str, values: Sequence[Any]) -> Row | None:
         rows = self.select(query, values)
