@@ -67,6 +67,8 @@ class Ledger:
         """What was sent and billed."""
 
         self._foreseen = 0
+        self._is_foreseen = False
+        """Whether the last append is known without having been read."""
 
     @property
     def seq(self) -> int:
@@ -76,12 +78,13 @@ class Ledger:
     def foresee(self, entries: Sequence[Entry], drafts: Sequence[Draft]) -> None:
         """Learn what was just appended without reading it, where nothing came between it and what is known; it is read
         with what comes next, and whether the session is still the same is seen then."""
+        self._is_foreseen = False
         numbers = list(range(self.seq + 1, self.seq + 1 + len(drafts)))
         if not self._following.seq or [entry.seq for entry in entries] != numbers:
             return
         for entry, draft in zip(entries, drafts, strict=True):
             self._learn(entry, draft.body)
-        self._foreseen = entries[-1].seq
+        self._foreseen, self._is_foreseen = entries[-1].seq, True
 
     def decided_with(self, seq: int) -> list[str]:
         """The results that were decided about in one go with what has this number."""
@@ -95,7 +98,8 @@ class Ledger:
 
         After something of our `own` was appended, that is known already where nothing else came.
         """
-        if own and self._foreseen > self._following.seq:
+        is_foreseen, self._is_foreseen = self._is_foreseen, False
+        if own and is_foreseen:
             return
         if not self._following.look():
             self.generation += 1

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from holdfast import config
 from holdfast.canonical.body import measure
-from holdfast.canonical.entry import Decision
+from holdfast.canonical.entry import Decision, Result
 from holdfast.canonical.utf8 import encode
 from holdfast.errors import NotFound, StoreError, UsageError
 from holdfast.projection.account import Account, Projection
@@ -158,6 +158,12 @@ class Projecting:
         with self._lock:
             for _, viewer in self._viewers:
                 viewer.settle()
+
+    def noted(self, tool: str) -> list[Result]:
+        """What is on record under a tool's name, in order, as far as it can be read."""
+        with self._lock:
+            self._caught_up()
+            return [known.result for known in reversed(self._desk.ledger.of_tool(tool))]
 
     def has_offered(self) -> bool:
         """Whether a request on record offered our tools, as far as it was read; what cannot be read did not."""

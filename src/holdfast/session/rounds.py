@@ -8,10 +8,9 @@ import json
 import threading
 from typing import Any, cast
 
-from holdfast.errors import Damaged, StoreError
+from holdfast.canonical.entry import Result
+from holdfast.errors import StoreError
 from holdfast.session.session import Session
-from holdfast.store.follow import Following
-from holdfast.store.protocol import result_of
 from holdfast.wire.hidden import Round
 
 TOOL = "holdfast_round"
@@ -25,7 +24,8 @@ class Rounds:
         self._session = session
         self._lock = threading.Lock()
         self._known: dict[str, list[Round]] = {}
-        self._following = Following(session.store, session.id, "result")
+        self._read = 0
+        """How many of those on record are known."""
 
     def all(self) -> dict[str, list[Round]]:
         """Every round by what its answer is known by, in order; what cannot be read is left out."""
@@ -45,21 +45,17 @@ class Rounds:
             return False
 
     def _catch_up(self) -> None:
-        try:
-            self._following.look()  # a purged session is read from its beginning
-            for row in self._following.new():
-                if TOOL.encode() in row.header:
-                    self._learn(row)
-        except StoreError:
-            return
+        noted = self._session.noted(TOOL)
+        self._read = self._read if self._read <= len(noted) else 0  # a purged session is read from its beginning
+        for result in noted[self._read :]:
+            self._learn(result)
+        self._read = len(noted)
 
-    def _learn(self, row: Any) -> None:
+    def _learn(self, result: Result) -> None:
         try:
-            result = result_of(row)
-            if result.tool == TOOL:
-                about = cast("dict[str, Any]", json.loads(result.arguments or ""))
-                about.pop("v")
-                found = Round(**about)
-                self._known.setdefault(found.key, []).append(found)
-        except (Damaged, ValueError, KeyError, TypeError):
+            about = cast("dict[str, Any]", json.loads(result.arguments or ""))
+            about.pop("v")
+            found = Round(**about)
+            self._known.setdefault(found.key, []).append(found)
+        except (ValueError, KeyError, TypeError):
             return

@@ -322,6 +322,10 @@ class Session(Reading, AsyncTwins):
         result = keeping.new_result(self._keeping, tool, arguments=arguments_text(about))
         self._observe(keeping.note(self._keeping, [(result, text)], self._room()))
 
+    def noted(self, tool: str) -> list[Result]:
+        """What `note` has put on record under this name, by whichever process, in order; as far as it can be read."""
+        return self._projecting.noted(tool)
+
     def enter(self, *made: tuple[Callable[[int, str], Header], bytes]) -> Entry:
         """Put on record what is made of the time and a new id, together; raises `StoreError` as `note` does."""
         trace_id, at = ids.trace_id(self._keeping.random(ids.RANDOM_BYTES)), self._now()
