@@ -116,8 +116,10 @@ def append_results(
     except StoreError:
         _discard(desk, bodies.values())
         raise
+    drafts += batch
+    if not drafts:
+        return
     try:
-        drafts += batch
         entries, was_there = appended(desk.keeping, drafts, once=once, after=after)
     except (QuotaExceeded, NotFound, Overtaken):
         _discard(desk, bodies.values())

@@ -1,6 +1,7 @@
 """Our hooks in a settings text: added at the end, found again, and taken out to the byte."""
 
 import json
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -44,7 +45,10 @@ def texts(draw: st.DrawFn) -> str:
     if draw(st.booleans()):
         text = text.replace("\n", "\r\n")
     if draw(st.booleans()):
-        text = text.replace("{}", "{" + draw(spaces) + "}").replace("[]", "[" + draw(spaces) + "]")
+        spaced = text.replace("{}", "{" + draw(spaces) + "}").replace("[]", "[" + draw(spaces) + "]")
+        with suppress(ValueError):  # one of them may stand inside a name, where there is no room for a line's end
+            json.loads(spaced)
+            text = spaced
     return draw(st.sampled_from(["", "\ufeff"])) + draw(spaces) + text + draw(spaces)
 
 

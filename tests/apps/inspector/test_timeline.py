@@ -140,9 +140,8 @@ def test_only_what_is_new_is_read() -> None:
 
     book.store.rows = counted  # type: ignore[method-assign]
     book.timeline.catch_up()
-    assert asked == []
     book.write(book.result())
-    assert asked == [20]
+    assert set(asked) == {19}, "from the last one on that is known"
 
 
 def test_a_session_that_was_purged_begins_anew() -> None:
