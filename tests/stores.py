@@ -15,7 +15,9 @@ DURABLE = ("sqlite", "postgres", "postgres+s3")
 """Those that are there again when they are opened again: where the rows are, and where large bodies, if elsewhere."""
 SELDOM = [pytest.param(kind, marks=pytest.mark.torture) for kind in ("sqlite+s3", "postgres+folder")]
 KINDS = ("memory", *DURABLE)
-everywhere = pytest.mark.parametrize("kind", DURABLE)
+EACH = ("sqlite", "postgres", pytest.param("postgres+s3", marks=pytest.mark.torture))
+"""The same, for what hardly depends on where large bodies are."""
+everywhere = pytest.mark.parametrize("kind", EACH)
 
 
 class Place(NamedTuple):

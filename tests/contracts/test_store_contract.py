@@ -8,7 +8,7 @@ import pytest
 from holdfast.store.protocol import Store
 from tests.contracts.archive_contract import ArchiveContract
 from tests.contracts.store_contract import StoreContract
-from tests.stores import KINDS, SELDOM, made
+from tests.stores import EACH, KINDS, SELDOM, made
 
 
 @pytest.fixture(params=[*KINDS, *SELDOM])
@@ -31,3 +31,9 @@ class TestStore(StoreContract):
 
 class TestArchive(ArchiveContract):
     """Archives, from each back end to each."""
+
+    @pytest.fixture(params=["memory", *EACH])
+    def store(self, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+        store = made(request.param, tmp_path / "one")
+        yield store
+        store.close()

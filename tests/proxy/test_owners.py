@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.store.protocol import Store
 from tests.proxy.serving import DIALECTS, PATHS, Served, ask, offered, proxy
-from tests.stores import DURABLE, place
+from tests.stores import EACH, place
 from tests.upstream.server import Upstream, upstream
 from tests.upstream.spelling import Dialect, Json, Part, Text, Tool
 
@@ -76,7 +76,7 @@ class World:
         return sent.partition("call_b")[2].replace(name, "NAME").replace(json.dumps(name)[1:-1], "NAME")
 
 
-@pytest.fixture(params=DURABLE)
+@pytest.fixture(params=EACH)
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
     made = World()
     made.store = place(request.param, tmp_path / "home").open()

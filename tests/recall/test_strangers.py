@@ -11,10 +11,10 @@ import pytest
 from holdfast import Session
 from holdfast.store.protocol import Store
 from tests.build import NOON, numbered_lines
-from tests.stores import DURABLE, made
+from tests.stores import EACH, made
 
 
-@pytest.fixture(params=DURABLE)
+@pytest.fixture(params=EACH)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     store = made(request.param, tmp_path)
     yield store

@@ -82,6 +82,7 @@ def test_a_script_that_is_not_ours_is_refused(opened: Callable[..., Opened]) -> 
     assert any("Content Security Policy" in said for said in one.said)
 
 
+@pytest.mark.torture
 def test_the_switch_shows_the_plot_of_another_cost(opened: Callable[..., Opened]) -> None:
     one = opened(reports.full())
     shown = one.tab.locator("svg.plot:visible")
@@ -92,6 +93,7 @@ def test_the_switch_shows_the_plot_of_another_cost(opened: Callable[..., Opened]
     assert [each.get_attribute("data-mode") for each in shown.all()] == ["blind"]
 
 
+@pytest.mark.torture
 def test_a_point_leads_to_its_row(opened: Callable[..., Opened]) -> None:
     one = opened(reports.full())
     one.tab.locator("svg.plot:visible a", has_text="opencode").focus()
@@ -99,6 +101,7 @@ def test_a_point_leads_to_its_row(opened: Callable[..., Opened]) -> None:
     assert one.tab.locator("tr:target th").inner_text().startswith("opencode")
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize("width", [1200, 375])
 def test_no_label_of_a_plot_lies_on_another(opened: Callable[..., Opened], width: int) -> None:
     one = opened(reports.full(), width)
@@ -116,6 +119,7 @@ def overlap(a: dict[str, float], b: dict[str, float]) -> float:
     return min(max(0.0, width), max(0.0, height))
 
 
+@pytest.mark.torture
 def test_column_heads_sort_both_ways_and_what_has_no_figure_is_last(opened: Callable[..., Opened]) -> None:
     report = reports.full()
     report["policies"][0]["all_in_context"] = report["policies"][0]["all_in"] = None
@@ -129,12 +133,14 @@ def test_column_heads_sort_both_ways_and_what_has_no_figure_is_last(opened: Call
         assert names.last.inner_text().startswith("everything")
 
 
+@pytest.mark.torture
 def test_a_source_can_be_looked_at_alone(opened: Callable[..., Opened]) -> None:
     one = opened(reports.full())
     one.tab.locator("#source").select_option("codex")
     assert one.tab.locator("#policies tbody tr:visible").count() == 4
 
 
+@pytest.mark.torture
 def test_results_are_searched_and_shown_in_full(opened: Callable[..., Opened]) -> None:
     one = opened(reports.full())
     shown = one.tab.locator("#results > li:visible")
@@ -145,6 +151,7 @@ def test_results_are_searched_and_shown_in_full(opened: Callable[..., Opened]) -
     assert {"anchors.ts" in text for text in shown.all_inner_texts()} == {True}
 
 
+@pytest.mark.torture
 def test_a_run_is_drawn_chosen_and_read_with_the_keyboard(opened: Callable[..., Opened]) -> None:
     one = opened(reports.full())
     lines = one.tab.locator("#chart polyline")
@@ -159,12 +166,14 @@ def test_a_run_is_drawn_chosen_and_read_with_the_keyboard(opened: Callable[..., 
     assert one.tab.locator("#readout").inner_text() == "Step 0: everything 6k · auto 6k · clear_tool_uses 6k"
 
 
+@pytest.mark.torture
 def test_rings_mark_the_rewrites_of_the_lines_that_are_shown(opened: Callable[..., Opened]) -> None:
     report = reports.full()
     one = opened(report)
     assert one.tab.locator("#chart .ring").count() == len(report["runs"][0]["rewrites"]["auto"])
 
 
+@pytest.mark.torture
 def test_settings_are_copied_as_they_are(opened: Callable[..., Opened]) -> None:
     report = reports.full()
     one = opened(report, permissions=["clipboard-read", "clipboard-write"])
@@ -173,6 +182,7 @@ def test_settings_are_copied_as_they_are(opened: Callable[..., Opened]) -> None:
     assert one.tab.evaluate("navigator.clipboard.readText()") == report["settings"].strip()
 
 
+@pytest.mark.torture
 def test_the_data_can_be_saved(opened: Callable[..., Opened], tmp_path: Path) -> None:
     one = opened(reports.full())
     with one.tab.expect_download() as download:
@@ -189,6 +199,7 @@ def test_without_scripts_all_but_the_chart_of_a_run_is_there(opened: Callable[..
     assert one.tab.get_by_text("The chart of a run needs JavaScript").is_visible()
 
 
+@pytest.mark.torture
 def test_everything_that_can_be_used_can_be_reached_with_the_keyboard(opened: Callable[..., Opened]) -> None:
     one = opened(reports.full())
     reached: list[str] = []

@@ -233,6 +233,7 @@ def test_an_append_that_forgets_that_it_was_sent_before_is_caught(tmp_path: Path
             check(server, tmp_path, oracle.read(crowd.place.oracle))
 
 
+@pytest.mark.torture
 def test_a_server_that_says_stored_before_it_is_on_its_disk_is_caught(tmp_path: Path) -> None:
     with doomed() as server:
         with Writers(server, tmp_path, 2, 0, broken="early", options="-c synchronous_commit=off") as crowd:

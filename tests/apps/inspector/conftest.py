@@ -14,7 +14,7 @@ from tests.apps.inspector.looking import fake, look
 from tests.apps.inspector.served import Served, served
 from tests.browser import browser
 from tests.build import NOON, numbered_lines
-from tests.stores import DURABLE, place
+from tests.stores import EACH, place
 
 __all__ = ["browser", "fake", "look"]
 
@@ -26,7 +26,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     named = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
     is_one = metafunc.module.__name__.rpartition(".")[2] in _EVERYWHERE
     if is_one and "desk" in metafunc.fixturenames and "desk" not in named:
-        metafunc.parametrize("desk", DURABLE, indirect=True)
+        metafunc.parametrize("desk", EACH, indirect=True)
 
 
 @pytest.fixture

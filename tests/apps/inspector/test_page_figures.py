@@ -66,6 +66,7 @@ def test_the_first_content_of_2000_steps_is_small(look: Look) -> None:
     assert sum(each["size"] for each in asked) <= MOST_BYTES
 
 
+@pytest.mark.torture
 def test_scrolling_2000_steps_from_end_to_end_stays_light(look: Look) -> None:
     tab = look().see("/session/long-haul/step/3", ".row .what")
     tab.wait_for_timeout(500)
@@ -78,6 +79,7 @@ def test_scrolling_2000_steps_from_end_to_end_stays_light(look: Look) -> None:
     until(tab, "document.querySelector('#step-1999 .what')")
 
 
+@pytest.mark.torture
 def test_first_content_takes_at_most_three_times_an_empty_page(look: Look) -> None:
     one = look()
     one.tab.add_init_script(FIRST)
@@ -96,13 +98,18 @@ def test_first_content_takes_at_most_three_times_an_empty_page(look: Look) -> No
 @pytest.mark.parametrize(
     ("route", "until_there"),
     [
-        ("/", "table.sessions"),
         ("/session/fix-the-router/step/60", ".pair .text"),
-        ("/session/fix-the-router/results", "table.results"),
-        ("/session/fix-the-router/result/t64-0", ".line-row code"),
-        ("/session/fix-the-router/request/r1", "pre.body"),
-        ("/session/fix-the-router/play", "form.settings"),
-        ("/health", ".doctor"),
+        *(
+            pytest.param(*one, marks=pytest.mark.torture)
+            for one in (
+                ("/", "table.sessions"),
+                ("/session/fix-the-router/results", "table.results"),
+                ("/session/fix-the-router/result/t64-0", ".line-row code"),
+                ("/session/fix-the-router/request/r1", "pre.body"),
+                ("/session/fix-the-router/play", "form.settings"),
+                ("/health", ".doctor"),
+            )
+        ),
     ],
 )
 def test_nobody_is_kept_out(look: Look, route: str, until_there: str, scheme: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.apps.inspector.waiting import until
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.torture]  # `make browser`; `test_page_served.py` goes through it all
 Look = Callable[..., Any]
 WIDTHS = [(1600, "light"), (360, "dark")]
 ROUTES = {
