@@ -1,4 +1,5 @@
-"""Durable appends to a record in PostgreSQL, against a bare loop that inserts the same columns and commits.
+"""Durable appends to a record in PostgreSQL, against a bare loop that inserts the same columns and commits, and against
+plain statements that keep the same rules: one at a time in a session, chained, a known call not added again.
 
 Judged by wall time: what is waited for is the server and its disk. Clients are threads of one process or processes,
 each with a session of its own; the bare ones have a connection each. Both sides take turns, a second each, and
@@ -71,14 +72,19 @@ def postgres(setup: Setup) -> list[Row]:
         with psycopg.connect(server.url, autocommit=True) as connection:
             connection.execute(BARE_TABLE)
         url = server.record()
-        rows = [_compared(setup, url, size, *clients) for size in _SIZES for clients in _CLIENTS]
+        rows = [row for size in _SIZES for clients in _CLIENTS for row in _compared(setup, url, size, *clients)]
         return [*rows, *(_kept(setup, url, size) for size in _SIZES), *_trips(setup, server)]
 
 
-def _compared(setup: Setup, url: str, size: str, clients: int, how: str) -> Row:
+def _compared(setup: Setup, url: str, size: str, clients: int, how: str) -> list[Row]:
     what = f"PostgreSQL: durable append of {size}, {clients} {how}"
-    ours, plain = _rates(setup, what, url, ("store", "bare"), size, clients, how)
-    return judged(what, *_written(ours, plain), _ratios(ours, plain), floors.POSTGRES_APPEND)
+    ours, bare, plain = _rates(setup, what, url, ("store", "bare", "plain"), size, clients, how)
+    kept = f"{what}, by the same rules"
+    same = f"{median(ours):,.0f}/s", f"plain statements {median(plain):,.0f}/s"
+    return [
+        judged(what, *_written(ours, bare), _ratios(ours, bare), floors.POSTGRES_APPEND),
+        judged(kept, *same, _ratios(ours, plain), floors.POSTGRES_APPEND),
+    ]
 
 
 def _kept(setup: Setup, url: str, size: str) -> Row:

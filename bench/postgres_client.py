@@ -2,8 +2,10 @@
 
 Says `ready`. For each line with a number of seconds it adds results for so long, and prints the seconds of each.
 The bare client has a connection for each thread and does the least that is durable: one prepared INSERT and its commit.
+The plain one does what an append promises with plain statements: a lock, the head, whether the call is known, the row.
 """
 
+import hashlib
 import json
 import os
 import sys
@@ -27,9 +29,13 @@ CREATE TABLE IF NOT EXISTS bare (
     digest bytea NOT NULL, chain bytea NOT NULL, blob text, blocks bytea NOT NULL, body bytea,
     PRIMARY KEY (session, seq)
 );
-ALTER TABLE bare ALTER COLUMN body SET STORAGE EXTERNAL
+ALTER TABLE bare ALTER COLUMN body SET STORAGE EXTERNAL;
+CREATE TABLE IF NOT EXISTS plain (LIKE bare INCLUDING ALL);
+CREATE INDEX IF NOT EXISTS plain_by_call ON plain (session, call_id)
 """
 _INSERT = b"INSERT INTO bare VALUES (%s, %s, 'result', %s, %s, %s, 1, 1, %s, %s, %s, %s, NULL, %s, %s)"
+_KNOWN = b"SELECT seq FROM plain WHERE session = %s AND call_id = %s"
+_HEAD = b"SELECT seq, chain FROM plain WHERE session = %s ORDER BY seq DESC LIMIT 1"
 _HASH = b"\x55" * 32
 _HEADER = b"h" * 360
 _LINE = b"2026-03-01T12:00:00Z INFO request %d served in 12 ms to 10.0.0.7\n"
@@ -92,6 +98,28 @@ def _bare(url: str, body: bytes) -> Add:
     return add
 
 
+def plain(url: str, threads: int, body: bytes) -> list[Add]:
+    """A connection for each thread, and several statements for each addition."""
+    return [_plain(url, body) for _ in range(threads)]
+
+
+def _plain(url: str, body: bytes) -> Add:
+    connection = psycopg.connect(url.partition("&schema")[0], autocommit=True)
+    session, blocks = int.from_bytes(os.urandom(6), "big"), b"b" * 80
+
+    def add() -> None:
+        names = (os.urandom(11).hex(), os.urandom(11).hex(), os.urandom(11))
+        with connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (session,))
+            seq, last = connection.execute(_HEAD, (session,)).fetchone() or (0, _HASH)
+            if connection.execute(_KNOWN, (session, names[2])).fetchone() is None:
+                chain = hashlib.sha256(last + _HEADER + hashlib.sha256(body).digest()).digest()
+                values = (session, seq + 1, *names, last, _HEADER, _HASH, chain, blocks, body)
+                connection.execute(_INSERT.replace(b"bare", b"plain"), values, binary=True)
+
+    return add
+
+
 def store(url: str, threads: int, body: bytes) -> list[Add]:
     """One store for all threads: the body is taken, and appended unless the call is on record."""
     shared = PostgresStore(url, os.environ["HOLDFAST_HOME"])
@@ -132,7 +160,7 @@ def _session(shared: PostgresStore, body: str) -> Add:
     return add
 
 
-CLIENTS = {"bare": bare, "store": store, "session": session}
+CLIENTS = {"bare": bare, "plain": plain, "store": store, "session": session}
 
 if __name__ == "__main__":
     main()
