@@ -333,7 +333,15 @@ def test_a_hostile_backup_gives_an_error_of_ours_and_leaves_nothing(
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"PK\x03\x04", b"\x1f\x8b", gzip.compress(b""), gzip.compress(b"{}\n"), gzip.compress(b"[1]\n")]
+    "data",
+    [
+        b"",
+        b"PK\x03\x04",
+        b"\x1f\x8b",
+        gzip.compress(b"", mtime=0),
+        gzip.compress(b"{}\n", mtime=0),
+        gzip.compress(b"[1]\n", mtime=0),
+    ],
 )
 def test_what_is_no_backup_is_refused(data: bytes, target: Store) -> None:
     with pytest.raises(HoldfastError):
