@@ -21,8 +21,9 @@ demo: .venv/run  ## see what it does, in under ten seconds
 replay: .venv/run  ## what policies would have done to made-up sessions
 	@$(BIN)/holdfast replay --sample
 
+# Twice as many processes as there are cores: a third of the time tests wait, for disks and servers.
 test: .venv/dev  ## the default test run
-	$(BIN)/python -m pytest -n 2 -m "not torture"
+	$(BIN)/python -m pytest -n 4 -m "not torture"
 
 check: .venv/dev  ## format, lint, types, import directions
 	$(BIN)/ruff format --check .

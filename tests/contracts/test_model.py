@@ -21,7 +21,7 @@ from holdfast.store.protocol import Draft, Row, SessionInfo, Store, entry_of
 from holdfast.store.verify import verify
 from tests.build import NOON, decision, draft, request, response, seeded, stored_bytes, taken
 from tests.contracts.model import Model, Written
-from tests.stores import KINDS, place
+from tests.stores import EACH, place
 
 SEQUENCES = int(os.environ.get("HOLDFAST_MODEL_SEQUENCES", "10000"))
 _RENEWED = 100
@@ -249,13 +249,13 @@ def run(kind: str, folder: Path, sequences: int, steps: int) -> None:
         records.close()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["memory", *EACH])
 def test_a_store_is_a_dictionary_and_lists(kind: str, tmp_path: Path) -> None:
     run(kind, tmp_path, 8, 25)
 
 
 @pytest.mark.torture
 @pytest.mark.timeout(0)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["memory", *EACH])
 def test_a_store_is_a_dictionary_and_lists_at_length(kind: str, tmp_path: Path) -> None:
     run(kind, tmp_path, SEQUENCES, 50)

@@ -20,7 +20,7 @@ from holdfast.session.sent import Answer, Sent
 from holdfast.store.protocol import Store
 from tests.apps.inspector.served import served
 from tests.build import numbered_lines
-from tests.stores import DURABLE, everywhere, place
+from tests.stores import EACH, everywhere, place
 
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -102,7 +102,7 @@ def swap(owners: list[Owner], chance: random.Random) -> str:
     return call
 
 
-@pytest.fixture(params=DURABLE)
+@pytest.fixture(params=EACH)
 def owners(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[Owner]]:
     """Two who share a record, and one who has another record at the same place."""
     stores = [place(request.param, tmp_path / name).open() for name in ("shared", "apart")]

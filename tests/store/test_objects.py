@@ -197,6 +197,7 @@ def test_what_cannot_be_read_now_is_said_to_be_there_still(
     away.close()
 
 
+@pytest.mark.torture
 def test_a_store_that_is_killed_while_a_body_is_sent_costs_no_body(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,10 +205,12 @@ def test_a_store_that_is_killed_while_a_body_is_sent_costs_no_body(
     (tmp_path / "weed").mkdir()
     weed = own_weed(str(tmp_path / "weed"))
     blobs = weed.address()
+    first, text = random_text(MB).decode(), random_text(30 * MB).decode()
+    patient = SqliteStore(str(tmp_path / "record"), blobs=blobs)
+    kept = Session("s", store=patient).keep("t", None, first)
+    patient.close()
     store = SqliteStore(str(tmp_path / "record"), blobs=blobs, patience=0.5)
     session = Session("s", store=store)
-    first, text = random_text(MB).decode(), random_text(30 * MB).decode()
-    kept = session.keep("t", None, first)
     real = obstore.put
 
     def put(client: Any, name: str, parts: Any, **options: Any) -> Any:

@@ -221,10 +221,11 @@ def test_nothing_acknowledged_is_lost_or_doubled_when_the_server_is_killed(tmp_p
     torment(tmp_path, {"backend": 3, "all": 1, "cut": 8}, writers=3)
 
 
+@pytest.mark.torture
 def test_an_append_that_forgets_that_it_was_sent_before_is_caught(tmp_path: Path) -> None:
     with doomed() as server:
         with Writers(server, tmp_path, 1, 0, broken="forgetful") as crowd:
-            for _ in range(8):
+            for _ in range(24):
                 crowd.wait_for(3)
                 server.relay.cuts.append("after")
             crowd.wait_for(3)
