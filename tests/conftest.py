@@ -12,7 +12,10 @@ pytest.register_assert_rewrite("tests.build", "tests.contracts.store_contract", 
 pytest.register_assert_rewrite("holdfast.testing.contract")
 
 settings.register_profile(
-    "holdfast", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    "holdfast",
+    max_examples=int(os.environ.get("EXAMPLES", "50")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.register_profile("ci", settings.get_profile("holdfast"), derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "holdfast")
