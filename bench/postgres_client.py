@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 import psycopg
 
+from bench.objects import bare_put
 from holdfast.canonical import ids
 from holdfast.canonical.entry import Result
 from holdfast.store.feed import Feed
@@ -141,6 +142,23 @@ def _store(shared: PostgresStore, body: bytes) -> Add:
     return add
 
 
+def objects(url: str, threads: int, body: bytes) -> list[Add]:
+    """The same with large bodies in a bucket."""
+    shared = PostgresStore(url, os.environ["HOLDFAST_HOME"], blobs=os.environ["HOLDFAST_BLOBS"])
+    return [_store(shared, body) for _ in range(threads)]
+
+
+def put(url: str, threads: int, body: bytes) -> list[Add]:
+    """A bare put and a bare row for each addition."""
+    adders = bare(url, threads, body[:100])
+    upload = bare_put(os.environ)
+
+    def both(add: Add) -> Add:
+        return lambda: (upload(body), add())[1]
+
+    return [both(add) for add in adders]
+
+
 def session(url: str, threads: int, body: bytes) -> list[Add]:
     """`keep` of a session for each thread."""
     shared = PostgresStore(url, os.environ["HOLDFAST_HOME"])
@@ -160,7 +178,7 @@ def _session(shared: PostgresStore, body: str) -> Add:
     return add
 
 
-CLIENTS = {"bare": bare, "plain": plain, "store": store, "session": session}
+CLIENTS = {"bare": bare, "plain": plain, "store": store, "objects": objects, "put": put, "session": session}
 
 if __name__ == "__main__":
     main()

@@ -9,17 +9,16 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from importlib import import_module
 from importlib.util import find_spec
 from statistics import median
 from typing import Any
 
 from bench import floors
 from bench.database import database
+from bench.objects import bare_put, objects
 from bench.proxy import process, request, step
 from bench.row import Row, judged
 from bench.setup import PYTHON, Setup, say
-from holdfast.config import Settings
 
 _WHAT = "proxy over PostgreSQL"
 _TABLE = "CREATE TABLE IF NOT EXISTS bare (id bigserial PRIMARY KEY, header bytea, chain bytea, body bytea)"
@@ -34,21 +33,22 @@ def proxy_postgres(setup: Setup) -> list[Row]:
     with ExitStack() as stack:
         say("proxy over PostgreSQL: starting")
         server = stack.enter_context(database(setup))
-        objects, put = _objects(setup, stack)
+        environ = objects(setup, stack)
+        put = bare_put(environ) if environ else None
         commit = _committer(stack, server.url)
-        ways = _Ways(setup, stack, server.record(), objects)
+        ways = _Ways(setup, stack, server.record(), environ or {})
         return [_row(ways, setup, size, commit, put if size > 32_768 else None) for size in _SIZES]
 
 
 class _Ways:
     """A provider, and two proxies before it."""
 
-    def __init__(self, setup: Setup, stack: ExitStack, store: str, objects: Mapping[str, str]) -> None:
+    def __init__(self, setup: Setup, stack: ExitStack, store: str, more: Mapping[str, str]) -> None:
         provider = stack.enter_context(process([PYTHON, "-m", "bench.relays.provider"], setup))
         url = f"http://127.0.0.1:{provider[1]}"
         words = [PYTHON, "-m", "holdfast", "proxy", "--port", "0", "--no-token", "--upstream", f"anthropic={url}"]
         folder = stack.enter_context(process(words, setup, "over-sqlite"))
-        served = stack.enter_context(process(words, setup, "over-postgres", HOLDFAST_STORE=store, **objects))
+        served = stack.enter_context(process(words, setup, "over-postgres", HOLDFAST_STORE=store, **more))
         ports = {"direct": provider[1], "sqlite": folder[1], "postgres": served[1]}
         self.names = tuple(ports)
         self._open = {name: http.client.HTTPConnection("127.0.0.1", port) for name, port in ports.items()}
@@ -65,7 +65,9 @@ class _Ways:
         return took
 
 
-def _row(ways: _Ways, setup: Setup, size: int, commit: Callable[[int], None], put: Callable[[int], None] | None) -> Row:
+def _row(
+    ways: _Ways, setup: Setup, size: int, commit: Callable[[int], None], put: Callable[[bytes], None] | None
+) -> Row:
     """Conversations that go on by results of one size; beside each request one commit, and one put, with nothing round
     them."""
     took: dict[str, list[float]] = {name: [] for name in (*ways.names, "bare")}
@@ -79,7 +81,7 @@ def _row(ways: _Ways, setup: Setup, size: int, commit: Callable[[int], None], pu
                 took[way].append(ways.first_byte(way, body, f"bench-{size}-{session}"))
             begun = time.perf_counter()
             if put is not None:
-                put(size)
+                put(os.urandom(size))
             commit(size if put is None else 100)
             took["bare"].append(time.perf_counter() - begun)
     added = {way: median(took[way]) - median(took["direct"]) for way in ("sqlite", "postgres")}
@@ -109,32 +111,3 @@ def _committer(stack: ExitStack, url: str) -> Callable[[int], None]:
             connection.execute(_INSERT, (b"h" * 360, b"c" * 32, os.urandom(size)), prepare=True)
 
     return commit
-
-
-def _objects(setup: Setup, stack: ExitStack) -> tuple[Mapping[str, str], Callable[[int], None] | None]:
-    """The environment of a proxy whose large bodies go to an object store, and what puts so many bytes there."""
-    if "blobs" not in Settings.fields or find_spec("obstore") is None:
-        return {}, None
-    from obstore.store import S3Store
-
-    servers: Any = import_module("tests.objects")
-    folder = setup.path("objects")
-    os.makedirs(folder, exist_ok=True)
-    server = servers.Weed(folder).start()
-    stack.callback(server.kill)
-    keys = {"AWS_ACCESS_KEY_ID": servers.KEY, "AWS_SECRET_ACCESS_KEY": servers.SECRET}
-    store = S3Store(
-        servers.BUCKET,
-        endpoint=server.endpoint,
-        region="us-east-1",
-        access_key_id=servers.KEY,
-        secret_access_key=servers.SECRET,
-        client_options={"allow_http": True},
-    )
-    return {**keys, "HOLDFAST_BLOBS": server.address()}, lambda size: _put(store, size)
-
-
-def _put(store: Any, size: int) -> None:
-    from obstore import put
-
-    put(store, f"bare/{os.urandom(16).hex()}", os.urandom(size))
