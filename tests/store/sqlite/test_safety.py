@@ -343,3 +343,17 @@ sys.stdin.read()
         holder.kill()
     assert not store.in_use("s")
     store.close()
+
+
+def test_a_session_is_held_where_the_record_is_wherever_the_process_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    store = SqliteStore("record")
+    opened(store, ephemeral=True)
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    store.hold("s")
+    assert store.in_use("s")
+    assert SqliteStore(str(tmp_path / "record")).in_use("s")
+    store.close()

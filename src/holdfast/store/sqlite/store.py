@@ -78,7 +78,7 @@ class SqliteStore:
         self._lock = threading.RLock()
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
-        self._holding = Holding(folder)
+        self._holding = Holding(self.folder)
         self._broken: OSError | None = None
 
     def open_session(self, info: SessionInfo) -> SessionInfo:
