@@ -15,7 +15,7 @@ from holdfast.errors import StoreRefused
 from holdfast.store.sqlite.connection import APPLICATION_ID, connect, needs_turnstile
 from holdfast.store.sqlite.home import file_system
 from holdfast.store.sqlite.schema import migrate, scripts, statements, version_of
-from tests.build import numbered_lines, open_files, run_python
+from tests.build import numbered_lines, open_files, opened, run_python
 
 
 def filled(folder: Path, **options: Any) -> SqliteStore:
