@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
+from typing import Unpack
 
 from holdfast.canonical.body import measure
 from holdfast.canonical.entry import GENESIS, Entry
@@ -29,13 +30,13 @@ from holdfast.store.protocol import (
     Row,
     SessionInfo,
     Taken,
+    Terms,
     Tombstone,
     body_of,
     call_id_of,
     chained,
-    check_overtaken,
-    check_place,
     check_quota,
+    check_terms,
     entry_of,
     in_turn,
     is_over,
@@ -88,27 +89,16 @@ class MemoryStore:
         body = Body(measure(data, feed.encoding), inline=data)
         return Taken(body, self.open(body))
 
-    def append(
-        self,
-        session: str,
-        drafts: Sequence[Draft],
-        *,
-        once: bool = False,
-        quota: int | None = None,
-        after: int | None = None,
-        head: bytes | None = None,
-    ) -> list[Entry]:
+    def append(self, session: str, drafts: Sequence[Draft], **terms: Unpack[Terms]) -> list[Entry]:
         """Add entries, all or none."""
         with self._lock:
             info = self._info(session)
-            if after is not None:
-                check_overtaken(next(self.rows(session, after=after, kind=DECIDED), None), after)
             stored = info.stored
             seq, previous = self._head(session)
-            check_place(session, previous, head)
+            check_terms(terms, session, previous, lambda after: list(self.rows(session, after=after, kind=DECIDED)))
             added: list[tuple[Draft, Row]] = []
             entries: list[Entry] = []
-            known = partial(self._known, session, added) if once else _never
+            known = partial(self._known, session, added) if terms.get("once") else _never
             for draft, again in in_turn(drafts, known):
                 if again is not None:
                     entries.append(entry_of(again))
@@ -117,7 +107,7 @@ class MemoryStore:
                 row, entry = chained(session, seq, previous, draft)
                 previous = row.chain
                 stored += entry.facts.size
-                check_quota(stored, quota)
+                check_quota(stored, terms)
                 added.append((draft, row))
                 entries.append(entry)
             self._add(info.replace(stored=stored), added)

@@ -5,7 +5,7 @@ A store is sync and safe from threads. `append` returns only when everything it 
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypedDict, Unpack, runtime_checkable
 
 from holdfast.canonical.body import BodyFacts
 from holdfast.canonical.entry import (
@@ -103,6 +103,20 @@ DECIDED = ("result", "decision")
 """The kinds of entries that say what is shown, and so what is decided next."""
 
 
+class Terms(TypedDict, total=False):
+    """On what terms entries are added to a session."""
+
+    once: bool
+    """A result whose call id and digest are on record already is not added, nor is a decision about it: the entry on
+    record is returned in its place."""
+    quota: int | None
+    """`QuotaExceeded` if the session would have more bytes."""
+    after: int | None
+    """`Overtaken` if a result or a decision has a greater number: what is added was decided without it."""
+    head: bytes | None
+    """`NotStored` if the session's last entry has another chain hash."""
+
+
 class Store(Protocol):
     """A back end for the record."""
 
@@ -130,25 +144,8 @@ class Store(Protocol):
         """A body for `append`; a large one is durable on return. `NotStored` if it cannot be, or is over `room`."""
         ...
 
-    def append(
-        self,
-        session: str,
-        drafts: Sequence[Draft],
-        *,
-        once: bool = False,
-        quota: int | None = None,
-        after: int | None = None,
-        head: bytes | None = None,
-    ) -> list[Entry]:
-        """Add entries, all or none, durable on return. `NotStored` if they cannot be, or would go over `quota`.
-
-        With `after`, only if no result and no decision has a greater number: `Overtaken` if one has, for what is added
-        was decided without it.
-
-        With `once`, a result whose call id and digest are on record already is not added, nor is a decision about
-        it: the entry on record is returned in its place. With `head`, nothing is added unless the session's last
-        entry has this chain hash.
-        """
+    def append(self, session: str, drafts: Sequence[Draft], **terms: Unpack[Terms]) -> list[Entry]:
+        """Add entries, all or none, durable on return. `NotStored` if they cannot be, or not on these terms."""
         ...
 
     def discard(self, body: Body) -> None:
@@ -255,27 +252,40 @@ class Watchable(Protocol):
         ...
 
 
-def check_overtaken(newer: object, after: int | None) -> None:
-    """Refuse what was decided without something that is on record by now."""
-    if newer:
-        raise Overtaken(
-            f"Something was added after entry {after}, so nothing was written. Read what is new, and decide again."
-        )
+def over_quota() -> QuotaExceeded:
+    """What would take a session over its quota is refused."""
+    return QuotaExceeded(
+        "The session's quota is used up, so this result was not stored. Raise `session_quota`, or free "
+        "space with `holdfast artifacts clean`."
+    )
 
 
-def check_quota(stored: int, quota: int | None) -> None:
+def overtaken(after: int | None) -> Overtaken:
+    """What was decided without something that is on record by now is refused."""
+    return Overtaken(
+        f"Something was added after entry {after}, so nothing was written. Read what is new, and decide again."
+    )
+
+
+def elsewhere(session: str) -> NotStored:
+    """What is to follow another entry than the last one on record is refused."""
+    return NotStored(f"Somebody else adds to session `{session}`, so nothing more was put there. Try again later.")
+
+
+def check_terms(terms: Terms, session: str, head: bytes, is_overtaken: Callable[[int], object]) -> None:
+    """Refuse what may not be added where a session stands; `is_overtaken` says it of a number."""
+    after, wanted = terms.get("after"), terms.get("head")
+    if after is not None and is_overtaken(after):
+        raise overtaken(after)
+    if wanted is not None and wanted != head:
+        raise elsewhere(session)
+
+
+def check_quota(stored: int, terms: Terms) -> None:
     """Refuse what would take a session over its quota."""
+    quota = terms.get("quota")
     if quota is not None and stored > quota:
-        raise QuotaExceeded(
-            "The session's quota is used up, so this result was not stored. Raise `session_quota`, or free "
-            "space with `holdfast artifacts clean`."
-        )
-
-
-def check_place(session: str, last: bytes, head: bytes | None) -> None:
-    """Refuse what is to follow another entry than the last one on record."""
-    if head is not None and head != last:
-        raise NotStored(f"Somebody else adds to session `{session}`, so nothing more was put there. Try again later.")
+        raise over_quota()
 
 
 def in_turn(drafts: Sequence[Draft], known: Callable[[Draft], Row | None]) -> Iterator[tuple[Draft, Row | None]]:

@@ -15,7 +15,7 @@ from holdfast.canonical.entry import KIND_OF, Entry, Result, header_bytes, next_
 from holdfast.errors import Damaged
 from holdfast.store.postgres import table
 from holdfast.store.postgres.server import Call, Server, Statement
-from holdfast.store.protocol import Draft, Row, call_id_of, check_overtaken, check_place, check_quota, entry_of
+from holdfast.store.protocol import Draft, Row, Terms, call_id_of, elsewhere, entry_of, over_quota, overtaken
 
 _NO_SESSION, _OVER_QUOTA, _OVERTAKEN, _ELSEWHERE = "HF001", "HF002", "HF003", "HF004"
 _NO_QUOTA = (1 << 63) - 1
@@ -48,20 +48,9 @@ class _Sent(NamedTuple):
 class Append:
     """An append that may be sent more than once, and whose mark tells the server so."""
 
-    def __init__(
-        self,
-        server: Server,
-        session: str,
-        drafts: Sequence[Draft],
-        once: bool,
-        quota: int | None,
-        after: int | None,
-        head: bytes | None,
-    ) -> None:
-        self._server, self._session = server, session
-        self._quota = _NO_QUOTA if quota is None else quota
-        self._after, self._head = after, head
-        self._mark, self._once, self._sent_before = os.urandom(12), once, False
+    def __init__(self, server: Server, session: str, drafts: Sequence[Draft], terms: Terms) -> None:
+        self._server, self._session, self._terms = server, session, terms
+        self._mark, self._sent_before = os.urandom(12), False
         sent = [_Sent(draft, header_bytes(draft.header, draft.body.facts)) for draft in drafts]
         self._parts = list(_parts(sent))
 
@@ -74,11 +63,11 @@ class Append:
             if error.sqlstate == _NO_SESSION:
                 raise table.no_session(self._session) from None
             if error.sqlstate == _OVER_QUOTA:
-                check_quota(self._quota + 1, self._quota)
+                raise over_quota() from None
             if error.sqlstate == _OVERTAKEN:
-                check_overtaken(True, self._after)
+                raise overtaken(self._terms.get("after")) from None
             if error.sqlstate == _ELSEWHERE:
-                check_place(self._session, b"", self._head)
+                raise elsewhere(self._session) from None
             raise
         finally:
             self._sent_before = True
@@ -98,17 +87,13 @@ class Append:
 
     def _asked(self, number: int) -> tuple[bytes | None, ...]:
         """What a call says besides its drafts; where the session must stand is for the first of several."""
-        key = self._server.key(f"session/{self._session}")
-        mark = self._mark + number.to_bytes(4, "big")
+        key, first = self._server.key(f"session/{self._session}"), not number
+        quota, after = self._terms.get("quota"), self._terms.get("after") if first else None
         return (
-            self._session.encode(),
-            key.encode(),
-            mark,
-            _bool(self._sent_before),
-            _bool(self._once),
-            _int(self._quota),
-            None if self._after is None or number else _int(self._after),
-            None if number else self._head,
+            *(self._session.encode(), key.encode(), self._mark + number.to_bytes(4, "big")),
+            *(_bool(self._sent_before), _bool(self._terms.get("once", False))),
+            *(_int(_NO_QUOTA if quota is None else quota), None if after is None else _int(after)),
+            self._terms.get("head") if first else None,
         )
 
 

@@ -8,7 +8,7 @@ Must not know: what an entry means beyond the columns it is found by.
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import psycopg
 
@@ -35,6 +35,7 @@ from holdfast.store.protocol import (
     Row,
     SessionInfo,
     Taken,
+    Terms,
     Tombstone,
     as_asked,
     kinds_of,
@@ -132,18 +133,9 @@ class PostgresStore:
             return Taken(body, self.open(body).remember(data))
         return self.blobs.write(feed, data, room)
 
-    def append(
-        self,
-        session: str,
-        drafts: Sequence[Draft],
-        *,
-        once: bool = False,
-        quota: int | None = None,
-        after: int | None = None,
-        head: bytes | None = None,
-    ) -> list[Entry]:
+    def append(self, session: str, drafts: Sequence[Draft], **terms: Unpack[Terms]) -> list[Entry]:
         """Add entries, all or none; on return they are on the server's disk."""
-        return self._write(Append(self.server, session, drafts, once, quota, after, head))
+        return self._write(Append(self.server, session, drafts, terms))
 
     def discard(self, body: Body) -> None:
         """Drop a body that was taken and will not be appended."""

@@ -12,7 +12,7 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from holdfast.canonical.body import measure
 from holdfast.canonical.entry import Entry
@@ -33,12 +33,12 @@ from holdfast.store.protocol import (
     Row,
     SessionInfo,
     Taken,
+    Terms,
     Tombstone,
     as_asked,
     chained,
-    check_overtaken,
-    check_place,
     check_quota,
+    check_terms,
     entry_of,
     in_turn,
     kinds_of,
@@ -136,24 +136,13 @@ class SqliteStore:
                 self._broken = cause
             raise
 
-    def append(
-        self,
-        session: str,
-        drafts: Sequence[Draft],
-        *,
-        once: bool = False,
-        quota: int | None = None,
-        after: int | None = None,
-        head: bytes | None = None,
-    ) -> list[Entry]:
+    def append(self, session: str, drafts: Sequence[Draft], **terms: Unpack[Terms]) -> list[Entry]:
         """Add entries, all or none; on return they are on the disk."""
         entries: list[Entry] = []
         with self.writing() as execute:
             number, seq, previous, stored = table.number_and_head(execute, session)
-            if after is not None and after < seq:
-                check_overtaken(execute(table.NEWER, (number, after)).fetchone(), after)
-            check_place(session, previous, head)
-            known = partial(table.known_call, execute, session) if once else _never
+            check_terms(terms, session, previous, partial(table.is_overtaken, execute, number))
+            known = partial(table.known_call, execute, session) if terms.get("once") else _never
             for draft, again in in_turn(drafts, known):
                 if again is not None:
                     entries.append(entry_of(again))
@@ -162,7 +151,7 @@ class SqliteStore:
                 row, entry = chained(session, seq, previous, draft)
                 previous = row.chain
                 stored += entry.facts.size
-                check_quota(stored, quota)
+                check_quota(stored, terms)
                 table.insert_entry(execute, number, row, draft, stored)
                 entries.append(entry)
         return entries

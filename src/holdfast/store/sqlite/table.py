@@ -32,7 +32,7 @@ WHERE s.id IN (
 )
 """
 """Entries are counted only where they are shown."""
-NEWER = "SELECT 1 FROM entries WHERE session = ? AND seq > ? AND kind IN ('result', 'decision') LIMIT 1"
+_NEWER = "SELECT 1 FROM entries WHERE session = ? AND seq > ? AND kind IN ('result', 'decision') LIMIT 1"
 _INSERT_SESSION = (
     "INSERT INTO sessions (name, agent, workspace, created_at, ephemeral) VALUES (?, ?, ?, ?, ?) "
     "ON CONFLICT (name) DO NOTHING"
@@ -107,6 +107,11 @@ def condemn(execute: Execute, blob: str) -> bool:
         return False
     execute("INSERT INTO condemned VALUES (?) ON CONFLICT DO NOTHING", (blob,))
     return True
+
+
+def is_overtaken(execute: Execute, number: int, after: int) -> bool:
+    """Whether a session has a result or a decision with a greater number."""
+    return execute(_NEWER, (number, after)).fetchone() is not None
 
 
 def known_call(execute: Execute, session: str, draft: Draft) -> Row | None:
