@@ -25,8 +25,7 @@ from holdfast.store.restoring import restore
 from holdfast.store.verify import verify
 from tests.build import NOON, draft, opened
 from tests.contracts.store_contract import filled
-from tests.contracts.test_store_contract import made
-from tests.store.test_copying import MORE, PAIRS, compared, eventful, told, tombs
+from tests.store.test_copying import compared, eventful, told, tombs
 from tests.torture import nursery
 
 
@@ -43,14 +42,6 @@ class Pipe(io.BytesIO):
 
     def seekable(self) -> bool:
         return False
-
-
-@pytest.fixture(params=[*PAIRS, *(pytest.param(pair, marks=pytest.mark.torture) for pair in MORE)], ids="-".join)
-def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Store, Store]]:
-    source, target = (made(kind, tmp_path / f"{at}") for at, kind in enumerate(request.param))
-    yield source, target
-    source.close()
-    target.close()
 
 
 @pytest.fixture

@@ -23,16 +23,6 @@ from tests.contracts.store_contract import filled
 from tests.contracts.test_store_contract import made
 from tests.torture.nursery import environment
 
-PAIRS = [("sqlite", "postgres"), ("postgres", "sqlite")]
-MORE = [
-    ("sqlite", "sqlite"),
-    ("memory", "postgres"),
-    ("memory", "sqlite"),
-    ("sqlite", "memory"),
-    ("postgres", "postgres"),
-    ("postgres", "memory"),
-]
-
 
 def copied(source: Store, target: Store, *only: str) -> list[Step]:
     """Everything that there is to do, done."""
@@ -71,14 +61,6 @@ def eventful(store: Store) -> None:
     opened(store, "fleeting", ephemeral=True, agent="me", workspace="/here")
     store.append("fleeting", [draft(store, b"soon gone")])
     opened(store, "empty", agent="nobody")
-
-
-@pytest.fixture(params=[*PAIRS, *(pytest.param(pair, marks=pytest.mark.torture) for pair in MORE)], ids="-".join)
-def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Store, Store]]:
-    source, target = (made(kind, tmp_path / f"{at}") for at, kind in enumerate(request.param))
-    yield source, target
-    source.close()
-    target.close()
 
 
 @pytest.fixture

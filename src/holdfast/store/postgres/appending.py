@@ -13,7 +13,7 @@ from psycopg.postgres import types as oids
 
 from holdfast.canonical.entry import KIND_OF, Entry, Result, header_bytes, next_chain
 from holdfast.errors import Damaged
-from holdfast.store.postgres import table
+from holdfast.store.columns import as_bytes, no_session
 from holdfast.store.postgres.server import Call, Server, Statement
 from holdfast.store.protocol import Draft, Row, Terms, call_id_of, elsewhere, entry_of, over_quota, overtaken
 
@@ -39,7 +39,7 @@ class _Sent(NamedTuple):
         return (
             *(KIND_OF[type(header)].encode(), header.trace_id.encode()),
             header.artifact_id.encode() if isinstance(header, Result) else None,
-            None if call_id is None else table.as_bytes(call_id),
+            None if call_id is None else as_bytes(call_id),
             *(_int(header.at), _int(facts.size), self.header, facts.digest, facts.blocks),
             *(None if body.blob is None else body.blob.encode(), body.inline),
         )
@@ -61,7 +61,7 @@ class Append:
                 return list(self._entries(call))
         except psycopg.Error as error:
             if error.sqlstate == _NO_SESSION:
-                raise table.no_session(self._session) from None
+                raise no_session(self._session) from None
             if error.sqlstate == _OVER_QUOTA:
                 raise over_quota() from None
             if error.sqlstate == _OVERTAKEN:

@@ -16,7 +16,7 @@ from holdfast.canonical.body import measure
 from holdfast.canonical.entry import Entry
 from holdfast.canonical.ids import trace_of
 from holdfast.errors import NotStored, StoreError, UsageError
-from holdfast.store import forks
+from holdfast.store import columns, forks
 from holdfast.store.feed import Feed
 from holdfast.store.files import ResultFiles
 from holdfast.store.outside import opener
@@ -54,8 +54,6 @@ _IDENTITY = (
     "SELECT concat_ws('/', 'server', extract(epoch FROM pg_postmaster_start_time()), current_setting('port'), "
     "current_database(), 'sessions'::regclass::oid)"
 )
-_PARTS = {kind: f"e.kind = '{kind}'" for kind in ("result", "decision", "request", "response")}
-"""Kinds spelled out, as the partial indexes have them."""
 
 
 class PostgresStore:
@@ -106,17 +104,16 @@ class PostgresStore:
             rows = self.select(
                 f"{table.SESSIONS} WHERE s.id = ANY (ARRAY(SELECT newest(%s))){order} LIMIT %s", (newest, newest)
             )
-        return [table.as_session(row) for row in rows]
+        return [columns.as_session(row) for row in rows]
 
     def session(self, name: str) -> SessionInfo | None:
         """The session of this name, if there is one."""
         rows = self.select(table.SESSIONS + " WHERE s.name = %s", (table.as_text(name),))
-        return table.as_session(rows[0]) if rows else None
+        return columns.as_session(rows[0]) if rows else None
 
     def tombstones(self) -> list[Tombstone]:
         """What stays of purged sessions."""
-        rows = self.select("SELECT name, seq, chain, at, entries, stored FROM tombstones ORDER BY at, name")
-        return [_tombstone(row) for row in rows]
+        return [columns.as_tombstone(row) for row in self.select(columns.TOMBSTONES)]
 
     def stored(self, session: str) -> int:
         """Bytes of all bodies of a session."""
@@ -161,16 +158,16 @@ class PostgresStore:
         self, session: str, *, after: int = 0, kind: str | tuple[str, ...] = (), light: bool = False
     ) -> Iterator[Row]:
         """The entries of a session in order, as stored, a page at a time; `light` has bodies of decisions alone."""
-        columns = table.LIGHT if light else table.COLUMNS
+        wanted = columns.LIGHT if light else columns.COLUMNS
         kinds = kinds_of(kind)
         only = " AND e.kind = ANY(%s)" if kinds else ""
         while True:
             page = self.select(
-                f"SELECT {columns} {table.FROM} AND e.seq > %s{only} ORDER BY e.seq LIMIT {_PAGE}",
+                f"SELECT {wanted} {table.FROM} AND e.seq > %s{only} ORDER BY e.seq LIMIT {_PAGE}",
                 (session, after, *([list(kinds)] if kinds else [])),
             )
             for values in page:
-                yield table.as_row(values)
+                yield columns.as_row(values)
             if len(page) < _PAGE:
                 return
             after = page[-1][1]
@@ -181,14 +178,16 @@ class PostgresStore:
 
     def last(self, session: str) -> Row | None:
         """The last entry of a session, light."""
-        return self._one("ORDER BY e.seq DESC LIMIT 1", (session,), table.LIGHT)
+        return self._one("ORDER BY e.seq DESC LIMIT 1", (session,), columns.LIGHT)
 
     def newest(self, session: str, kind: str, trace_id: str) -> Row | None:
         """The newest entry of a kind with this trace id."""
-        if kind not in _PARTS:
+        if kind not in columns.OF_KIND:
             return None
         wanted = table.as_text(trace_id)
-        row = self._one(f"AND {_PARTS[kind]} AND e.trace_id = %s ORDER BY e.seq DESC LIMIT 1", (session, wanted))
+        row = self._one(
+            f"AND {columns.OF_KIND[kind]} AND e.trace_id = %s ORDER BY e.seq DESC LIMIT 1", (session, wanted)
+        )
         return None if row is None else as_asked(row, session, trace_id)
 
     def find(self, session: str, any_id: str) -> Row | None:
@@ -202,9 +201,9 @@ class PostgresStore:
 
     def find_call(self, session: str, call_id: str) -> list[Row]:
         """The results of this call in this session, in order."""
-        query = f"SELECT {table.COLUMNS} {table.FROM} AND {table.OF_CALL} ORDER BY e.seq"
-        call = table.as_bytes(call_id)
-        return [table.as_row(values) for values in self.select(query, (session, call, call))]
+        query = f"SELECT {columns.COLUMNS} {table.FROM} AND {table.OF_CALL} ORDER BY e.seq"
+        call = columns.as_bytes(call_id)
+        return [columns.as_row(values) for values in self.select(query, (session, call, call))]
 
     def decision(self, session: str, trace_id: str) -> Row | None:
         """The newest decision about this result."""
@@ -240,7 +239,7 @@ class PostgresStore:
         """Note that a session is over."""
         number = self.number_of(session)
         if number is None:
-            raise table.no_session(session)
+            raise columns.no_session(session)
         self._write(lambda: self._insert_ending(number, at))
 
     def _insert_ending(self, number: int, at: int) -> None:
@@ -253,18 +252,17 @@ class PostgresStore:
         with self._changing(session) as execute:
             outside = [blob for (blob,) in execute(_OUTSIDE, (session, MARK + "%")).fetchall()]
             self.blobs.reach(outside)
-            query = "SELECT name, seq, chain, at, entries, stored FROM purge(%s, %s)"
-            row = execute(query, (session, at)).fetchone()
+            row = execute(f"SELECT {columns.STONE} FROM purge(%s, %s)", (session, at)).fetchone()
         if row is None:
-            raise table.no_session(session)
+            raise columns.no_session(session)
         self.blobs.remove(outside)
         self.files.remove(session)
-        return _tombstone(row)
+        return columns.as_tombstone(row)
 
     def restart(self, session: str, seq: int, chain: bytes) -> None:
         """Let a session that has no entries begin after this number and hash."""
         if self.number_of(session) is None:
-            raise table.no_session(session)
+            raise columns.no_session(session)
         with self._changing(session) as execute:
             if not execute("SELECT restart(%s, %s, %s)", (session, seq, chain)).fetchone()[0]:
                 raise UsageError(f"Session `{session}` has entries already; only an empty one can begin elsewhere.")
@@ -344,11 +342,6 @@ class PostgresStore:
         except psycopg.Error as error:
             raise StoreError(f"`{self.address.shown}` could not be changed ({said(error)}). Try again.") from error
 
-    def _one(self, which: str, values: Sequence[Any], columns: str = table.COLUMNS) -> Row | None:
-        rows = self.select(f"SELECT {columns} {table.FROM} {which}", values)
-        return table.as_row(rows[0]) if rows else None
-
-
-def _tombstone(values: Any) -> Tombstone:
-    name, seq, chain, at, entries, stored = values
-    return Tombstone(name=name, seq=seq, chain=chain, at=at, entries=entries, stored=stored)
+    def _one(self, which: str, values: Sequence[Any], wanted: str = columns.COLUMNS) -> Row | None:
+        rows = self.select(f"SELECT {wanted} {table.FROM} {which}", values)
+        return columns.as_row(rows[0]) if rows else None

@@ -4,17 +4,12 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from holdfast.canonical.utf8 import showable
-from holdfast.errors import NotFound
-from holdfast.store.protocol import Row, SessionInfo
+from holdfast.store.columns import ENTRIES
+from holdfast.store.protocol import SessionInfo
 
 Execute: TypeAlias = Callable[..., Any]
 
-COLUMNS = (
-    "s.name, e.seq, e.kind, e.trace_id, e.artifact_id, e.previous, e.header, e.digest, e.chain, e.blocks, "
-    "e.body, e.blob"
-)
-LIGHT = COLUMNS.replace("e.body", "CASE e.kind WHEN 'decision' THEN e.body END")
-FROM = "FROM entries e JOIN sessions s ON s.id = e.session WHERE s.name = %s"
+FROM = f"{ENTRIES} %s"
 SESSIONS = """
 SELECT s.name, s.agent, s.workspace, s.created_at, s.ephemeral, d.at,
        coalesce(h.seq - coalesce(t.seq, 0), 0), coalesce(h.stored, 0), coalesce(h.at, s.created_at) AS last
@@ -31,41 +26,6 @@ _INSERT_SESSION = (
 )
 
 
-def as_row(values: Any) -> Row:
-    """A row of `COLUMNS`."""
-    name, seq, kind, trace_id, artifact_id, previous, header, digest, chain, blocks, body, blob = values
-    return Row(
-        session=name,
-        seq=seq,
-        kind=kind,
-        trace_id=trace_id,
-        artifact_id=artifact_id,
-        previous=previous,
-        header=header,
-        digest=digest,
-        chain=chain,
-        blocks=blocks,
-        inline=body,
-        blob=blob,
-    )
-
-
-def as_session(values: Any) -> SessionInfo:
-    """A row of `SESSIONS`."""
-    name, agent, workspace, created_at, ephemeral, ended_at, entries, stored, last = values
-    return SessionInfo(
-        name=name,
-        agent=agent,
-        workspace=workspace,
-        created_at=created_at,
-        ephemeral=ephemeral,
-        ended_at=ended_at,
-        entries=entries,
-        stored=stored,
-        last_at=last,
-    )
-
-
 def insert_session(execute: Execute, info: SessionInfo) -> None:
     """Add a session unless there is one of that name."""
     agent = None if info.agent is None else as_text(info.agent)
@@ -73,16 +33,6 @@ def insert_session(execute: Execute, info: SessionInfo) -> None:
     execute(_INSERT_SESSION, (info.name, agent, workspace, info.created_at, info.ephemeral))
 
 
-def no_session(session: str) -> NotFound:
-    """The error for a name that no session has."""
-    return NotFound(f"There is no session `{session}`. `holdfast sessions list` shows those there are.")
-
-
 def as_text(text: str) -> str:
     """Text that the server takes: no lone surrogate, no NUL."""
     return showable(text).replace("\0", "\ufffd")
-
-
-def as_bytes(text: str) -> bytes:
-    """Text of a provider as bytes: lone surrogates too."""
-    return text.encode("utf-8", "surrogatepass")

@@ -19,7 +19,7 @@ from holdfast.canonical.entry import Entry
 from holdfast.canonical.ids import trace_of
 from holdfast.canonical.utf8 import showable
 from holdfast.errors import NotStored, StoreError, StoreRefused
-from holdfast.store import forks
+from holdfast.store import columns, forks
 from holdfast.store.blobs import BlobFolder, Unread
 from holdfast.store.durable import sync_folder
 from holdfast.store.feed import Feed
@@ -96,22 +96,20 @@ class SqliteStore:
             rows = self.select(table.SESSIONS + table.BY_LAST)
         else:
             rows = self.select(table.SESSIONS + table.AMONG_NEWEST + table.BY_LAST, (newest,))
-        return [table.as_session(row) for row in rows]
+        return [columns.as_session(row) for row in rows]
 
     def session(self, name: str) -> SessionInfo | None:
         """The session of this name, if there is one."""
         rows = self.select(table.SESSIONS + " WHERE s.name = ?", (showable(name),))
-        return table.as_session(rows[0]) if rows else None
+        return columns.as_session(rows[0]) if rows else None
 
     def tombstones(self) -> list[Tombstone]:
         """What stays of purged sessions."""
-        rows = self.select("SELECT name, seq, chain, at, entries, stored FROM tombstones ORDER BY at, name")
-        return [Tombstone(name=n, seq=s, chain=c, at=a, entries=e, stored=b) for n, s, c, a, e, b in rows]
+        return [columns.as_tombstone(row) for row in self.select(columns.TOMBSTONES)]
 
     def stored(self, session: str) -> int:
         """Bytes of all bodies of a session."""
-        query = "SELECT e.stored FROM entries e JOIN sessions s ON s.id = e.session WHERE s.name = ?"
-        return self._one_value(query + " ORDER BY e.seq DESC LIMIT 1", (session,)) or 0
+        return self._one_value(f"SELECT e.stored {table.FROM} ORDER BY e.seq DESC LIMIT 1", (session,)) or 0
 
     def take(self, feed: Feed, room: int) -> Taken:
         """A body for `append`: small ones go into the row, larger ones elsewhere, durable on return."""
@@ -178,53 +176,53 @@ class SqliteStore:
         self, session: str, *, after: int = 0, kind: str | tuple[str, ...] = (), light: bool = False
     ) -> Iterator[Row]:
         """The entries of a session in order, as stored, a page at a time; `light` has bodies of decisions alone."""
-        columns = table.LIGHT if light else table.COLUMNS
+        wanted = columns.LIGHT if light else columns.COLUMNS
         extra = kinds_of(kind)
         only = f" AND e.kind IN ({', '.join('?' * len(extra))})" if extra else ""
         while True:
             page = self.select(
-                f"SELECT {columns} {table.FROM} AND e.seq > ?{only} ORDER BY e.seq LIMIT 256",
+                f"SELECT {wanted} {table.FROM} AND e.seq > ?{only} ORDER BY e.seq LIMIT 256",
                 (session, after, *extra),
             )
             for values in page:
-                yield table.as_row(values)
+                yield columns.as_row(values)
             if len(page) < 256:
                 return
             after = page[-1][1]
 
     def entry(self, session: str, seq: int) -> Row | None:
         """The entry with this number."""
-        return self._one(f"SELECT {table.COLUMNS} {table.FROM} AND e.seq = ?", (session, seq))
+        return self._one("AND e.seq = ?", (session, seq))
 
     def last(self, session: str) -> Row | None:
         """The last entry of a session, light."""
-        return self._one(f"SELECT {table.LIGHT} {table.FROM} ORDER BY e.seq DESC LIMIT 1", (session,))
+        return self._one("ORDER BY e.seq DESC LIMIT 1", (session,), columns.LIGHT)
 
     def newest(self, session: str, kind: str, trace_id: str) -> Row | None:
         """The newest entry of a kind with this trace id."""
-        query = f"SELECT {table.COLUMNS} {table.FROM} AND e.kind = ? AND e.trace_id = ? ORDER BY e.seq DESC LIMIT 1"
-        row = self._one(query, (session, kind, showable(trace_id)))
+        if kind not in columns.OF_KIND:
+            return None
+        which = f"AND {columns.OF_KIND[kind]} AND e.trace_id = ? ORDER BY e.seq DESC LIMIT 1"
+        row = self._one(which, (session, showable(trace_id)))
         return None if row is None else as_asked(row, session, trace_id)
 
     def find(self, session: str, any_id: str) -> Row | None:
         """The result with this trace id or artifact id in this session."""
-        query = f"SELECT {table.COLUMNS} {table.FROM} AND e.kind = 'result' AND e."
         any_id, trace_id = showable(any_id), trace_of(showable(any_id))
-        row = self._one(query + "trace_id = ?", (session, trace_id))
+        row = self._one("AND e.kind = 'result' AND e.trace_id = ?", (session, trace_id))
         if row is not None and any_id in (as_asked(row, session, trace_id).trace_id, row.artifact_id):
             return row
-        return self._one(query + "artifact_id = ?", (session, any_id))  # its letters may be its own, in an archive
+        which = "AND e.kind = 'result' AND e.artifact_id = ?"
+        return self._one(which, (session, any_id))  # its letters may be its own, in an archive
 
     def find_call(self, session: str, call_id: str) -> list[Row]:
         """The results of this call in this session, in order."""
-        query = f"SELECT {table.COLUMNS} {table.FROM} AND e.call_id = ? ORDER BY +e.seq"
-        return [table.as_row(values) for values in self.select(query, (session, table.as_bytes(call_id)))]
+        query = f"SELECT {columns.COLUMNS} {table.FROM} AND e.call_id = ? ORDER BY +e.seq"
+        return [columns.as_row(values) for values in self.select(query, (session, columns.as_bytes(call_id)))]
 
     def decision(self, session: str, trace_id: str) -> Row | None:
         """The newest decision about this result."""
-        query = f"SELECT {table.COLUMNS} {table.FROM} AND e.kind = 'decision' AND e.trace_id = ?"
-        row = self._one(query + " ORDER BY e.seq DESC LIMIT 1", (session, showable(trace_id)))
-        return None if row is None else as_asked(row, session, trace_id)
+        return self.newest(session, "decision", trace_id)
 
     def decided(self, session: str, most: int) -> list[str]:
         """The trace ids of the results that the newest decisions are about."""
@@ -342,9 +340,9 @@ class SqliteStore:
     def _number(self, session: str) -> int:
         return self._one_value("SELECT id FROM sessions WHERE name = ?", (session,)) or 0
 
-    def _one(self, query: str, values: Sequence[Any]) -> Row | None:
-        rows = self.select(query, values)
-        return table.as_row(rows[0]) if rows else None
+    def _one(self, which: str, values: Sequence[Any], wanted: str = columns.COLUMNS) -> Row | None:
+        rows = self.select(f"SELECT {wanted} {table.FROM} {which}", values)
+        return columns.as_row(rows[0]) if rows else None
 
     def _one_value(self, query: str, values: Sequence[Any]) -> Any:
         rows = self.select(query, values)

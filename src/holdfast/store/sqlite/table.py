@@ -5,17 +5,12 @@ from typing import Any, TypeAlias
 
 from holdfast.canonical.entry import GENESIS
 from holdfast.canonical.utf8 import showable
-from holdfast.errors import NotFound
+from holdfast.store.columns import COLUMNS, ENTRIES, as_bytes, as_row, no_session
 from holdfast.store.protocol import Draft, Row, SessionInfo, call_id_of
 
 Execute: TypeAlias = Callable[..., Any]
 
-COLUMNS = (
-    "s.name, e.seq, e.kind, e.trace_id, e.artifact_id, e.previous, e.header, e.digest, e.chain, e.blocks, "
-    "e.body, e.blob"
-)
-LIGHT = COLUMNS.replace("e.body", "CASE e.kind WHEN 'decision' THEN e.body END")
-FROM = "FROM entries e JOIN sessions s ON s.id = e.session WHERE s.name = ?"
+FROM = f"{ENTRIES} ?"
 SESSIONS = """
 SELECT s.name, s.agent, s.workspace, s.created_at, s.ephemeral, d.at,
        (SELECT count(*) FROM entries e WHERE e.session = s.id),
@@ -41,45 +36,6 @@ _INSERT_ENTRY = (
     "INSERT INTO entries (session, seq, kind, trace_id, artifact_id, call_id, at, stored, previous, header, "
     "digest, chain, blob, blocks, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
-
-
-def as_row(values: Any) -> Row:
-    """A row of `COLUMNS`. What damage turned into another type is left empty, and so fails its check."""
-    name, seq, kind, trace_id, artifact_id, previous, header, digest, chain, blocks, body, blob = values
-    return Row(
-        session=str(name),
-        seq=seq if isinstance(seq, int) else 0,
-        kind=str(kind),
-        trace_id=str(trace_id),
-        artifact_id=artifact_id if isinstance(artifact_id, str) else None,
-        previous=_bytes_or_none(previous) or b"",
-        header=_bytes_or_none(header) or b"",
-        digest=_bytes_or_none(digest) or b"",
-        chain=_bytes_or_none(chain) or b"",
-        blocks=_bytes_or_none(blocks) or b"",
-        inline=_bytes_or_none(body),
-        blob=blob if isinstance(blob, str) else None,
-    )
-
-
-def _bytes_or_none(value: object) -> bytes | None:
-    return value if isinstance(value, bytes) else None
-
-
-def as_session(values: Any) -> SessionInfo:
-    """A row of `SESSIONS`."""
-    name, agent, workspace, created_at, ephemeral, ended_at, entries, stored, last = values
-    return SessionInfo(
-        name=name,
-        agent=agent,
-        workspace=workspace,
-        created_at=created_at,
-        ephemeral=bool(ephemeral),
-        ended_at=ended_at,
-        entries=entries or 0,
-        stored=stored or 0,
-        last_at=last or created_at,
-    )
 
 
 def insert_session(execute: Execute, info: SessionInfo) -> None:
@@ -141,7 +97,7 @@ def number_of(execute: Execute, session: str) -> int:
     """The number of a session in this file."""
     row = execute("SELECT id FROM sessions WHERE name = ?", (session,)).fetchone()
     if row is None:
-        raise NotFound(f"There is no session `{session}`. `holdfast sessions list` shows those there are.")
+        raise no_session(session)
     return row[0]
 
 
@@ -153,8 +109,3 @@ def head_of(execute: Execute, session: str, number: int) -> tuple[int, bytes, in
     if row is None:
         row = execute("SELECT seq, chain, 0 FROM tombstones WHERE name = ?", (session,)).fetchone()
     return row or (0, GENESIS, 0)
-
-
-def as_bytes(text: str) -> bytes:
-    """Text of a provider as bytes: lone surrogates too."""
-    return text.encode("utf-8", "surrogatepass")
