@@ -67,8 +67,9 @@ class Doomed:
 
     def kill_backend(self, chance: random.Random) -> None:
         """Kill one process, upon which the server throws everybody out and recovers."""
-        until = time.monotonic() + 30
-        while not (pids := self.backends()) and time.monotonic() < until:
+        until = time.monotonic() + 60
+        while not (pids := self.backends()):
+            assert time.monotonic() < until, f"nobody is served:\n{self.log()}"
             time.sleep(0.01)
         with contextlib.suppress(ProcessLookupError):
             os.kill(chance.choice(pids), signal.SIGKILL)
@@ -76,6 +77,7 @@ class Doomed:
     def kill_all(self, chance: random.Random) -> None:
         """Kill every process of the server at once, and start it again over what it left."""
         first = self._server.get_postmaster_info().process
+        first.suspend()  # or it has another child that is not in the list, and outlives it
         family = [first, *first.children(recursive=True)]
         for process in family:
             with contextlib.suppress(Exception):  # it may have ended by itself
@@ -84,7 +86,14 @@ class Doomed:
             with contextlib.suppress(Exception):
                 process.wait(10)
         time.sleep(chance.uniform(0, 0.2))
-        self._server.ensure_postgres_running()
+        try:
+            self._server.ensure_postgres_running()
+        except subprocess.SubprocessError as error:
+            raise AssertionError(f"the server does not start again:\n{self.log()}") from error
+
+    def log(self) -> str:
+        """The last lines of what the server has to say."""
+        return Path(self._server.log).read_text(errors="replace")[-2_000:]
 
     def cut(self, chance: random.Random) -> None:
         """Cut the next connection that commits, before the server hears of it or after."""
@@ -113,21 +122,22 @@ class Writers:
 
     def __init__(self, server: Doomed, folder: Path, count: int, seed: int, broken: str = "", **options: str) -> None:
         self.place = nursery.Place(str(folder))
-        self._stop = str(folder / "stop")
+        self._stop, self._said = str(folder / "stop"), folder / "said"
         urls = [server.url(relayed=number % 2 == 0, **options) for number in range(count)]
-        self._processes = [
-            subprocess.Popen(
-                [
-                    *(sys.executable, "-B", "-m", "tests.torture.postgres_writers", url, self.place.oracle),
-                    *(self.place.report, self._stop, str(folder / f"home-{number}")),
-                    *(f"--seed={seed}", f"--number={number}"),
-                ],
-                env=nursery.environment(HOLDFAST_BREAK=broken),
-                cwd=folder,
-                stderr=subprocess.DEVNULL,  # the pool says each time that it has no server
-            )
-            for number, url in enumerate(urls)
-        ]
+        with self._said.open("ab") as said:
+            self._processes = [
+                subprocess.Popen(
+                    [
+                        *(sys.executable, "-B", "-m", "tests.torture.postgres_writers", url, self.place.oracle),
+                        *(self.place.report, self._stop, str(folder / f"home-{number}")),
+                        *(f"--seed={seed}", f"--number={number}"),
+                    ],
+                    env=nursery.environment(HOLDFAST_BREAK=broken),
+                    cwd=folder,
+                    stderr=said,
+                )
+                for number, url in enumerate(urls)
+            ]
 
     def __enter__(self) -> "Writers":
         return self
@@ -143,7 +153,11 @@ class Writers:
         while self._written() < before + more * 100 and time.monotonic() < until:
             assert not self.place.errors(), self.place.errors()[0]
             time.sleep(0.01)
-        assert time.monotonic() < until, "the writers do not come back"
+        assert time.monotonic() < until, f"the writers do not come back:\n{self._last_words()}"
+
+    def _last_words(self) -> str:
+        """What the writers said last; mostly the pool's, each time that it has no server."""
+        return self._said.read_text(errors="replace")[-2_000:]
 
     def _written(self) -> int:
         return os.path.getsize(self.place.oracle) if os.path.exists(self.place.oracle) else 0
