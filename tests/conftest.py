@@ -1,6 +1,7 @@
 """What every test stands on: a private home folder and Hypothesis' profile."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,9 @@ settings.register_profile(
 )
 settings.register_profile("ci", settings.get_profile("holdfast"), derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "holdfast")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a shell; the processes of tests inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

@@ -93,16 +93,21 @@ BEGIN
     END IF;
     before := last;
     own := substring(mark FOR 12);
-    IF decided < last AND EXISTS (
-        SELECT 1 FROM entries e WHERE e.session = number AND e.seq > decided AND e.kind IN ('result', 'decision')
-            AND substring(e.attempt FOR 12) IS DISTINCT FROM own
-    ) THEN
-        RAISE EXCEPTION 'somebody else decided first' USING ERRCODE = 'HF003';
+    -- A condition with a query in it is asked of the executor, whatever comes of the rest: so each is asked by itself.
+    IF decided < last THEN
+        IF EXISTS (
+            SELECT 1 FROM entries e WHERE e.session = number AND e.seq > decided AND e.kind IN ('result', 'decision')
+                AND substring(e.attempt FOR 12) IS DISTINCT FROM own
+        ) THEN
+            RAISE EXCEPTION 'somebody else decided first' USING ERRCODE = 'HF003';
+        END IF;
     END IF;
-    IF place <> head AND NOT EXISTS (
-        SELECT 1 FROM entries e WHERE e.session = number AND e.seq = last AND substring(e.attempt FOR 12) = own
-    ) THEN
-        RAISE EXCEPTION 'somebody else adds to it' USING ERRCODE = 'HF004';
+    IF place <> head THEN
+        IF NOT EXISTS (
+            SELECT 1 FROM entries e WHERE e.session = number AND e.seq = last AND substring(e.attempt FOR 12) = own
+        ) THEN
+            RAISE EXCEPTION 'somebody else adds to it' USING ERRCODE = 'HF004';
+        END IF;
     END IF;
     FOR nth IN 1 .. cardinality(drafts) LOOP
         d := drafts[nth];
