@@ -5,6 +5,7 @@ An id counts as shown by every test whose name contains it. `make docs` runs thi
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -90,6 +91,7 @@ def ids() -> Iterator[tuple[str, str, str]]:
         yield f"scenario_{number}", f"scenario {number}", words
 
 
+@cache
 def tests() -> dict[str, str]:
     """Every test by its name, with the file it stands in."""
     found: dict[str, str] = {}

@@ -4,10 +4,7 @@ import ast
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 import holdfast
 
@@ -15,29 +12,26 @@ SOURCE = Path(str(holdfast.__file__)).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 LONGEST_FILE = 450
 LONGEST_FUNCTION = 60
-every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+TEXTS = {str(path.relative_to(SOURCE)): path.read_text(encoding="utf-8") for path in FILES}
 
 
-def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node
+def test_every_file_says_what_it_is_for() -> None:
+    assert [name for name, text in TEXTS.items() if not ast.get_docstring(ast.parse(text))] == []
 
 
-@every_file
-def test_every_file_says_what_it_is_for(path: Path) -> None:
-    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+def test_no_file_is_too_long_to_read() -> None:
+    assert [name for name, text in TEXTS.items() if len(text.splitlines()) > LONGEST_FILE] == []
 
 
-@every_file
-def test_no_file_is_too_long_to_read(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST_FILE
-
-
-@every_file
-def test_no_function_has_to_be_scrolled(path: Path) -> None:
-    for function in functions(path):
-        assert (function.end_lineno or 0) - function.lineno < LONGEST_FUNCTION, function.name
+def test_no_function_has_to_be_scrolled() -> None:
+    functions = (
+        (name, node)
+        for name, text in TEXTS.items()
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    long = [f"{name}:{it.name}" for name, it in functions if (it.end_lineno or 0) - it.lineno >= LONGEST_FUNCTION]
+    assert long == []
 
 
 def test_no_file_or_folder_is_a_drawer_for_everything() -> None:

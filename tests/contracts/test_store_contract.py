@@ -18,9 +18,14 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     store.close()
 
 
-@pytest.fixture(params=[pytest.param("memory", marks=pytest.mark.torture), "sqlite", "postgres"])
+OTHER = {"sqlite": "postgres"}
+
+
+@pytest.fixture(params=["another", *(pytest.param(kind, marks=pytest.mark.torture) for kind in KINDS)])
 def other(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    store = made(request.param, tmp_path / "other")
+    """A store of another kind, or of each."""
+    one: str = request.node.callspec.params["store"]
+    store = made(OTHER.get(one, "sqlite") if request.param == "another" else request.param, tmp_path / "other")
     yield store
     store.close()
 
