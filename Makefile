@@ -23,7 +23,7 @@ replay: .venv/run  ## what policies would have done to made-up sessions
 
 # Twice as many processes as there are cores: a third of the time tests wait, for disks and servers.
 test: .venv/dev  ## the default test run
-	$(BIN)/python -m pytest -n 4 -m "not torture"
+	$(BIN)/python -m pytest -n 4 --dist worksteal -m "not torture"
 
 check: .venv/dev  ## format, lint, types, import directions
 	$(BIN)/ruff format --check .
