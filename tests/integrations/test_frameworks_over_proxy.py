@@ -16,6 +16,7 @@ pytestmark = [
 ]
 pytest.importorskip("aiohttp", reason="needs the extra `proxy`")
 
+from tests.integrations.own_loop import in_own_loop
 from tests.proxy.serving import Served, proxy
 from tests.upstream.server import Upstream, upstream
 from tests.upstream.spelling import Json, Part, Text, Tool
@@ -90,7 +91,7 @@ def test_an_agent_of_pydantic_ai(running: Served, served: Upstream, provider: st
         """Read the log."""
         return LOG
 
-    _holds(served, agent.run_sync("What does line 2,000 say?").output)
+    _holds(served, in_own_loop(lambda: agent.run_sync("What does line 2,000 say?")).output)
 
 
 def _pydantic_model(provider: str, url: str) -> Any:
