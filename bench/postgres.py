@@ -148,7 +148,8 @@ def _written(ours: list[float], plain: list[float]) -> tuple[str, str]:
 
 
 def _ratios(ours: list[float], plain: list[float]) -> list[float]:
-    return [a / b for a, b in zip(ours, plain, strict=True)]
+    """Round by round; one in which the other side wrote nothing at all, for the server stood still, says nothing."""
+    return [a / b for a, b in zip(ours, plain, strict=True) if b]
 
 
 def _trips(setup: Setup, server: Database) -> list[Row]:
