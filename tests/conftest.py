@@ -34,3 +34,11 @@ def _private_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("HOLDFAST_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("HOLDFAST_POLICY", "truncation")  # cuts soonest; who tests another policy names it
+
+
+@pytest.fixture
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Searches that look at everything however busy the machine is, where answers are compared to the letter."""
+    from holdfast.session import answering
+
+    monkeypatch.setattr(answering, "_SEARCH_SECONDS", 60)

@@ -16,7 +16,6 @@ from holdfast import HoldfastError, Session
 from holdfast.apps.inspector.desk import Desk
 from holdfast.apps.inspector.routes import ROUTES
 from holdfast.config import Settings
-from holdfast.session import answering
 from holdfast.session.sent import Answer, Sent
 from holdfast.store.protocol import Store
 from tests.apps.inspector.served import served
@@ -104,9 +103,8 @@ def swap(owners: list[Owner], chance: random.Random) -> str:
 
 
 @pytest.fixture(params=EACH)
-def owners(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Owner]]:
+def owners(request: pytest.FixtureRequest, tmp_path: Path, unhurried: None) -> Iterator[list[Owner]]:
     """Two who share a record, and one who has another record at the same place."""
-    monkeypatch.setattr(answering, "_SEARCH_SECONDS", 60)  # how far a search came is no secret
     stores = [place(request.param, tmp_path / name).open() for name in ("shared", "apart")]
     folder = str(tmp_path)
     yield [owner(stores[0], "alice", folder), owner(stores[0], "bob", folder), owner(stores[1], "carol", folder)]
