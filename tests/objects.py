@@ -143,6 +143,15 @@ def _hold(folder: str) -> None:
     _held.append(fd)
 
 
+def _make_bucket(endpoint: str) -> None:
+    """It is made with its first object; whoever lists it before would be told that there is none."""
+    import obstore
+    from obstore.store import S3Store
+
+    keys = {"access_key_id": KEY, "secret_access_key": SECRET, "region": "us-east-1"}
+    obstore.put(S3Store(BUCKET, endpoint=endpoint, client_options={"allow_http": True}, **keys), "first", b"")
+
+
 def _keep(folder: str) -> None:
     """Run a store until nobody holds the lock."""
     for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
@@ -150,6 +159,7 @@ def _keep(folder: str) -> None:
     weed = Weed(folder)
     try:
         weed.start()
+        _make_bucket(weed.endpoint)
         unfinished = os.path.join(folder, "unfinished")
         with open(unfinished, "w", encoding="utf-8") as file:
             file.write(weed.endpoint)
