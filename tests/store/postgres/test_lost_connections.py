@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import pytest
 
 from holdfast.errors import NotStored
-from holdfast.store.protocol import result_of
+from holdfast.store.protocol import Terms, result_of
 from holdfast.store.verify import verify
 from tests.build import decision, draft, opened, stored_bytes
 from tests.postgres import fresh_url, running
@@ -52,6 +52,19 @@ def test_an_append_whose_outcome_nobody_told_is_there_once(
     assert [entry.seq for entry in entries] == [3, 4]
     assert [row.chain for row in relayed.rows("s", after=2)] == [entry.chain for entry in entries]
     assert verify(relayed, "s").whole
+
+
+@pytest.mark.parametrize("term", ["after", "head"])
+def test_an_append_that_is_sent_again_is_not_overtaken_by_itself(
+    relay: Relay, relayed: PostgresStore, term: str
+) -> None:
+    opened(relayed)
+    *_, last = relayed.append("s", [first := draft(relayed), decision(first.header.trace_id)])
+    terms: Terms = {"after": last.seq} if term == "after" else {"head": last.chain}
+    relay.cuts = ["after"]
+    entries = relayed.append("s", [decision(first.header.trace_id, "second"), draft(relayed, b"third")], **terms)
+    assert relay.cuts == []
+    assert [row.chain for row in relayed.rows("s", after=2)] == [entry.chain for entry in entries]
 
 
 @pytest.mark.parametrize("cut", ["before", "after"])
