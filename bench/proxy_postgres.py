@@ -79,9 +79,10 @@ def _row(
             body = request(messages[:1] + messages[-2:])
             for way in ways.names:
                 took[way].append(ways.first_byte(way, body, f"bench-{size}-{session}"))
+            data = os.urandom(size)
             begun = time.perf_counter()
             if put is not None:
-                put(os.urandom(size))
+                put(data)
             commit(size if put is None else 100)
             took["bare"].append(time.perf_counter() - begun)
     added = {way: median(took[way]) - median(took["direct"]) for way in ("sqlite", "postgres")}

@@ -116,7 +116,10 @@ class Objects:
                     if NAME.fullmatch(found["path"]) and found["last_modified"].timestamp() < limit:
                         yield found["path"]
         except Trouble as trouble:
-            raise StoreError(f"`{self._bucket.shown}` could not be listed ({trouble}). Try again.") from None
+            raise StoreError(
+                f"`{self._bucket.shown}` could not be listed ({trouble}). Check that there is such a bucket, and that "
+                "the keys may list it."
+            ) from None
 
     def check(self) -> list[str]:
         """Write, read and delete an object; what the store lacks and can be done without."""
