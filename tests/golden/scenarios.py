@@ -1,0 +1,30 @@
+"""All scenarios by group, and how a group is recorded."""
+
+from collections.abc import Callable
+
+from tests.golden import adapters, doors, exchanges, keeps, rare_events, recalls, session_life, views
+from tests.golden.recorder import Recorder, Recording
+
+GROUPS: dict[str, list[Callable[[Recorder], None]]] = {
+    **keeps.GROUPS,
+    **views.GROUPS,
+    **session_life.GROUPS,
+    **exchanges.GROUPS,
+    **adapters.GROUPS,
+    **recalls.GROUPS,
+    **rare_events.GROUPS,
+}
+
+
+def recorded(group: str, watch: Callable[[str, bytes], None] | None = None) -> dict[str, Recording]:
+    """The recordings of one group; their names begin with the group's."""
+    out = Recorder(watch)
+    with doors.unhurried():
+        for scenario in GROUPS[group]:
+            scenario(out)
+    return {f"{group}/{name.partition('/')[2]}": one for name, one in out.found.items()}
+
+
+def of_group(recordings: dict[str, Recording], group: str) -> dict[str, Recording]:
+    """Those of one group."""
+    return {name: one for name, one in recordings.items() if name.startswith(f"{group}/")}
