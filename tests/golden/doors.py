@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from holdfast import MemoryStore, Session, SqliteStore, TruncationConfiguration, config
 from holdfast.apps.hooks import command as hook_command
@@ -331,12 +332,12 @@ def answer_round(exchange: Any, data: bytes, chunks: list[bytes] | None, status:
     exchange.record(number, status, data, outcome, usage, (12, 345))
     goes_on = status == 200 and exchange.offers and streamed and last is None
     if goes_on:
-        _EARLY[id(exchange)] = _EARLY.get(id(exchange), b"") + (out or b"")
+        _EARLY[exchange] = _EARLY.get(exchange, b"") + (out or b"")
         return None
-    return _EARLY.pop(id(exchange), b"") + out if out is not None else None
+    return _EARLY.pop(exchange, b"") + out if out is not None else None
 
 
-_EARLY: dict[int, bytes] = {}
+_EARLY: WeakKeyDictionary[Any, bytes] = WeakKeyDictionary()
 """What clients got of rounds before the last, by exchange."""
 
 
