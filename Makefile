@@ -13,13 +13,13 @@ NODE_SERVERS := @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextp
 .PHONY: docs run demo replay test check bench torture browser browser-ready adapters clients servers fix requirements clean
 
 run: .venv/run  ## the proxy and the page over the record, with a made-up session to look at
-	@$(BIN)/holdfast serve --sample
+	@$(BIN)/keepwhole serve --sample
 
 demo: .venv/run  ## see what it does, in under ten seconds
-	@$(BIN)/holdfast demo
+	@$(BIN)/keepwhole demo
 
 replay: .venv/run  ## what policies would have done to made-up sessions
-	@$(BIN)/holdfast replay --sample
+	@$(BIN)/keepwhole replay --sample
 
 # Twice as many processes as there are cores: a third of the time tests wait, for disks and servers.
 test: .venv/dev  ## the default test run

@@ -32,7 +32,7 @@ from bench.truncate import truncate
 from bench.watched import watched
 from bench.wire import wire
 from bench.writers import writers
-from holdfast.store.sqlite.home import file_system
+from keepwhole.store.sqlite.home import file_system
 
 BENCHMARKS: dict[str, Callable[[Setup], list[Row]]] = {
     "ingest": ingest,
@@ -64,7 +64,7 @@ _NAMES = ", ".join((*BENCHMARKS, *LONG))
 def main() -> None:
     args = _arguments()
     where = os.path.abspath(args.json) if args.json else None
-    folder = tempfile.mkdtemp(prefix="holdfast-bench-", dir=args.folder)
+    folder = tempfile.mkdtemp(prefix="keepwhole-bench-", dir=args.folder)
     _isolate(folder)
     try:
         setup = Setup(folder, args.quick)
@@ -82,7 +82,7 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Holdfast against plain references.")
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Keepwhole against plain references.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which: {_NAMES} (default: all before the last)")
     parser.add_argument("--quick", action="store_true", help="small texts and three rounds: a look, not a figure")
     parser.add_argument("--json", metavar="FILE", help="write the rows to FILE too")
@@ -99,7 +99,7 @@ def _arguments() -> argparse.Namespace:
 
 def _isolate(folder: str) -> None:
     """No settings, no record and no hidden extra of the user's may change the figures."""
-    for key in [key for key in os.environ if key.startswith("HOLDFAST_")]:
+    for key in [key for key in os.environ if key.startswith("KEEPWHOLE_")]:
         del os.environ[key]
     os.environ["HOME"] = folder
     os.chdir(folder)

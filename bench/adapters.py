@@ -11,16 +11,16 @@ import time
 from collections.abc import Callable, Sequence
 from statistics import median
 
-import holdfast
+import keepwhole
 from bench import floors
 from bench.bare import BareLog
 from bench.row import Row, judged, reported
 from bench.setup import Setup
 from bench.texts import text_file
 from bench.timing import interleaved
-from holdfast import config
+from keepwhole import config
 
-Agent = Callable[[holdfast.Session | None, str, Sequence[str]], Callable[[], int]]
+Agent = Callable[[keepwhole.Session | None, str, Sequence[str]], Callable[[], int]]
 FRAMEWORKS = ("loop", "langchain", "openai_agents", "pydantic_ai", "claude_agent")
 _KINDS = {"kept": ("read_file", "off"), "kept and viewed": ("read_file", "on"), "kept, cut and viewed": ("look", "on")}
 """What is measured: which tool returns the results, and in which mode; reads are shown whole."""
@@ -52,7 +52,7 @@ def _row(setup: Setup, name: str, kind: str, agent: Agent, bodies: list[str]) ->
     numbers = iter(range(1_000))
 
     def kept() -> float:
-        with holdfast.Session(f"run-{next(numbers)}", store=settings.home, settings=settings) as session:
+        with keepwhole.Session(f"run-{next(numbers)}", store=settings.home, settings=settings) as session:
             session.keep("warm", None, "warm")
             spent = _cpu(agent(session, tool, bodies))
             _check(session)
@@ -80,7 +80,7 @@ def _written(what: str, times: dict[str, list[float]], is_judged: bool) -> Row:
     return reported(what, figure, reference, over, floors.ADAPTER.unit, floors.ADAPTER.digits)
 
 
-def _check(session: holdfast.Session) -> None:
+def _check(session: keepwhole.Session) -> None:
     results = sum(1 for _ in session.store.rows(session.id, kind="result", light=True))
     if results != _RESULTS + 1:
         raise RuntimeError(f"{results - 1} results are on record instead of {_RESULTS}")

@@ -2,16 +2,16 @@
 
 Prints, for results of at least 200 tokens, in how many turns something of them was first used, for each thousand
 tokens and thousand turns that they had been there, by their age in turns. Takes the options of
-`python -m holdfast.replay`.
+`python -m keepwhole.replay`.
 """
 
 from collections import Counter
 from collections.abc import Iterator
 
-from holdfast.projection.transcript import Transcript
-from holdfast.replay.__main__ import parser, work_from
-from holdfast.replay.draw import batches, read_again
-from holdfast.replay.measured import Measured
+from keepwhole.projection.transcript import Transcript
+from keepwhole.replay.__main__ import parser, work_from
+from keepwhole.replay.draw import batches, read_again
+from keepwhole.replay.measured import Measured
 
 _LEAST = 200
 _AGES = (5, 10, 20, 40, 80, 160)

@@ -12,9 +12,9 @@ from typing import Any
 import psycopg
 
 from bench.setup import say
-from holdfast.canonical.body import measure
-from holdfast.canonical.entry import GENESIS, Result, header_bytes, next_chain
-from holdfast.store.postgres.address import address_of
+from keepwhole.canonical.body import measure
+from keepwhole.canonical.entry import GENESIS, Result, header_bytes, next_chain
+from keepwhole.store.postgres.address import address_of
 
 LENGTH = 100
 """Entries of a session."""

@@ -23,10 +23,10 @@ from bench.database import Database, database
 from bench.postgres import Group
 from bench.proxy import cpu, process, request
 from bench.setup import PYTHON, Setup, say
-from holdfast.replay.importers.read import files, read_runs
-from holdfast.replay.run import Run
-from holdfast.replay.samples.files import write_samples
-from holdfast.store.postgres.store import INLINE_BODY
+from keepwhole.replay.importers.read import files, read_runs
+from keepwhole.replay.run import Run
+from keepwhole.replay.samples.files import write_samples
+from keepwhole.store.postgres.store import INLINE_BODY
 
 AGENTS = (100, 1_000, 10_000)
 _BUSY = 0.6
@@ -68,7 +68,7 @@ class Taken(NamedTuple):
 
 def main() -> None:
     args = _arguments()
-    folder = tempfile.mkdtemp(prefix="holdfast-bench-", dir=args.folder)
+    folder = tempfile.mkdtemp(prefix="keepwhole-bench-", dir=args.folder)
     setup = Setup(folder, False)
     try:
         runs = [_shape(run) for run in _runs(args.paths)]
@@ -123,9 +123,9 @@ def _play(setup: Setup, server: Database, runs: Sequence[Sequence[Step]]) -> Tak
     url = server.record()
     with ExitStack() as stack:
         provider = stack.enter_context(process([PYTHON, "-m", "bench.relays.provider"], setup))
-        words = [PYTHON, "-m", "holdfast", "proxy", "--port", "0", "--no-token"]
+        words = [PYTHON, "-m", "keepwhole", "proxy", "--port", "0", "--no-token"]
         words += ["--upstream", f"anthropic=http://127.0.0.1:{provider[1]}"]
-        proxy = stack.enter_context(process(words, setup, HOLDFAST_STORE=url))
+        proxy = stack.enter_context(process(words, setup, KEEPWHOLE_STORE=url))
         ask = _asker(proxy[1])
         ask("warm", [{"role": "user", "content": "hello"}])
         counted = _Counted(server, url, proxy[0].pid)

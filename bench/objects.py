@@ -22,7 +22,7 @@ def objects(setup: Setup, stack: ExitStack) -> Mapping[str, str] | None:
     server = servers.Weed(folder).start()
     stack.callback(server.kill)
     keys = {"AWS_ACCESS_KEY_ID": servers.KEY, "AWS_SECRET_ACCESS_KEY": servers.SECRET}
-    return {**keys, "HOLDFAST_BLOBS": server.address(), ENDPOINT: server.endpoint, BUCKET: servers.BUCKET}
+    return {**keys, "KEEPWHOLE_BLOBS": server.address(), ENDPOINT: server.endpoint, BUCKET: servers.BUCKET}
 
 
 def bare_put(environ: Mapping[str, str]) -> Callable[[bytes], None]:

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import psycopg
 
-import holdfast
+import keepwhole
 from bench import floors
 from bench.database import Database, database
 from bench.objects import objects
@@ -26,7 +26,7 @@ from bench.row import Row, judged, reported
 from bench.setup import PYTHON, ROOT, Setup
 from bench.timing import interleaved
 from bench.trips import Trips
-from holdfast.store.postgres.store import PostgresStore
+from keepwhole.store.postgres.store import PostgresStore
 
 _SIZES = {"1 KB": 1_000, "100 KB": 100_000}
 _FEW = 8
@@ -156,7 +156,7 @@ def _trips(setup: Setup, server: Database) -> list[Row]:
     """How often a step waits for the server; the first few, which prepare, are left out."""
     with Trips(server.data) as trips:
         url = server.record().replace(quote(server.data, safe="/"), trips.folder)
-        session = holdfast.Session("trips", store=PostgresStore(url, setup.path("pg-home")))
+        session = keepwhole.Session("trips", store=PostgresStore(url, setup.path("pg-home")))
         kept = _counted(trips, lambda number: session.keep("bench", None, f"{number}", call_id=f"kept-{number}"))
         messages: list[dict[str, object]] = [{"role": "user", "content": "go on"}]
 

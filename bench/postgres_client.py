@@ -16,11 +16,11 @@ from collections.abc import Callable
 import psycopg
 
 from bench.objects import bare_put
-from holdfast.canonical import ids
-from holdfast.canonical.entry import Result
-from holdfast.store.feed import Feed
-from holdfast.store.postgres.store import PostgresStore
-from holdfast.store.protocol import Draft, SessionInfo
+from keepwhole.canonical import ids
+from keepwhole.canonical.entry import Result
+from keepwhole.store.feed import Feed
+from keepwhole.store.postgres.store import PostgresStore
+from keepwhole.store.protocol import Draft, SessionInfo
 
 Add = Callable[[], None]
 BARE_TABLE = """
@@ -123,7 +123,7 @@ def _plain(url: str, body: bytes) -> Add:
 
 def store(url: str, threads: int, body: bytes) -> list[Add]:
     """One store for all threads: the body is taken, and appended unless the call is on record."""
-    shared = PostgresStore(url, os.environ["HOLDFAST_HOME"])
+    shared = PostgresStore(url, os.environ["KEEPWHOLE_HOME"])
     return [_store(shared, body) for _ in range(threads)]
 
 
@@ -144,7 +144,7 @@ def _store(shared: PostgresStore, body: bytes) -> Add:
 
 def objects(url: str, threads: int, body: bytes) -> list[Add]:
     """The same with large bodies in a bucket."""
-    shared = PostgresStore(url, os.environ["HOLDFAST_HOME"], blobs=os.environ["HOLDFAST_BLOBS"])
+    shared = PostgresStore(url, os.environ["KEEPWHOLE_HOME"], blobs=os.environ["KEEPWHOLE_BLOBS"])
     return [_store(shared, body) for _ in range(threads)]
 
 
@@ -161,14 +161,14 @@ def put(url: str, threads: int, body: bytes) -> list[Add]:
 
 def session(url: str, threads: int, body: bytes) -> list[Add]:
     """`keep` of a session for each thread."""
-    shared = PostgresStore(url, os.environ["HOLDFAST_HOME"])
+    shared = PostgresStore(url, os.environ["KEEPWHOLE_HOME"])
     return [_session(shared, body.decode()) for _ in range(threads)]
 
 
 def _session(shared: PostgresStore, body: str) -> Add:
-    import holdfast
+    import keepwhole
 
-    kept = holdfast.Session(store=shared)
+    kept = keepwhole.Session(store=shared)
 
     def add() -> None:
         shown = kept.keep("bench", None, body, call_id=os.urandom(11).hex())

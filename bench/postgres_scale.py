@@ -20,13 +20,13 @@ from bench.bulk import LENGTH, SIZE, START, load, name_of
 from bench.database import Database, database
 from bench.row import Row, judged
 from bench.setup import Setup, say
-from holdfast import Session
-from holdfast.canonical import ids
-from holdfast.canonical.entry import Result
-from holdfast.store.feed import Feed
-from holdfast.store.postgres.store import PostgresStore
-from holdfast.store.protocol import Draft
-from holdfast.store.verify import verify
+from keepwhole import Session
+from keepwhole.canonical import ids
+from keepwhole.canonical.entry import Result
+from keepwhole.store.feed import Feed
+from keepwhole.store.postgres.store import PostgresStore
+from keepwhole.store.protocol import Draft
+from keepwhole.store.verify import verify
 
 _NEWEST = 1_000
 _BATCH = 25

@@ -15,7 +15,7 @@ from typing import Any
 from bench import floors
 from bench.row import Row, judged
 from bench.setup import Setup, say
-from holdfast import MemoryStore, Session
+from keepwhole import MemoryStore, Session
 
 _STEPS = 1_000
 _MANY = 10_000

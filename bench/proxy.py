@@ -42,7 +42,7 @@ class _Ways:
         provider = stack.enter_context(process([PYTHON, "-m", "bench.relays.provider"], setup))
         url = f"http://127.0.0.1:{provider[1]}"
         bare = stack.enter_context(process([PYTHON, "-m", "bench.relays.bare", url], setup))
-        words = [PYTHON, "-m", "holdfast", "proxy", "--port", "0", "--no-token", "--upstream", f"anthropic={url}"]
+        words = [PYTHON, "-m", "keepwhole", "proxy", "--port", "0", "--no-token", "--upstream", f"anthropic={url}"]
         own = stack.enter_context(process(words, setup))
         self.ports = {"direct": provider[1], "bare": bare[1], "proxy": own[1]}
         self.processes = {"bare": bare[0].pid, "proxy": own[0].pid}

@@ -46,9 +46,9 @@ class _Ways:
     def __init__(self, setup: Setup, stack: ExitStack, store: str, more: Mapping[str, str]) -> None:
         provider = stack.enter_context(process([PYTHON, "-m", "bench.relays.provider"], setup))
         url = f"http://127.0.0.1:{provider[1]}"
-        words = [PYTHON, "-m", "holdfast", "proxy", "--port", "0", "--no-token", "--upstream", f"anthropic={url}"]
+        words = [PYTHON, "-m", "keepwhole", "proxy", "--port", "0", "--no-token", "--upstream", f"anthropic={url}"]
         folder = stack.enter_context(process(words, setup, "over-sqlite"))
-        served = stack.enter_context(process(words, setup, "over-postgres", HOLDFAST_STORE=store, **more))
+        served = stack.enter_context(process(words, setup, "over-postgres", KEEPWHOLE_STORE=store, **more))
         ports = {"direct": provider[1], "sqlite": folder[1], "postgres": served[1]}
         self.names = tuple(ports)
         self._open = {name: http.client.HTTPConnection("127.0.0.1", port) for name, port in ports.items()}

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from itertools import accumulate
 from statistics import median
 
-import holdfast
+import keepwhole
 from bench import floors
 from bench.row import Row, judged, reported
 from bench.setup import Setup, say
 from bench.stored import largest
 from bench.texts import KINDS, text_file
 from bench.timing import percentile
-from holdfast.store.reader import BodyReader
+from keepwhole.store.reader import BodyReader
 
 _LINES = 100
 _PLACES = 300
@@ -62,7 +62,7 @@ def _ranges(setup: Setup, kind: str) -> list[Row]:
     say(f"ranges: keeping {kind} text of {setup.large / 1e6:,.0f} MB")
     places = _places(source)
     fd = os.open(source, os.O_RDONLY)
-    with holdfast.session("bench", store=home) as session:
+    with keepwhole.session("bench", store=home) as session:
         with open(source, "rb") as file:
             artifact = session.keep("bench", None, file).artifact_id or ""
         blob = os.open(largest(home)[1], os.O_RDONLY)

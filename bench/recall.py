@@ -18,13 +18,13 @@ from typing import Any
 
 import msgspec
 
-import holdfast
+import keepwhole
 from bench import floors
 from bench.row import Row, judged, reported
 from bench.setup import Setup
 from bench.texts import text_file
 from bench.timing import interleaved
-from holdfast.recall import patterns
+from keepwhole.recall import patterns
 
 _SEARCHED = 256_000_000
 _JSON = 10_000_000
@@ -41,7 +41,7 @@ def _search(setup: Setup) -> list[Row]:
     with open(source, "ab") as file:
         file.write(f"the {_NEEDLE} stands here\n".encode())
     size = f"{os.path.getsize(source) / 1e6:.0f} MB"
-    with holdfast.session("bench", store=setup.path("recall")) as session:
+    with keepwhole.session("bench", store=setup.path("recall")) as session:
         with open(source, "rb") as file:
             asked = {"id": session.keep("bench", None, file).artifact_id, "pattern": _NEEDLE}
 
@@ -83,7 +83,7 @@ def _slice(setup: Setup) -> list[Row]:
     while len(text) > _JSON * 1.02:
         items = items[: int(len(items) * _JSON / len(text))]
         text = json.dumps({"count": len(items), "items": items})
-    with holdfast.session("bench", store=setup.path("recall-json")) as session:
+    with keepwhole.session("bench", store=setup.path("recall-json")) as session:
         artifact = str(session.keep("bench", None, text).artifact_id)
         answer = session.call_tool("get_artifact", {"id": artifact, "path": _PATH}).content
         if json.loads(answer.rpartition("\n[")[0]) != [item["name"] for item in items[40:60]]:

@@ -17,12 +17,12 @@ from bench.floors import Floor
 from bench.questions import Made, Maker, pointer_questions, questions
 from bench.row import Row, judged, reported
 from bench.setup import Setup, say
-from holdfast import Session, SqliteStore
-from holdfast.canonical import ids
-from holdfast.canonical.entry import Result
-from holdfast.contexts.pointers import Pointers
-from holdfast.store.feed import Feed
-from holdfast.store.protocol import Draft
+from keepwhole import Session, SqliteStore
+from keepwhole.canonical import ids
+from keepwhole.canonical.entry import Result
+from keepwhole.contexts.pointers import Pointers
+from keepwhole.store.feed import Feed
+from keepwhole.store.protocol import Draft
 
 _BATCH = 500
 

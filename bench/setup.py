@@ -8,7 +8,7 @@ from dataclasses import dataclass
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PYTHON = sys.executable
 USER_HOME = os.path.expanduser("~")
-HOLDFAST = (PYTHON, "-m", "holdfast")
+KEEPWHOLE = (PYTHON, "-m", "keepwhole")
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Setup:
         return os.path.join(self.folder, *names)
 
     def environment(self, home: str, *, speed: bool = True) -> Mapping[str, str]:
-        """The environment of a Holdfast process: this store, no settings of the user, the extra or not."""
+        """The environment of a Keepwhole process: this store, no settings of the user, the extra or not."""
         hidden = {} if speed else {"PYTHONPATH": self._without_stringzilla()}
-        return {**plain_environment(), "HOME": self.folder, "HOLDFAST_HOME": home, **hidden}
+        return {**plain_environment(), "HOME": self.folder, "KEEPWHOLE_HOME": home, **hidden}
 
     def _without_stringzilla(self) -> str:
         """A folder in front of the installed packages that makes `import stringzilla` fail."""
@@ -50,8 +50,8 @@ class Setup:
 
 
 def plain_environment() -> dict[str, str]:
-    """The user's environment without anything that would change what Holdfast or Python does."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("HOLDFAST_", "PYTHON"))}
+    """The user's environment without anything that would change what Keepwhole or Python does."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("KEEPWHOLE_", "PYTHON"))}
     return {**kept, "HOME": USER_HOME}
 
 

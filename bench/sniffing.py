@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast, get_args
 from xml.parsers import expat
 
-from holdfast.truncation.cut import TextSource
-from holdfast.truncation.sniff import Kind, sniff
+from keepwhole.truncation.cut import TextSource
+from keepwhole.truncation.sniff import Kind, sniff
 
 _SOURCE = re.compile(
     r"\.(?:py|pyi|go|ts|tsx|js|jsx|mjs|cjs|rs|java|kt|c|h|cc|cpp|hpp|cs|rb|php|swift|scala|sh|bash|sql|lua|css|scss|vue"

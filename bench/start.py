@@ -7,11 +7,11 @@ import json
 from collections.abc import Callable
 from statistics import median
 
-import holdfast
+import keepwhole
 from bench import floors
 from bench.floors import Floor
 from bench.row import Row, judged
-from bench.setup import HOLDFAST, PYTHON, Setup
+from bench.setup import KEEPWHOLE, PYTHON, Setup
 from bench.texts import text_file
 from bench.timing import Run, interleaved, pipeline
 
@@ -23,12 +23,12 @@ def start(setup: Setup) -> list[Row]:
     home = setup.path("start-home")
     source, artifact = _artifact(setup, home)
     commands: dict[str, tuple[tuple[tuple[str, ...], ...], Floor]] = {
-        "holdfast run -- true": (((*HOLDFAST, "run", "--", "true"),), floors.START_CPU),
-        "holdfast keep": ((("echo", "x"), (*HOLDFAST, "keep", "--tool", "t")), floors.START_CPU),
-        "holdfast artifacts show ID --lines 1-100": ((_show(artifact),), floors.START_CPU),
-        "holdfast hook run claude-code, 100 characters": (_hook(setup, 100), floors.HOOK_CPU),
-        "holdfast hook run claude-code, 25,000 characters": (_hook(setup, 25_000), floors.HOOK_CPU),
-        "import holdfast": (((PYTHON, "-c", "import holdfast"),), floors.IMPORT_CPU),
+        "keepwhole run -- true": (((*KEEPWHOLE, "run", "--", "true"),), floors.START_CPU),
+        "keepwhole keep": ((("echo", "x"), (*KEEPWHOLE, "keep", "--tool", "t")), floors.START_CPU),
+        "keepwhole artifacts show ID --lines 1-100": ((_show(artifact),), floors.START_CPU),
+        "keepwhole hook run claude-code, 100 characters": (_hook(setup, 100), floors.HOOK_CPU),
+        "keepwhole hook run claude-code, 25,000 characters": (_hook(setup, 25_000), floors.HOOK_CPU),
+        "import keepwhole": (((PYTHON, "-c", "import keepwhole"),), floors.IMPORT_CPU),
     }
     _check(setup, home, source, artifact)
     subjects: dict[str, Callable[[], Run]] = {_BARE: lambda: _run(setup, home, ((PYTHON, "-c", "pass"),))}
@@ -39,12 +39,12 @@ def start(setup: Setup) -> list[Row]:
 
 def _artifact(setup: Setup, home: str) -> tuple[str, str]:
     source = text_file("ASCII", 20_000_000, setup.folder)
-    with holdfast.session("start", store=home) as session, open(source, "rb") as file:
+    with keepwhole.session("start", store=home) as session, open(source, "rb") as file:
         return source, session.keep("bench", None, file).artifact_id or ""
 
 
 def _show(artifact: str) -> tuple[str, ...]:
-    return (*HOLDFAST, "artifacts", "show", artifact, "--lines", f"1-{_LINES}")
+    return (*KEEPWHOLE, "artifacts", "show", artifact, "--lines", f"1-{_LINES}")
 
 
 def _hook(setup: Setup, chars: int) -> tuple[tuple[str, ...], ...]:
@@ -55,7 +55,7 @@ def _hook(setup: Setup, chars: int) -> tuple[tuple[str, ...], ...]:
     path = setup.path(f"hook-{chars}.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump(event, file)
-    return (("cat", path), (*HOLDFAST, "hook", "run", "claude-code"))
+    return (("cat", path), (*KEEPWHOLE, "hook", "run", "claude-code"))
 
 
 def _check(setup: Setup, home: str, source: str, artifact: str) -> None:

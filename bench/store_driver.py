@@ -4,14 +4,14 @@ import os
 import sys
 import time
 
-from holdfast.canonical.entry import Result
-from holdfast.store.feed import Feed, pipe
-from holdfast.store.protocol import Draft, SessionInfo
-from holdfast.store.sqlite.store import SqliteStore
+from keepwhole.canonical.entry import Result
+from keepwhole.store.feed import Feed, pipe
+from keepwhole.store.protocol import Draft, SessionInfo
+from keepwhole.store.sqlite.store import SqliteStore
 
 
 def main() -> None:
-    store = SqliteStore(os.environ["HOLDFAST_HOME"])
+    store = SqliteStore(os.environ["KEEPWHOLE_HOME"])
     now = int(time.time() * 1000)
     store.open_session(SessionInfo(name="bench", created_at=now))
     body = store.take(Feed(pipe(sys.stdin.fileno())), sys.maxsize).body

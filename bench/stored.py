@@ -2,9 +2,9 @@
 
 import os
 
-from holdfast.canonical.body import BodyFacts
-from holdfast.store.protocol import body_of
-from holdfast.store.sqlite.store import SqliteStore
+from keepwhole.canonical.body import BodyFacts
+from keepwhole.store.protocol import body_of
+from keepwhole.store.sqlite.store import SqliteStore
 
 
 def largest(home: str) -> tuple[BodyFacts, str]:

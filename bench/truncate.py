@@ -16,24 +16,24 @@ from itertools import takewhile
 from statistics import median
 from typing import Any
 
-import holdfast
+import keepwhole
 from bench import floors, samples
 from bench.floors import Floor
 from bench.row import Row, judged, reported
 from bench.samples import Sample
 from bench.setup import Setup, say
 from bench.timing import interleaved
-from holdfast.store.reader import BodyReader
-from holdfast.truncation.configuration import Limits, ToolOverride, TruncationConfiguration
-from holdfast.truncation.cut import Source, TextSource, render_body
-from holdfast.truncation.head_tail import head_tail
-from holdfast.truncation.log import ERROR_WORDS
-from holdfast.truncation.notice import omitted
-from holdfast.truncation.options import StrategyOptions
-from holdfast.truncation.present import Artifact, present
-from holdfast.truncation.processor import TruncationProcessor
-from holdfast.truncation.result import TruncationResult
-from holdfast.truncation.strategy import STRATEGIES
+from keepwhole.store.reader import BodyReader
+from keepwhole.truncation.configuration import Limits, ToolOverride, TruncationConfiguration
+from keepwhole.truncation.cut import Source, TextSource, render_body
+from keepwhole.truncation.head_tail import head_tail
+from keepwhole.truncation.log import ERROR_WORDS
+from keepwhole.truncation.notice import omitted
+from keepwhole.truncation.options import StrategyOptions
+from keepwhole.truncation.present import Artifact, present
+from keepwhole.truncation.processor import TruncationProcessor
+from keepwhole.truncation.result import TruncationResult
+from keepwhole.truncation.strategy import STRATEGIES
 
 _SMALL, _MIDDLE, _LARGE = 100_000, 1_000_000, 10_000_000
 _LIMIT = 8_000
@@ -235,7 +235,7 @@ def _ratio(what: str, ours: list[float], name: str, theirs: list[float], floor: 
 def _stored(setup: Setup) -> list[Row]:
     """Stored results cut again; the index and the blocks that are shown are in memory from the first time."""
     sizes = {"100 KB": _SMALL, "1 MB": _MIDDLE, "10 MB": _LARGE}
-    with holdfast.session("bench", store=setup.path("truncate-home")) as session:
+    with keepwhole.session("bench", store=setup.path("truncate-home")) as session:
         readers: dict[str, BodyReader] = {}
         for name, size in sizes.items():
             text = samples.log(size, errors=30).text

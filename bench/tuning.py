@@ -1,6 +1,6 @@
 """`python -m bench.tuning PATH…`: replay the written grid of `auto` on recorded runs, losers included.
 
-Takes the options of `python -m holdfast.replay`.
+Takes the options of `python -m keepwhole.replay`.
 
 Each row changes one thing against `careful`; two groups change how `auto` works. Prints Markdown, by source and in all.
 """
@@ -9,20 +9,20 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from holdfast.projection.arrival import artifact_of, question_in
-from holdfast.projection.auto import Auto, capped_at
-from holdfast.projection.policy import Choice, Decided
-from holdfast.projection.presets import CAREFUL, LEAN, AutoSettings
-from holdfast.projection.tokens import estimate
-from holdfast.projection.transcript import Item, Transcript
-from holdfast.replay.__main__ import parser, work_from
-from holdfast.replay.contenders import Contender, contender, same
-from holdfast.replay.runner import replay_all
-from holdfast.replay.summary import Pair, Row, by_source, summarise
-from holdfast.truncation.configuration import TruncationConfiguration
-from holdfast.truncation.cut import TextSource
-from holdfast.truncation.present import present
-from holdfast.truncation.strategy import STRATEGIES
+from keepwhole.projection.arrival import artifact_of, question_in
+from keepwhole.projection.auto import Auto, capped_at
+from keepwhole.projection.policy import Choice, Decided
+from keepwhole.projection.presets import CAREFUL, LEAN, AutoSettings
+from keepwhole.projection.tokens import estimate
+from keepwhole.projection.transcript import Item, Transcript
+from keepwhole.replay.__main__ import parser, work_from
+from keepwhole.replay.contenders import Contender, contender, same
+from keepwhole.replay.runner import replay_all
+from keepwhole.replay.summary import Pair, Row, by_source, summarise
+from keepwhole.truncation.configuration import TruncationConfiguration
+from keepwhole.truncation.cut import TextSource
+from keepwhole.truncation.present import present
+from keepwhole.truncation.strategy import STRATEGIES
 
 _KINDS = ("shell", "search", "other", "read", "report")
 _CAPPED = ("shell", "search", "other")

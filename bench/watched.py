@@ -20,8 +20,8 @@ from bench.database import database
 from bench.row import Row, reported
 from bench.setup import Setup
 from bench.timing import interleaved
-from holdfast.store.postgres.address import Address, address_of
-from holdfast.store.postgres.store import PostgresStore
+from keepwhole.store.postgres.address import Address, address_of
+from keepwhole.store.postgres.store import PostgresStore
 
 _PROCESSES = 2
 _PLAIN = (

@@ -17,9 +17,9 @@ from bench import floors
 from bench.row import Row, judged
 from bench.setup import Setup
 from bench.timing import interleaved
-from holdfast.projection.transcript import Path
-from holdfast.wire.decode import decode_message
-from holdfast.wire.splice import Request, read
+from keepwhole.projection.transcript import Path
+from keepwhole.wire.decode import decode_message
+from keepwhole.wire.splice import Request, read
 
 _STEPS = 1_000
 _RESULT = 1_700

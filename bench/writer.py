@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Callable
 
-import holdfast
+import keepwhole
 from bench.bare import BareLog
 
 _BODY = (b"2026-03-01T12:00:00Z INFO request served " * 25)[:1_000]
@@ -13,7 +13,7 @@ _BODY = (b"2026-03-01T12:00:00Z INFO request served " * 25)[:1_000]
 
 def main() -> None:
     kind, folder, seconds = sys.argv[1:]
-    keep_one = {"holdfast": _holdfast, "bare": _bare}[kind](folder)
+    keep_one = {"keepwhole": _keepwhole, "bare": _bare}[kind](folder)
     keep_one()
     print("ready", flush=True)
     sys.stdin.readline()
@@ -36,8 +36,8 @@ def _write(keep_one: Callable[[], None], seconds: float) -> dict[str, list[float
     return {"times": times, "errors": errors}
 
 
-def _holdfast(folder: str) -> Callable[[], None]:
-    session = holdfast.session("shared", store=folder)
+def _keepwhole(folder: str) -> Callable[[], None]:
+    session = keepwhole.session("shared", store=folder)
 
     def keep_one() -> None:
         shown = session.keep("bench", None, _BODY)

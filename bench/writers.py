@@ -20,7 +20,7 @@ from bench.row import Row, reported
 from bench.setup import PYTHON, ROOT, Setup
 from bench.timing import interleaved, percentile
 
-_FILES = {"holdfast": "record.db", "bare": "bare.db"}
+_FILES = {"keepwhole": "record.db", "bare": "bare.db"}
 _SECONDS = 6.0
 
 
@@ -42,7 +42,7 @@ def writers(setup: Setup) -> list[Row]:
     seconds = _SECONDS / 2 if setup.quick else _SECONDS
     subjects = {kind: (lambda kind=kind: _load(setup, kind, count, seconds)) for kind in _FILES}
     loads = interleaved(f"writers ({count} processes)", setup.rounds, subjects)
-    return _rows(f"{count} writers on one store", loads["holdfast"], loads["bare"])
+    return _rows(f"{count} writers on one store", loads["keepwhole"], loads["bare"])
 
 
 def _load(setup: Setup, kind: str, count: int, seconds: float) -> Load:

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 
-import holdfast
-from holdfast import config, errors
-from holdfast.apps.cli.main import COMMANDS
-from holdfast.apps.cli.parser import module_of
-from holdfast.projection.presets import AutoSettings
-from holdfast.truncation.configuration import ToolOverride, TruncationConfiguration
-from holdfast.truncation.strategy import STRATEGIES
+import keepwhole
+from keepwhole import config, errors
+from keepwhole.apps.cli.main import COMMANDS
+from keepwhole.apps.cli.parser import module_of
+from keepwhole.projection.presets import AutoSettings
+from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
+from keepwhole.truncation.strategy import STRATEGIES
 
 REFERENCE = Path(__file__).parent / "reference"
 REPLAY = Path(__file__).parent / "howto/replay.md"
@@ -35,9 +35,9 @@ def _cli() -> str:
     ]
     lines += ["the record, 1 a check that failed; `run` exits with its command's code.\n"]
     for name, summary in COMMANDS.items():
-        parser = argparse.ArgumentParser(prog=f"holdfast {name}", add_help=False)
+        parser = argparse.ArgumentParser(prog=f"keepwhole {name}", add_help=False)
         import_module(module_of(name)).add(parser)
-        lines.append(f"## `holdfast {name}`\n\n{summary[0].upper()}{summary[1:]}.\n")
+        lines.append(f"## `keepwhole {name}`\n\n{summary[0].upper()}{summary[1:]}.\n")
         lines += _options(parser)
     return "\n".join(lines) + "\n"
 
@@ -60,8 +60,8 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
 def _settings() -> str:
     lines = [
         "# Settings\n",
-        "From the constructor, else the environment, else the nearest `holdfast.yaml` upwards (or `--config`,",
-        "`HOLDFAST_CONFIG`, or the one in `~/.holdfast`), else the default. An unknown key is refused with a",
+        "From the constructor, else the environment, else the nearest `keepwhole.yaml` upwards (or `--config`,",
+        "`KEEPWHOLE_CONFIG`, or the one in `~/.keepwhole`), else the default. An unknown key is refused with a",
         "suggestion.\n",
         "```yaml",
         "retrieval_limit: 32000",
@@ -98,14 +98,14 @@ def _settings() -> str:
                 continue
             default = getattr(kind, name)
             default = dict(default) if isinstance(default, Mapping) else default
-            variable = "" if prefix == "auto." or name == "models" else f"`HOLDFAST_{name.upper()}`"
+            variable = "" if prefix == "auto." or name == "models" else f"`KEEPWHOLE_{name.upper()}`"
             lines.append(f"| `{prefix}{name}` | `{default}` | {variable} | {sentence} |")
     own = ", ".join(f"`{name}`" for name in ToolOverride.fields)
     lines += [
         "| `tools.truncation.overrides.<tool>` | | | "
         f"{_field_sentences(TruncationConfiguration)['overrides']} It may have {own}. |",
         "",
-        "`HOLDFAST_HOME` names the folder of the record; `HOLDFAST_SESSION` the session of the command line.\n",
+        "`KEEPWHOLE_HOME` names the folder of the record; `KEEPWHOLE_SESSION` the session of the command line.\n",
         "Strategies: " + ", ".join(f"`{name}`" for name in STRATEGIES) + ".",
     ]
     return "\n".join(lines) + "\n"
@@ -130,7 +130,7 @@ def _errors() -> str:
     tree = (errors.__doc__ or "").split("\n\n")[1]
     lines = ["# Errors\n", "```text", tree, "```\n"]
     for name, kind in vars(errors).items():
-        if inspect.isclass(kind) and issubclass(kind, errors.HoldfastError):
+        if inspect.isclass(kind) and issubclass(kind, errors.KeepwholeError):
             lines.append(f"- `{name}`: {inspect.getdoc(kind)}")
     lines.append("\nEvery error has `for_model`: one sentence for the model, with the next call in it.")
     return "\n".join(lines) + "\n"
@@ -138,10 +138,10 @@ def _errors() -> str:
 
 def _api() -> str:
     lines = ["# Public names\n"]
-    for name in holdfast.__all__:
-        thing = getattr(holdfast, name)
+    for name in keepwhole.__all__:
+        thing = getattr(keepwhole, name)
         if callable(thing):
-            lines.append(f"## `holdfast.{name}`\n\n{inspect.getdoc(thing)}\n")
+            lines.append(f"## `keepwhole.{name}`\n\n{inspect.getdoc(thing)}\n")
             if inspect.isclass(thing) and name == "Session":
                 lines += _methods(thing)
     return "\n".join(lines) + "\n"
@@ -157,7 +157,7 @@ def _methods(kind: type) -> Iterator[str]:
 
 def _replayed() -> str:
     """What the command prints of the made-up sessions."""
-    command = [sys.executable, "-m", "holdfast", "replay", "--sample", "--missed"]
+    command = [sys.executable, "-m", "keepwhole", "replay", "--sample", "--missed"]
     environ = {**os.environ, "COLUMNS": "100"}
     return subprocess.run(command, env=environ, capture_output=True, text=True, check=True).stdout.rstrip()
 

@@ -42,7 +42,7 @@ def shots(session: str, rewritten: int) -> list[Shot]:
 @contextmanager
 def sample() -> Iterator[str]:
     """The address of a sample that is served until the block ends."""
-    command = [sys.executable, "-m", "holdfast", "serve", "--sample", "--port", "18787", "--inspect-port", "0"]
+    command = [sys.executable, "-m", "keepwhole", "serve", "--sample", "--port", "18787", "--inspect-port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

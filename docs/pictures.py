@@ -1,6 +1,6 @@
 """Takes the picture of a replay's page: `python -m docs.pictures REPORT.json [PICTURE.png]`.
 
-Needs what `make browser` installs. The report is what `holdfast replay --json` prints.
+Needs what `make browser` installs. The report is what `keepwhole replay --json` prints.
 """
 
 import json
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from holdfast.replay.page import page
+from keepwhole.replay.page import page
 
 PICTURE = Path(__file__).parent / "images" / "replay.png"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

@@ -9,7 +9,7 @@ import re
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).parents[1] / "src" / "holdfast" / "apps" / "inspector" / "page"
+PAGE = Path(__file__).parents[1] / "src" / "keepwhole" / "apps" / "inspector" / "page"
 TARGET = PAGE / "vendor"
 _SINK = re.compile(
     r"\(\w+\|\|\w+&&\(\w+\.__html==\w+\.__html\|\|\w+\.__html==\w+\.innerHTML\)\|\|\(\w+\.innerHTML=\w+\.__html\),"

@@ -1,1 +1,1 @@
-"""The tests; each folder mirrors one of `src/holdfast`, or is named after what it shows."""
+"""The tests; each folder mirrors one of `src/keepwhole`, or is named after what it shows."""

@@ -10,13 +10,13 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from holdfast import MemoryStore, Session
-from holdfast.canonical import ids
-from holdfast.canonical.body import measure
-from holdfast.canonical.entry import Decision, Request, Response, Result
-from holdfast.store.feed import Feed, Output
-from holdfast.store.protocol import Body, Draft, Row, SessionInfo, Store, body_of
-from holdfast.truncation.cut import encode_cut, whole
+from keepwhole import MemoryStore, Session
+from keepwhole.canonical import ids
+from keepwhole.canonical.body import measure
+from keepwhole.canonical.entry import Decision, Request, Response, Result
+from keepwhole.store.feed import Feed, Output
+from keepwhole.store.protocol import Body, Draft, Row, SessionInfo, Store, body_of
+from keepwhole.truncation.cut import encode_cut, whole
 
 ROOM = 1 << 40
 NOON = 1_700_000_000

@@ -22,8 +22,8 @@ from functools import cache
 
 import pytest
 
-KEY, SECRET = "HOLDFASTTESTKEY", "holdfast-test-secret"
-BUCKET = "holdfast-test"
+KEY, SECRET = "KEEPWHOLETESTKEY", "keepwhole-test-secret"
+BUCKET = "keepwhole-test"
 _PORTS = ("master.port", "master.port.grpc", "volume.port", "volume.port.grpc", "filer.port", "filer.port.grpc")
 _DIE_WITH_PARENT = 1
 _prefixes = itertools.count(1)
@@ -113,7 +113,7 @@ def running() -> str:
     """The endpoint of the store that all processes of this test run share. Skipped where there is none to start."""
     _needed()
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or f"{os.getpid()}-{time.time_ns()}"
-    folder = os.path.join(_memory() or tempfile.gettempdir(), f"holdfast-s3-{os.getuid()}-{run}")
+    folder = os.path.join(_memory() or tempfile.gettempdir(), f"keepwhole-s3-{os.getuid()}-{run}")
     os.makedirs(folder, 0o700, exist_ok=True)
     _hold(folder)
     ready = os.path.join(folder, "endpoint")

@@ -22,13 +22,13 @@ def running() -> Any:
         # not in a test's own folder: the server runs as another user where the tests run as root. In memory where that
         # can be: processes are killed here, the power is not cut.
         memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-        return wheel.get_server(tempfile.mkdtemp(prefix="holdfast-pg-", dir=memory), cleanup_mode="delete")
+        return wheel.get_server(tempfile.mkdtemp(prefix="keepwhole-pg-", dir=memory), cleanup_mode="delete")
 
 
 def fresh_url(role: str | None = None) -> str:
     """The address of a new, empty record."""
     url = f"{running().get_uri()}&schema=test_{os.getpid()}_{next(_schemas)}"
-    from holdfast.store.postgres.administration import migrate  # only where there is a server to ask
+    from keepwhole.store.postgres.administration import migrate  # only where there is a server to ask
 
     migrate(url, role)
     return url

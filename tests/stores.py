@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from holdfast import MemoryStore
-from holdfast.store.opening import open_store
-from holdfast.store.protocol import Store
+from keepwhole import MemoryStore
+from keepwhole.store.opening import open_store
+from keepwhole.store.protocol import Store
 from tests.objects import fresh_bucket
 from tests.postgres import fresh_url
 
@@ -38,7 +38,7 @@ class Place(NamedTuple):
     @property
     def environ(self) -> dict[str, str]:
         """What a process is given to find it."""
-        own = {"HOLDFAST_STORE": self.address, "HOLDFAST_BLOBS": self.blobs}
+        own = {"KEEPWHOLE_STORE": self.address, "KEEPWHOLE_BLOBS": self.blobs}
         return {name: value for name, value in own.items() if value}
 
     def open(self, **more: Any) -> Store:

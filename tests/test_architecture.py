@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import holdfast
+import keepwhole
 
-SOURCE = Path(str(holdfast.__file__)).parent
+SOURCE = Path(str(keepwhole.__file__)).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 LONGEST_FILE = 450
 LONGEST_FUNCTION = 60
@@ -59,8 +59,8 @@ def watch(event, args):
     elif event in ("_thread.start_new_thread", "sqlite3.connect", "urllib.Request"):
         seen.append(event)
 sys.addaudithook(watch)
-import holdfast
-session = holdfast.session()
+import keepwhole
+session = keepwhole.session()
 seen.extend(thread.name for thread in threading.enumerate()[1:])
 print(seen)
 print(sorted(name for name in ("asyncio", "socket", "ssl", "multiprocessing", "http", "yaml") if name in sys.modules))
@@ -69,7 +69,7 @@ print(sorted(name for name in ("asyncio", "socket", "ssl", "multiprocessing", "h
 
 def test_importing_starts_no_thread_writes_nothing_and_opens_no_socket(tmp_path: Path) -> None:
     environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(tmp_path)}
-    environ.pop("HOLDFAST_HOME")
+    environ.pop("KEEPWHOLE_HOME")
     command = [sys.executable, "-c", QUIET]
     done = subprocess.run(command, capture_output=True, text=True, env=environ, cwd=tmp_path, check=True)
     assert done.stdout.splitlines() == ["[]", "[]"]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from holdfast.apps.cli.main import COMMANDS
-from holdfast.apps.cli.parser import parser_for
+from keepwhole.apps.cli.main import COMMANDS
+from keepwhole.apps.cli.parser import parser_for
 
 FILE = Path(__file__).parents[1] / "compose.yaml"
 SERVICES: dict[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))["services"]
@@ -37,13 +37,13 @@ def test_every_image_has_a_version() -> None:
 
 
 def test_the_proxies_add_and_read_and_only_the_owner_migrates() -> None:
-    assert "//agents@" in SERVICES["proxy"]["environment"]["HOLDFAST_STORE"]
-    assert "//owner@" in SERVICES["migrate"]["environment"]["HOLDFAST_STORE"]
+    assert "//agents@" in SERVICES["proxy"]["environment"]["KEEPWHOLE_STORE"]
+    assert "//owner@" in SERVICES["migrate"]["environment"]["KEEPWHOLE_STORE"]
     assert SERVICES["migrate"]["command"].endswith("--grant agents")
 
 
 def test_each_of_our_variables_is_in_the_docs() -> None:
     told = "\n".join(path.read_text(encoding="utf-8") for path in NAMED)
-    ours = {name for service in SERVICES.values() for name in service.get("environment", {}) if "HOLDFAST" in name}
+    ours = {name for service in SERVICES.values() for name in service.get("environment", {}) if "KEEPWHOLE" in name}
     assert ours
     assert all(f"`{name}`" in told for name in ours), sorted(ours)

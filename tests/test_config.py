@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Session, TruncationConfiguration
-from holdfast.config import find_file, find_home, flattened, load
-from holdfast.errors import ConfigError
+from keepwhole import Session, TruncationConfiguration
+from keepwhole.config import find_file, find_home, flattened, load
+from keepwhole.errors import ConfigError
 
 EXAMPLE = """
 retrieval_limit: 16000
@@ -29,7 +29,7 @@ tools:
 """
 
 
-def written(folder: Path, text: str = EXAMPLE, name: str = "holdfast.yaml") -> str:
+def written(folder: Path, text: str = EXAMPLE, name: str = "keepwhole.yaml") -> str:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text(text, encoding="utf-8")
     return str(folder / name)
@@ -48,39 +48,39 @@ def test_without_a_file_the_defaults_hold(tmp_path: Path) -> None:
 def test_the_home_is_the_one_named_else_the_nearest_else_that_of_the_person(tmp_path: Path) -> None:
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
-    assert find_home({}, str(inner)) == str(tmp_path / ".holdfast")
-    (tmp_path / "a" / ".holdfast").mkdir()
-    assert find_home({}, str(inner)) == str(tmp_path / "a" / ".holdfast")
-    assert find_home({"HOLDFAST_HOME": "/elsewhere"}, str(inner)) == "/elsewhere"
-    assert find_home({"HOLDFAST_HOME": "~/mine"}, str(inner)) == str(tmp_path / "mine")
-    assert find_home({"HOLDFAST_HOME": ""}, str(inner)) == str(tmp_path / "a" / ".holdfast")
+    assert find_home({}, str(inner)) == str(tmp_path / ".keepwhole")
+    (tmp_path / "a" / ".keepwhole").mkdir()
+    assert find_home({}, str(inner)) == str(tmp_path / "a" / ".keepwhole")
+    assert find_home({"KEEPWHOLE_HOME": "/elsewhere"}, str(inner)) == "/elsewhere"
+    assert find_home({"KEEPWHOLE_HOME": "~/mine"}, str(inner)) == str(tmp_path / "mine")
+    assert find_home({"KEEPWHOLE_HOME": ""}, str(inner)) == str(tmp_path / "a" / ".keepwhole")
 
 
 def test_a_file_called_like_the_folder_is_no_home(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
-    (tmp_path / "a" / ".holdfast").write_text("a file")
-    assert find_home({}, str(tmp_path / "a")) == str(tmp_path / ".holdfast")
+    (tmp_path / "a" / ".keepwhole").write_text("a file")
+    assert find_home({}, str(tmp_path / "a")) == str(tmp_path / ".keepwhole")
 
 
 def test_the_settings_file_is_the_one_named_else_the_nearest_else_that_of_the_person(tmp_path: Path) -> None:
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
     assert find_file(None, {}, str(inner)) is None
-    own = written(tmp_path / ".holdfast")
+    own = written(tmp_path / ".keepwhole")
     assert find_file(None, {}, str(inner)) == own
     nearest = written(tmp_path / "a")
     assert find_file(None, {}, str(inner)) == nearest
     named = written(tmp_path, name="other.yaml")
-    assert find_file(None, {"HOLDFAST_CONFIG": named}, str(inner)) == named
+    assert find_file(None, {"KEEPWHOLE_CONFIG": named}, str(inner)) == named
     given = written(tmp_path, name="given.yaml")
-    assert find_file(given, {"HOLDFAST_CONFIG": named}, str(inner)) == given
+    assert find_file(given, {"KEEPWHOLE_CONFIG": named}, str(inner)) == given
 
 
 @pytest.mark.parametrize("by", ["argument", "environment"])
 def test_a_file_that_was_named_and_is_not_there_is_an_error(tmp_path: Path, by: str) -> None:
     missing = str(tmp_path / "none.yaml")
     with pytest.raises(ConfigError, match=r"none\.yaml"):
-        load(missing if by == "argument" else None, environ={"HOLDFAST_CONFIG": missing}, folder=str(tmp_path))
+        load(missing if by == "argument" else None, environ={"KEEPWHOLE_CONFIG": missing}, folder=str(tmp_path))
 
 
 # What goes before what
@@ -99,10 +99,10 @@ def test_the_documented_file_is_read_whole(tmp_path: Path) -> None:
 
 def test_the_environment_goes_before_the_file(tmp_path: Path) -> None:
     environ = {
-        "HOLDFAST_INLINE_LIMIT": "3_000",
-        "HOLDFAST_HEAD_RATIO": "0.25",
-        "HOLDFAST_DEFAULT_STRATEGY": "head_tail",
-        "HOLDFAST_RETRIEVAL_LIMIT": "9000",
+        "KEEPWHOLE_INLINE_LIMIT": "3_000",
+        "KEEPWHOLE_HEAD_RATIO": "0.25",
+        "KEEPWHOLE_DEFAULT_STRATEGY": "head_tail",
+        "KEEPWHOLE_RETRIEVAL_LIMIT": "9000",
     }
     settings = load(written(tmp_path), environ=environ)
     assert settings.retrieval_limit == 9_000
@@ -113,7 +113,7 @@ def test_the_environment_goes_before_the_file(tmp_path: Path) -> None:
 
 
 def test_the_constructor_goes_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOLDFAST_INLINE_LIMIT", "3000")
+    monkeypatch.setenv("KEEPWHOLE_INLINE_LIMIT", "3000")
     assert Session().configuration.inline_limit == 3_000
     assert Session(policy=TruncationConfiguration(inline_limit=500)).configuration.inline_limit == 500
 
@@ -125,12 +125,12 @@ def test_a_home_given_to_the_constructor_goes_before_the_environment(tmp_path: P
 def test_every_setting_says_where_it_came_from(tmp_path: Path) -> None:
     file = written(tmp_path)
     rows = {
-        name: (value, source) for name, value, source in flattened(load(file, environ={"HOLDFAST_HEAD_RATIO": "1"}))
+        name: (value, source) for name, value, source in flattened(load(file, environ={"KEEPWHOLE_HEAD_RATIO": "1"}))
     }
     assert rows["retrieval_limit"] == (16_000, file)
     assert rows["inline_body"] == (32_768, "default")
     assert rows["tools.truncation.inline_limit"] == (4_000, file)
-    assert rows["tools.truncation.head_ratio"] == (1.0, "HOLDFAST_HEAD_RATIO")
+    assert rows["tools.truncation.head_ratio"] == (1.0, "KEEPWHOLE_HEAD_RATIO")
     assert rows["tools.truncation.overrides.execute_command.inline_limit"][0] == 5_000
     assert "tools.truncation.overrides.execute_command.preview_limit" not in rows
 
@@ -203,9 +203,9 @@ def test_a_wrong_value_is_refused_with_an_error_of_ours(tmp_path: Path, text: st
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "holdfast.yaml").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "keepwhole.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConfigError, match="config check"):
-        load(str(tmp_path / "holdfast.yaml"), environ={})
+        load(str(tmp_path / "keepwhole.yaml"), environ={})
 
 
 @pytest.mark.parametrize("text", ["", "# nothing but a comment", "tools:", "tools: {truncation: }", "{}"])
@@ -216,13 +216,13 @@ def test_an_empty_file_changes_nothing(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("variable", "value"),
     [
-        ("HOLDFAST_INLINE_LIMIT", "many"),
-        ("HOLDFAST_INLINE_LIMIT", ""),
-        ("HOLDFAST_INLINE_LIMIT", "100"),
-        ("HOLDFAST_HEAD_RATIO", "half"),
-        ("HOLDFAST_HEAD_RATIO", "nan"),
-        ("HOLDFAST_RETRIEVAL_LIMIT", "-1"),
-        ("HOLDFAST_DEFAULT_STRATEGY", "sideways"),
+        ("KEEPWHOLE_INLINE_LIMIT", "many"),
+        ("KEEPWHOLE_INLINE_LIMIT", ""),
+        ("KEEPWHOLE_INLINE_LIMIT", "100"),
+        ("KEEPWHOLE_HEAD_RATIO", "half"),
+        ("KEEPWHOLE_HEAD_RATIO", "nan"),
+        ("KEEPWHOLE_RETRIEVAL_LIMIT", "-1"),
+        ("KEEPWHOLE_DEFAULT_STRATEGY", "sideways"),
     ],
 )
 def test_a_wrong_variable_is_refused(tmp_path: Path, variable: str, value: str) -> None:

@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 from docs.generate import REFERENCE, pages
-from holdfast import config, errors
-from holdfast.apps.cli.main import COMMANDS
-from holdfast.truncation.configuration import TruncationConfiguration
-from holdfast.truncation.strategy import STRATEGIES
+from keepwhole import config, errors
+from keepwhole.apps.cli.main import COMMANDS
+from keepwhole.truncation.configuration import TruncationConfiguration
+from keepwhole.truncation.strategy import STRATEGIES
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -28,7 +28,7 @@ FRAMEWORKS = ("langchain", "langgraph", "agents", "pydantic_ai", "claude_agent_s
 @pytest.fixture(autouse=True)
 def _as_users_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Examples run under the default policy."""
-    monkeypatch.delenv("HOLDFAST_POLICY", raising=False)
+    monkeypatch.delenv("KEEPWHOLE_POLICY", raising=False)
 
 
 def blocks(page: Path, *kinds: str) -> list[str]:
@@ -61,7 +61,7 @@ def test_every_python_block_runs(page: Path, tmp_path: Path) -> None:
             pytest.skip(f"{name} is not installed; `make adapters` installs it")
     script = tmp_path / "page.py"
     script.write_text("\n".join(blocks(page, "python")), encoding="utf-8")
-    environ = {**os.environ, "HOLDFAST_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
+    environ = {**os.environ, "KEEPWHOLE_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, str(script)], env=environ, cwd=tmp_path, capture_output=True, text=True, check=False
     )
@@ -71,7 +71,7 @@ def test_every_python_block_runs(page: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", with_blocks("console"))
 def test_every_command_in_a_console_block_succeeds(page: Path, tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environ = {**os.environ, "HOLDFAST_HOME": str(tmp_path / "home"), "HOME": str(tmp_path), "PATH": path}
+    environ = {**os.environ, "KEEPWHOLE_HOME": str(tmp_path / "home"), "HOME": str(tmp_path), "PATH": path}
     for code in blocks(page, "console"):
         for line in code.splitlines():
             if line.startswith("$ "):
@@ -82,8 +82,8 @@ def test_every_command_in_a_console_block_succeeds(page: Path, tmp_path: Path) -
 @pytest.mark.parametrize("page", with_blocks("yaml"))
 def test_every_settings_block_is_accepted(page: Path, tmp_path: Path) -> None:
     for code in blocks(page, "yaml"):
-        (tmp_path / "holdfast.yaml").write_text(code)
-        config.load(str(tmp_path / "holdfast.yaml"), environ={}, folder=str(tmp_path))
+        (tmp_path / "keepwhole.yaml").write_text(code)
+        config.load(str(tmp_path / "keepwhole.yaml"), environ={}, folder=str(tmp_path))
         assert yaml.safe_load(code)
 
 
@@ -115,7 +115,7 @@ def test_the_generated_pages_are_fresh() -> None:
 
 def test_every_command_strategy_setting_and_error_is_documented() -> None:
     words = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
-    names = {f"holdfast {name}" for name in COMMANDS} | set(STRATEGIES)
+    names = {f"keepwhole {name}" for name in COMMANDS} | set(STRATEGIES)
     names |= {name for name in TruncationConfiguration.fields if name != "overrides"}
     names |= {name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, Exception)}
     missing = {name for name in names if f"`{name}`" not in words and f".{name}`" not in words}
@@ -130,6 +130,6 @@ def test_every_link_between_pages_leads_somewhere() -> None:
 
 
 def test_the_demo_table_in_the_readme_is_what_the_demo_prints() -> None:
-    done = subprocess.run([sys.executable, "-m", "holdfast", "demo"], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-m", "keepwhole", "demo"], capture_output=True, text=True, check=False)
     table = blocks(ROOT / "README.md", "text")[-1]
     assert table in done.stdout

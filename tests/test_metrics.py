@@ -7,9 +7,9 @@ from unittest.mock import patch
 
 import pytest
 
-from holdfast import MemoryStore, Session, metrics
-from holdfast.metrics import Metrics
-from holdfast.store.protocol import entry_of
+from keepwhole import MemoryStore, Session, metrics
+from keepwhole.metrics import Metrics
+from keepwhole.store.protocol import entry_of
 from tests.build import in_memory, numbered_lines
 
 TEXT = numbered_lines(1_000)
@@ -83,7 +83,7 @@ def test_what_is_remembered_of_a_call_does_not_grow_with_its_arguments() -> None
 
 
 def test_results_without_a_record_are_counted_as_missing() -> None:
-    session = Session("s", store="/proc/holdfast")
+    session = Session("s", store="/proc/keepwhole")
     session.keep("t", None, "x")
     assert session.metrics.as_dict()["unstored_total"] == 1
     assert session.metrics.tool_result_missing_rate == 1
@@ -113,30 +113,30 @@ def test_the_text_is_what_prometheus_reads() -> None:
     typed: set[str] = set()
     for line in text.splitlines():
         if line.startswith("#"):
-            found = re.fullmatch(r"# TYPE (holdfast_[a-z_]+) (counter|gauge)", line)
+            found = re.fullmatch(r"# TYPE (keepwhole_[a-z_]+) (counter|gauge)", line)
             assert found is not None
             typed.add(found[1])
         else:
-            found = re.fullmatch(r"(holdfast_[a-z_]+)(\{[a-z]+=\"[^\"]*\",[a-z]+=\"[^\"]*\"\})? [0-9.e+-]+", line)
+            found = re.fullmatch(r"(keepwhole_[a-z_]+)(\{[a-z]+=\"[^\"]*\",[a-z]+=\"[^\"]*\"\})? [0-9.e+-]+", line)
             assert found is not None, line
             assert found[1] in typed
-    assert 'holdfast_truncations_total{tool="read_file",strategy="head_tail"} 2' in text
+    assert 'keepwhole_truncations_total{tool="read_file",strategy="head_tail"} 2' in text
 
 
 def test_large_numbers_are_not_rounded() -> None:
     metrics = Metrics()
     metrics.chars_in_total = 12_345_678_901
-    assert "holdfast_chars_in_total 12345678901\n" in metrics.prometheus()
+    assert "keepwhole_chars_in_total 12345678901\n" in metrics.prometheus()
 
 
 @pytest.mark.parametrize("tool", ['a"b', "a\\b", "a\nb", "a\x1b[2J", "\ud800", "x" * 500, "a\u2028b"])
 def test_a_tool_cannot_break_the_text_with_its_name(tool: str) -> None:
     session = in_memory()
     session.keep(tool, None, TEXT)
-    (line,) = (line for line in session.metrics.prometheus().splitlines() if line.startswith("holdfast_truncations"))
+    (line,) = (line for line in session.metrics.prometheus().splitlines() if line.startswith("keepwhole_truncations"))
     line.encode()
     assert len(line) < 300
-    assert re.fullmatch(r'holdfast_truncations_total\{tool="(?:[^"\\]|\\.)*",strategy="head_tail"\} 1', line)
+    assert re.fullmatch(r'keepwhole_truncations_total\{tool="(?:[^"\\]|\\.)*",strategy="head_tail"\} 1', line)
 
 
 def test_many_threads_count_right() -> None:

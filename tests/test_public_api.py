@@ -10,13 +10,13 @@ from types import ModuleType
 
 import pytest
 
-import holdfast
-from holdfast import errors
-from holdfast.errors import HoldfastError
+import keepwhole
+from keepwhole import errors
+from keepwhole.errors import KeepwholeError
 
-SOURCE = Path(str(holdfast.__file__)).parent
+SOURCE = Path(str(keepwhole.__file__)).parent
 PINNED = [
-    "HoldfastError",
+    "KeepwholeError",
     "MemoryStore",
     "NotFound",
     "NotStored",
@@ -51,8 +51,8 @@ CALLS = [
 
 
 def modules() -> list[str]:
-    found = [module.name for module in pkgutil.walk_packages(holdfast.__path__, "holdfast.")]
-    return ["holdfast", *(name for name in found if not name.endswith("__main__"))]
+    found = [module.name for module in pkgutil.walk_packages(keepwhole.__path__, "keepwhole.")]
+    return ["keepwhole", *(name for name in found if not name.endswith("__main__"))]
 
 
 def imported(name: str) -> ModuleType:
@@ -60,7 +60,7 @@ def imported(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        if not re.search(r"`pip install 'holdfast\[[\w-]+\]'`", str(error)):
+        if not re.search(r"`pip install 'keepwhole\[[\w-]+\]'`", str(error)):
             raise
         pytest.skip(str(error))
 
@@ -86,23 +86,23 @@ def own_members(kind: type) -> dict[str, object]:
     }
 
 
-def error_classes() -> list[type[HoldfastError]]:
-    return [thing for thing in vars(errors).values() if inspect.isclass(thing) and issubclass(thing, HoldfastError)]
+def error_classes() -> list[type[KeepwholeError]]:
+    return [thing for thing in vars(errors).values() if inspect.isclass(thing) and issubclass(thing, KeepwholeError)]
 
 
 def test_the_public_names_are_these_and_no_others() -> None:
-    assert holdfast.__all__ == PINNED
+    assert keepwhole.__all__ == PINNED
     assert len(PINNED) <= 10
-    assert all(hasattr(holdfast, name) for name in PINNED)
+    assert all(hasattr(keepwhole, name) for name in PINNED)
 
 
 @pytest.mark.parametrize("call", CALLS)
 def test_a_session_has_the_calls_that_are_promised(call: str) -> None:
-    assert callable(getattr(holdfast.Session, call))
+    assert callable(getattr(keepwhole.Session, call))
 
 
 def test_the_version_is_one_that_can_be_compared() -> None:
-    assert re.fullmatch(r"\d+\.\d+\.\d+", holdfast.__version__)
+    assert re.fullmatch(r"\d+\.\d+\.\d+", keepwhole.__version__)
 
 
 @pytest.mark.parametrize("name", modules())
@@ -132,7 +132,7 @@ def drawn_parents() -> dict[str, str]:
 
 def test_every_error_is_drawn_where_it_hangs() -> None:
     assert drawn_parents() == {
-        error.__name__: "" if error is HoldfastError else error.__bases__[0].__name__ for error in error_classes()
+        error.__name__: "" if error is KeepwholeError else error.__bases__[0].__name__ for error in error_classes()
     }
 
 

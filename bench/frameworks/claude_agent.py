@@ -7,15 +7,15 @@ from typing import Any
 
 from claude_agent_sdk import ClaudeAgentOptions
 
-from holdfast.integrations.claude_agent import with_holdfast
-from holdfast.session.session import Session
+from keepwhole.integrations.claude_agent import with_keepwhole
+from keepwhole.session.session import Session
 
 
 def agent(session: Session | None, tool: str, outputs: Sequence[str]) -> Callable[[], int]:
     async def nothing(*_: Any) -> Any:
         return {}
 
-    hooks: Any = with_holdfast(ClaudeAgentOptions(), session).hooks if session is not None else {}
+    hooks: Any = with_keepwhole(ClaudeAgentOptions(), session).hooks if session is not None else {}
     hook = hooks["PostToolUse"][0].hooks[0] if hooks else nothing
 
     async def all_of_them() -> int:

@@ -10,8 +10,8 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.tools import StructuredTool
 
-from holdfast.integrations.langchain import HoldfastMiddleware
-from holdfast.session.session import Session
+from keepwhole.integrations.langchain import KeepwholeMiddleware
+from keepwhole.session.session import Session
 
 
 class _Model(GenericFakeChatModel):
@@ -34,7 +34,7 @@ def agent(session: Session | None, tool: str, outputs: Sequence[str]) -> Callabl
         """Look."""
         return outputs[number]
 
-    middleware = [_Nothing() if session is None else HoldfastMiddleware(session)]
+    middleware = [_Nothing() if session is None else KeepwholeMiddleware(session)]
     tools = [StructuredTool.from_function(look, name=tool)]
 
     def run() -> int:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from holdfast.integrations.loop import on_tool_end
-from holdfast.session.session import Session
+from keepwhole.integrations.loop import on_tool_end
+from keepwhole.session.session import Session
 
 
 def agent(session: Session | None, tool: str, outputs: Sequence[str]) -> Callable[[], int]:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from agents import Agent, RunConfig, Runner, SQLiteSession, function_tool, set_tracing_disabled
 from agents.testing import ScriptedModel, assistant_message, function_call
 
-from holdfast.integrations.openai_agents import HoldfastSession, input_filter, recall_tools
-from holdfast.session.session import Session
+from keepwhole.integrations.openai_agents import KeepwholeSession, input_filter, recall_tools
+from keepwhole.session.session import Session
 
 set_tracing_disabled(True)
 
@@ -24,7 +24,7 @@ def agent(session: Session | None, tool: str, outputs: Sequence[str]) -> Callabl
     def run() -> int:
         calls = [[function_call(tool, {"number": n}, call_id=f"call_{n}")] for n in range(len(outputs))]
         made = Agent(name="a", model=ScriptedModel([*calls, [assistant_message("done")]]), tools=tools)
-        items = HoldfastSession(session) if session is not None else SQLiteSession("bare")
+        items = KeepwholeSession(session) if session is not None else SQLiteSession("bare")
         done = asyncio.run(Runner.run(made, "go", session=items, run_config=config, max_turns=1_000))
         return len(done.new_items)
 

@@ -11,8 +11,8 @@ from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.tools import Tool
 from pydantic_ai.usage import UsageLimits
 
-from holdfast.integrations.pydantic_ai import Holdfast
-from holdfast.session.session import Session
+from keepwhole.integrations.pydantic_ai import Keepwhole
+from keepwhole.session.session import Session
 
 
 def agent(session: Session | None, tool: str, outputs: Sequence[str]) -> Callable[[], int]:
@@ -20,7 +20,7 @@ def agent(session: Session | None, tool: str, outputs: Sequence[str]) -> Callabl
         """Look."""
         return outputs[number]
 
-    given: Any = [Holdfast(session)] if session is not None else []
+    given: Any = [Keepwhole(session)] if session is not None else []
 
     def run() -> int:
         numbers = iter(range(len(outputs)))

@@ -2,8 +2,8 @@
 
 Fresh 100 KB of ten kinds, one fact in each, a question that names it. headroom runs in its own environment (see
 `README.md`) as its users call it, in a warm process, by default and lossless (`mode="agent"`). Ours is `present()` on
-the same texts, the strategy chosen by Holdfast, once at as many characters as headroom's default shows or 8,000 if that
-is more, and once at 8,000, our default. headroom never sees a text twice: its two modes get different ones.
+the same texts, the strategy chosen by Keepwhole, once at as many characters as headroom's default shows or 8,000 if
+that is more, and once at 8,000, our default. headroom never sees a text twice: its two modes get different ones.
 `--markdown` prints the page `docs/reference/peers-truncation.md`.
 """
 
@@ -22,10 +22,10 @@ from bench import samples
 from bench.peers import planted
 from bench.samples import Sample
 from bench.setup import plain_environment, say
-from holdfast.truncation.configuration import TruncationConfiguration
-from holdfast.truncation.cut import TextSource
-from holdfast.truncation.present import Artifact, present, summarise
-from holdfast.truncation.strategy import STRATEGIES
+from keepwhole.truncation.configuration import TruncationConfiguration
+from keepwhole.truncation.cut import TextSource
+from keepwhole.truncation.present import Artifact, present, summarise
+from keepwhole.truncation.strategy import STRATEGIES
 
 _SIZE = 100_000
 _LEAST = 8_000
@@ -52,22 +52,23 @@ _HEADINGS = (
     "100 KB of",
     "headroom",
     "headroom, lossless",
-    "Holdfast, as many characters",
+    "Keepwhole, as many characters",
     "CPU, times less",
-    "Holdfast, 8,000 characters",
+    "Keepwhole, 8,000 characters",
     "CPU, times less",
 )
 _PAGE = """<!-- Written by python -m bench.peers.headroom --markdown; bench/peers/README.md says how to set it up. -->
 
 # Truncation beside headroom
 
-`python -m bench.peers.headroom --markdown` prints this page: [headroom-ai](https://pypi.org/project/headroom-ai/)
-0.42.0 and Holdfast on the same texts, fresh ones for every call. In each text one fact stands a little after the
+`python -m bench.peers.headroom --markdown` prints this page: `headroom-ai`
+0.42.0 and Keepwhole on the same texts, fresh ones for every call. In each text one fact stands a little after the
 middle, and the question names it. A cell gives the CPU time of a call (median), the characters shown (median) and in
-how many texts the fact was still there. headroom takes no budget: Holdfast gets as many characters as headroom showed,
+how many texts the fact was still there. headroom takes no budget: Keepwhole gets as many characters as headroom showed,
 8,000 at least, and then 8,000. Where headroom shows all of a text it passed it on uncut, and so keeps every fact; so
-does Holdfast where it is given as much. Where headroom shows a few hundred characters, Holdfast shows more and has it
-easier. headroom also counts tokens on every call, which Holdfast only estimates. Chinese takes three bytes a character.
+does Keepwhole where it is given as much. Where headroom shows a few hundred characters, Keepwhole shows more and has it
+easier. headroom also counts tokens on every call, which Keepwhole only estimates. Chinese takes three bytes a
+character.
 
 {about}
 

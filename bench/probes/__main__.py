@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from bench.probes.measure import COLUMNS, Line, measured, totals
 from bench.probes.recipes import OTHERS, RECIPES
-from holdfast.truncation.strategy import STRATEGIES
+from keepwhole.truncation.strategy import STRATEGIES
 
 _SEEDS, _OTHER_SEEDS = range(4), range(100, 104)
 _PAGE = """<!-- Written by python -m bench.probes --markdown -->
@@ -16,7 +16,7 @@ How much of what matters survives the cut, by kind of text and by strategy. Each
 it, and lines around them that share some of their words (*close distractors*: most of them). The question asks for the
 facts in other words and word forms. A cell is the share of needles that the view shows, over {seeds} texts each.
 
-- `ours` is what Holdfast chooses by itself for the result of a tool that it does not know; `chose` names it.
+- `ours` is what Keepwhole chooses by itself for the result of a tool that it does not know; `chose` names it.
 - All strategies are given the question, except in the last column; `head`, `tail` and `lines` make no use of it.
 - *One* needle lies in the middle; *three* lie near the beginning, in the middle and near the end, and are asked for in
   one question; *borders* are the very first and the very last unit. The languages have one needle, in the middle.

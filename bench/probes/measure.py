@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from bench.probes.recipe import Recipe
-from holdfast.truncation.configuration import ToolOverride, TruncationConfiguration
-from holdfast.truncation.cut import TextSource
-from holdfast.truncation.present import Artifact, present
-from holdfast.truncation.result import TruncationResult
-from holdfast.truncation.strategy import STRATEGIES
+from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
+from keepwhole.truncation.cut import TextSource
+from keepwhole.truncation.present import Artifact, present
+from keepwhole.truncation.result import TruncationResult
+from keepwhole.truncation.strategy import STRATEGIES
 
 BUDGETS = (2_000, 8_000)
 _DEFAULT, _UNASKED = "ours", "ours, not asked"

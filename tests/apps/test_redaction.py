@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from holdfast.apps.redaction import Redaction, redact_logs, redacted
+from keepwhole.apps.redaction import Redaction, redact_logs, redacted
 
 KEYS = (
     "sk-ant-api03-AbCdEf_0123456789",

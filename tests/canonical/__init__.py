@@ -1,1 +1,1 @@
-"""Tests of `holdfast.canonical`."""
+"""Tests of `keepwhole.canonical`."""

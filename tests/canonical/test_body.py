@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.canonical import body, utf8
-from holdfast.canonical.body import BLOCK, CHUNK, BlockIndex, BodyFacts, Measurer, measure
-from holdfast.canonical.utf8 import Encoding
+from keepwhole.canonical import body, utf8
+from keepwhole.canonical.body import BLOCK, CHUNK, BlockIndex, BodyFacts, Measurer, measure
+from keepwhole.canonical.utf8 import Encoding
 
 ATOMS = (
     b"a",

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.canonical.body import BodyFacts, measure
-from holdfast.canonical.entry import (
+from keepwhole.canonical.body import BodyFacts, measure
+from keepwhole.canonical.entry import (
     GENESIS,
     Decision,
     Entry,
@@ -17,7 +17,7 @@ from holdfast.canonical.entry import (
     next_chain,
     parse_header,
 )
-from holdfast.errors import Damaged
+from keepwhole.errors import Damaged
 
 RESULT = Result(at=1_700_000_000_123, trace_id="trace_x", artifact_id="art_1700000000_x", tool="read_file")
 DECISION = Decision(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from holdfast.canonical import guard
-from holdfast.canonical.guard import truncation_mark
-from holdfast.truncation import notice
+from keepwhole.canonical import guard
+from keepwhole.canonical.guard import truncation_mark
+from keepwhole.truncation import notice
 
 FOREIGN = (
     "[Old tool result content cleared]",

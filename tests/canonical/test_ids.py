@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from holdfast.canonical.ids import RANDOM_BYTES, artifact_id, is_session_id, session_id, trace_id, trace_of
+from keepwhole.canonical.ids import RANDOM_BYTES, artifact_id, is_session_id, session_id, trace_id, trace_of
 
 
 def drawn() -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.canonical.manifest import (
+from keepwhole.canonical.manifest import (
     Copied,
     Literal,
     Shown,
@@ -16,7 +16,7 @@ from holdfast.canonical.manifest import (
     spelled,
     spelling_of,
 )
-from holdfast.errors import Damaged
+from keepwhole.errors import Damaged
 
 TEXT = st.text(st.characters(), max_size=40)
 PIECES = st.lists(

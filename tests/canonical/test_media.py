@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.canonical.media import media_type
+from keepwhole.canonical.media import media_type
 
 OUTPUTS = Path(__file__).parents[1] / "outputs"
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.canonical.utf8 import count_by_decoding, decode, encode, showable, unfinished
+from keepwhole.canonical.utf8 import count_by_decoding, decode, encode, showable, unfinished
 
 any_text = st.text(st.characters(exclude_categories=()))
 

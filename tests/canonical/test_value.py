@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.canonical.value import Value
+from keepwhole.canonical.value import Value
 
 
 class Point(Value):

@@ -1,4 +1,4 @@
-"""`holdfast wrap` around the real command lines: the same answer from smaller requests, and nothing left behind."""
+"""`keepwhole wrap` around the real command lines: the same answer from smaller requests, and nothing left behind."""
 
 import json
 import os
@@ -13,17 +13,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
-import holdfast
-from holdfast.session import Session
-from holdfast.store.protocol import body_of, result_of
-from holdfast.store.sqlite.store import SqliteStore
-from holdfast.testing import printed_calls
+import keepwhole
+from keepwhole.session import Session
+from keepwhole.store.protocol import body_of, result_of
+from keepwhole.store.sqlite.store import SqliteStore
+from keepwhole.testing import printed_calls
 from tests.clients.drive import Start, start_claude, start_codex, start_opencode
 from tests.clients.upstream import AGENT, COMPACTED, Move, Script, results, upstream
 
 pytestmark = pytest.mark.clients
-HERE = str(Path(str(holdfast.__file__)).parent.parent)
-ENVIRON = {"PYTHONPATH": HERE, "HOLDFAST_POLICY": "auto"}
+HERE = str(Path(str(keepwhole.__file__)).parent.parent)
+ENVIRON = {"PYTHONPATH": HERE, "KEEPWHOLE_POLICY": "auto"}
 PROMPT = "look around"
 LISTING = "seq -f 'listing {} line %06g of many' 1 700"
 _VARIES = re.compile(r"^(Chunk ID|Wall time): .*\n", re.M)
@@ -73,7 +73,7 @@ CASES = {
 
 
 def wrap(*options: str) -> list[str]:
-    return [sys.executable, "-m", "holdfast", "wrap", *options]
+    return [sys.executable, "-m", "keepwhole", "wrap", *options]
 
 
 @pytest.fixture(params=CASES)
@@ -116,12 +116,12 @@ def _walk(value: Any) -> Iterator[dict[str, Any]]:
 
 def record(home: Path) -> dict[str, list[str]]:
     """The text of every result on record, by session."""
-    store = SqliteStore(str(home / ".holdfast"))
+    store = SqliteStore(str(home / ".keepwhole"))
     found: dict[str, list[str]] = {}
     for info in store.sessions():
         for row in store.rows(info.name, kind="result"):
             with store.open(body_of(row)) as reader:
-                if not result_of(row).tool.startswith("holdfast_"):
+                if not result_of(row).tool.startswith("keepwhole_"):
                     found.setdefault(info.name, []).append(reader.text())
         assert Session(info.name, store=store).verify().whole
     store.close()
@@ -142,7 +142,7 @@ def test_an_agent_comes_to_the_same_end_with_smaller_requests(case: Case, tmp_pa
     assert "All done." in done.stdout
     assert len(viewed) == len(plain) == 13
     assert len(json.dumps(viewed[-1])) < 0.6 * len(json.dumps(plain[-1]))
-    assert "holdfast: 1" in done.stderr
+    assert "keepwhole: 1" in done.stderr
     assert "left out" in done.stderr
     assert "read back once" in done.stderr
 
@@ -173,13 +173,13 @@ def test_nothing_is_left_behind_but_the_record(case: Case, tmp_path: Path) -> No
         temporary.mkdir()
         start = start._replace(environ={**start.environ, "TMPDIR": str(temporary)})
         start.run(home, wrap())
-        before = {path.name for path in temporary.rglob("*holdfast*")}
+        before = {path.name for path in temporary.rglob("*keepwhole*")}
     assert not before
     assert ((home / case.settings).read_bytes() if case.settings else b"") == settings
-    assert not [path for path in home.rglob("*holdfast*") if ".holdfast" not in path.parts]
+    assert not [path for path in home.rglob("*keepwhole*") if ".keepwhole" not in path.parts]
     assert not (home / ".claude" / "settings.json").exists()
-    leaks = [path for path in home.rglob("*") if path.is_file() and b"/hf-" in path.read_bytes()]
-    assert not [path for path in leaks if ".holdfast" not in path.parts and "log" not in path.name]
+    leaks = [path for path in home.rglob("*") if path.is_file() and b"/kw-" in path.read_bytes()]
+    assert not [path for path in leaks if ".keepwhole" not in path.parts and "log" not in path.name]
 
 
 def test_the_exit_code_is_the_agents(tmp_path: Path) -> None:

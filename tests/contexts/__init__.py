@@ -1,1 +1,1 @@
-"""Tests of `holdfast.contexts`."""
+"""Tests of `keepwhole.contexts`."""

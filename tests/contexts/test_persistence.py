@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.contexts import (
+from keepwhole.contexts import (
     ContextManager,
     ContextManagerOptions,
     ContextPointer,
@@ -22,7 +22,7 @@ from holdfast.contexts import (
     StoredContext,
     hash_args,
 )
-from holdfast.errors import NotStored, UsageError
+from keepwhole.errors import NotStored, UsageError
 
 NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from holdfast.contexts import ContextManager, MemoryFileSystem, get_tool_description, hash_query
-from holdfast.contexts.pointers import Pointers
-from holdfast.errors import UsageError
-from holdfast.recall.selector import Candidate, by_embedding, by_model
+from keepwhole.contexts import ContextManager, MemoryFileSystem, get_tool_description, hash_query
+from keepwhole.contexts.pointers import Pointers
+from keepwhole.errors import UsageError
+from keepwhole.recall.selector import Candidate, by_embedding, by_model
 
 
 @pytest.fixture

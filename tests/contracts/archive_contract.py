@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from holdfast import Session
-from holdfast.errors import HoldfastError
-from holdfast.store.archive import export_session, import_session
-from holdfast.store.protocol import Store
-from holdfast.store.verify import verify
+from keepwhole import Session
+from keepwhole.errors import KeepwholeError
+from keepwhole.store.archive import export_session, import_session
+from keepwhole.store.protocol import Store
+from keepwhole.store.verify import verify
 from tests.build import NOON
 from tests.contracts.store_contract import filled
 
@@ -28,7 +28,7 @@ def changed(line: bytes, **fields: Any) -> bytes:
 
 
 class ArchiveContract:
-    """What `holdfast.store.archive` promises between two back ends, a test for each sentence."""
+    """What `keepwhole.store.archive` promises between two back ends, a test for each sentence."""
 
     def test_an_archive_brings_a_session_to_another_back_end_with_the_same_head(
         self, store: Store, other: Store
@@ -66,7 +66,7 @@ class ArchiveContract:
     def test_an_archive_is_refused_where_the_session_exists_already(self, store: Store) -> None:
         filled(store)
         before = verify(store, "work")
-        with pytest.raises(HoldfastError, match="another name"):
+        with pytest.raises(KeepwholeError, match="another name"):
             import_session(store, archive_of(store))
         assert verify(store, "work") == before
 
@@ -81,26 +81,26 @@ class ArchiveContract:
             entry = json.loads(lines[at - 1])["entry"]
             new = entry["header"].replace("note", "nota") if what == "header" else entry["chain"][::-1]
             lines[at - 1] = changed(lines[at - 1], **{what: new})
-        with pytest.raises(HoldfastError):
+        with pytest.raises(KeepwholeError):
             import_session(other, lines)
 
     def test_no_line_of_an_archive_can_be_left_out(self, store: Store, other: Store) -> None:
         filled(store)
         lines = archive_of(store)
         for missing in range(len(lines)):
-            with pytest.raises(HoldfastError):
+            with pytest.raises(KeepwholeError):
                 import_session(other, lines[:missing] + lines[missing + 1 :], f"copy-{missing}")
 
     def test_an_archive_that_ends_too_early_is_refused(self, store: Store, other: Store) -> None:
         filled(store)
-        with pytest.raises(HoldfastError):
+        with pytest.raises(KeepwholeError):
             import_session(other, archive_of(store)[:-1])
 
     def test_an_archive_cannot_lose_its_last_entries_unseen(self, store: Store, other: Store) -> None:
         filled(store)
         lines = archive_of(store)
         last = max(number for number, line in enumerate(lines) if line.startswith(b'{"entry"'))
-        with pytest.raises(HoldfastError):
+        with pytest.raises(KeepwholeError):
             import_session(other, [*lines[:last], lines[-1]])
 
     @pytest.mark.parametrize("what", [{"entries": 1}, {"head": "00" * 32}])
@@ -109,7 +109,7 @@ class ArchiveContract:
     ) -> None:
         filled(store)
         lines = archive_of(store)
-        with pytest.raises(HoldfastError):
+        with pytest.raises(KeepwholeError):
             import_session(other, [*lines[:-1], changed(lines[-1], **what)])
 
     @pytest.mark.parametrize("name", ["../up", "a\nb", "-x"])
@@ -118,9 +118,9 @@ class ArchiveContract:
         first, *rest = archive_of(store)
         renamed = json.loads(first)
         renamed["session"]["name"] = name
-        with pytest.raises(HoldfastError):
+        with pytest.raises(KeepwholeError):
             import_session(store, [json.dumps(renamed).encode(), *rest])
-        with pytest.raises(HoldfastError):
+        with pytest.raises(KeepwholeError):
             import_session(store, [first, *rest], name)
         assert [info.name for info in store.sessions()] == ["work"]
 
@@ -130,13 +130,13 @@ class ArchiveContract:
         exported = {row.chain for row in store.rows("work")}
         at = next(number for number, line in enumerate(lines) if line.startswith(b'{"body"'))
         lines[at] = b'{"body":"c2hvclQ="}\n'
-        with pytest.raises(HoldfastError):
+        with pytest.raises(KeepwholeError):
             import_session(other, lines)
         assert {row.chain for row in other.rows("work")} <= exported
 
     def test_a_refused_archive_leaves_no_session_behind(self, store: Store, other: Store) -> None:
         filled(store)
-        with pytest.raises(HoldfastError):
+        with pytest.raises(KeepwholeError):
             import_session(other, archive_of(store)[:-1])
         assert other.sessions() == []
         assert list(other.rows("work")) == []
@@ -145,7 +145,7 @@ class ArchiveContract:
         filled(store)
         lines = archive_of(store)
         stone = store.purge("work", NOON)
-        with pytest.raises(HoldfastError):
+        with pytest.raises(KeepwholeError):
             import_session(store, [*lines[:3], lines[-1]])
         assert [(left.name, left.seq, left.chain) for left in store.tombstones()] == [("work", stone.seq, stone.chain)]
 
@@ -159,15 +159,15 @@ class ArchiveContract:
             [b"5\n"],
             [b"[]\n"],
             [b'{"session":{"name":"s"}}\n'],
-            [b'{"holdfast":2,"session":{"name":"s"}}\n'],
-            [b'{"holdfast":1,"session":[]}\n'],
-            [b'{"holdfast":1,"session":{}}\n'],
-            [b'{"holdfast":1,"session":{"name":"../up"}}\n', b'{"end":{"entries":0,"head":""}}\n'],
-            [b'{"holdfast":1,"session":{"name":"s"}}\n', b'{"entry":{}}\n'],
-            [b'{"holdfast":1,"session":{"name":"s"}}\n', b'{"entry":{"header":"{}","chain":"00"}}\n'],
-            [b'{"holdfast":1,"session":{"name":"s"}}\n', b"\xff\n"],
+            [b'{"keepwhole":2,"session":{"name":"s"}}\n'],
+            [b'{"keepwhole":1,"session":[]}\n'],
+            [b'{"keepwhole":1,"session":{}}\n'],
+            [b'{"keepwhole":1,"session":{"name":"../up"}}\n', b'{"end":{"entries":0,"head":""}}\n'],
+            [b'{"keepwhole":1,"session":{"name":"s"}}\n', b'{"entry":{}}\n'],
+            [b'{"keepwhole":1,"session":{"name":"s"}}\n', b'{"entry":{"header":"{}","chain":"00"}}\n'],
+            [b'{"keepwhole":1,"session":{"name":"s"}}\n', b"\xff\n"],
         ],
     )
     def test_what_is_no_archive_is_refused_with_an_error_of_ours(self, store: Store, lines: list[bytes]) -> None:
-        with pytest.raises(HoldfastError):
+        with pytest.raises(KeepwholeError):
             import_session(store, lines)

@@ -6,9 +6,9 @@ Owns: the meaning of each call. Must not know: any store; what is a body on disk
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from holdfast.canonical.entry import GENESIS, Header, Result, header_bytes, next_chain
-from holdfast.errors import NotFound, NotStored, UsageError
-from holdfast.store.protocol import Draft, SessionInfo, Tombstone
+from keepwhole.canonical.entry import GENESIS, Header, Result, header_bytes, next_chain
+from keepwhole.errors import NotFound, NotStored, UsageError
+from keepwhole.store.protocol import Draft, SessionInfo, Tombstone
 
 
 class Written(NamedTuple):

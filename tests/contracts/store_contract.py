@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from holdfast import MemoryStore, Session
-from holdfast.canonical.body import BLOCK
-from holdfast.canonical.entry import GENESIS, header_bytes
-from holdfast.errors import NotFound, NotStored, Overtaken, QuotaExceeded, UsageError
-from holdfast.session.sent import Answer, Sent
-from holdfast.store.feed import Feed
-from holdfast.store.protocol import SessionInfo, Store, body_of, decision_of, entry_of
-from holdfast.store.verify import verify
+from keepwhole import MemoryStore, Session
+from keepwhole.canonical.body import BLOCK
+from keepwhole.canonical.entry import GENESIS, header_bytes
+from keepwhole.errors import NotFound, NotStored, Overtaken, QuotaExceeded, UsageError
+from keepwhole.session.sent import Answer, Sent
+from keepwhole.store.feed import Feed
+from keepwhole.store.protocol import SessionInfo, Store, body_of, decision_of, entry_of
+from keepwhole.store.verify import verify
 from tests.build import NOON, decision, draft, numbered_lines, opened, request, response, stored_bytes, taken
 
 SIZES = (0, 1, 100, 32_768, 32_769, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 7, 1_048_577)
@@ -64,7 +64,7 @@ def texts_found(store: Store, *groups: tuple[str, ...], **only: str) -> list[str
 
 
 class StoreContract:
-    """What `holdfast.store.protocol.Store` promises, a test for each sentence."""
+    """What `keepwhole.store.protocol.Store` promises, a test for each sentence."""
 
     # Sessions
 

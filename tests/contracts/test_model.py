@@ -1,6 +1,6 @@
 """Model equivalence: whatever is done to a store, in any order, by two handles in turn, it is a dictionary and lists.
 
-Briefly by default. At length under `torture`: `HOLDFAST_MODEL_SEQUENCES` says how many sequences of fifty steps.
+Briefly by default. At length under `torture`: `KEEPWHOLE_MODEL_SEQUENCES` says how many sequences of fifty steps.
 """
 
 import itertools
@@ -14,16 +14,16 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from holdfast import HoldfastError, MemoryStore
-from holdfast.canonical import ids
-from holdfast.canonical.entry import GENESIS
-from holdfast.store.protocol import Draft, Row, SessionInfo, Store, entry_of
-from holdfast.store.verify import verify
+from keepwhole import KeepwholeError, MemoryStore
+from keepwhole.canonical import ids
+from keepwhole.canonical.entry import GENESIS
+from keepwhole.store.protocol import Draft, Row, SessionInfo, Store, entry_of
+from keepwhole.store.verify import verify
 from tests.build import NOON, decision, draft, request, response, seeded, stored_bytes, taken
 from tests.contracts.model import Model, Written
 from tests.stores import EACH, place
 
-SEQUENCES = int(os.environ.get("HOLDFAST_MODEL_SEQUENCES", "10000"))
+SEQUENCES = int(os.environ.get("KEEPWHOLE_MODEL_SEQUENCES", "10000"))
 _RENEWED = 100
 """Sequences after which a new record is begun, so that lists do not grow long."""
 CALLS = ("call_1", "call_2", "\ud800\0é")
@@ -85,7 +85,7 @@ class StoreMachine(RuleBasedStateMachine):
         for act in (expected, told):
             try:
                 outcomes.append(act())
-            except HoldfastError as error:
+            except KeepwholeError as error:
                 outcomes.append(_reason(error))
         assert outcomes[1] == outcomes[0]
         return outcomes[0]
@@ -224,10 +224,10 @@ class StoreMachine(RuleBasedStateMachine):
             assert store.stored(self.prefix + name) == self.model.stored(self.prefix + name)
 
 
-def _reason(error: HoldfastError) -> str:
+def _reason(error: KeepwholeError) -> str:
     """Why something failed, by what a caller tells apart."""
     kinds = [kind.__name__ for kind in type(error).__mro__]
-    return next(name for name in ("NotFound", "UsageError", "NotStored", "HoldfastError") if name in kinds)
+    return next(name for name in ("NotFound", "UsageError", "NotStored", "KeepwholeError") if name in kinds)
 
 
 def _expected(entry: Written | None) -> Any:

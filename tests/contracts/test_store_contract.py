@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.store.protocol import Store
+from keepwhole.store.protocol import Store
 from tests.contracts.archive_contract import ArchiveContract
 from tests.contracts.store_contract import StoreContract
 from tests.stores import EACH, KINDS, SELDOM, made

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from holdfast import MemoryStore, Session
-from holdfast.config import Settings
-from holdfast.projection.policies import OWN
+from keepwhole import MemoryStore, Session
+from keepwhole.config import Settings
+from keepwhole.projection.policies import OWN
 from tests.corpus.test_truncation import folder
 
 pytestmark = [pytest.mark.torture, pytest.mark.timeout(3_600)]
-RUNS = int(os.environ.get("HOLDFAST_RUNS", "60"))
+RUNS = int(os.environ.get("KEEPWHOLE_RUNS", "60"))
 """Runs of each source that are looked at; the longest is always among them."""
 
 

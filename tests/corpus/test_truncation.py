@@ -13,7 +13,7 @@ from tests.promises.views import ALL, check, viewed
 
 pytestmark = [pytest.mark.torture, pytest.mark.timeout(1_800)]
 BESIDE = Path(__file__).parents[3] / "shared" / "corpus"
-NAMED = os.environ.get("HOLDFAST_CORPUS")
+NAMED = os.environ.get("KEEPWHOLE_CORPUS")
 LONG = 4_000
 SAMPLE = 400
 
@@ -21,7 +21,7 @@ SAMPLE = 400
 def folder() -> Path:
     found = BESIDE if BESIDE.is_dir() else Path(NAMED) if NAMED else None
     if found is None or not found.is_dir():
-        pytest.skip(f"no transcripts: neither {BESIDE} nor HOLDFAST_CORPUS is a folder")
+        pytest.skip(f"no transcripts: neither {BESIDE} nor KEEPWHOLE_CORPUS is a folder")
     return found
 
 

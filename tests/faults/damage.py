@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from holdfast import HoldfastError, NotFound, Session, SqliteStore
+from keepwhole import KeepwholeError, NotFound, Session, SqliteStore
 from tests.torture.bodies import pieces, text
 from tests.torture.checks import opened
 
@@ -124,7 +124,7 @@ def look(image: Image) -> Seen:
             try:
                 if not Session(name, store=store).verify().whole:
                     seen.broken.add(name)
-            except HoldfastError:
+            except KeepwholeError:
                 seen.broken.add(name)
         for kept in image.kept:
             _read(store, kept, seen)
@@ -139,12 +139,12 @@ def _read(store: SqliteStore, kept: Kept, seen: Seen) -> None:
         assert session.recall(kept.trace_id, chars=(0, 5)) == kept.data.decode("utf-8", "surrogateescape")[:5]
     except NotFound:
         seen.missing.add(kept.trace_id)
-    except HoldfastError:
+    except KeepwholeError:
         seen.refused.add(kept.trace_id)
     for ask in (session.shown, lambda id: session.call_tool("get_artifact", {"id": id})):
         try:
             ask(kept.trace_id)
-        except HoldfastError:
+        except KeepwholeError:
             pass
 
 
@@ -152,5 +152,5 @@ def _list(store: SqliteStore) -> None:
     for ask in (store.sessions, store.tombstones, lambda: [Session(n, store=store).artifacts() for n in SESSIONS]):
         try:
             ask()
-        except HoldfastError:
+        except KeepwholeError:
             pass

@@ -14,9 +14,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from holdfast import Session, SqliteStore
-from holdfast.store.sqlite.connection import connect
-from holdfast.store.sqlite.schema import migrate, scripts
+from keepwhole import Session, SqliteStore
+from keepwhole.store.sqlite.connection import connect
+from keepwhole.store.sqlite.schema import migrate, scripts
 from tests.faults.outputs import BLOB, INLINE, KINDS, SIZES, Keeper, descriptors, unfinished_files
 from tests.torture import migration
 from tests.torture.nursery import environment

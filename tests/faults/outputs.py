@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
 
-from holdfast import HoldfastError, Session
-from holdfast.session.shown import Shown
+from keepwhole import KeepwholeError, Session
+from keepwhole.session.shown import Shown
 from tests.torture.bodies import pieces, text
 
 KINDS = ("str", "bytes", "iterator", "pipe")
@@ -90,7 +90,7 @@ class Keeper:
 
 def assert_given_back(shown: Shown, content: str) -> None:
     """A result that could not be stored is shown whole, and says so."""
-    assert isinstance(shown.problem, HoldfastError)
+    assert isinstance(shown.problem, KeepwholeError)
     assert shown.content == content, f"{len(shown.content):,} of {len(content):,} characters came back"
     assert not shown.metadata.stored
     assert not shown.metadata.was_truncated

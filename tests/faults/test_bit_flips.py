@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Session
+from keepwhole import Session
 from tests.faults import damage
 from tests.faults.outputs import BLOB, Keeper
 from tests.torture.checks import opened
@@ -71,7 +71,7 @@ def test_a_flip_in_the_database_is_detected_and_never_served(tmp_path: Path, fli
 
 
 def sound(image: damage.Image) -> bool:
-    """Whether SQLite's own check, which `holdfast doctor` runs, finds nothing."""
+    """Whether SQLite's own check, which `keepwhole doctor` runs, finds nothing."""
     with contextlib.closing(sqlite3.connect(image.folder / "record.db")) as connection:
         try:
             return connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Session
+from keepwhole import Session
 from tests.torture.checks import opened
 from tests.torture.nursery import environment
 
 FORKING = """
 import os, signal, sys
-from holdfast import Session, SqliteStore
+from keepwhole import Session, SqliteStore
 folder, who = sys.argv[1], sys.argv[2]
 parent = Session("shared", store=SqliteStore(folder))
 assert parent.keep("tool", None, "kept before the fork").problem is None
@@ -43,7 +43,7 @@ assert os.waitpid(pid, 0)[1] == signal.SIGKILL
 
 DYING = """
 import os, signal, sys
-from holdfast import Session, SqliteStore
+from keepwhole import Session, SqliteStore
 store = SqliteStore(sys.argv[1])
 assert Session("shared", store=store).keep("tool", None, "kept before the fork").problem is None
 if os.fork() == 0:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Session
-from holdfast.errors import StoreError
+from keepwhole import Session
+from keepwhole.errors import StoreError
 from tests.faults.outputs import BLOB, INLINE, KINDS, Keeper, unfinished_files
 from tests.torture.checks import opened
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from holdfast import NotFound, Session, SqliteStore
-from holdfast.errors import Damaged, UsageError
-from holdfast.store.protocol import Body, body_of
+from keepwhole import NotFound, Session, SqliteStore
+from keepwhole.errors import Damaged, UsageError
+from keepwhole.store.protocol import Body, body_of
 from tests.faults.outputs import BLOB, Keeper
 from tests.faults.watching import Decoy, paths_touched
 from tests.torture.checks import opened

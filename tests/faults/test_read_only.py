@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import HoldfastError, Session, SqliteStore
+from keepwhole import KeepwholeError, Session, SqliteStore
 from tests.faults.outputs import BLOB, INLINE, Keeper
 from tests.torture import mounts
 from tests.torture.checks import opened
@@ -53,7 +53,7 @@ def test_what_is_on_a_read_only_disk_is_read_or_refused_with_an_error_of_ours(
     read_only: tuple[mounts.Tmpfs, Keeper],
 ) -> None:
     disk, keeper = read_only
-    with opened(disk.store) as store, contextlib.suppress(HoldfastError):
+    with opened(disk.store) as store, contextlib.suppress(KeepwholeError):
         keeper.check(Session("before", store=store))
 
 

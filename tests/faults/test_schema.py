@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Session
-from holdfast.errors import StoreRefused
+from keepwhole import Session
+from keepwhole.errors import StoreRefused
 from tests.faults import isolated
 from tests.faults.outputs import INLINE, KINDS, Keeper
 from tests.torture import migration
@@ -46,7 +46,7 @@ def test_a_newer_record_is_refused_and_not_changed_by_a_byte(tmp_path: Path) -> 
     with opened(folder) as store:
         keeper = Keeper(Session("kept", store=store))
         assert not keeper.keep("iterator", INLINE)
-        with pytest.raises(StoreRefused, match=r"newer .*pip install -U holdfast"):
+        with pytest.raises(StoreRefused, match=r"newer .*pip install -U keepwhole"):
             store.sessions()
     assert digests(folder) == before
 

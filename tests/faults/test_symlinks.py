@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Session
-from holdfast.errors import Damaged
+from keepwhole import Session
+from keepwhole.errors import Damaged
 from tests.faults.outputs import BLOB, INLINE, KINDS, Keeper
 from tests.faults.watching import Decoy
 from tests.torture.bodies import text

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from holdfast import HoldfastError, NotStored, Session, SqliteStore
-from holdfast.canonical.entry import Entry
-from holdfast.store.protocol import Draft
+from keepwhole import KeepwholeError, NotStored, Session, SqliteStore
+from keepwhole.canonical.entry import Entry
+from keepwhole.store.protocol import Draft
 from tests.faults.outputs import BLOB, INLINE, KINDS, Keeper
 from tests.torture.checks import opened
 
@@ -45,7 +45,7 @@ def test_a_file_that_cannot_be_read_is_an_error_of_ours(tmp_path: Path, monkeypa
         (trace_id,) = keeper.acked
         monkeypatch.setattr(os, "pread", failing)
         for ask in (keeper.session.recall, keeper.session.recall_bytes, keeper.session.shown):
-            with pytest.raises(HoldfastError):
+            with pytest.raises(KeepwholeError):
                 ask(trace_id)
         assert keeper.session.call_tool("get_artifact", {"id": trace_id}).is_error
         assert not keeper.session.verify().whole

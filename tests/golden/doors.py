@@ -18,46 +18,46 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from holdfast import MemoryStore, Session, SqliteStore, TruncationConfiguration, config
-from holdfast.apps.hooks import command as hook_command
-from holdfast.apps.hooks import run as hook_run
-from holdfast.canonical.entry import Decision
-from holdfast.errors import HoldfastError, NotFound, NotStored
-from holdfast.integrations.desk import Desk, Refused
-from holdfast.projection import rolling as rolling_functions
-from holdfast.projection.compaction import Compaction
-from holdfast.projection.context_window import (
+from keepwhole import MemoryStore, Session, SqliteStore, TruncationConfiguration, config
+from keepwhole.apps.hooks import command as hook_command
+from keepwhole.apps.hooks import run as hook_run
+from keepwhole.canonical.entry import Decision
+from keepwhole.errors import KeepwholeError, NotFound, NotStored
+from keepwhole.integrations.desk import Desk, Refused
+from keepwhole.projection import rolling as rolling_functions
+from keepwhole.projection.compaction import Compaction
+from keepwhole.projection.context_window import (
     AssistantMessage,
     ContextWindow,
     SpecRefreshMessage,
     ToolResultMessage,
     UserMessage,
 )
-from holdfast.projection.policies import OWN, PEERS
-from holdfast.projection.retention import ToolResultRetentionPolicy
-from holdfast.projection.transcript import Name, Transcript
-from holdfast.projection.transport import TransportLimiter
-from holdfast.replay.importers.read import read_runs
-from holdfast.replay.run import Run
-from holdfast.replay.samples.files import write_samples
-from holdfast.session import answering
-from holdfast.session.exchange import Exchange
-from holdfast.session.importing import import_run
-from holdfast.session.sent import Sent
-from holdfast.store.protocol import body_of, entry_of
-from holdfast.truncation.processor import TruncationProcessor
-from holdfast.truncation.strategy import STRATEGIES
-from holdfast.wire.decode import decode_message
-from holdfast.wire.ends import is_whole
+from keepwhole.projection.policies import OWN, PEERS
+from keepwhole.projection.retention import ToolResultRetentionPolicy
+from keepwhole.projection.transcript import Name, Transcript
+from keepwhole.projection.transport import TransportLimiter
+from keepwhole.replay.importers.read import read_runs
+from keepwhole.replay.run import Run
+from keepwhole.replay.samples.files import write_samples
+from keepwhole.session import answering
+from keepwhole.session.exchange import Exchange
+from keepwhole.session.importing import import_run
+from keepwhole.session.sent import Sent
+from keepwhole.store.protocol import body_of, entry_of
+from keepwhole.truncation.processor import TruncationProcessor
+from keepwhole.truncation.strategy import STRATEGIES
+from keepwhole.wire.decode import decode_message
+from keepwhole.wire.ends import is_whole
 
 NOON = 1_700_000_000
 """When every scenario begins, in unix seconds."""
 POLICIES = (*OWN, *PEERS)
 STRATEGY_NAMES = tuple(STRATEGIES)
 PLACEHOLDER = "/golden/folder"
-Error = HoldfastError
+Error = KeepwholeError
 StoreFault = NotStored
-SESSION_HEADER = "x-holdfast-session"
+SESSION_HEADER = "x-keepwhole-session"
 
 
 # Time, chance, folders, settings
@@ -90,7 +90,7 @@ def unhurried() -> Iterator[None]:
     before, kept = answering._SEARCH_SECONDS, dict(os.environ)
     answering._SEARCH_SECONDS = 600
     logging.disable()
-    for name in [name for name in os.environ if name.startswith(("HOLDFAST_", "KEEPWHOLE_"))]:
+    for name in [name for name in os.environ if name.startswith(("KEEPWHOLE_", "KEEPWHOLE_"))]:
         del os.environ[name]
     try:
         yield
@@ -267,7 +267,7 @@ def run_async(work: Any) -> Any:
 
 def plain(value: Any) -> Any:
     """A value of the package as JSON can have it."""
-    if isinstance(value, HoldfastError):
+    if isinstance(value, KeepwholeError):
         return [type(value).__name__, str(value), value.for_model]
     if hasattr(value, "as_dict"):
         return {key: plain(each) for key, each in value.as_dict().items() if key != "version"}
@@ -390,7 +390,7 @@ def send_all(
     """Send requests through the transport to a handler; gives what the client got of each."""
     import httpx2
 
-    from holdfast import async_http_client, http_client
+    from keepwhole import async_http_client, http_client
 
     def answered(request: Any) -> Any:
         kind, pieces = handle(request.url.path, request.read())
@@ -459,7 +459,7 @@ def hook_place(place: str, clock: Clock, seed: str, text: str = "") -> Iterator[
     file = os.path.join(work, config.FILE)
     Path(file).write_text(text, encoding="utf-8")
     before = dict(os.environ)
-    os.environ.update(HOME=place, HOLDFAST_HOME=os.path.join(place, "home"))
+    os.environ.update(HOME=place, KEEPWHOLE_HOME=os.path.join(place, "home"))
 
     def answer(client: str, event: Any) -> Any:
         return hook_run.answered(client, json.dumps({**event, "cwd": work}).encode())
@@ -484,21 +484,21 @@ def own_command() -> str:
 
 def gateway_result(session: Any, tool: str, arguments: dict[str, Any], version: str, result: Any) -> Any:
     """What an MCP gateway passes on of a server's result."""
-    from holdfast.apps.mcp.results import Kept
+    from keepwhole.apps.mcp.results import Kept
 
     return asyncio.run(Kept(session, tool, arguments, version).within_budget(result))
 
 
 def mcp_recalled(session: Any, name: str, arguments: dict[str, Any]) -> Any:
     """What an MCP server of ours answers to a call of a recall tool."""
-    from holdfast.apps.mcp.recalling import recalled
+    from keepwhole.apps.mcp.recalling import recalled
 
     return asyncio.run(recalled(session, name, arguments))
 
 
 def mcp_resource(session: Any, artifact_id: str) -> Any:
     """What an MCP server of ours gives for the address of a result."""
-    from holdfast.apps.mcp.recalling import SCHEME, read_artifact
+    from keepwhole.apps.mcp.recalling import SCHEME, read_artifact
 
     return asyncio.run(read_artifact(session, f"{SCHEME}{artifact_id}"))
 

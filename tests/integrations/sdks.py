@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-import holdfast
+import keepwhole
 from tests.upstream.provider import Provider
 
 Json = dict[str, Any]
@@ -30,7 +30,7 @@ class Anthropic:
 
     def __init__(self, provider: Provider, **options: Any) -> None:
         anthropic = pytest.importorskip("anthropic", reason="the SDK of Anthropic is not installed")
-        http = holdfast.http_client(transport=provider.transport, **options)
+        http = keepwhole.http_client(transport=provider.transport, **options)
         self.client = anthropic.Anthropic(api_key="k", http_client=http, max_retries=2)
         self.options: Json = {
             "model": "claude-sonnet-5",
@@ -64,7 +64,7 @@ class Chat:
 
     def __init__(self, provider: Provider, **options: Any) -> None:
         openai = pytest.importorskip("openai", reason="the SDK of OpenAI is not installed")
-        http = holdfast.http_client(transport=provider.transport, **options)
+        http = keepwhole.http_client(transport=provider.transport, **options)
         self.client = openai.OpenAI(api_key="k", http_client=http, max_retries=2)
         tool = {"name": "work", "description": "d", "parameters": PARAMETERS}
         self.options: Json = {"model": "gpt-5", "tools": [{"type": "function", "function": tool}]}
@@ -99,7 +99,7 @@ class Responses:
 
     def __init__(self, provider: Provider, **options: Any) -> None:
         openai = pytest.importorskip("openai", reason="the SDK of OpenAI is not installed")
-        http = holdfast.http_client(transport=provider.transport, **options)
+        http = keepwhole.http_client(transport=provider.transport, **options)
         self.client = openai.OpenAI(api_key="k", http_client=http, max_retries=2)
         tool = {"type": "function", "name": "work", "description": "d", "parameters": PARAMETERS, "strict": False}
         self.options: Json = {"model": "gpt-5", "tools": [tool]}

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-import holdfast
-from holdfast.errors import UsageError
-from holdfast.recall.names import NAMES
-from holdfast.testing import AdapterContract, MemoryStore, Ran, Script, printed_calls
-from holdfast.testing.script import Tools
+import keepwhole
+from keepwhole.errors import UsageError
+from keepwhole.recall.names import NAMES
+from keepwhole.testing import AdapterContract, MemoryStore, Ran, Script, printed_calls
+from keepwhole.testing.script import Tools
 from tests.integrations.claude_upstream import upstream
 
 pytest.importorskip(
-    "claude_agent_sdk", reason="Claude's Agent SDK is not installed: `pip install 'holdfast[claude-agent]'`"
+    "claude_agent_sdk", reason="Claude's Agent SDK is not installed: `pip install 'keepwhole[claude-agent]'`"
 )
 
 from claude_agent_sdk import (
@@ -33,7 +33,7 @@ from claude_agent_sdk import (
     tool,
 )
 
-from holdfast.integrations.claude_agent import recall_server, with_holdfast
+from keepwhole.integrations.claude_agent import recall_server, with_keepwhole
 
 pytestmark = pytest.mark.adapters
 LOG = "".join(f"{n:05} compiled unit {n}\n" for n in range(1_000))
@@ -105,7 +105,7 @@ async def build(arguments: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.clients
 def test_the_client_sends_what_fits_reads_back_and_the_record_has_the_whole(tmp_path: Path) -> None:
-    s = holdfast.session(store=MemoryStore())
+    s = keepwhole.session(store=MemoryStore())
     bodies: list[dict[str, Any]] = []
 
     def respond(body: dict[str, Any]) -> list[dict[str, Any]]:
@@ -121,14 +121,14 @@ def test_the_client_sends_what_fits_reads_back_and_the_record_has_the_whole(tmp_
             ]
         if len(bodies) == 2:
             name, arguments = printed_calls(results(body)["t1"])[-1]
-            return [use("t6", f"mcp__holdfast__{name}", **arguments)]
+            return [use("t6", f"mcp__keepwhole__{name}", **arguments)]
         return [{"type": "text", "text": "done"}]
 
     with upstream(respond) as port:
         server = {"own": create_sdk_mcp_server("own", tools=[build])}
         allowed = ["mcp__own__build", "Bash"]
         given: Any = {"mcp_servers": server, "allowed_tools": allowed, "tools": ["Bash"]}
-        done = asyncio.run(asked(with_holdfast(offline(str(tmp_path), port, **given), s)))
+        done = asyncio.run(asked(with_keepwhole(offline(str(tmp_path), port, **given), s)))
 
     assert done.result == "done"
     sent = results(bodies[-1])
@@ -154,11 +154,11 @@ class Client:
         self.folder = tempfile.mkdtemp()
         self.resume: str | None = None
 
-    def run(self, script: Script, tools: Tools, session: holdfast.Session) -> Ran:
+    def run(self, script: Script, tools: Tools, session: keepwhole.Session) -> Ran:
         def respond(body: dict[str, Any]) -> list[dict[str, Any]]:
             offered = [str(each["name"]).rpartition("__")[2] for each in body["tools"]]
             said = script.reply(plain(body), offered)
-            named = [(each, "holdfast" if each.name in NAMES else "own") for each in said.calls]
+            named = [(each, "keepwhole" if each.name in NAMES else "own") for each in said.calls]
             calls = [use(each.call_id, f"mcp__{server}__{each.name}", **each.arguments) for each, server in named]
             return calls or [{"type": "text", "text": said.text}]
 
@@ -166,7 +166,7 @@ class Client:
         with upstream(respond) as port:
             given: Any = {"mcp_servers": {"own": own}, "allowed_tools": ["mcp__own"], "tools": []}
             options = offline(self.folder, port, resume=self.resume, **given)
-            done = asyncio.run(asyncio.wait_for(asked(with_holdfast(options, session)), 40))
+            done = asyncio.run(asyncio.wait_for(asked(with_keepwhole(options, session)), 40))
         self.resume = done.session_id
         return Ran(done.result or "", script.requests, script.requests[-1])
 
@@ -188,10 +188,10 @@ class TestContract(AdapterContract):
         return Client()
 
 
-def hooked(session: holdfast.Session, **event: Any) -> Any:
+def hooked(session: keepwhole.Session, **event: Any) -> Any:
     """What our hook answers to an event."""
     name = event.setdefault("hook_event_name", "PostToolUse")
-    hooks = with_holdfast(ClaudeAgentOptions(), session).hooks or {}
+    hooks = with_keepwhole(ClaudeAgentOptions(), session).hooks or {}
     (matcher,) = hooks[name]
     return asyncio.run(matcher.hooks[0](event, event.get("tool_use_id"), {"signal": None}))  # type: ignore[arg-type]
 
@@ -204,24 +204,24 @@ class TestHook:
         options = ClaudeAgentOptions(
             allowed_tools=["Read"], hooks={"PostToolUse": [HookMatcher(hooks=[theirs])]}, mcp_servers={"x": {}}
         )  # type: ignore[dict-item]
-        with_ours = with_holdfast(options, holdfast.session(store=MemoryStore()))
-        assert with_ours.allowed_tools == ["Read", *(f"mcp__holdfast__{name}" for name in NAMES)]
+        with_ours = with_keepwhole(options, keepwhole.session(store=MemoryStore()))
+        assert with_ours.allowed_tools == ["Read", *(f"mcp__keepwhole__{name}" for name in NAMES)]
         assert [len(matchers) for matchers in (with_ours.hooks or {}).values()] == [2, 1]
-        assert list(with_ours.mcp_servers) == ["x", "holdfast"]
+        assert list(with_ours.mcp_servers) == ["x", "keepwhole"]
         assert options.allowed_tools == ["Read"]
 
     def test_where_files_are_read_back_no_tools_are_offered(self, tmp_path: Path) -> None:
-        s = holdfast.session(store=tmp_path, recall="path")
-        options = with_holdfast(ClaudeAgentOptions(), s)
+        s = keepwhole.session(store=tmp_path, recall="path")
+        options = with_keepwhole(ClaudeAgentOptions(), s)
         assert options.allowed_tools == []
         assert options.mcp_servers == {}
 
     def test_servers_from_a_file_are_refused_with_what_to_do(self) -> None:
         with pytest.raises(UsageError, match="is a dict"):
-            with_holdfast(ClaudeAgentOptions(mcp_servers="servers.json"), holdfast.session(store=MemoryStore()))
+            with_keepwhole(ClaudeAgentOptions(mcp_servers="servers.json"), keepwhole.session(store=MemoryStore()))
 
     def test_an_image_beside_a_text_stays_where_it_is(self) -> None:
-        s = holdfast.session(store=MemoryStore())
+        s = keepwhole.session(store=MemoryStore())
         image = {"type": "image", "source": {"type": "base64", "data": "", "media_type": "image/png"}}
         response = [image, {"type": "text", "text": LOG}]
         answer = hooked(s, tool_name="mcp__x__y", tool_input={}, tool_use_id="t", tool_response=response)
@@ -230,14 +230,14 @@ class TestHook:
         assert "get_artifact(" in second["text"]
 
     def test_what_fits_is_not_replaced(self) -> None:
-        s = holdfast.session(store=MemoryStore())
+        s = keepwhole.session(store=MemoryStore())
         response = {"stdout": "a\n", "stderr": "b\n", "interrupted": False}
         assert hooked(s, tool_name="Bash", tool_input={}, tool_use_id="t", tool_response=response) == {}
         assert [s.recall(row.trace_id) for row in s.store.rows(s.id, kind="result")] == ["a\n", "b\n"]
 
     @pytest.mark.parametrize("name", ["Read", "WebFetch", "Agent"])
     def test_shapes_that_were_not_tried_are_kept_and_left_alone(self, name: str) -> None:
-        s = holdfast.session(store=MemoryStore())
+        s = keepwhole.session(store=MemoryStore())
         response = {"type": "text", "file": {"content": LOG}}
         assert hooked(s, tool_name=name, tool_input={}, tool_use_id="t", tool_response=response) == {}
         (row,) = s.store.rows(s.id, kind="result")
@@ -248,7 +248,7 @@ class TestHook:
         (tmp_path / "out.txt").write_text(LOG)
         response = {"stdout": LOG[:300], "stderr": "", "interrupted": False, "isImage": False}
         spilled = {**response, "persistedOutputPath": str(tmp_path / "out.txt"), "persistedOutputSize": len(LOG)}
-        s = holdfast.session(store=MemoryStore())
+        s = keepwhole.session(store=MemoryStore())
         answer = hooked(s, tool_name="Bash", tool_input={}, tool_use_id="t", tool_response=spilled)
         shown = answer["hookSpecificOutput"]["updatedToolOutput"]
         assert "get_artifact(" in shown["stdout"]
@@ -258,17 +258,17 @@ class TestHook:
 
     def test_where_that_file_is_gone_nothing_is_replaced(self, tmp_path: Path) -> None:
         gone = {"stdout": LOG, "stderr": "", "persistedOutputPath": str(tmp_path / "gone.txt")}
-        s = holdfast.session(store=MemoryStore())
+        s = keepwhole.session(store=MemoryStore())
         assert hooked(s, tool_name="Bash", tool_input={}, tool_use_id="t", tool_response=gone) == {}
 
     def test_in_the_shadow_results_are_kept_and_nothing_is_replaced(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("HOLDFAST_MODE", "shadow")
-        s = holdfast.session(store=MemoryStore())
+        monkeypatch.setenv("KEEPWHOLE_MODE", "shadow")
+        s = keepwhole.session(store=MemoryStore())
         assert hooked(s, tool_name="mcp__x__y", tool_input={}, tool_use_id="t", tool_response=LOG) == {}
         assert len(list(s.store.rows(s.id))) == 1
 
     def test_a_failure_is_kept_as_one(self) -> None:
-        s = holdfast.session(store=MemoryStore())
+        s = keepwhole.session(store=MemoryStore())
         failed = {"hook_event_name": "PostToolUseFailure", "tool_name": "Bash", "tool_use_id": "t"}
         assert hooked(s, **failed, tool_input={"command": "false"}, error="Exit code 1") == {}
         (row,) = s.store.rows(s.id, kind="result")
@@ -276,4 +276,4 @@ class TestHook:
         assert s.recall(row.trace_id) == "Exit code 1"
 
     def test_the_server_has_the_recall_tools(self) -> None:
-        assert recall_server(holdfast.session(store=MemoryStore()))["name"] == "holdfast"
+        assert recall_server(keepwhole.session(store=MemoryStore()))["name"] == "keepwhole"

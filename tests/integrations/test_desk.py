@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import MemoryStore, Session
-from holdfast.integrations.desk import Desk, Refused
-from holdfast.session.exchange import Exchange
-from holdfast.wire import splice
+from keepwhole import MemoryStore, Session
+from keepwhole.integrations.desk import Desk, Refused
+from keepwhole.session.exchange import Exchange
+from keepwhole.wire import splice
 from tests.session.at_desk import log
 from tests.wire.clients import ClaudeCode, Codex, Nameless, Sent
 
@@ -41,7 +41,7 @@ def test_a_session_that_is_given_holds_unless_our_header_names_another() -> None
     send(desk, begun(ClaudeCode("theirs")))
     sent = begun(ClaudeCode("theirs"), "c2")
     assert names(desk) == {"given"}
-    send(desk, sent._replace(headers={**sent.headers, "x-holdfast-session": "other"}))
+    send(desk, sent._replace(headers={**sent.headers, "x-keepwhole-session": "other"}))
     assert names(desk) == {"given", "other"}
 
 
@@ -76,7 +76,7 @@ def test_an_exchange_says_whose_it_is_and_what_for() -> None:
 
 def test_settings_are_read_once_for_all_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
     desk = Desk(each=True, store=MemoryStore())
-    monkeypatch.setattr("holdfast.config.load", None)
+    monkeypatch.setattr("keepwhole.config.load", None)
     send(desk, begun(ClaudeCode("s")))
     session = Session("s", store=desk.own.store, settings=desk.own.settings)
     assert len(session.artifacts()) == 1
@@ -119,12 +119,12 @@ def test_a_request_with_nothing_to_change_keeps_every_byte() -> None:
 
 
 def test_fewer_sessions_are_held_where_their_requests_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.integrations.desk._MOST_WEIGHT", 50_000)
+    monkeypatch.setattr("keepwhole.integrations.desk._MOST_WEIGHT", 50_000)
     desk = Desk(each=True, store=MemoryStore())
     tool = {"name": "work", "description": "d", "input_schema": {"type": "object"}}
     for number in range(9):
         body = {"model": "m", "messages": [{"role": "user", "content": "x" * 20_000}], "tools": [tool]}
-        headers = {"x-holdfast-session": f"s{number}"}
+        headers = {"x-keepwhole-session": f"s{number}"}
         assert desk.begin("POST", "/v1/messages", headers, json.dumps(body).encode()) is not None
     assert list(desk._sessions) == ["s5", "s6", "s7", "s8"]
     assert set(desk._weights) == {"s5", "s6", "s7", "s8"}

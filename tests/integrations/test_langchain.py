@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from holdfast.session.session import Session
-from holdfast.testing import AdapterContract, MemoryStore, Ran, Script, printed_calls
-from holdfast.testing.look import on_record, results_in, unpaired
-from holdfast.testing.script import Tools
-from holdfast.testing.stage import Stage
+from keepwhole.session.session import Session
+from keepwhole.testing import AdapterContract, MemoryStore, Ran, Script, printed_calls
+from keepwhole.testing.look import on_record, results_in, unpaired
+from keepwhole.testing.script import Tools
+from keepwhole.testing.stage import Stage
 
-pytest.importorskip("langchain", reason="LangChain is not installed: `pip install 'holdfast[langchain]'`")
+pytest.importorskip("langchain", reason="LangChain is not installed: `pip install 'keepwhole[langchain]'`")
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import ClearToolUsesEdit, ContextEditingMiddleware, SummarizationMiddleware
@@ -24,7 +24,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from holdfast.integrations.langchain import HoldfastMiddleware, recall_tools, viewed
+from keepwhole.integrations.langchain import KeepwholeMiddleware, recall_tools, viewed
 
 pytestmark = pytest.mark.adapters
 CONFIG = {"configurable": {"thread_id": "t1"}, "recursion_limit": 1_000}
@@ -59,7 +59,7 @@ class SyncHarness:
         self.saver = InMemorySaver()
 
     def run(self, script: Script, tools: Tools, session: Session) -> Ran:
-        middleware = [*self.before, HoldfastMiddleware(session), *self.after]
+        middleware = [*self.before, KeepwholeMiddleware(session), *self.after]
         given = [StructuredTool.from_function(tool) for tool in tools.values()]
         agent = create_agent(model_of(script), tools=given, middleware=middleware, checkpointer=self.saver)
         self.invoke(agent)
@@ -154,24 +154,24 @@ def test_the_ids_stand_in_artifact_where_the_model_does_not_look() -> None:
     session, stage, harness = AdapterContract().session(), Stage(), SyncHarness()
     stage.run(harness, session, ("run_command", {"command": "long"}))
     messages = harness.saver.get_tuple(CONFIG).checkpoint["channel_values"]["messages"]
-    (ids,) = [message.artifact["holdfast"] for message in messages if isinstance(message, ToolMessage)]
+    (ids,) = [message.artifact["keepwhole"] for message in messages if isinstance(message, ToolMessage)]
     assert session.recall(ids["artifact_id"]) == session.recall(ids["trace_id"]) == stage.kinds["long"]
     assert ids["session"] == session.id
-    assert "holdfast" not in str(stage.script.requests)
+    assert "keepwhole" not in str(stage.script.requests)
 
 
 def one_call(result: Any, session: Session) -> Any:
     """What the middleware makes of what a tool returned."""
     call = {"name": "look", "args": {}, "id": "c1", "type": "tool_call"}
     request = type("Request", (), {"tool_call": call})()
-    return HoldfastMiddleware(session).wrap_tool_call(request, lambda _: result)
+    return KeepwholeMiddleware(session).wrap_tool_call(request, lambda _: result)
 
 
 def test_an_artifact_of_the_tools_own_is_left_alone() -> None:
     given = ToolMessage("text", tool_call_id="c1", artifact={"rows": [1, 2]})
     kept = one_call(given, Session(store=MemoryStore()))
     assert kept.artifact == {"rows": [1, 2]}
-    assert kept.response_metadata["holdfast"]["trace_id"].startswith("trace_")
+    assert kept.response_metadata["keepwhole"]["trace_id"].startswith("trace_")
 
 
 def test_results_inside_a_command_are_kept_too() -> None:
@@ -180,7 +180,7 @@ def test_results_inside_a_command_are_kept_too() -> None:
     kept = one_call(Command(update=update, goto="next"), session)
     assert on_record(session) == [("look", "found")]
     assert (kept.goto, kept.update["seen"], kept.update["messages"][1]) == ("next", 3, update["messages"][1])
-    assert kept.update["messages"][0].artifact["holdfast"]["session"] == session.id
+    assert kept.update["messages"][0].artifact["keepwhole"]["session"] == session.id
 
 
 def test_texts_beside_images_are_kept_and_cut_and_the_image_stays() -> None:
@@ -200,7 +200,7 @@ def test_texts_beside_images_are_kept_and_cut_and_the_image_stays() -> None:
 def test_an_error_of_a_tool_is_on_record_as_one() -> None:
     session = Session(store=MemoryStore())
     kept = one_call(ToolMessage("wrong", tool_call_id="c1", status="error"), session)
-    assert session.shown(kept.artifact["holdfast"]["trace_id"]).is_error
+    assert session.shown(kept.artifact["keepwhole"]["trace_id"]).is_error
 
 
 def test_messages_that_are_not_changed_are_the_same_objects() -> None:
@@ -260,10 +260,10 @@ def test_the_tools_answer_in_a_graph_without_the_middleware_too() -> None:
 
 
 def test_no_tools_are_offered_where_the_session_has_none() -> None:
-    assert HoldfastMiddleware(Session(store=MemoryStore(), recall="off")).tools == []
+    assert KeepwholeMiddleware(Session(store=MemoryStore(), recall="off")).tools == []
 
 
-def agent_with(middleware: HoldfastMiddleware, script: Script, saver: InMemorySaver, stage: Stage) -> Any:
+def agent_with(middleware: KeepwholeMiddleware, script: Script, saver: InMemorySaver, stage: Stage) -> Any:
     tools = [StructuredTool.from_function(tool) for tool in stage.tools().values()]
     return create_agent(model_of(script), tools=tools, middleware=[middleware], checkpointer=saver)
 
@@ -274,10 +274,10 @@ def test_each_thread_has_a_session_of_its_name_and_finds_it_again() -> None:
     follow: Any = lambda text: printed_calls(text)[-1]  # noqa: E731
     for thread in ("ann", "bob/ü"):
         script = Script([long, "done"])
-        agent = agent_with(HoldfastMiddleware(), script, saver, stage)
+        agent = agent_with(KeepwholeMiddleware(), script, saver, stage)
         agent.invoke({"messages": [HumanMessage("go")]}, {"configurable": {"thread_id": thread}})
     script = Script([follow, "done"])
-    agent = agent_with(HoldfastMiddleware(), script, saver, stage)
+    agent = agent_with(KeepwholeMiddleware(), script, saver, stage)
     agent.invoke({"messages": [HumanMessage("read on")]}, {"configurable": {"thread_id": "ann"}})
     assert "needle" in results_in(script.requests[-1])[-1][1]
     names = {info.name for info in Session().store.sessions()}
@@ -293,7 +293,7 @@ def test_a_function_chooses_the_session_of_a_thread() -> None:
         asked.append(thread)
         return session
 
-    agent = agent_with(HoldfastMiddleware(chosen), Script([("read_file", {"path": "a"})]), InMemorySaver(), stage)
+    agent = agent_with(KeepwholeMiddleware(chosen), Script([("read_file", {"path": "a"})]), InMemorySaver(), stage)
     agent.invoke({"messages": [HumanMessage("go")]}, CONFIG)
     assert set(asked) == {"t1"}
     assert on_record(session) == stage.returned
@@ -303,7 +303,7 @@ def test_a_fork_from_an_old_checkpoint_sends_what_was_sent_then() -> None:
     session, stage, harness = AdapterContract().session(), Stage(), SyncHarness()
     first = stage.run(harness, session, ("run_command", {"command": "long"}), ("run_command", {"command": "short"}))
     script = Script([("read_file", {"path": "b"}), "else"])
-    agent = agent_with(HoldfastMiddleware(session), script, harness.saver, stage)
+    agent = agent_with(KeepwholeMiddleware(session), script, harness.saver, stage)
     past = [s for s in agent.get_state_history(CONFIG) if s.next == ("model",) and len(s.values["messages"]) == 3]
     agent.invoke(None, past[0].config)
     assert script.requests[0] == first.requests[1]
@@ -328,7 +328,7 @@ def test_a_task_that_is_cancelled_from_outside_can_be_gone_on_with() -> None:
             StructuredTool.from_function(coroutine=wait),
         ]
         agent = create_agent(
-            model_of(script), tools=tools, middleware=[HoldfastMiddleware(session)], checkpointer=saver
+            model_of(script), tools=tools, middleware=[KeepwholeMiddleware(session)], checkpointer=saver
         )
         task = asyncio.create_task(agent.ainvoke({"messages": [HumanMessage("go")]}, CONFIG))
         await waits.wait()
@@ -346,7 +346,7 @@ def test_a_task_that_is_cancelled_from_outside_can_be_gone_on_with() -> None:
 def test_streams_give_whole_results_and_the_model_gets_views() -> None:
     session, stage = AdapterContract().session(), Stage()
     script = Script([("run_command", {"command": "long"}), "done"])
-    agent = agent_with(HoldfastMiddleware(session), script, InMemorySaver(), stage)
+    agent = agent_with(KeepwholeMiddleware(session), script, InMemorySaver(), stage)
     updates = list(agent.stream({"messages": [HumanMessage("go")]}, CONFIG, stream_mode="updates"))
     (result,) = [update["tools"]["messages"][0] for update in updates if "tools" in update]
     assert result.content == stage.kinds["long"]

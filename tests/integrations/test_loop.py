@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.integrations.loop import aon_tool_end, on_tool_end
-from holdfast.session.session import Session
-from holdfast.testing import AdapterContract, MemoryStore, Ran, Script
-from holdfast.testing.script import Tools
+from keepwhole.integrations.loop import aon_tool_end, on_tool_end
+from keepwhole.session.session import Session
+from keepwhole.testing import AdapterContract, MemoryStore, Ran, Script
+from keepwhole.testing.script import Tools
 
 
 class Loop:

@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-import holdfast
-from holdfast.testing import AdapterContract, MemoryStore, Ran, Script, printed_calls
-from holdfast.testing.script import Tools
+import keepwhole
+from keepwhole.testing import AdapterContract, MemoryStore, Ran, Script, printed_calls
+from keepwhole.testing.script import Tools
 from tests.integrations.own_loop import in_own_loop
 
-pytest.importorskip("agents", reason="OpenAI Agents is not installed: `pip install 'holdfast[openai-agents]'`")
+pytest.importorskip("agents", reason="OpenAI Agents is not installed: `pip install 'keepwhole[openai-agents]'`")
 
 from agents import Agent, RunConfig, Runner, function_tool, set_tracing_disabled
 from agents.memory import Session as TheirSession
 from agents.run import RunHooks
 from agents.testing import ModelCall, ModelStep, ScriptedModel, assistant_message, function_call
 
-from holdfast.integrations.openai_agents import HoldfastSession, input_filter, recall_tools
+from keepwhole.integrations.openai_agents import KeepwholeSession, input_filter, recall_tools
 
 pytestmark = pytest.mark.adapters
 LOG = "".join(f"{n:05} compiled unit {n}\n" for n in range(1_000))
@@ -48,12 +48,12 @@ async def slow(target: str) -> str:
     return target
 
 
-def an_agent(session: holdfast.Session, *script: Any) -> tuple[Agent[None], ScriptedModel]:
+def an_agent(session: keepwhole.Session, *script: Any) -> tuple[Agent[None], ScriptedModel]:
     model = ScriptedModel([*script, [assistant_message("done")]])
     return Agent(name="a", model=model, tools=[build, slow, *recall_tools(session)]), model
 
 
-def config(session: holdfast.Session) -> RunConfig:
+def config(session: keepwhole.Session) -> RunConfig:
     return RunConfig(call_model_input_filter=input_filter(session))
 
 
@@ -71,9 +71,9 @@ def read_back(call_made: Any) -> Any:
 
 
 def test_a_model_sees_what_fits_and_their_session_gives_the_whole() -> None:
-    s = holdfast.session(store=MemoryStore())
+    s = keepwhole.session(store=MemoryStore())
     agent, model = an_agent(s, [call("all")], ModelStep.respond(read_back))
-    items = HoldfastSession(s)
+    items = KeepwholeSession(s)
 
     done = run_sync(agent, "go", session=items, run_config=config(s))
 
@@ -87,13 +87,13 @@ def test_a_model_sees_what_fits_and_their_session_gives_the_whole() -> None:
 
 
 def test_a_conversation_goes_on_in_another_process_and_is_sent_the_same_again(tmp_path: Path) -> None:
-    with holdfast.session("trip", store=tmp_path) as s:
+    with keepwhole.session("trip", store=tmp_path) as s:
         agent, first = an_agent(s, [call("all")])
-        run_sync(agent, "go", session=HoldfastSession(s), run_config=config(s))
-    with holdfast.session("trip", store=tmp_path) as s:
+        run_sync(agent, "go", session=KeepwholeSession(s), run_config=config(s))
+    with keepwhole.session("trip", store=tmp_path) as s:
         agent, again = an_agent(s)
-        run_sync(agent, "and now?", session=HoldfastSession(s), run_config=config(s))
-        items = asyncio.run(HoldfastSession(s).get_items())
+        run_sync(agent, "and now?", session=KeepwholeSession(s), run_config=config(s))
+        items = asyncio.run(KeepwholeSession(s).get_items())
     sent = list(first.calls[-1].input)
     assert list(again.calls[-1].input)[: len(sent)] == sent
     assert [item.get("role", item.get("type")) for item in items] == [
@@ -107,7 +107,7 @@ def test_a_conversation_goes_on_in_another_process_and_is_sent_the_same_again(tm
 
 
 def test_the_filter_alone_keeps_and_shows() -> None:
-    s = holdfast.session(store=MemoryStore())
+    s = keepwhole.session(store=MemoryStore())
     agent, model = an_agent(s, [call("all")])
     run_sync(agent, "go", run_config=config(s))
     (row,) = s.store.rows(s.id, kind="result")
@@ -116,19 +116,19 @@ def test_the_filter_alone_keeps_and_shows() -> None:
 
 
 def test_under_auto_a_result_that_comes_again_is_a_pointer_to_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOLDFAST_POLICY", "auto")
-    s = holdfast.session(store=MemoryStore())
+    monkeypatch.setenv("KEEPWHOLE_POLICY", "auto")
+    s = keepwhole.session(store=MemoryStore())
     agent, model = an_agent(s, [call("page", "c1")], [call("page", "c2")])
-    run_sync(agent, "go", session=HoldfastSession(s), run_config=config(s))
+    run_sync(agent, "go", session=KeepwholeSession(s), run_config=config(s))
     first, again = outputs(model.calls[-1].input)
     assert first == LOG[:6_000]
     assert again.startswith("[Artifact: ")
 
 
 def test_parallel_calls_and_failing_ones_are_told_apart() -> None:
-    s = holdfast.session(store=MemoryStore())
+    s = keepwhole.session(store=MemoryStore())
     agent, model = an_agent(s, [call("one", "c1"), call("broken", "c2"), call("three", "c3")])
-    items = HoldfastSession(s)
+    items = KeepwholeSession(s)
     run_sync(agent, "go", session=items, run_config=config(s))
     one, broken, three = outputs(asyncio.run(items.get_items()))
     assert (one, three) == (LOG + "one", LOG + "three")
@@ -138,9 +138,9 @@ def test_parallel_calls_and_failing_ones_are_told_apart() -> None:
 
 def test_a_streamed_run_shows_and_keeps_the_same() -> None:
     async def run() -> None:
-        s = holdfast.session(store=MemoryStore())
+        s = keepwhole.session(store=MemoryStore())
         agent, model = an_agent(s, [call("all")])
-        items = HoldfastSession(s)
+        items = KeepwholeSession(s)
         streamed = Runner.run_streamed(agent, "go", session=items, run_config=config(s))
         kinds = [event.type async for event in streamed.stream_events()]
         assert "run_item_stream_event" in kinds
@@ -159,9 +159,9 @@ def test_a_cancelled_run_leaves_a_whole_record_that_the_next_run_goes_on_with() 
             self.event.set()
 
     async def run() -> None:
-        s = holdfast.session(store=MemoryStore())
+        s = keepwhole.session(store=MemoryStore())
         agent, _ = an_agent(s, [call("all")], [function_call("slow", {"target": "x"}, call_id="c9")])
-        items, began = HoldfastSession(s), Began()
+        items, began = KeepwholeSession(s), Began()
         task = asyncio.create_task(Runner.run(agent, "go", session=items, run_config=config(s), hooks=began))
         await began.event.wait()
         began.event.clear()
@@ -180,7 +180,7 @@ def test_a_cancelled_run_leaves_a_whole_record_that_the_next_run_goes_on_with() 
 
 
 def test_a_conversation_that_openai_holds_is_sent_without_mending() -> None:
-    s = holdfast.session(store=MemoryStore())
+    s = keepwhole.session(store=MemoryStore())
     agent, model = an_agent(s, {"output": [call("all")], "response_id": "resp_1"})
     run_sync(agent, "go", run_config=config(s), previous_response_id="resp_0")
     (only,) = model.calls[-1].input
@@ -192,15 +192,15 @@ class Scripted:
     """Runs with their scripted model, which asks the script for each turn."""
 
     def __init__(self) -> None:
-        self.items: HoldfastSession | None = None
+        self.items: KeepwholeSession | None = None
 
-    def run(self, script: Script, tools: Tools, session: holdfast.Session) -> Ran:
+    def run(self, script: Script, tools: Tools, session: keepwhole.Session) -> Ran:
         def turn(asked: ModelCall) -> Any:
             said = script.reply(asked.input, [tool.name for tool in asked.tools])
             calls = [function_call(each.name, each.arguments, call_id=each.call_id) for each in said.calls]
             return calls or [assistant_message(said.text)]
 
-        self.items = self.items or HoldfastSession(session)
+        self.items = self.items or KeepwholeSession(session)
         own = [function_tool(each, failure_error_function=lambda _, error: str(error)) for each in tools.values()]
         model = ScriptedModel([ModelStep.respond(turn) for _ in range(200)])
         agent = Agent(name="a", model=model, tools=[*own, *recall_tools(session)])
@@ -216,12 +216,12 @@ class TestContract(AdapterContract):
 
 class TestTheirProtocol:
     def test_ours_is_one_of_theirs(self) -> None:
-        assert isinstance(HoldfastSession(holdfast.session("s", store=MemoryStore())), TheirSession)
+        assert isinstance(KeepwholeSession(keepwhole.session("s", store=MemoryStore())), TheirSession)
 
     def test_the_newest_item_is_popped_and_stays_on_record(self) -> None:
         async def run() -> None:
-            s = holdfast.session("s", store=MemoryStore())
-            items = HoldfastSession(s)
+            s = keepwhole.session("s", store=MemoryStore())
+            items = KeepwholeSession(s)
             assert await items.pop_item() is None
             await items.add_items([{"role": "user", "content": str(n)} for n in range(3)])
             assert await items.pop_item() == {"role": "user", "content": "2"}
@@ -243,7 +243,7 @@ class TestTheirProtocol:
             parts = [{"type": "input_text", "text": LOG}, {"type": "input_image", "image_url": "data:,"}]
             listed = {"type": "function_call_output", "call_id": "d", "output": parts}
             odd = {"type": "reasoning", "id": "r", "summary": [], "encrypted_content": "x" * 5_000}
-            items = HoldfastSession(holdfast.session(store=MemoryStore()))
+            items = KeepwholeSession(keepwhole.session(store=MemoryStore()))
             await items.add_items([shell, listed, odd])
             assert await items.get_items() == [shell, listed, odd]
 
@@ -251,7 +251,7 @@ class TestTheirProtocol:
 
     def test_what_a_model_writes_as_arguments_never_raises(self) -> None:
         async def run() -> None:
-            (first, *_) = recall_tools(holdfast.session(store=MemoryStore()))
+            (first, *_) = recall_tools(keepwhole.session(store=MemoryStore()))
             for arguments in ("{", "[]", '{"id": 4}', ""):
                 assert isinstance(await first.on_invoke_tool(None, arguments), str)  # type: ignore[arg-type]
 

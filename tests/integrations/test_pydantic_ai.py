@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-import holdfast
-from holdfast.testing import AdapterContract, MemoryStore, Ran, Script, printed_calls
-from holdfast.testing.script import Tools
+import keepwhole
+from keepwhole.testing import AdapterContract, MemoryStore, Ran, Script, printed_calls
+from keepwhole.testing.script import Tools
 from tests.integrations.own_loop import in_own_loop
 
-pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed: `pip install 'holdfast[pydantic-ai]'`")
+pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed: `pip install 'keepwhole[pydantic-ai]'`")
 
 from pydantic_ai import Agent, ModelRetry, capture_run_messages
 from pydantic_ai.messages import (
@@ -27,7 +27,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.usage import UsageLimits
 
-from holdfast.integrations.pydantic_ai import Holdfast, history_processor
+from keepwhole.integrations.pydantic_ai import Keepwhole, history_processor
 
 ENDLESS = UsageLimits(request_limit=None)
 pytestmark = pytest.mark.adapters
@@ -61,9 +61,9 @@ def call(target: str, call_id: str = "c1", tool: str = "build") -> ToolCallPart:
     return ToolCallPart(tool, {"target": target}, tool_call_id=call_id)
 
 
-def an_agent(session: holdfast.Session, model: Scripted, **given: Any) -> Agent[None, str]:
+def an_agent(session: keepwhole.Session, model: Scripted, **given: Any) -> Agent[None, str]:
     fake = FunctionModel(model, stream_function=model.stream)
-    agent: Agent[None, str] = Agent(fake, **(given or {"capabilities": [Holdfast(session)]}))
+    agent: Agent[None, str] = Agent(fake, **(given or {"capabilities": [Keepwhole(session)]}))
 
     @agent.tool_plain
     def build(target: str) -> Any:
@@ -98,7 +98,7 @@ def results(messages: list[ModelMessage]) -> list[str]:
 
 
 def test_the_model_sees_what_fits_reads_back_and_the_history_keeps_the_truth() -> None:
-    s = holdfast.session(store=MemoryStore())
+    s = keepwhole.session(store=MemoryStore())
     model = Scripted([call("all")], lambda cut: [ToolCallPart(*printed_calls(cut)[-1], tool_call_id="c2")])
     done = run_sync(an_agent(s, model), "go")
     cut, page = results(model.requests[-1])
@@ -110,7 +110,7 @@ def test_the_model_sees_what_fits_reads_back_and_the_history_keeps_the_truth() -
 
 
 def test_data_is_kept_as_the_text_that_the_model_would_get() -> None:
-    s = holdfast.session(store=MemoryStore())
+    s = keepwhole.session(store=MemoryStore())
     model = Scripted([call("json")])
     done = run_sync(an_agent(s, model), "go")
     (row,) = s.store.rows(s.id, kind="result")
@@ -119,7 +119,7 @@ def test_data_is_kept_as_the_text_that_the_model_would_get() -> None:
 
 
 def test_what_is_more_than_text_is_left_alone() -> None:
-    s = holdfast.session(store=MemoryStore())
+    s = keepwhole.session(store=MemoryStore())
     model = Scripted([call("picture")])
     done = run_sync(an_agent(s, model), "go")
     assert done.output == "done"
@@ -127,7 +127,7 @@ def test_what_is_more_than_text_is_left_alone() -> None:
 
 
 def test_messages_in_which_nothing_is_left_out_are_the_same_objects() -> None:
-    s = holdfast.session(store=MemoryStore())
+    s = keepwhole.session(store=MemoryStore())
     model = Scripted([call("all", "c1")], [call("all", "c2")])
     done = run_sync(an_agent(s, model), "go")
     for sent, kept in zip(model.requests[-1], done.all_messages(), strict=False):
@@ -136,7 +136,7 @@ def test_messages_in_which_nothing_is_left_out_are_the_same_objects() -> None:
 
 
 def test_parallel_calls_and_a_retry_are_told_apart() -> None:
-    s = holdfast.session(store=MemoryStore())
+    s = keepwhole.session(store=MemoryStore())
     model = Scripted([call("one", "c1"), call("again", "c2"), call("three", "c3")])
     done = run_sync(an_agent(s, model), "go")
     answered = [part for part in parts(done.all_messages()) if getattr(part, "tool_call_id", None) == "c2"]
@@ -148,7 +148,7 @@ def test_parallel_calls_and_a_retry_are_told_apart() -> None:
 
 
 def test_an_exception_of_a_tool_goes_through_and_the_session_is_whole() -> None:
-    s = holdfast.session(store=MemoryStore())
+    s = keepwhole.session(store=MemoryStore())
     with pytest.raises(ValueError, match="no such target"):
         run_sync(an_agent(s, Scripted([call("all", "c1"), call("broken", "c2")])), "go")
     assert s.verify().whole
@@ -157,7 +157,7 @@ def test_an_exception_of_a_tool_goes_through_and_the_session_is_whole() -> None:
 
 def test_a_streamed_run_shows_and_keeps_the_same() -> None:
     async def run() -> None:
-        s = holdfast.session(store=MemoryStore())
+        s = keepwhole.session(store=MemoryStore())
         model = Scripted([call("all")])
         async with an_agent(s, model).run_stream("go") as streamed:
             assert await streamed.get_output() == "done"
@@ -169,7 +169,7 @@ def test_a_streamed_run_shows_and_keeps_the_same() -> None:
 
 def test_a_result_is_on_record_before_the_model_is_asked_again_and_so_after_a_cancelled_run() -> None:
     async def run() -> None:
-        s = holdfast.session(store=MemoryStore())
+        s = keepwhole.session(store=MemoryStore())
         agent = an_agent(s, Scripted([call("all", "c1")], [call("x", "c2", "slow")]))
         task = asyncio.create_task(agent.run("go"))
         while not list(s.store.rows(s.id, kind="result")):
@@ -185,7 +185,7 @@ def test_a_result_is_on_record_before_the_model_is_asked_again_and_so_after_a_ca
 
 
 def test_a_later_run_is_sent_the_same_again() -> None:
-    s = holdfast.session(store=MemoryStore())
+    s = keepwhole.session(store=MemoryStore())
     model = Scripted([call("all")])
     agent = an_agent(s, model)
     done = run_sync(agent, "go")
@@ -197,8 +197,8 @@ def test_a_later_run_is_sent_the_same_again() -> None:
 
 
 def test_under_auto_a_result_that_comes_again_is_a_pointer_to_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOLDFAST_POLICY", "auto")
-    s = holdfast.session(store=MemoryStore())
+    monkeypatch.setenv("KEEPWHOLE_POLICY", "auto")
+    s = keepwhole.session(store=MemoryStore())
     model = Scripted([call("page", "c1")], [call("page", "c2")])
     run_sync(an_agent(s, model), "go")
     first, again = results(model.requests[-1])
@@ -207,7 +207,7 @@ def test_under_auto_a_result_that_comes_again_is_a_pointer_to_the_first(monkeypa
 
 
 def test_a_call_that_was_never_answered_is_answered_in_words() -> None:
-    s = holdfast.session(store=MemoryStore())
+    s = keepwhole.session(store=MemoryStore())
     history: list[ModelMessage] = [
         ModelRequest([UserPromptPart("go")]),
         ModelResponse([call("lost", "c7")]),
@@ -220,7 +220,7 @@ def test_a_call_that_was_never_answered_is_answered_in_words() -> None:
 
 
 def test_a_history_processor_knows_its_own_views_again() -> None:
-    s = holdfast.session(store=MemoryStore())
+    s = keepwhole.session(store=MemoryStore())
     history: list[ModelMessage] = [
         ModelRequest([UserPromptPart("go")]),
         ModelResponse([call("all")]),
@@ -237,13 +237,13 @@ class Contracted:
     def __init__(self) -> None:
         self.history: list[ModelMessage] = []
 
-    def run(self, script: Script, tools: Tools, session: holdfast.Session) -> Ran:
+    def run(self, script: Script, tools: Tools, session: keepwhole.Session) -> Ran:
         def turn(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
             said = script.reply(as_chat(messages), [tool.name for tool in info.function_tools])
             calls = [ToolCallPart(each.name, each.arguments, tool_call_id=each.call_id) for each in said.calls]
             return ModelResponse(calls or [TextPart(said.text)])
 
-        agent: Agent[None, str] = Agent(FunctionModel(turn), tools=[*tools.values()], capabilities=[Holdfast(session)])
+        agent: Agent[None, str] = Agent(FunctionModel(turn), tools=[*tools.values()], capabilities=[Keepwhole(session)])
         with capture_run_messages() as messages:
             try:
                 done = asyncio.run(agent.run("go", message_history=self.history, usage_limits=ENDLESS))

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-import holdfast
-from holdfast.testing import MemoryStore
+import keepwhole
+from keepwhole.testing import MemoryStore
 from tests.integrations.sdks import SDKS
 from tests.upstream.provider import Provider, Text, Tool
 
@@ -142,7 +142,7 @@ def test_our_tools_stand_first_with_the_same_bytes_in_every_request(sdk: Any) ->
     agent.ask([{"role": "user", "content": "something else"}])
     first, second = (body["tools"] for body in provider.requests)
     assert first == second
-    assert first[:3] == holdfast.session(store=MemoryStore()).tools(sdk.name)
+    assert first[:3] == keepwhole.session(store=MemoryStore()).tools(sdk.name)
     assert len(first) == 4
 
 
@@ -167,7 +167,7 @@ def test_where_nothing_is_recalled_by_tools_none_are_offered(sdk: Any, recall_by
 def test_a_client_that_answers_our_tools_itself_is_left_to_it(sdk: Any) -> None:
     provider = Provider([recall_of_nothing])
     agent = sdk(provider, store=MemoryStore())
-    agent.options["tools"] += holdfast.session(store=MemoryStore()).tools(sdk.name)
+    agent.options["tools"] += keepwhole.session(store=MemoryStore()).tools(sdk.name)
     assert agent.ask([USER]).calls == [("search_artifacts", "call_1_0")]
 
 

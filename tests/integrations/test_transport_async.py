@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-import holdfast
-from holdfast.testing import MemoryStore
+import keepwhole
+from keepwhole.testing import MemoryStore
 from tests.integrations.sdks import SDKS
 from tests.integrations.test_transport import LOG, USER, recall, recall_of_nothing
 from tests.upstream.provider import Provider, Text, Tool
@@ -20,7 +20,7 @@ every_sdk = pytest.mark.parametrize("sdk", SDKS, ids=lambda sdk: sdk.name)
 def client_of(agent: Any, provider: Provider, **options: Any) -> Any:
     """The asynchronous client beside an agent's own."""
     module = pytest.importorskip(type(agent.client).__module__.partition(".")[0])
-    http = holdfast.async_http_client(transport=provider.async_transport, **options)
+    http = keepwhole.async_http_client(transport=provider.async_transport, **options)
     kind = module.AsyncAnthropic if agent.name == "anthropic" else module.AsyncOpenAI
     return kind(api_key="k", http_client=http, max_retries=0)
 

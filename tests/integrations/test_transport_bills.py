@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from holdfast import MemoryStore, Session
-from holdfast.session.exchange import Exchange
-from holdfast.wire.usage import Usage
+from keepwhole import MemoryStore, Session
+from keepwhole.session.exchange import Exchange
+from keepwhole.wire.usage import Usage
 from tests.integrations.sdks import SDKS, Anthropic
 from tests.integrations.test_transport import LOG, USER, recall
 from tests.integrations.test_transport_async import ask, client_of

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.session.session import Session
-from holdfast.testing import AdapterContract, Ran, Script
-from holdfast.testing.script import Tools
+from keepwhole.session.session import Session
+from keepwhole.testing import AdapterContract, Ran, Script
+from keepwhole.testing.script import Tools
 from tests.integrations.sdks import Anthropic, Chat, Responses
 from tests.upstream.provider import Part, Provider, Text, Tool
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.adapters
 
 
 class Agent:
-    """A loop over an SDK, as its guide has it; the transport is all that it has of Holdfast."""
+    """A loop over an SDK, as its guide has it; the transport is all that it has of Keepwhole."""
 
     def __init__(self, sdk: type[Any], way: str) -> None:
         self._sdk, self._way = sdk, way

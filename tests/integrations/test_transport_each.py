@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.integrations.desk import Desk
-from holdfast.testing import MemoryStore
+from keepwhole.integrations.desk import Desk
+from keepwhole.testing import MemoryStore
 from tests.integrations.sdks import SDKS
 from tests.integrations.test_transport import LOG, USER, recall, recall_of_nothing
 from tests.upstream.provider import Provider, Text, Tool

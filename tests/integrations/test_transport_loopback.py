@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-import holdfast
-from holdfast.integrations import clients
-from holdfast.testing import MemoryStore
+import keepwhole
+from keepwhole.integrations import clients
+from keepwhole.testing import MemoryStore
 from tests.upstream.provider import httpx2
 
 pytestmark = pytest.mark.adapters
@@ -53,7 +53,7 @@ def address() -> Iterator[str]:
 
 
 def test_a_stream_is_passed_on_as_it_comes(address: str) -> None:
-    client = holdfast.http_client(store=MemoryStore(), trust_env=False)
+    client = keepwhole.http_client(store=MemoryStore(), trust_env=False)
     with client, client.stream("POST", address, json=REQUEST) as response:
         pieces = response.iter_bytes()
         assert b"ping" in next(pieces)
@@ -81,7 +81,7 @@ def test_proxies_of_the_environment_hold(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_client_with_a_proxy_sends_through_it_and_through_us(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("https_proxy", "http://proxy.test:3128")
-    with holdfast.http_client(store=MemoryStore()) as client:
+    with keepwhole.http_client(store=MemoryStore()) as client:
         used = client._transport_for_url(httpx2.URL("https://api.test/v1/messages"))
         assert type(used) is type(client._transport)
         assert used is not client._transport

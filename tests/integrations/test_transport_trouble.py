@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-import holdfast
-from holdfast.errors import NotStored, UsageError
-from holdfast.testing import MemoryStore
+import keepwhole
+from keepwhole.errors import NotStored, UsageError
+from keepwhole.testing import MemoryStore
 from tests.integrations.sdks import SDKS, Anthropic, Chat, Responses
 from tests.integrations.test_transport import LOG, USER, recall, recall_of_nothing
 from tests.upstream.provider import Provider, Text, Tool, httpx2
@@ -89,7 +89,7 @@ def test_what_is_not_understood_passes_untouched_and_is_counted(body: bytes) -> 
         seen.append(request.content)
         return httpx2.Response(200, text="ok")
 
-    with holdfast.http_client(store=MemoryStore(), transport=httpx2.MockTransport(answer)) as client:
+    with keepwhole.http_client(store=MemoryStore(), transport=httpx2.MockTransport(answer)) as client:
         assert client.post("https://api.test/v1/messages", content=body).text == "ok"
         assert client._transport.desk.counts["untouched"] == 1  # type: ignore[attr-defined]
     assert seen == [body]
@@ -102,7 +102,7 @@ def test_other_paths_and_methods_are_none_of_our_business() -> None:
         seen.append(request)
         return httpx2.Response(200, text="ok")
 
-    with holdfast.http_client(store=MemoryStore(), transport=httpx2.MockTransport(answer)) as client:
+    with keepwhole.http_client(store=MemoryStore(), transport=httpx2.MockTransport(answer)) as client:
         client.post("https://api.test/v1/embeddings", content=b'{"input": "x"}')
         client.get("https://api.test/v1/messages")
         client.post("https://api.test/v1/messages/batches", content=b'{"messages": []}')
@@ -113,9 +113,9 @@ def test_other_paths_and_methods_are_none_of_our_business() -> None:
 def test_headers_are_forwarded_but_for_the_one_that_is_addressed_to_us() -> None:
     provider = Provider([[Text("a")]])
     agent = Anthropic(provider, store=MemoryStore())
-    agent.ask([USER], extra_headers={"x-holdfast-session": "mine", "anthropic-beta": "b", "x-mine": "1"})
+    agent.ask([USER], extra_headers={"x-keepwhole-session": "mine", "anthropic-beta": "b", "x-mine": "1"})
     headers = provider.headers[0]
-    assert "x-holdfast-session" not in headers
+    assert "x-keepwhole-session" not in headers
     assert (headers["anthropic-beta"], headers["x-mine"], headers["authorization"]) == ("b", "1", "Bearer k")
     assert int(headers["content-length"]) == len(provider.bodies[0])
 
@@ -240,7 +240,7 @@ def test_a_response_that_is_not_understood_reaches_the_client(path: str, odd: An
         return httpx2.Response(200, headers=kind, content=data)
 
     asked = {"messages" if path != "responses" else "input": [USER], "tools": [{"name": "work"}]}
-    with holdfast.http_client(store=MemoryStore(), transport=httpx2.MockTransport(answer)) as client:
+    with keepwhole.http_client(store=MemoryStore(), transport=httpx2.MockTransport(answer)) as client:
         got = client.post(f"https://api.test/v1/{path}", json=asked)
     assert got.status_code == 200
     if not stream:
@@ -251,7 +251,7 @@ def test_a_response_that_is_not_understood_reaches_the_client(path: str, odd: An
 
 @pytest.mark.parametrize("mode", ["off", "shadow"])
 def test_off_and_shadow_change_nothing(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOLDFAST_MODE", mode)
+    monkeypatch.setenv("KEEPWHOLE_MODE", mode)
     provider = Provider([[Tool("work", {})], [Text("a")]])
     agent = Anthropic(provider, store=MemoryStore())
     first = agent.ask([USER])
@@ -270,8 +270,8 @@ def test_a_session_is_the_one_given_or_the_one_a_request_names(tmp_path: Any) ->
         return {info.name for info in store.sessions()}
 
     assert after(client={"session": "given"}) == {"given"}
-    assert after(extra_headers={"x-holdfast-session": "named"}) == {"named"}
-    assert after(client={"session": "given"}, extra_headers={"x-holdfast-session": "named"}) == {"named"}
+    assert after(extra_headers={"x-keepwhole-session": "named"}) == {"named"}
+    assert after(client={"session": "given"}, extra_headers={"x-keepwhole-session": "named"}) == {"named"}
     assert after(metadata={"user_id": "user-7"}) == {"user-7"}
     assert after(metadata={"user_id": json.dumps({"session_id": "inner"})}) == {"inner"}
     assert all(name.startswith("told-") for name in after(metadata={"user_id": "no id/of ours"}))
@@ -279,5 +279,5 @@ def test_a_session_is_the_one_given_or_the_one_a_request_names(tmp_path: Any) ->
 
 
 def test_a_session_brings_its_own_store() -> None:
-    with holdfast.session("mine", store=MemoryStore()) as own, pytest.raises(UsageError, match="the session"):
-        holdfast.http_client(own, store=MemoryStore())
+    with keepwhole.session("mine", store=MemoryStore()) as own, pytest.raises(UsageError, match="the session"):
+        keepwhole.http_client(own, store=MemoryStore())

@@ -1,1 +1,1 @@
-"""Tests of `holdfast.projection`."""
+"""Tests of `keepwhole.projection`."""

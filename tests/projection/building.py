@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from holdfast.projection.policy import Choice, Situation
-from holdfast.projection.profiles import DEFAULT
-from holdfast.projection.transcript import Call, Message, Name, Returned, Transcript
+from keepwhole.projection.policy import Choice, Situation
+from keepwhole.projection.profiles import DEFAULT
+from keepwhole.projection.transcript import Call, Message, Name, Returned, Transcript
 
 SITUATION = Situation(DEFAULT)
 

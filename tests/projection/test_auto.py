@@ -4,11 +4,11 @@ import time
 
 import pytest
 
-from holdfast.projection.auto import Auto
-from holdfast.projection.policy import Choice, Decisions, Situation
-from holdfast.projection.presets import CAREFUL, AutoSettings
-from holdfast.projection.profiles import DEFAULT
-from holdfast.projection.transcript import Call, Message, Name, Returned, Transcript
+from keepwhole.projection.auto import Auto
+from keepwhole.projection.policy import Choice, Decisions, Situation
+from keepwhole.projection.presets import CAREFUL, AutoSettings
+from keepwhole.projection.profiles import DEFAULT
+from keepwhole.projection.transcript import Call, Message, Name, Returned, Transcript
 
 AT_ONCE = dict.fromkeys(("shell", "search", "read", "report", "other"), 1)
 SMALL = CAREFUL.replace(

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import UsageError
-from holdfast.projection.compaction import TASK_TOKENS, Compaction, Summary, boundary, kept_before, summarise
-from holdfast.projection.policy import Choice, replaced
-from holdfast.projection.steps import Ties, newest_step, split_points, whole_steps
-from holdfast.projection.tokens import estimate
-from holdfast.projection.transcript import Call, Item, Message, Name, Returned, Transcript
+from keepwhole.errors import UsageError
+from keepwhole.projection.compaction import TASK_TOKENS, Compaction, Summary, boundary, kept_before, summarise
+from keepwhole.projection.policy import Choice, replaced
+from keepwhole.projection.steps import Ties, newest_step, split_points, whole_steps
+from keepwhole.projection.tokens import estimate
+from keepwhole.projection.transcript import Call, Item, Message, Name, Returned, Transcript
 
 PATHS = "src/app/main.py"
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from holdfast.errors import UsageError
-from holdfast.projection.context_window import (
+from keepwhole.errors import UsageError
+from keepwhole.projection.context_window import (
     AssistantMessage,
     ContextMessage,
     ContextWindow,

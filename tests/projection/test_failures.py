@@ -6,7 +6,7 @@ from time import perf_counter
 import pytest
 from hypothesis import given
 
-from holdfast.projection.failures import is_error_text
+from keepwhole.projection.failures import is_error_text
 from tests.promises.texts import texts
 
 OUTPUTS = Path(__file__).parent.parent / "outputs"
@@ -64,7 +64,7 @@ HONEST = [
     "error: false",
     "errors:\n  - none",
     "# How to handle errors\n\nErrors are values.",
-    "src/errors.py:12: class NotFound(HoldfastError):",
+    "src/errors.py:12: class NotFound(KeepwholeError):",
     "def fail(message: str) -> None: ...",
     "the code is 42",
     "critical sections are short",

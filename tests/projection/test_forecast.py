@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from holdfast.projection.forecast import Forecast, Hit, Point, Prompt
-from holdfast.projection.profiles import DEFAULT, profile_for
-from holdfast.wire import splice
-from holdfast.wire.dialect import Dialect
-from holdfast.wire.prompt import Prompts
-from holdfast.wire.usage import usage_of
+from keepwhole.projection.forecast import Forecast, Hit, Point, Prompt
+from keepwhole.projection.profiles import DEFAULT, profile_for
+from keepwhole.wire import splice
+from keepwhole.wire.dialect import Dialect
+from keepwhole.wire.prompt import Prompts
+from keepwhole.wire.usage import usage_of
 from tests.upstream.agent import Agent
 from tests.upstream.bills import Bills
 
@@ -171,6 +171,6 @@ def test_one_more_request_looks_at_what_is_new_alone(monkeypatch: pytest.MonkeyP
     assert second is not None
     prompts.read(first, explicit=True)
     looked: list[str] = []
-    monkeypatch.setattr("holdfast.wire.prompt.estimate", lambda text: looked.append(text) or 1)  # pyright: ignore
+    monkeypatch.setattr("keepwhole.wire.prompt.estimate", lambda text: looked.append(text) or 1)  # pyright: ignore
     prompts.read(second, explicit=True)
     assert len(looked) == 3, "the two new messages, and the one whose marker moved on"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.projection.kinds import Kind, kind_of
+from keepwhole.projection.kinds import Kind, kind_of
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.canonical.value import Value
-from holdfast.errors import UsageError
-from holdfast.projection.normalize import normalize
+from keepwhole.canonical.value import Value
+from keepwhole.errors import UsageError
+from keepwhole.projection.normalize import normalize
 from tests.build import in_memory
 
 anything = st.recursive(

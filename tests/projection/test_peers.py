@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from holdfast.errors import UsageError
-from holdfast.projection.peers import (
+from keepwhole.errors import UsageError
+from keepwhole.projection.peers import (
     PEERS,
     Capped,
     ClearToolUses,
@@ -16,10 +16,10 @@ from holdfast.projection.peers import (
     Pruned,
     peer_named,
 )
-from holdfast.projection.policy import Choice, Policy, Situation, sent_tokens, shown
-from holdfast.projection.profiles import DEFAULT
-from holdfast.projection.tokens import estimate
-from holdfast.projection.transcript import Call, Message, Returned, Transcript
+from keepwhole.projection.policy import Choice, Policy, Situation, sent_tokens, shown
+from keepwhole.projection.profiles import DEFAULT
+from keepwhole.projection.tokens import estimate
+from keepwhole.projection.transcript import Call, Message, Returned, Transcript
 
 SITUATION = Situation(DEFAULT.replace(window=20_000))
 K = "word line\n" * 350

@@ -4,8 +4,8 @@ from math import inf
 
 import pytest
 
-from holdfast.errors import ConfigError
-from holdfast.projection.profiles import DEFAULT, PROFILES, Profile, input_price, payback, profile_for
+from keepwhole.errors import ConfigError
+from keepwhole.projection.profiles import DEFAULT, PROFILES, Profile, input_price, payback, profile_for
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.projection.references import STRETCH, Said, feeds, leaves, quoted
+from keepwhole.projection.references import STRETCH, Said, feeds, leaves, quoted
 from tests.promises.texts import texts
 
 LISTING = "".join(f"src/part_{number}/module_{number}.py  {number * 37} bytes\n" for number in range(200))
@@ -131,7 +131,7 @@ def _readable(text: str) -> str:
 
 def test_the_answer_does_not_hang_on_the_hash_seed() -> None:
     code = (
-        "from holdfast.projection.references import Said\n"
+        "from keepwhole.projection.references import Said\n"
         "text = ''.join(f'some words of line {n * n} here\\n' for n in range(300))\n"
         "print(Said([text[2000:4000], text[500:900]]).shared_with(text))"
     )

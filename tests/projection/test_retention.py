@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.canonical.utf8 import showable
-from holdfast.errors import ConfigError
-from holdfast.projection import retention
-from holdfast.projection.context_window import (
+from keepwhole.canonical.utf8 import showable
+from keepwhole.errors import ConfigError
+from keepwhole.projection import retention
+from keepwhole.projection.context_window import (
     AssistantMessage,
     ContextMessage,
     ContextWindow,
@@ -20,11 +20,11 @@ from holdfast.projection.context_window import (
     ToolResultMessage,
     UserMessage,
 )
-from holdfast.projection.policy import Choice, Policy, shown
-from holdfast.projection.retention import Retention, ToolResultRetentionPolicy, notice
-from holdfast.projection.transcript import Transcript
-from holdfast.truncation.cut import TextSource, decode_cut, encode_cut, render, whole
-from holdfast.truncation.edges import joined
+from keepwhole.projection.policy import Choice, Policy, shown
+from keepwhole.projection.retention import Retention, ToolResultRetentionPolicy, notice
+from keepwhole.projection.transcript import Transcript
+from keepwhole.truncation.cut import TextSource, decode_cut, encode_cut, render, whole
+from keepwhole.truncation.edges import joined
 from tests.projection.building import SITUATION, add_step, by_number, transcript
 from tests.promises.texts import texts
 
@@ -80,7 +80,7 @@ def test_the_module_can_do_no_input_or_output() -> None:
         for node in ast.walk(ast.parse(Path(inspect.getfile(retention)).read_text(encoding="utf-8")))
         if isinstance(node, ast.Import | ast.ImportFrom)
     }
-    assert all(str(name).startswith(("holdfast.", "collections.abc")) for name in imported)
+    assert all(str(name).startswith(("keepwhole.", "collections.abc")) for name in imported)
     assert "open(" not in inspect.getsource(retention)
 
 

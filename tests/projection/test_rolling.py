@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import ConfigError
-from holdfast.projection.policy import Policy, shown
-from holdfast.projection.rolling import (
+from keepwhole.errors import ConfigError
+from keepwhole.projection.policy import Policy, shown
+from keepwhole.projection.rolling import (
     DEFAULTS,
     Note,
     Rolling,
@@ -23,8 +23,8 @@ from holdfast.projection.rolling import (
     truncate_old_tool_outputs,
     truncate_tool_result,
 )
-from holdfast.projection.tokens import estimate
-from holdfast.projection.transcript import Transcript
+from keepwhole.projection.tokens import estimate
+from keepwhole.projection.transcript import Transcript
 from tests.projection.building import SITUATION, add_step, by_number, chat, contents, transcript
 from tests.promises.texts import texts
 

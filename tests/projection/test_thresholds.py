@@ -2,8 +2,8 @@
 
 import pytest
 
-from holdfast.errors import ConfigError, UsageError
-from holdfast.projection.thresholds import Thresholds
+from keepwhole.errors import ConfigError, UsageError
+from keepwhole.projection.thresholds import Thresholds
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.projection import tokens
-from holdfast.projection.tokens import at_most, estimate, exact_counter, margin
+from keepwhole.projection import tokens
+from keepwhole.projection.tokens import at_most, estimate, exact_counter, margin
 
 BYTES = b"".join(hashlib.sha256(bytes([number])).digest() for number in range(40))
 CODE = '''

@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.projection.tokens import estimate
-from holdfast.projection.transcript import Call, Message, Returned, Transcript
+from keepwhole.projection.tokens import estimate
+from keepwhole.projection.transcript import Call, Message, Returned, Transcript
 
 IDS = st.sampled_from(["a", "b", "c"])
 TEXTS = st.text(max_size=12)

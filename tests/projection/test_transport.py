@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import holdfast
-from holdfast.canonical.guard import TRANSPORT_TRUNCATION_MUST_NOT_MUTATE_CANONICAL_HISTORY
-from holdfast.errors import ConfigError
-from holdfast.projection.transport import TransportLimiter
-from holdfast.truncation.edges import joined
+import keepwhole
+from keepwhole.canonical.guard import TRANSPORT_TRUNCATION_MUST_NOT_MUTATE_CANONICAL_HISTORY
+from keepwhole.errors import ConfigError
+from keepwhole.projection.transport import TransportLimiter
+from keepwhole.truncation.edges import joined
 from tests.build import in_memory
 
-SOURCE = Path(str(holdfast.__file__)).parent
+SOURCE = Path(str(keepwhole.__file__)).parent
 TRACE = "trace_0000000000000000000001"
 LIMITER = TransportLimiter(max_chars=300, max_total=1_000)
 chunks = st.lists(st.text(alphabet="ab\n\r e\u0301👍🏽\u200d🇩🇪한", max_size=200) | st.just("x" * 500), max_size=12)
@@ -165,24 +165,26 @@ def reached_from(*modules: str) -> set[str]:
         files = [one for one in (path.with_suffix(".py"), path / "__init__.py") if one.exists()]
         if name not in found and files:
             found.add(name)
-            todo += [one for one in imports_of(files[0]) if one.startswith("holdfast.")]
+            todo += [one for one in imports_of(files[0]) if one.startswith("keepwhole.")]
     return found
 
 
 def test_no_way_leads_from_keeping_or_the_store_to_the_limiter() -> None:
     keeping = {
-        f"holdfast.{place}" for place in ("session.keeping", "session.session", "session.aio", "canonical.guard")
+        f"keepwhole.{place}" for place in ("session.keeping", "session.session", "session.aio", "canonical.guard")
     }
-    stores = {f"holdfast.store.{path.stem}" for path in (SOURCE / "store").glob("*.py")}
-    stores |= {f"holdfast.store.sqlite.{path.stem}" for path in (SOURCE / "store" / "sqlite").glob("*.py")}
+    stores = {f"keepwhole.store.{path.stem}" for path in (SOURCE / "store").glob("*.py")}
+    stores |= {f"keepwhole.store.sqlite.{path.stem}" for path in (SOURCE / "store" / "sqlite").glob("*.py")}
     reached = reached_from(*keeping, *stores)
-    assert "holdfast.truncation.present" in reached
-    assert "holdfast.projection.transport" not in reached, TRANSPORT_TRUNCATION_MUST_NOT_MUTATE_CANONICAL_HISTORY
+    assert "keepwhole.truncation.present" in reached
+    assert "keepwhole.projection.transport" not in reached, TRANSPORT_TRUNCATION_MUST_NOT_MUTATE_CANONICAL_HISTORY
 
 
 def test_no_way_leads_from_the_limiter_to_the_record() -> None:
-    reached = reached_from("holdfast.projection.transport")
-    assert not [name for name in reached if name.startswith(("holdfast.store", "holdfast.session", "holdfast.recall"))]
+    reached = reached_from("keepwhole.projection.transport")
+    assert not [
+        name for name in reached if name.startswith(("keepwhole.store", "keepwhole.session", "keepwhole.recall"))
+    ]
 
 
 def test_a_preview_that_comes_back_as_a_result_is_kept_flagged_and_counted() -> None:

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from holdfast import Session
-from holdfast.session.shown import Shown
-from holdfast.store.protocol import Store
+from keepwhole import Session
+from keepwhole.session.shown import Shown
+from keepwhole.store.protocol import Store
 from tests.build import fixed_clock, seeded
 
 FOLDER = Path(__file__).parents[1] / "outputs"

@@ -12,12 +12,12 @@ from urllib.parse import quote
 
 import pytest
 
-from holdfast import HoldfastError, Session
-from holdfast.apps.inspector.desk import Desk
-from holdfast.apps.inspector.routes import ROUTES
-from holdfast.config import Settings
-from holdfast.session.sent import Answer, Sent
-from holdfast.store.protocol import Store
+from keepwhole import KeepwholeError, Session
+from keepwhole.apps.inspector.desk import Desk
+from keepwhole.apps.inspector.routes import ROUTES
+from keepwhole.config import Settings
+from keepwhole.session.sent import Answer, Sent
+from keepwhole.store.protocol import Store
 from tests.apps.inspector.served import served
 from tests.build import numbered_lines
 from tests.stores import EACH, everywhere, place
@@ -80,7 +80,7 @@ def outcome(act: Callable[[Session, str], Any], session: Session, name: str) -> 
     """What came of it in words, the name apart."""
     try:
         told = repr(act(session, name))
-    except HoldfastError as error:
+    except KeepwholeError as error:
         told = f"{type(error).__name__}: {error}"
     return told.replace(repr(name)[1:-1], "NAME").replace(name, "NAME")
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import MemoryStore, Session, SqliteStore, TruncationConfiguration
-from holdfast.canonical import utf8
-from holdfast.store.archive import import_session
-from holdfast.store.verify import verify
-from holdfast.truncation.configuration import ToolOverride
+from keepwhole import MemoryStore, Session, SqliteStore, TruncationConfiguration
+from keepwhole.canonical import utf8
+from keepwhole.store.archive import import_session
+from keepwhole.store.verify import verify
+from keepwhole.truncation.configuration import ToolOverride
 from tests.build import fixed_clock, numbered_lines, seeded
 from tests.promises.real import NAMES, real, work
 
@@ -36,7 +36,7 @@ def test_two_stores_of_different_kinds_hold_and_show_the_same(tmp_path: Path) ->
 
 CHILD = """
 import hashlib, sys
-from holdfast import SqliteStore
+from keepwhole import SqliteStore
 from tests.promises.real import work
 session, shown = work(SqliteStore(sys.argv[1]))
 print(session.verify().head)
@@ -48,7 +48,7 @@ for view in shown:
 def test_processes_in_different_places_hold_and_show_the_same(tmp_path: Path) -> None:
     printed = []
     for number, (seed, zone, language) in enumerate((("1", "UTC", "C"), ("2", "Asia/Tokyo", "C.UTF-8"))):
-        place = {"PYTHONHASHSEED": seed, "TZ": zone, "LC_ALL": language, "HOLDFAST_HOME": str(tmp_path)}
+        place = {"PYTHONHASHSEED": seed, "TZ": zone, "LC_ALL": language, "KEEPWHOLE_HOME": str(tmp_path)}
         command = [sys.executable, "-c", CHILD, str(tmp_path / str(number))]
         done = subprocess.run(command, env={**os.environ, **place}, capture_output=True, text=True, check=True)
         printed.append(done.stdout)
@@ -108,7 +108,7 @@ def test_what_was_shown_once_has_the_same_body_without_notices() -> None:
 def test_what_was_shown_once_is_shown_again_in_another_process(tmp_path: Path) -> None:
     session, shown = work(SqliteStore(str(tmp_path)))
     session.store.close()
-    code = "import sys\nfrom holdfast import Session\nsession = Session('s', store=sys.argv[1])\n"
+    code = "import sys\nfrom keepwhole import Session\nsession = Session('s', store=sys.argv[1])\n"
     code += "for trace in sys.argv[2:]:\n    sys.stdout.write(session.shown(trace).content)\n"
     traces = [str(view.trace_id) for view in shown]
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path), *traces], capture_output=True, check=True)

@@ -1,4 +1,4 @@
-"""What Holdfast promises of a record holds on every back end: the same bytes, heads and views as anywhere else."""
+"""What Keepwhole promises of a record holds on every back end: the same bytes, heads and views as anywhere else."""
 
 import itertools
 import json
@@ -13,13 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast import MemoryStore, Session, SqliteStore
-from holdfast.canonical.utf8 import showable
-from holdfast.config import Settings
-from holdfast.projection.auto import Auto
-from holdfast.store.archive import export_session, import_session
-from holdfast.store.protocol import Store, result_of
-from holdfast.store.verify import verify
+from keepwhole import MemoryStore, Session, SqliteStore
+from keepwhole.canonical.utf8 import showable
+from keepwhole.config import Settings
+from keepwhole.projection.auto import Auto
+from keepwhole.store.archive import export_session, import_session
+from keepwhole.store.protocol import Store, result_of
+from keepwhole.store.verify import verify
 from tests.build import draft, fixed_clock, numbered_lines, opened, run_python, seeded
 from tests.promises import conversations as talk
 from tests.promises.real import NAMES, real, work
@@ -112,7 +112,7 @@ def test_what_was_shown_once_is_shown_again_by_a_process_of_other_settings(where
     store = where.open()
     _, shown = work(store)
     store.close()
-    code = "import sys\nfrom holdfast import Session, TruncationConfiguration\n"
+    code = "import sys\nfrom keepwhole import Session, TruncationConfiguration\n"
     code += "policy = TruncationConfiguration(inline_limit=300, default_strategy='head')\n"
     code += "session = Session('s', store=sys.argv[1], policy=policy)\n"
     code += "for trace in sys.argv[2:]:\n    sys.stdout.write(session.shown(trace).content)\n"
@@ -150,7 +150,7 @@ def carry(source: Store, target: Store) -> None:
 
 CHILD = """
 import sys
-from holdfast.store.opening import open_store
+from keepwhole.store.opening import open_store
 from tests.build import draft
 store = open_store(sys.argv[1], sys.argv[2], inline_body=32_768)
 for number in range(20):
@@ -174,7 +174,7 @@ def test_processes_that_append_the_same_calls_add_each_once_and_in_one_chain(whe
 
 HELD = """
 import sys
-from holdfast.store.opening import open_store
+from keepwhole.store.opening import open_store
 store = open_store(sys.argv[1], sys.argv[2], inline_body=32_768)
 store.hold("s")
 print("held", flush=True)

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import MemoryStore, Session, SqliteStore, TruncationConfiguration
-from holdfast.canonical.utf8 import showable
-from holdfast.session.shown import Shown
-from holdfast.store.archive import export_session, import_session
-from holdfast.store.protocol import result_of
-from holdfast.store.verify import verify
-from holdfast.truncation.cut import Inserted
+from keepwhole import MemoryStore, Session, SqliteStore, TruncationConfiguration
+from keepwhole.canonical.utf8 import showable
+from keepwhole.session.shown import Shown
+from keepwhole.store.archive import export_session, import_session
+from keepwhole.store.protocol import result_of
+from keepwhole.store.verify import verify
+from keepwhole.truncation.cut import Inserted
 from tests.build import in_memory, run_python
 from tests.promises.real import FOLDER, NAMES, real
 
@@ -129,7 +129,7 @@ def test_what_is_shown_and_what_is_recalled_make_any_original(seed: int, size: i
 
 READ = """
 import hashlib, sys
-from holdfast import Session
+from keepwhole import Session
 session = Session("s", store=sys.argv[1])
 for row in session.store.rows("s", kind="result"):
     print(hashlib.sha256(session.recall_bytes(row.trace_id)).hexdigest())

@@ -22,13 +22,13 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from holdfast import MemoryStore, Session
-from holdfast.canonical.entry import Entry
-from holdfast.errors import NotStored
-from holdfast.projection.auto import Auto
-from holdfast.projection.policies import policy_named
-from holdfast.projection.presets import AutoSettings
-from holdfast.store.protocol import Draft, Store
+from keepwhole import MemoryStore, Session
+from keepwhole.canonical.entry import Entry
+from keepwhole.errors import NotStored
+from keepwhole.projection.auto import Auto
+from keepwhole.projection.policies import policy_named
+from keepwhole.projection.presets import AutoSettings
+from keepwhole.store.protocol import Draft, Store
 from tests.promises import conversations as talk
 from tests.stores import everywhere, made
 
@@ -185,7 +185,7 @@ class Conversation(RuleBasedStateMachine):
 
     @staticmethod
     def _call_of(row: Any) -> str | None:
-        from holdfast.store.protocol import result_of
+        from keepwhole.store.protocol import result_of
 
         return result_of(row).call_id
 
@@ -200,7 +200,7 @@ class Conversation(RuleBasedStateMachine):
     def every_result_is_on_record_once(self) -> None:
         if not hasattr(self, "store"):
             return
-        from holdfast.store.protocol import result_of
+        from keepwhole.store.protocol import result_of
 
         seen = [(result_of(row).call_id, row.digest) for row in self.store.rows("s", kind="result")]
         assert len(seen) == len(set(seen))

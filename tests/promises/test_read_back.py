@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from holdfast import MemoryStore, Session
-from holdfast.config import Settings
-from holdfast.projection.auto import aged
-from holdfast.projection.policy import Choice
-from holdfast.projection.transcript import Transcript
+from keepwhole import MemoryStore, Session
+from keepwhole.config import Settings
+from keepwhole.projection.auto import aged
+from keepwhole.projection.policy import Choice
+from keepwhole.projection.transcript import Transcript
 from tests.build import numbered_lines
 from tests.promises import conversations as talk
 
@@ -24,7 +24,7 @@ def step(messages: list[dict[str, Any]], calls: list[tuple[str, str, dict[str, A
     messages += talk.returned("openai_chat", [(call[0], text) for call, text in zip(calls, texts, strict=True)])
 
 
-@pytest.mark.parametrize("tool", ["get_artifact", "get_task_trace", "search_artifacts", "mcp__holdfast__get_artifact"])
+@pytest.mark.parametrize("tool", ["get_artifact", "get_task_trace", "search_artifacts", "mcp__keepwhole__get_artifact"])
 @pytest.mark.parametrize(
     ("policy", "window"),
     [("auto", 30_000), ("auto", 128_000), ("retention", 30_000), ("rolling", 30_000), ("truncation", 30_000)],

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import MemoryStore, Session, TruncationConfiguration
-from holdfast.canonical.utf8 import showable
-from holdfast.config import Settings
-from holdfast.recall.answer import Answer
-from holdfast.session.shown import Shown
-from holdfast.testing import PrintedCall, printed_calls
-from holdfast.truncation.strategy import STRATEGIES
+from keepwhole import MemoryStore, Session, TruncationConfiguration
+from keepwhole.canonical.utf8 import showable
+from keepwhole.config import Settings
+from keepwhole.recall.answer import Answer
+from keepwhole.session.shown import Shown
+from keepwhole.testing import PrintedCall, printed_calls
+from keepwhole.truncation.strategy import STRATEGIES
 from tests.build import in_memory, numbered_lines
 from tests.promises import conversations as talk
 from tests.promises.real import NAMES, real

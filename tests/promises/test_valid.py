@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.truncation.cut import TextSource
-from holdfast.truncation.sniff import sniff
+from keepwhole.truncation.cut import TextSource
+from keepwhole.truncation.sniff import sniff
 from tests.promises import texts
 from tests.promises.real import NAMES, real
 from tests.promises.views import ALL, check, is_json, is_xml, lines_parse, records, viewed

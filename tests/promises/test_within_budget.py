@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import TruncationConfiguration
+from keepwhole import TruncationConfiguration
 from tests.build import in_memory
 from tests.promises.real import NAMES, real
 from tests.promises.texts import texts

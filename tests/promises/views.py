@@ -6,13 +6,13 @@ import json
 import re
 from xml.parsers import expat
 
-from holdfast.canonical.utf8 import showable
-from holdfast.truncation.configuration import TruncationConfiguration
-from holdfast.truncation.cut import TextSource, render
-from holdfast.truncation.present import Artifact, present
-from holdfast.truncation.result import TruncationResult
-from holdfast.truncation.sniff import sniff
-from holdfast.truncation.strategy import STRATEGIES
+from keepwhole.canonical.utf8 import showable
+from keepwhole.truncation.configuration import TruncationConfiguration
+from keepwhole.truncation.cut import TextSource, render
+from keepwhole.truncation.present import Artifact, present
+from keepwhole.truncation.result import TruncationResult
+from keepwhole.truncation.sniff import sniff
+from keepwhole.truncation.strategy import STRATEGIES
 
 ID = "art_1700000000_" + "x" * 22
 ALL = sorted(STRATEGIES)

@@ -54,7 +54,7 @@ class Agent:
         self._wire = WIRES[dialect]()
         self._host = url.removeprefix("http://")
         self._connection = http.client.HTTPConnection(self._host, timeout=60)
-        self._headers = {"content-type": "application/json", "x-holdfast-session": session, "x-api-key": "k"}
+        self._headers = {"content-type": "application/json", "x-keepwhole-session": session, "x-api-key": "k"}
         self._headers["authorization"] = "Bearer k"
         self._streamed = streamed
         self.world = World()

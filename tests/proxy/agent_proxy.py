@@ -1,4 +1,4 @@
-"""The command `holdfast proxy` as a process, for as long as a test needs it.
+"""The command `keepwhole proxy` as a process, for as long as a test needs it.
 
 Owns: its settings, its record, its end. Must not know: what is asked of it.
 """
@@ -33,11 +33,11 @@ class Running(NamedTuple):
 def proxy(folder: Path, upstream: str, environ: Mapping[str, str] = {}, **settings: Any) -> Iterator[Running]:
     """A proxy before one upstream, with a record of its own."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "holdfast.yaml").write_text(json.dumps({"policy": "auto", **settings}))
-    command = [sys.executable, "-m", "holdfast", "proxy", "--port", "0", "--no-token"]
+    (folder / "keepwhole.yaml").write_text(json.dumps({"policy": "auto", **settings}))
+    command = [sys.executable, "-m", "keepwhole", "proxy", "--port", "0", "--no-token"]
     command += ["--upstream", f"anthropic={upstream}", "--upstream", f"openai={upstream}"]
-    given = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
-    given |= {"HOLDFAST_HOME": str(folder / "home"), "HOLDFAST_CONFIG": str(folder / "holdfast.yaml"), **environ}
+    given = {name: value for name, value in os.environ.items() if not name.startswith("KEEPWHOLE_")}
+    given |= {"KEEPWHOLE_HOME": str(folder / "home"), "KEEPWHOLE_CONFIG": str(folder / "keepwhole.yaml"), **environ}
     log = folder / "log"
     with log.open("wb") as errors:
         process = subprocess.Popen(command, env=given, stdout=subprocess.PIPE, stderr=errors, cwd=folder)

@@ -6,7 +6,7 @@ Owns: strict readers of three dialects. Must not know: what was hidden.
 import json
 from typing import Any, NamedTuple, TypeAlias
 
-from holdfast.wire.sse import Events
+from keepwhole.wire.sse import Events
 from tests.upstream.spelling import Dialect, Json, Part, Text, Thinking
 
 Seen: TypeAlias = tuple[str, ...]

@@ -7,9 +7,9 @@ plays the provider's part again and compares the client's byte for byte.
 import json
 from pathlib import Path
 
-from holdfast import MemoryStore
-from holdfast.integrations.desk import Desk
-from holdfast.session.exchange import Exchange
+from keepwhole import MemoryStore
+from keepwhole.integrations.desk import Desk
+from keepwhole.session.exchange import Exchange
 from tests.proxy.serving import DIALECTS, PATHS, request
 from tests.proxy.test_rounds import CASES
 from tests.upstream.spelling import SPELLINGS, Dialect
@@ -31,7 +31,9 @@ def spelled(dialect: Dialect, case: str) -> list[bytes]:
 def heard(dialect: Dialect, rounds: list[bytes]) -> bytes:
     """What a client gets of it, piece by piece as a network would bring it."""
     desk = Desk(each=True, store=MemoryStore())
-    begun = desk.begin("POST", PATHS[dialect], {"x-holdfast-session": "s"}, json.dumps(request(dialect, True)).encode())
+    begun = desk.begin(
+        "POST", PATHS[dialect], {"x-keepwhole-session": "s"}, json.dumps(request(dialect, True)).encode()
+    )
     assert isinstance(begun, Exchange)
     out = b""
     for data in rounds:

@@ -18,12 +18,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from holdfast import config
-from holdfast.apps.listening import Address
-from holdfast.apps.proxy.proxy import Proxy
-from holdfast.apps.proxy.server import Wanted, listening
-from holdfast.store.protocol import Store
-from holdfast.store.sqlite.store import SqliteStore
+from keepwhole import config
+from keepwhole.apps.listening import Address
+from keepwhole.apps.proxy.proxy import Proxy
+from keepwhole.apps.proxy.server import Wanted, listening
+from keepwhole.store.protocol import Store
+from keepwhole.store.sqlite.store import SqliteStore
 from tests.upstream.spelling import Dialect, Json
 
 PATHS: dict[Dialect, str] = {
@@ -238,17 +238,17 @@ def until(happens: Callable[[], bool], within: float = 5.0) -> float:
 
 
 class Process:
-    """`holdfast proxy`, or another command that is one too, as its own process."""
+    """`keepwhole proxy`, or another command that is one too, as its own process."""
 
     def __init__(self, *options: str, home: str, command: Sequence[str] = ("proxy",), **environ: str) -> None:
         self.home = home
         self.started = time.monotonic()
         path = os.pathsep.join(os.path.abspath(one) for one in sys.path)
         self._popen = subprocess.Popen(
-            [sys.executable, "-m", "holdfast", *command, "--port", "0", *options],
+            [sys.executable, "-m", "keepwhole", *command, "--port", "0", *options],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": path, "HOLDFAST_HOME": home, **environ},
+            env={**os.environ, "PYTHONPATH": path, "KEEPWHOLE_HOME": home, **environ},
             cwd=home,
         )
         self.printed: list[bytes] = []

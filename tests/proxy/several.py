@@ -16,11 +16,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holdfast import Session, SqliteStore
-from holdfast.canonical.entry import Decision, Result
-from holdfast.config import Settings
-from holdfast.projection.presets import CAREFUL
-from holdfast.store.protocol import Store, entry_of
+from keepwhole import Session, SqliteStore
+from keepwhole.canonical.entry import Decision, Result
+from keepwhole.config import Settings
+from keepwhole.projection.presets import CAREFUL
+from keepwhole.store.protocol import Store, entry_of
 from tests.postgres import fresh_url
 from tests.proxy.agent import Agent, Outcome
 from tests.proxy.serving import Served, proxy
@@ -49,7 +49,7 @@ class Place(NamedTuple):
     def store(self, machine: str) -> Store:
         if self.kind == "sqlite":
             return SqliteStore(str(self.folder / "record"))
-        from holdfast.store.postgres.store import PostgresStore
+        from keepwhole.store.postgres.store import PostgresStore
 
         return PostgresStore(self.url, str(self.folder / machine))
 

@@ -97,7 +97,7 @@ def raw_trouble(process: Process) -> Iterator[bytes]:
 
 @pytest.mark.timeout(120)
 def test_no_key_is_anywhere_after_every_kind_of_trouble(tmp_path: Path) -> None:
-    settings = tmp_path / "holdfast.yaml"
+    settings = tmp_path / "keepwhole.yaml"
     settings.write_text("proxy:\n  patience: 1\n  max_body: 20000\n")
     with socket.create_server(("127.0.0.1", 0)) as nobody:
         dead = nobody.getsockname()[1]
@@ -112,11 +112,11 @@ def test_no_key_is_anywhere_after_every_kind_of_trouble(tmp_path: Path) -> None:
             process.send(signal.SIGTERM)
             assert process.wait(15) == 0
         assert any(CANARY in repr(asked.headers) for asked in served.asked), "no key reached the provider"
-    assert b"holdfast_proxy_" in metrics
+    assert b"keepwhole_proxy_" in metrics
     for where, data in [*everywhere(process), ("an error", said), ("the metrics", metrics)]:
         at = data.find(CANARY.encode())
         assert at < 0, f"{where}: {data[max(0, at - 200) : at + 60]!r}"
-    token = process.prefix.removeprefix("/hf-").encode()
+    token = process.prefix.removeprefix("/kw-").encode()
     printed = process.output.replace(token, b"", 2)  # the two addresses that it is there to print
     files = [found for found in everywhere(process) if found[0] != "what it printed"]
     for where, data in [("what it printed", printed), ("an error", said), ("the metrics", metrics), *files]:

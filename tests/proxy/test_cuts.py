@@ -33,7 +33,7 @@ class World(NamedTuple):
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with pytest.MonkeyPatch.context() as patch, torn() as upstream:
-        patch.setenv("HOLDFAST_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("KEEPWHOLE_HOME", str(tmp_path_factory.mktemp("home")))
         with proxy(upstream.url, patience=1) as served:
             yield World(upstream, served)
 
@@ -65,11 +65,11 @@ def check(world: World, recording: Recording, all_of_it: bytes, at: int, after: 
     answer = heard(world, recording, at, after, how)
     if status_of(answer) == 502:
         assert not at
-        assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"]["message"].startswith("holdfast: ")
+        assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"]["message"].startswith("keepwhole: ")
         return True
     body, is_ended = unchunked(answer)
     told, mark, error = body.rpartition(ENDS[recording.dialect])
-    is_told = bool(mark) and b"holdfast: The upstream's answer was cut." in error
+    is_told = bool(mark) and b"keepwhole: The upstream's answer was cut." in error
     shown = told if is_told else body
     assert all_of_it.startswith(shown), f"{shown[-200:]!r} is no beginning of what there was"
     if is_told:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from holdfast.apps.proxy.proxy import Proxy
+from keepwhole.apps.proxy.proxy import Proxy
 from tests.proxy.serving import PATHS, Answered, Served, Talk, ask, proxy, request, status_of, written
 from tests.upstream.answer import Answer
 from tests.upstream.server import Upstream, upstream
@@ -45,7 +45,7 @@ class World(NamedTuple):
 @pytest.fixture(scope="module")
 def one_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with pytest.MonkeyPatch.context() as patch, upstream(lambda _: [Text("hello")]) as served:
-        patch.setenv("HOLDFAST_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("KEEPWHOLE_HOME", str(tmp_path_factory.mktemp("home")))
         with proxy(served.url, TOKEN) as running:
             yield World(served, running)
 
@@ -60,8 +60,8 @@ def world(one_world: World) -> World:
 @pytest.mark.parametrize("given", ["", "wrong", TOKEN[:-1], TOKEN + "x", TOKEN.upper(), "é" * 36])
 def test_without_the_token_nothing_is_served(world: World, method: str, path: str, given: str) -> None:
     is_open = ROUTES[method, path] == "open"
-    by_header = {"x_holdfast_token": given} if given.isascii() else {}
-    for at, headers in ((path, by_header), (f"/hf-{given}{path}", {}) if given.isascii() else (path, {})):
+    by_header = {"x_keepwhole_token": given} if given.isascii() else {}
+    for at, headers in ((path, by_header), (f"/kw-{given}{path}", {}) if given.isascii() else (path, {})):
         answer = world.ask(method, at, **headers)
         assert answer.status == (200 if is_open else 401)
         assert TOKEN.encode() not in answer.data
@@ -70,7 +70,7 @@ def test_without_the_token_nothing_is_served(world: World, method: str, path: st
 
 @pytest.mark.parametrize("path", [one for _, one in ROUTES if one != "/healthz"])
 def test_with_the_token_in_the_path_or_in_a_header_all_is_served(world: World, path: str) -> None:
-    for answer in (world.ask("GET", f"/hf-{TOKEN}{path}"), world.ask("GET", path, x_holdfast_token=TOKEN)):
+    for answer in (world.ask("GET", f"/kw-{TOKEN}{path}"), world.ask("GET", path, x_keepwhole_token=TOKEN)):
         assert answer.status in (200, 404)
     for asked in world.upstream.asked:
         assert TOKEN not in asked.path + repr(asked.headers)
@@ -102,14 +102,14 @@ HOSTS = {
 def test_only_hosts_of_this_machine_are_served(world: World, method: str, path: str) -> None:
     for host, is_served in HOSTS.items():
         with Talk(world.proxy.port) as talk:
-            headers = {"host": host.format(port=world.proxy.port), "connection": "close", "x-holdfast-token": TOKEN}
+            headers = {"host": host.format(port=world.proxy.port), "connection": "close", "x-keepwhole-token": TOKEN}
             status = status_of(talk.say(written(method, path, world.proxy.port, headers)).hear())
         assert (status not in (400, 403)) == is_served or (is_served and path == "/v1/messages"), host
     assert all("evil" not in repr(asked.headers) for asked in world.upstream.asked)
 
 
 def test_a_request_without_a_host_or_with_two_is_refused(world: World) -> None:
-    line, token = b"GET /healthz HTTP/1.1\r\n", f"x-holdfast-token: {TOKEN}\r\nconnection: close\r\n\r\n".encode()
+    line, token = b"GET /healthz HTTP/1.1\r\n", f"x-keepwhole-token: {TOKEN}\r\nconnection: close\r\n\r\n".encode()
     good, evil = f"host: 127.0.0.1:{world.proxy.port}\r\n".encode(), b"host: evil.example\r\n"
     for hosts in (b"", good + evil, evil + good):
         with Talk(world.proxy.port) as talk:
@@ -119,20 +119,20 @@ def test_a_request_without_a_host_or_with_two_is_refused(world: World) -> None:
 @every_route
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://evil.example:443", "file://", ""])
 def test_no_page_of_another_origin_is_served(world: World, method: str, path: str, origin: str) -> None:
-    assert world.ask(method, path, x_holdfast_token=TOKEN, origin=origin).status == 403
+    assert world.ask(method, path, x_keepwhole_token=TOKEN, origin=origin).status == 403
     assert not world.upstream.asked
 
 
 @every_route
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "Cross-Site", ""])
 def test_no_page_of_another_site_is_served(world: World, method: str, path: str, site: str) -> None:
-    assert world.ask(method, path, x_holdfast_token=TOKEN, sec_fetch_site=site).status == 403
+    assert world.ask(method, path, x_keepwhole_token=TOKEN, sec_fetch_site=site).status == 403
     assert not world.upstream.asked
 
 
 def test_an_own_page_is_served_and_nothing_is_said_of_other_origins(world: World) -> None:
     own = f"http://127.0.0.1:{world.proxy.port}"
-    answer = world.ask(x_holdfast_token=TOKEN, origin=own, sec_fetch_site="same-origin")
+    answer = world.ask(x_keepwhole_token=TOKEN, origin=own, sec_fetch_site="same-origin")
     assert answer.status == 200
     assert not [name for name in answer.headers if name.lower().startswith("access-control")]
 
@@ -149,7 +149,7 @@ def test_an_own_page_is_served_and_nothing_is_said_of_other_origins(world: World
     ],
 )
 def test_it_is_no_proxy_for_other_hosts(world: World, line: str) -> None:
-    head = f"{line}\r\nhost: 127.0.0.1:{world.proxy.port}\r\nx-holdfast-token: {TOKEN}\r\nconnection: close\r\n\r\n"
+    head = f"{line}\r\nhost: 127.0.0.1:{world.proxy.port}\r\nx-keepwhole-token: {TOKEN}\r\nconnection: close\r\n\r\n"
     with Talk(world.proxy.port) as talk:
         assert status_of(talk.say(head.encode()).hear()) in (400, 403, 404, 405)
     assert not world.upstream.asked
@@ -181,9 +181,9 @@ def test_no_path_leads_elsewhere(path: str) -> None:
     with upstream(lambda _: []) as evil, upstream(lambda _: [Text("hello")]) as served:
         with proxy(served.url, TOKEN) as running:
             at = path.format(evil=f"127.0.0.1:{evil.port}")
-            for prefix in (f"/hf-{TOKEN}", ""):
+            for prefix in (f"/kw-{TOKEN}", ""):
                 with Talk(running.port) as talk:
-                    headers = {"x-holdfast-token": TOKEN, "connection": "close"}
+                    headers = {"x-keepwhole-token": TOKEN, "connection": "close"}
                     status = status_of(talk.say(written("GET", prefix + at, running.port, headers)).hear())
                     assert 200 <= status < 500, f"{prefix + at}: {status}"
         assert not evil.connections
@@ -202,7 +202,7 @@ def test_no_header_and_no_field_leads_elsewhere() -> None:
                 "x-rewrite-url",
                 "x-base-url",
             )
-            headers = {name: f"http://{there}" for name in (*names, "x-holdfast-upstream", "x-api-base", "proxy")}
+            headers = {name: f"http://{there}" for name in (*names, "x-keepwhole-upstream", "x-api-base", "proxy")}
             fields = {"api_base": f"http://{there}", "base_url": f"http://{there}", "user_config": {"api_base": there}}
             for dialect in PATHS:
                 answer = ask(running.port, PATHS[dialect], request(dialect, **fields), headers)
@@ -226,9 +226,9 @@ def test_no_redirect_is_followed_or_passed_on() -> None:
 
 def test_headers_between_neighbours_and_our_own_go_no_further(world: World) -> None:
     headers = {
-        "x-holdfast-token": TOKEN,
-        "x-holdfast-session": "s",
-        "X-Holdfast-Anything": "s",
+        "x-keepwhole-token": TOKEN,
+        "x-keepwhole-session": "s",
+        "X-Keepwhole-Anything": "s",
         "connection": "keep-alive, x-private, close",
         "x-private": "between us",
         "keep-alive": "timeout=5",
@@ -244,7 +244,7 @@ def test_headers_between_neighbours_and_our_own_go_no_further(world: World) -> N
     sent = world.upstream.asked[0].headers
     gone = {name.lower() for name in headers} - {"x-mine", "anthropic-beta", "connection"}
     assert not gone & set(sent)
-    assert not [name for name in sent if name.startswith("x-holdfast")]
+    assert not [name for name in sent if name.startswith("x-keepwhole")]
     assert (sent["x-mine"], sent["anthropic-beta"]) == ("end to end", "a,b")
 
 

@@ -126,7 +126,7 @@ def test_a_stream_that_never_ends_is_cut_after_ten_seconds(tmp_path: Path) -> No
 
 
 def test_settings_are_read_again_while_a_stream_runs(tmp_path: Path) -> None:
-    settings, got = tmp_path / "holdfast.yaml", list[bytes]()
+    settings, got = tmp_path / "keepwhole.yaml", list[bytes]()
     settings.write_text("proxy:\n  max_body: 100000\n")
     with upstream(slow(0.2)) as served, started(tmp_path, served, "--config", str(settings)) as process:
         client = threading.Thread(target=stream_through, args=(process, got))
@@ -160,7 +160,7 @@ def test_what_was_counted_before_the_settings_were_read_again_is_counted_on(tmp_
     ]
     with upstream(lambda _: [Text("hello")]) as served, started(tmp_path, served) as process:
         assert ask(process.port, "/v1/messages", request("anthropic", messages=said)).status == 200
-        counted = lambda: b"holdfast_results_total 1\n" in ask(process.port, "/metrics", method="GET").data  # noqa: E731
+        counted = lambda: b"keepwhole_results_total 1\n" in ask(process.port, "/metrics", method="GET").data  # noqa: E731
         until(counted)
         process.send(signal.SIGHUP)
         until(lambda: b"settings read again" in process.output)
@@ -193,7 +193,7 @@ def error_of(dialect: Dialect, body: dict[str, object]) -> str:
 
 @every_dialect
 def test_what_is_refused_is_said_in_the_dialects_own_words(dialect: Dialect, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.apps.proxy.reading.BODY_WITHIN", 0.2)
+    monkeypatch.setattr("keepwhole.apps.proxy.reading.BODY_WITHIN", 0.2)
     with upstream([]) as served, proxy(served.url, max_body=100) as running:
         path = PATHS[dialect]
         answer = ask(running.port, path, b"x" * 101)
@@ -253,7 +253,7 @@ def test_a_request_that_is_not_understood_passes_byte_for_byte(dialect: Dialect,
 @pytest.mark.parametrize("streamed", [False, True])
 def test_who_wants_no_part_of_it_has_none(dialect: Dialect, way: str, streamed: bool) -> None:
     body = b" " + json.dumps(request(dialect, streamed), indent=1).encode() + b"\n"
-    headers = {"x-holdfast-bypass": "1"} if way == "bypass" else {}
+    headers = {"x-keepwhole-bypass": "1"} if way == "bypass" else {}
     mode = "on" if way == "bypass" else way
     said = Answer([Text("hello"), OURS], headers=(("x-own", "1"),))
     with upstream(lambda _: said) as served, proxy(served.url, mode=mode) as running:

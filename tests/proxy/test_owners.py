@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.store.protocol import Store
+from keepwhole.store.protocol import Store
 from tests.proxy.serving import DIALECTS, PATHS, Served, ask, offered, proxy
 from tests.stores import EACH, place
 from tests.upstream.server import Upstream, upstream
@@ -63,7 +63,7 @@ class World:
 
     def ask(self, dialect: Dialect, owner: Json, result: str = "nothing", session: str = "", **more: Any) -> str:
         """What the provider was sent last."""
-        headers = {**owner, **({"x-holdfast-session": session} if session else {})}
+        headers = {**owner, **({"x-keepwhole-session": session} if session else {})}
         answer = ask(self.proxy.port, PATHS[dialect], conversation(dialect, result, **more), headers)
         assert answer.status == 200, answer.data
         return self.upstream.asked[-1].data.decode()
@@ -136,7 +136,7 @@ KEYS: list[Json] = [
     {"authorization": "Bearer alic"},
     {"authorization": "Bearer alice", "x-api-key": "bob"},
     {"cookie": "authorization=Bearer alice"},
-    {"x-holdfast-authorization": "Bearer alice"},
+    {"x-keepwhole-authorization": "Bearer alice"},
     {},
 ]
 

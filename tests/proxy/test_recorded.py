@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.recall.names import NAMES
+from keepwhole.recall.names import NAMES
 from tests.proxy.recorded import FOLDER, RECORDED, heard, path_of, read
 from tests.upstream.spelling import Dialect
 

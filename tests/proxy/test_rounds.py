@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast.recall.names import NAMES
-from holdfast.store.sqlite.store import SqliteStore
+from keepwhole.recall.names import NAMES
+from keepwhole.store.sqlite.store import SqliteStore
 from tests.proxy.hearing import Heard, expected, heard
 from tests.proxy.serving import DIALECTS, PATHS, Served, ask, proxy, request
 from tests.upstream.answer import Answer, refusal
@@ -62,7 +62,7 @@ class Script:
         self.upstream.failed.clear()
 
     def ask(self, dialect: Dialect, streamed: bool, session: str = "", **more: Any) -> Heard:
-        headers = {"x-api-key": "k", **({"x-holdfast-session": session} if session else {})}
+        headers = {"x-api-key": "k", **({"x-keepwhole-session": session} if session else {})}
         answer = ask(self.proxy.port, PATHS[dialect], request(dialect, streamed, **more), headers)
         assert not self.upstream.refused
         assert not self.upstream.failed
@@ -74,7 +74,7 @@ class Script:
 def script(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Script]:
     made = Script()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOLDFAST_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("KEEPWHOLE_HOME", str(tmp_path_factory.mktemp("home")))
         with upstream(made) as made.upstream, proxy(made.upstream.url) as made.proxy:
             yield made
 
@@ -99,9 +99,9 @@ def check(script: Script, dialect: Dialect, streamed: bool, rounds: list[list[Pa
 def test_headers_say_what_all_rounds_took(script: Script, dialect: Dialect) -> None:
     script.play([OURS], [SEARCH], [WORDS])
     headers = ask(script.proxy.port, PATHS[dialect], request(dialect)).headers
-    assert (headers["x-holdfast-rounds"], headers["x-holdfast-input-tokens"]) == ("3", "600")
+    assert (headers["x-keepwhole-rounds"], headers["x-keepwhole-input-tokens"]) == ("3", "600")
     script.play([WORDS])
-    assert "x-holdfast-input-tokens" not in ask(script.proxy.port, PATHS[dialect], request(dialect)).headers
+    assert "x-keepwhole-input-tokens" not in ask(script.proxy.port, PATHS[dialect], request(dialect)).headers
 
 
 @every_case
@@ -246,7 +246,7 @@ def test_the_rounds_are_put_back_after_a_restart(dialect: Dialect, streamed: boo
 def test_the_rounds_are_put_back_where_nothing_can_be_written(
     dialect: Dialect, streamed: bool, case: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from holdfast.errors import StoreError
+    from keepwhole.errors import StoreError
 
     def full(*_: Any, **__: Any) -> Any:
         raise StoreError("The disk is full.")

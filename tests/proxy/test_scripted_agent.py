@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pytest
 
-from holdfast import Session, SqliteStore
-from holdfast.session.sent import Sent
-from holdfast.store.protocol import Store, result_of
+from keepwhole import Session, SqliteStore
+from keepwhole.session.sent import Sent
+from keepwhole.store.protocol import Store, result_of
 from tests.postgres import fresh_url
 from tests.postgres import running as server
 from tests.proxy.agent import Agent, Outcome
@@ -286,7 +286,7 @@ def test_on_a_disk_that_stays_full_the_rest_is_sent_whole_and_the_work_is_done(
 
 def test_a_server_that_is_stopped_while_the_work_goes_on_costs_tokens_and_nothing_else(tmp_path: Path) -> None:
     pytest.importorskip("psycopg_pool", reason="needs the extra `postgres`")
-    from holdfast.store.postgres.store import PostgresStore
+    from keepwhole.store.postgres.store import PostgresStore
     from tests.store.postgres.relay import Relay
 
     plain, begins, ends = straight("anthropic", FEW), FEW // 3, FEW // 2

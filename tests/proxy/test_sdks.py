@@ -46,7 +46,7 @@ def running(served: Upstream) -> Iterator[Served]:
 
 
 def base(running: Served) -> str:
-    return f"{running.url}/hf-{TOKEN}"
+    return f"{running.url}/kw-{TOKEN}"
 
 
 def options(dialect: Any, key: str = "messages") -> Json:
@@ -141,7 +141,7 @@ def test_an_error_is_the_sdks_own(status: int, name: str) -> None:
 
 
 def test_a_wrong_token_is_the_sdks_own_error(running: Served) -> None:
-    with anthropic.Anthropic(api_key="k", base_url=f"{running.url}/hf-wrong", max_retries=0) as client:
+    with anthropic.Anthropic(api_key="k", base_url=f"{running.url}/kw-wrong", max_retries=0) as client:
         with pytest.raises(anthropic.AuthenticationError, match="token is missing or wrong"):
             client.messages.create(**options("anthropic"))
 

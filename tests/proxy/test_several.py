@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from holdfast import Session
-from holdfast.recall.names import NAMES
-from holdfast.store.protocol import Store, entry_of
+from keepwhole import Session
+from keepwhole.recall.names import NAMES
+from keepwhole.store.protocol import Store, entry_of
 from tests.proxy.agent_model import Model
 from tests.proxy.serving import Process, ask, request, until
 from tests.proxy.several import (
@@ -87,7 +87,7 @@ def race(dialect: Dialect, kind: str, folder: Path, steps: int, seed: int) -> No
     assert kinds["aged"] > 3, kinds
     bodies = [one.by_way["a"] for one in asked]
     changed = changed_prefixes(bodies)
-    told = [at for at, headers in enumerate(agent.headers) if "x-holdfast-decisions" in headers]
+    told = [at for at, headers in enumerate(agent.headers) if "x-keepwhole-decisions" in headers]
     unsaid = sorted(set(changed) - set(told))
     assert not unsaid, [unlikeness(bodies[at - 1], bodies[at]) for at in unsaid]
 
@@ -197,7 +197,7 @@ def process(at: Place, way: str, url: str) -> Process:
     home = at.folder / way
     home.mkdir(parents=True, exist_ok=True)
     there = ("--upstream", f"openai={url}", "--upstream", f"anthropic={url}")
-    return Process("--no-token", *there, home=str(home), HOLDFAST_STORE=at.url, HOLDFAST_POLICY="auto")
+    return Process("--no-token", *there, home=str(home), KEEPWHOLE_STORE=at.url, KEEPWHOLE_POLICY="auto")
 
 
 def suppressed(port: int, said: Json) -> None:

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from holdfast.apps.proxy import reading
+from keepwhole.apps.proxy import reading
 from tests.proxy.serving import Talk, ask, proxy, request, status_of, until, written
 from tests.upstream.answer import Answer
 from tests.upstream.server import upstream
@@ -91,7 +91,7 @@ def test_a_client_that_does_not_read_is_let_go(way: str) -> None:
     ours = Tool("get_artifact", {"id": "art_1700000000_AAAAAAAAAAAAAAAAAAAAAA"})
     lines = iter([[ours], large]) if way == "rounds" else iter([large])
     with upstream(lambda _: next(lines)) as served, proxy(served.url) as running, Talk(running.port) as talk:
-        headers = {"x-holdfast-bypass": "1"} if way == "passed" else {}
+        headers = {"x-keepwhole-bypass": "1"} if way == "passed" else {}
         body = json.dumps(request("anthropic", way != "whole")).encode()
         talk.say(written("POST", "/v1/messages", running.port, headers, body))
         until(lambda: bool(served.asked))

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from holdfast import config
-from holdfast.apps.proxy.spans import attributes, tracing
-from holdfast.apps.proxy.tenants import Tenants
-from holdfast.apps.proxy.turn import Turn
-from holdfast.apps.proxy.watch import line
-from holdfast.session.sent import Sent
-from holdfast.session.session import Session
+from keepwhole import config
+from keepwhole.apps.proxy.spans import attributes, tracing
+from keepwhole.apps.proxy.tenants import Tenants
+from keepwhole.apps.proxy.turn import Turn
+from keepwhole.apps.proxy.watch import line
+from keepwhole.session.sent import Sent
+from keepwhole.session.session import Session
 from tests.proxy.serving import PATHS, Talk, ask, offered, proxy, until, written
 from tests.upstream.answer import Answer
 from tests.upstream.billing import TILLS, Clock
@@ -39,7 +39,7 @@ def _asked(told: list[Turn], session: str = "s", **settings: Any) -> tuple[Any, 
     """The headers of an answer, what the upstream got, and the proxy's own counters."""
     provider = upstream(lambda _: [Text("hello")], TILLS["anthropic"](Clock()))
     with provider as served, proxy(served.url, told=told.append, **settings) as running:
-        answer = ask(running.port, PATHS["anthropic"], _request(), {"x-holdfast-session": session})
+        answer = ask(running.port, PATHS["anthropic"], _request(), {"x-keepwhole-session": session})
         assert answer.status == 200
         running.rest()
         metrics = ask(running.port, "/metrics", method="GET").data.decode()
@@ -48,22 +48,22 @@ def _asked(told: list[Turn], session: str = "s", **settings: Any) -> tuple[Any, 
 
 def test_headers_say_what_was_done() -> None:
     headers, sent, _ = _asked([])
-    assert headers["x-holdfast-session"].startswith("s")
-    assert headers["x-holdfast-mode"] == "on"
-    assert int(headers["x-holdfast-tokens-sent"]) < int(headers["x-holdfast-tokens-whole"]) / 2
-    assert (headers["x-holdfast-edited"], LOG.encode()[:9_000] in sent) == ("1", False)
+    assert headers["x-keepwhole-session"].startswith("s")
+    assert headers["x-keepwhole-mode"] == "on"
+    assert int(headers["x-keepwhole-tokens-sent"]) < int(headers["x-keepwhole-tokens-whole"]) / 2
+    assert (headers["x-keepwhole-edited"], LOG.encode()[:9_000] in sent) == ("1", False)
 
 
 def test_in_the_shadow_everything_is_said_to_have_been_sent() -> None:
     told: list[Turn] = []
     headers, sent, metrics = _asked(told, mode="shadow")
     assert json.loads(sent) == _request()
-    assert headers["x-holdfast-tokens-sent"] == headers["x-holdfast-tokens-whole"]
-    assert headers["x-holdfast-edited"] == "0"
-    assert attributes(told[0])["holdfast.tokens.saved"] == 0
+    assert headers["x-keepwhole-tokens-sent"] == headers["x-keepwhole-tokens-whole"]
+    assert headers["x-keepwhole-edited"] == "0"
+    assert attributes(told[0])["keepwhole.tokens.saved"] == 0
     assert "shown otherwise" not in line(told[0])
     assert "if it were not the shadow" in line(told[0])
-    assert "holdfast_proxy_decisions_total 0\n" in metrics
+    assert "keepwhole_proxy_decisions_total 0\n" in metrics
 
 
 def test_a_conversation_that_has_no_name_yet_is_given_none() -> None:
@@ -72,8 +72,8 @@ def test_a_conversation_that_has_no_name_yet_is_given_none() -> None:
     with upstream(lambda _: [Text("hello")]) as served, proxy(served.url, told=told.append) as running:
         headers = ask(running.port, PATHS["anthropic"], first).headers
         running.rest()
-    assert {name: value for name, value in headers.items() if name.startswith("x-holdfast")} == {
-        "x-holdfast-mode": "off"
+    assert {name: value for name, value in headers.items() if name.startswith("x-keepwhole")} == {
+        "x-keepwhole-mode": "off"
     }
     assert told[0].exchange is not None
     assert told[0].exchange.session not in line(told[0])
@@ -103,10 +103,10 @@ def test_a_name_that_a_client_chose_cannot_write_to_a_terminal() -> None:
 def test_counters_count_tokens_and_results() -> None:
     *_, metrics = _asked([])
     values = dict(row.rsplit(" ", 1) for row in metrics.splitlines() if not row.startswith("#"))
-    assert values['holdfast_proxy_requests_total{dialect="anthropic",outcome="complete"}'] == "1"
-    assert float(values["holdfast_proxy_tokens_sent_total"]) < float(values["holdfast_proxy_tokens_whole_total"])
-    assert float(values["holdfast_proxy_input_tokens_total"]) > 1_000
-    assert values["holdfast_results_total"] == "1"
+    assert values['keepwhole_proxy_requests_total{dialect="anthropic",outcome="complete"}'] == "1"
+    assert float(values["keepwhole_proxy_tokens_sent_total"]) < float(values["keepwhole_proxy_tokens_whole_total"])
+    assert float(values["keepwhole_proxy_input_tokens_total"]) > 1_000
+    assert values["keepwhole_results_total"] == "1"
 
 
 def test_a_span_goes_by_the_names_of_the_semantic_conventions() -> None:
@@ -116,8 +116,8 @@ def test_a_span_goes_by_the_names_of_the_semantic_conventions() -> None:
     assert facts["gen_ai.operation.name"] == "chat"
     assert facts["gen_ai.request.model"] == "claude-sonnet-5"
     assert facts["gen_ai.usage.input_tokens"] == told[0].usage.input  # type: ignore[union-attr]
-    assert int(facts["holdfast.tokens.saved"]) > 1_000
-    assert all(name.startswith(("gen_ai.", "holdfast.")) for name in facts)
+    assert int(facts["keepwhole.tokens.saved"]) > 1_000
+    assert all(name.startswith(("gen_ai.", "keepwhole.")) for name in facts)
 
 
 def test_spans_are_written_where_there_is_a_tracer_and_belong_to_the_clients_trace() -> None:
@@ -149,8 +149,8 @@ def test_without_a_tracer_nothing_is_written() -> None:
 def test_a_session_that_is_held_out_is_left_as_it_is_and_put_on_record() -> None:
     headers, sent, _ = _asked([], holdout=1.0)
     assert json.loads(sent) == _request()
-    assert headers["x-holdfast-mode"] == "shadow"
-    with Session(headers["x-holdfast-session"], settings=config.load()) as session:
+    assert headers["x-keepwhole-mode"] == "shadow"
+    with Session(headers["x-keepwhole-session"], settings=config.load()) as session:
         (step,) = Sent(session).all()
         assert (step.request.mode, step.request.tokens_sent) == ("shadow", step.request.tokens_whole)
 
@@ -159,7 +159,7 @@ def test_a_session_that_is_held_out_is_left_as_it_is_and_put_on_record() -> None
 def test_a_request_that_gets_no_answer_is_on_record_with_its_results(how: str) -> None:
     short = _request()
     short["messages"][2]["content"][0]["content"] = "a short result"
-    said = {"x-holdfast-session": "s"}
+    said = {"x-keepwhole-session": "s"}
     with upstream(lambda _: Answer([Text("late")], delay=30)) as served:
         there = served.url if how == "the client leaves" else "http://127.0.0.1:9"
         with proxy(there, tenants="one") as running:
@@ -189,7 +189,7 @@ def test_answers_are_learned_from_in_the_order_in_which_they_came(monkeypatch: p
 
     monkeypatch.setattr(Turn, "finish", finish_slowly)
     more = [{"role": "assistant", "content": "well"}, {"role": "user", "content": "go on"}]
-    said = {"x-holdfast-session": "s"}
+    said = {"x-keepwhole-session": "s"}
     till = TILLS["openai_chat"](Clock())
     chat = {
         "model": "gpt-5",

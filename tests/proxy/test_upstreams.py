@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.apps.proxy.upstreams import Upstreams
-from holdfast.errors import ConfigError
+from keepwhole.apps.proxy.upstreams import Upstreams
+from keepwhole.errors import ConfigError
 from tests.proxy.agent_proxy import proxy
 
 _OWN = {"openai": "http://one.example", "anthropic": "http://two.example/base", "router": "http://three.example/api/v1"}

@@ -1,1 +1,1 @@
-"""Tests of `holdfast.recall`."""
+"""Tests of `keepwhole.recall`."""

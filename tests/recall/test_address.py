@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import Session
-from holdfast.config import Settings
-from holdfast.recall.json_path import Index, Key, Slice, parse_path, written
-from holdfast.testing import printed_calls
+from keepwhole import Session
+from keepwhole.config import Settings
+from keepwhole.recall.json_path import Index, Key, Slice, parse_path, written
+from keepwhole.testing import printed_calls
 from tests.build import in_memory
 
 ITEMS = [{"name": f"n{n}", "tags": [n, n + 1], "a key": {"deep": "x" * 40}} for n in range(400)]

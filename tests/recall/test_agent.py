@@ -7,9 +7,9 @@ import json
 from collections import Counter
 from typing import Any
 
-from holdfast import MemoryStore, Session
-from holdfast.config import Settings
-from holdfast.testing import FakeModel, PrintedCall, printed_calls
+from keepwhole import MemoryStore, Session
+from keepwhole.config import Settings
+from keepwhole.testing import FakeModel, PrintedCall, printed_calls
 from tests.build import numbered_lines
 
 LOG = "".join(f"12:00:{n % 60:02d} INFO step {n}\n" for n in range(2_000)).replace("INFO step 1200", "INFO code 7341")

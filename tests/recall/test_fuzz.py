@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import Session, SqliteStore
-from holdfast.config import Settings
-from holdfast.recall.names import NAMES
+from keepwhole import Session, SqliteStore
+from keepwhole.config import Settings
+from keepwhole.recall.names import NAMES
 from tests.build import in_memory, numbered_lines
 
 LIMIT = 2_000

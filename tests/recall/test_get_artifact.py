@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import MemoryStore, Session, SqliteStore
-from holdfast.config import Settings, load
-from holdfast.errors import ConfigError, NotFound, UsageError
-from holdfast.store.protocol import Row
+from keepwhole import MemoryStore, Session, SqliteStore
+from keepwhole.config import Settings, load
+from keepwhole.errors import ConfigError, NotFound, UsageError
+from keepwhole.store.protocol import Row
 from tests.build import NOON, in_memory, numbered_lines, printed_call
 
 TEXT = numbered_lines(400)
@@ -310,7 +310,7 @@ def test_a_text_is_whole_up_to_the_retrieval_limit_and_paged_above_it() -> None:
 @pytest.mark.parametrize("limit", [1, 50, 200, 299, 300, 301, 310, 400])
 def test_every_retrieval_limit_that_the_settings_accept_can_be_paged_with(limit: int) -> None:
     try:
-        settings = load(environ={"HOLDFAST_RETRIEVAL_LIMIT": str(limit)})
+        settings = load(environ={"KEEPWHOLE_RETRIEVAL_LIMIT": str(limit)})
     except ConfigError:
         return
     session = in_memory(settings=settings)

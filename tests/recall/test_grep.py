@@ -4,13 +4,13 @@ import time
 
 import pytest
 
-from holdfast import Session
-from holdfast.config import Settings
-from holdfast.recall import patterns
-from holdfast.recall.patterns import Literal
-from holdfast.recall.scan import Scan
-from holdfast.store.reader import bytes_reader
-from holdfast.testing import printed_calls
+from keepwhole import Session
+from keepwhole.config import Settings
+from keepwhole.recall import patterns
+from keepwhole.recall.patterns import Literal
+from keepwhole.recall.scan import Scan
+from keepwhole.store.reader import bytes_reader
+from keepwhole.testing import printed_calls
 from tests.build import in_memory, numbered_lines
 
 
@@ -135,7 +135,7 @@ def test_a_hostile_literal_in_a_hostile_text_takes_no_time() -> None:
 def test_without_re2_a_regular_expression_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "re2", None)
     answer = asked(paged(), "abc\n", pattern="a.c", regex=True)
-    assert "holdfast[search]" in answer
+    assert "keepwhole[search]" in answer
 
 
 def test_with_re2_a_regular_expression_is_matched_within_lines() -> None:

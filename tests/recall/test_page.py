@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import Session
-from holdfast.canonical.utf8 import showable
-from holdfast.config import Settings
+from keepwhole import Session
+from keepwhole.canonical.utf8 import showable
+from keepwhole.config import Settings
 from tests.build import in_memory, numbered_lines, printed_call
 
 NOTE = re.compile(r"\[(lines|characters) ([\d,]+)-([\d,]+) of [\d,]+(, the end|; next: get_artifact\([^()\n]*\))\]$")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from holdfast.errors import UsageError
-from holdfast.recall.ranges import Chars, Lines, number_of, parse_chars, parse_lines, range_of
+from keepwhole.errors import UsageError
+from keepwhole.recall.ranges import Chars, Lines, number_of, parse_chars, parse_lines, range_of
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.projection.tokens import at_most
-from holdfast.recall.scorer import best_units, rank, terms
+from keepwhole.projection.tokens import at_most
+from keepwhole.recall.scorer import best_units, rank, terms
 
 
 def shown(text: str, question: str, budget: int = 300) -> list[str]:

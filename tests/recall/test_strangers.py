@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Session
-from holdfast.store.protocol import Store
+from keepwhole import Session
+from keepwhole.store.protocol import Store
 from tests.build import NOON, numbered_lines
 from tests.stores import EACH, made
 

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from holdfast import MemoryStore, Session
-from holdfast.config import Settings
-from holdfast.projection.policy import Choice, Decisions, replaced
-from holdfast.projection.transcript import Item, Name, Transcript
-from holdfast.recall.tail import Recalled, at_the_tail
-from holdfast.wire.decode import decode_message
+from keepwhole import MemoryStore, Session
+from keepwhole.config import Settings
+from keepwhole.projection.policy import Choice, Decisions, replaced
+from keepwhole.projection.transcript import Item, Name, Transcript
+from keepwhole.recall.tail import Recalled, at_the_tail
+from keepwhole.wire.decode import decode_message
 from tests.build import numbered_lines
 from tests.promises import conversations as talk
 

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from holdfast import Session, SqliteStore
-from holdfast.config import Settings
-from holdfast.recall.names import NAMES
-from holdfast.testing import printed_calls
+from keepwhole import Session, SqliteStore
+from keepwhole.config import Settings
+from keepwhole.recall.names import NAMES
+from keepwhole.testing import printed_calls
 from tests.build import in_memory, numbered_lines
 
 DIALECTS = ("openai_chat", "openai_responses", "anthropic", "mcp")
@@ -121,7 +121,7 @@ def test_a_search_without_words_says_what_to_give(session: Session) -> None:
 def test_a_search_does_not_find_what_was_read_back(session: Session) -> None:
     shown = session.keep("bash", None, numbered_lines(300) + "needle\n")
     session.keep("get_artifact", {"id": shown.artifact_id}, "needle\n" * 50)
-    session.keep("mcp__holdfast__get_task_trace", {"id": shown.artifact_id}, "needle\n" * 50)
+    session.keep("mcp__keepwhole__get_task_trace", {"id": shown.artifact_id}, "needle\n" * 50)
     assert "[1 found" in session.call_tool("search_artifacts", {"query": "needle"}).content
     session.close()
 

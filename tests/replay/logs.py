@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from holdfast.replay.survey import Logged, survey
+from keepwhole.replay.survey import Logged, survey
 from tests.replay.recorded import calls, result, user
 
 

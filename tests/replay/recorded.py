@@ -4,11 +4,11 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from holdfast.projection.policy import ANYWHERE, Choice, Decided, Situation, replaced
-from holdfast.projection.transcript import Item, Transcript
-from holdfast.replay.frequency import Frequency
-from holdfast.replay.measured import Measured
-from holdfast.replay.run import Run, run_of
+from keepwhole.projection.policy import ANYWHERE, Choice, Decided, Situation, replaced
+from keepwhole.projection.transcript import Item, Transcript
+from keepwhole.replay.frequency import Frequency
+from keepwhole.replay.measured import Measured
+from keepwhole.replay.run import Run, run_of
 
 
 def run(*turns: dict[str, Any], id: str = "one", source: str = "made/up", **meta: object) -> Run:

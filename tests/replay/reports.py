@@ -28,7 +28,7 @@ _POLICIES: tuple[tuple[str, str, float, float, float, float, float, int], ...] =
     ("rolling", "costs more than sending everything", 0.728, 2.30, 2.24, 2.24, 0.675, 6_900),
     ("clairvoyant", "knows the future: nobody can do better", 1.0, 0.420, 0.420, 0.973, 1.0, 5_750),
 )
-_AUTO_YAML = """# holdfast.yaml
+_AUTO_YAML = """# keepwhole.yaml
 policy: auto
 preset: careful
 auto:
@@ -53,7 +53,7 @@ def full() -> dict[str, Any]:
     rows = [_row(*each) for each in _POLICIES]
     return {
         "version": 1,
-        "holdfast": "0.4.0",
+        "keepwhole": "0.4.0",
         "window": WINDOW,
         "provider": "anthropic",
         "price": {"read": 0.1, "write": 1.25},
@@ -115,7 +115,7 @@ def short() -> dict[str, Any]:
     """What is left when transcripts were read but no run was long enough."""
     return {
         "version": 1,
-        "holdfast": "0.4.0",
+        "keepwhole": "0.4.0",
         "window": None,
         "provider": None,
         "price": None,

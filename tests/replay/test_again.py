@@ -1,9 +1,9 @@
 """Calls that are made again while their result is hidden."""
 
-from holdfast.replay.again import repeats
-from holdfast.replay.replay import replay
-from holdfast.replay.run import Run
-from holdfast.replay.summary import Pair, Repeated, summarise
+from keepwhole.replay.again import repeats
+from keepwhole.replay.replay import replay
+from keepwhole.replay.run import Run
+from keepwhole.replay.summary import Pair, Repeated, summarise
 from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, measured, once_read, result, run, user
 
 

@@ -1,8 +1,8 @@
 """Recall at the tail in the shadow: what would be appended to requests, and whether the agent used it."""
 
-from holdfast.replay.appended import Appended, line
-from holdfast.replay.replay import replay
-from holdfast.replay.run import Run
+from keepwhole.replay.appended import Appended, line
+from keepwhole.replay.replay import replay
+from keepwhole.replay.run import Run
 from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, measured, result, run, says, user
 
 ORDERS = "order W-2380 belongs to u_7719\n\n" + "nothing else of note here\n" * 5

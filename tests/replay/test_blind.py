@@ -2,15 +2,15 @@
 
 import pytest
 
-from holdfast.replay.blind import known_words
-from holdfast.replay.cache import Usage
-from holdfast.replay.cost import Asked, Price, Request, buying_blind
-from holdfast.replay.outcome import Outcome
-from holdfast.replay.replay import replay
-from holdfast.replay.run import Run
-from holdfast.replay.search import PAGE, Search, pieces
-from holdfast.replay.summary import Pair, summarise
-from holdfast.replay.told import Texts
+from keepwhole.replay.blind import known_words
+from keepwhole.replay.cache import Usage
+from keepwhole.replay.cost import Asked, Price, Request, buying_blind
+from keepwhole.replay.outcome import Outcome
+from keepwhole.replay.replay import replay
+from keepwhole.replay.run import Run
+from keepwhole.replay.search import PAGE, Search, pieces
+from keepwhole.replay.summary import Pair, summarise
+from keepwhole.replay.told import Texts
 from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, measured, once_read, result, run, user
 
 SHELVES = "\n".join(f"shelf {number} holds part P-{number:04} and nothing else" for number in range(40))

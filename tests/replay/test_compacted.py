@@ -1,11 +1,11 @@
 """Compaction by a client: when it happens, and what of later uses it leaves."""
 
-from holdfast.replay.compacted import SUMMARY, threshold
-from holdfast.replay.outcome import Kept, Outcome
-from holdfast.replay.replay import replay
-from holdfast.replay.run import Run
-from holdfast.replay.summary import Compactions, Pair, summarise
-from holdfast.replay.uses import Use
+from keepwhole.replay.compacted import SUMMARY, threshold
+from keepwhole.replay.outcome import Kept, Outcome
+from keepwhole.replay.replay import replay
+from keepwhole.replay.run import Run
+from keepwhole.replay.summary import Compactions, Pair, summarise
+from keepwhole.replay.uses import Use
 from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, measured, result, run, user
 
 WINDOW = 10_000

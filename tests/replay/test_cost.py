@@ -2,13 +2,13 @@
 
 import pytest
 
-from holdfast.projection.profiles import Profile
-from holdfast.replay.cache import Breakpoints, RequestEnds, Sent, Usage
-from holdfast.replay.cost import Loss, Price, Request, buying_back, cached, price_of, sending
-from holdfast.replay.fetch import around
-from holdfast.replay.replay import replay
-from holdfast.replay.resampling import interval, ratio
-from holdfast.replay.summary import Pair, summarise
+from keepwhole.projection.profiles import Profile
+from keepwhole.replay.cache import Breakpoints, RequestEnds, Sent, Usage
+from keepwhole.replay.cost import Loss, Price, Request, buying_back, cached, price_of, sending
+from keepwhole.replay.fetch import around
+from keepwhole.replay.replay import replay
+from keepwhole.replay.resampling import interval, ratio
+from keepwhole.replay.summary import Pair, summarise
 from tests.replay.recorded import KEEP_ALL, calls, measured, result, run
 
 NONE = Usage(0, 0, 0)

@@ -2,14 +2,14 @@
 
 import pytest
 
-from holdfast.replay.contenders import contender
-from holdfast.replay.course import Became, courses, histories
-from holdfast.replay.gathered import Gathered
-from holdfast.replay.missed import answer_to, brings_back
-from holdfast.replay.outcome import Change
-from holdfast.replay.replay import replay
-from holdfast.replay.run import Run
-from holdfast.replay.summary import Pair
+from keepwhole.replay.contenders import contender
+from keepwhole.replay.course import Became, courses, histories
+from keepwhole.replay.gathered import Gathered
+from keepwhole.replay.missed import answer_to, brings_back
+from keepwhole.replay.outcome import Change
+from keepwhole.replay.replay import replay
+from keepwhole.replay.run import Run
+from keepwhole.replay.summary import Pair
 from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, measured, once_read, result, run, user
 
 ORDER = "the order W-2380 is open"
@@ -88,7 +88,7 @@ def test_what_was_missed_is_named_with_its_source_its_rule_and_the_call_that_bri
 
 
 def test_the_same_misses_are_kept_whichever_run_is_replayed_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.replay.gathered.MISSED", 1)
+    monkeypatch.setattr("keepwhole.replay.gathered.MISSED", 1)
     first, second = (pairs(DROP_ALL, RUN.replace(id=name)) for name in ("one", "two"))
     assert gathered(first, second).missed == gathered(second, first).missed
     assert [one["run"] for one in gathered(second, first).missed] == ["one"]

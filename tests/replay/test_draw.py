@@ -5,8 +5,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from holdfast.replay.draw import FEWEST, batches, draw, read_again, tasks_of
-from holdfast.replay.survey import summed, survey
+from keepwhole.replay.draw import FEWEST, batches, draw, read_again, tasks_of
+from keepwhole.replay.survey import summed, survey
 from tests.replay.importers.test_copies import session
 from tests.replay.logs import logged, record, write
 
@@ -60,10 +60,10 @@ def test_what_is_common_is_known_by_a_bounded_number_of_runs(tmp_path: Path) -> 
 MEASURED = """
 import resource, sys
 from pathlib import Path
-from holdfast.replay.contenders import contender
-from holdfast.replay.draw import draw
-from holdfast.replay.runner import Work, frequencies, replay_all
-from holdfast.replay.survey import Logged, survey
+from keepwhole.replay.contenders import contender
+from keepwhole.replay.draw import draw
+from keepwhole.replay.runner import Work, frequencies, replay_all
+from keepwhole.replay.survey import Logged, survey
 
 def most():
     return max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))

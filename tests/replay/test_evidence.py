@@ -2,12 +2,12 @@
 
 import pytest
 
-from holdfast.errors import UsageError
-from holdfast.replay.atoms import atoms, in_context, lines, occurs, parts
-from holdfast.replay.evidence import Evidence, evidence, recorded_under_masking
-from holdfast.replay.frequency import Frequency
-from holdfast.replay.outcome import Kept, kinds
-from holdfast.replay.run import Run, run_of
+from keepwhole.errors import UsageError
+from keepwhole.replay.atoms import atoms, in_context, lines, occurs, parts
+from keepwhole.replay.evidence import Evidence, evidence, recorded_under_masking
+from keepwhole.replay.frequency import Frequency
+from keepwhole.replay.outcome import Kept, kinds
+from keepwhole.replay.run import Run, run_of
 from tests.replay.recorded import calls, result, run, says, user
 
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.replay.page import data, page
+from keepwhole.replay.page import data, page
 from tests.replay import reports
 
 VOID = {"meta", "link", "input"}
@@ -255,7 +255,7 @@ def test_what_was_hidden_comes_with_the_call_that_brings_it_back() -> None:
 
 def test_settings_come_with_the_name_and_the_verdict_of_their_policy() -> None:
     words = made("full").words
-    assert "auto: cheapest of those that keep more than nine in ten# holdfast.yaml policy: auto" in words
+    assert "auto: cheapest of those that keep more than nine in ten# keepwhole.yaml policy: auto" in words
 
 
 def test_where_nothing_saves_the_page_says_so_instead_of_settings() -> None:
@@ -268,7 +268,7 @@ def test_what_was_not_read_is_listed_with_the_reason() -> None:
     assert "~/.codex/sessions no tool was called, 3 times" in made("full").words
 
 
-STYLE = (files("holdfast.replay.page") / "page.css").read_text(encoding="utf-8")
+STYLE = (files("keepwhole.replay.page") / "page.css").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.replay.page import page
+from keepwhole.replay.page import page
 from tests.browser import browser
 from tests.replay import reports
 

@@ -5,7 +5,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.replay.page.labels import Anchor, Box, Obstacle, place
+from keepwhole.replay.page.labels import Anchor, Box, Obstacle, place
 
 FRAME = Box(0, 0, 900, 500)
 near = st.tuples(st.floats(300, 600), st.floats(150, 350))

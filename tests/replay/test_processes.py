@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from holdfast.errors import HoldfastError, UsageError
-from holdfast.replay.processes import spread
+from keepwhole.errors import KeepwholeError, UsageError
+from keepwhole.replay.processes import spread
 
 
 def thrice(number: int) -> Iterator[tuple[int, int]]:
@@ -47,7 +47,7 @@ def test_a_process_that_is_killed_is_said_so() -> None:
         yield number
         os.kill(os.getpid(), signal.SIGKILL)
 
-    with pytest.raises(HoldfastError, match="--jobs 1"):
+    with pytest.raises(KeepwholeError, match="--jobs 1"):
         list(spread(dies, range(2), 2))
 
 

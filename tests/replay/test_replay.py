@@ -1,15 +1,15 @@
 """Replay: what is visible under a policy, and what the requests are."""
 
-from holdfast.projection.auto import Auto
-from holdfast.projection.policy import Choice, Decided, Situation
-from holdfast.projection.presets import CAREFUL
-from holdfast.projection.profiles import DEFAULT
-from holdfast.projection.transcript import Transcript
-from holdfast.replay.oracles import ORACLES, oracle_named
-from holdfast.replay.outcome import Kept, Outcome
-from holdfast.replay.replay import replay
-from holdfast.replay.run import Run
-from holdfast.replay.summary import Pair, summarise
+from keepwhole.projection.auto import Auto
+from keepwhole.projection.policy import Choice, Decided, Situation
+from keepwhole.projection.presets import CAREFUL
+from keepwhole.projection.profiles import DEFAULT
+from keepwhole.projection.transcript import Transcript
+from keepwhole.replay.oracles import ORACLES, oracle_named
+from keepwhole.replay.outcome import Kept, Outcome
+from keepwhole.replay.replay import replay
+from keepwhole.replay.run import Run
+from keepwhole.replay.summary import Pair, summarise
 from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, measured, once_read, result, run, says, user
 
 ORDER = "the order W-2380 is open, and its owner is u_77"

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from holdfast.replay.contenders import BOUND, Contender, contender, same
-from holdfast.replay.cost import Price
-from holdfast.replay.course import MOST_RESULTS, MOST_RUNS
-from holdfast.replay.gathered import Gathered
-from holdfast.replay.page import page
-from holdfast.replay.report import Basis, Report, report
-from holdfast.replay.runner import Work, frequencies, replay_all
-from holdfast.replay.samples.files import write_samples
-from holdfast.replay.survey import Totals, survey
+from keepwhole.replay.contenders import BOUND, Contender, contender, same
+from keepwhole.replay.cost import Price
+from keepwhole.replay.course import MOST_RESULTS, MOST_RUNS
+from keepwhole.replay.gathered import Gathered
+from keepwhole.replay.page import page
+from keepwhole.replay.report import Basis, Report, report
+from keepwhole.replay.runner import Work, frequencies, replay_all
+from keepwhole.replay.samples.files import write_samples
+from keepwhole.replay.survey import Totals, survey
 from tests.replay.logs import logged, record, write
 from tests.replay.recorded import DROP_ALL
 from tests.replay.reports import full

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.projection.peers import PEERS
-from holdfast.projection.policy import Choice, Decided, Situation
-from holdfast.projection.transcript import Transcript
-from holdfast.replay.__main__ import main
-from holdfast.replay.contenders import Contender, contender, same
-from holdfast.replay.draw import sample
-from holdfast.replay.runner import Work, frequencies, replay_all
-from holdfast.replay.summary import Pair
-from holdfast.replay.survey import Logged, Where, logged, survey
+from keepwhole.projection.peers import PEERS
+from keepwhole.projection.policy import Choice, Decided, Situation
+from keepwhole.projection.transcript import Transcript
+from keepwhole.replay.__main__ import main
+from keepwhole.replay.contenders import Contender, contender, same
+from keepwhole.replay.draw import sample
+from keepwhole.replay.runner import Work, frequencies, replay_all
+from keepwhole.replay.summary import Pair
+from keepwhole.replay.survey import Logged, Where, logged, survey
 from tests.replay.recorded import DROP_ALL, Made, calls, result, run
 
 

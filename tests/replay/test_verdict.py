@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import UsageError
-from holdfast.replay import prices
-from holdfast.replay.survey import Totals
-from holdfast.replay.verdict import recommended, verdict
+from keepwhole.errors import UsageError
+from keepwhole.replay import prices
+from keepwhole.replay.survey import Totals
+from keepwhole.replay.verdict import recommended, verdict
 
 
 def row(cost: float, kept: float = 0.95, back: float | None = None, **more: Any) -> dict[str, Any]:

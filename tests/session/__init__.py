@@ -1,1 +1,1 @@
-"""Tests of `holdfast.session`."""
+"""Tests of `keepwhole.session`."""

@@ -3,12 +3,12 @@
 import json
 from typing import Any
 
-from holdfast import MemoryStore
-from holdfast.integrations.desk import Desk
-from holdfast.session.exchange import Exchange
-from holdfast.store.protocol import Store, result_of
-from holdfast.wire.decode import decode_message, dialect_of
-from holdfast.wire.repair import is_broken
+from keepwhole import MemoryStore
+from keepwhole.integrations.desk import Desk
+from keepwhole.session.exchange import Exchange
+from keepwhole.store.protocol import Store, result_of
+from keepwhole.wire.decode import decode_message, dialect_of
+from keepwhole.wire.repair import is_broken
 from tests.wire.clients import Json, Sent, bare
 
 

@@ -3,13 +3,13 @@
 import json
 from typing import Any
 
-from holdfast import MemoryStore, Session
-from holdfast.config import Settings
-from holdfast.projection.presets import CAREFUL
-from holdfast.session.exchange import Exchange
-from holdfast.session.rounds import Rounds
-from holdfast.wire import splice
-from holdfast.wire.endpoint import Endpoint
+from keepwhole import MemoryStore, Session
+from keepwhole.config import Settings
+from keepwhole.projection.presets import CAREFUL
+from keepwhole.session.exchange import Exchange
+from keepwhole.session.rounds import Rounds
+from keepwhole.wire import splice
+from keepwhole.wire.endpoint import Endpoint
 from tests.upstream.agent import Agent
 from tests.upstream.bills import Bills
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from holdfast import MemoryStore, Session, SqliteStore
-from holdfast.store.protocol import Store
+from keepwhole import MemoryStore, Session, SqliteStore
+from keepwhole.store.protocol import Store
 from tests.build import in_memory, numbered_lines, run_python
 
 TEXT = numbered_lines(1_000)
@@ -109,7 +109,7 @@ def test_what_arrives_again_leaves_no_file_behind(tmp_path: Path) -> None:
 
 KEEP = """
 import sys
-from holdfast import Session
+from keepwhole import Session
 from tests.build import numbered_lines
 session = Session("s", store=sys.argv[1])
 text = numbered_lines(1_000)

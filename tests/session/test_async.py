@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import MemoryStore, NotFound, Session
+from keepwhole import MemoryStore, NotFound, Session
 from tests.build import in_memory, numbered_lines
 
 TEXT = numbered_lines(1_000)

@@ -81,7 +81,7 @@ def test_a_cache_that_is_to_live_an_hour_is_not_cold_after_ten_minutes(monkeypat
 
 def test_when_forecasts_fail_nothing_ages_and_it_says_so_once(caplog: pytest.LogCaptureFixture) -> None:
     talk = Talk("openai_chat", Bills("openai_chat", caches=False))
-    with caplog.at_level(logging.INFO, logger="holdfast"):
+    with caplog.at_level(logging.INFO, logger="keepwhole"):
         until = next(number for number in range(50) if talk.step() and talk.billing.frozen)
         decided = [talk.step().account.new_decisions for _ in range(40)]
     assert until < 10

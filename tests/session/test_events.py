@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from holdfast import MemoryStore, Session
+from keepwhole import MemoryStore, Session
 from tests.build import in_memory, numbered_lines
 
 CANARY = "canary-7c1f9e"
@@ -17,7 +17,7 @@ def _all_levels(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [record.getMessage() for record in caplog.records if record.name.startswith("holdfast")]
+    return [record.getMessage() for record in caplog.records if record.name.startswith("keepwhole")]
 
 
 def test_a_kept_result_is_one_line_with_ids_and_sizes(caplog: pytest.LogCaptureFixture) -> None:
@@ -34,8 +34,8 @@ def test_a_cut_result_is_said_to_be_cut(caplog: pytest.LogCaptureFixture) -> Non
 
 
 def test_a_result_that_could_not_be_kept_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    Session("s", store="/proc/holdfast").keep("read_file", None, f"{CANARY}" * 100)
-    (record,) = (record for record in caplog.records if record.name == "holdfast")
+    Session("s", store="/proc/keepwhole").keep("read_file", None, f"{CANARY}" * 100)
+    (record,) = (record for record in caplog.records if record.name == "keepwhole")
     assert record.levelno == logging.WARNING
     assert record.getMessage() == "not stored, shown whole: session=s tool='read_file' reason=StoreRefused"
 
@@ -52,7 +52,7 @@ def test_a_result_that_arrived_cut_is_noted(caplog: pytest.LogCaptureFixture) ->
 
 
 def test_no_content_no_argument_and_no_question_is_ever_logged(caplog: pytest.LogCaptureFixture) -> None:
-    for store in (MemoryStore(), "/proc/holdfast"):
+    for store in (MemoryStore(), "/proc/keepwhole"):
         session = Session("s", store=store)
         for output in (CANARY, f"{CANARY}\n" * 2_000, CANARY.encode() + b"\xff\x00" * 50, iter([CANARY])):
             session.keep("t", {"key": CANARY}, output, call_id=CANARY, question=CANARY, task_id=CANARY, query_id=CANARY)

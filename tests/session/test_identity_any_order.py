@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import Session
+from keepwhole import Session
 from tests.session.at_desk import Proxy, log, shown
 from tests.wire.clients import CLIENTS, ClaudeCode, Json, Nameless
 

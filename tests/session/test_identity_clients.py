@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.config import Settings
-from holdfast.projection.tokens import estimate
-from holdfast.recall.names import NAMES
+from keepwhole.config import Settings
+from keepwhole.projection.tokens import estimate
+from keepwhole.recall.names import NAMES
 from tests.session.at_desk import Proxy, goes_on, log, shown
 from tests.wire.clients import CLIENTS, ClaudeCode, Codex, Json, Opencode, Sent
 
@@ -88,7 +88,7 @@ def test_a_request_that_is_tried_again_is_the_same_request(kind: Any) -> None:
 
 @every_client
 def test_after_a_restart_the_same_bytes_are_sent(kind: Any, tmp_path: Any) -> None:
-    from holdfast.store.sqlite.store import SqliteStore
+    from keepwhole.store.sqlite.store import SqliteStore
 
     client, proxy = kind(), Proxy(SqliteStore(tmp_path))
     sent = client.request(begun(client))

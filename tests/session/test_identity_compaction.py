@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from holdfast.config import Settings
-from holdfast.projection.policy import Choice, Decisions, Situation, replaced
-from holdfast.projection.presets import AutoSettings
-from holdfast.projection.profiles import DEFAULT
-from holdfast.projection.tokens import at_most
-from holdfast.projection.transcript import Transcript
-from holdfast.session.restoring import restored
-from holdfast.wire.decode import decode_message
+from keepwhole.config import Settings
+from keepwhole.projection.policy import Choice, Decisions, Situation, replaced
+from keepwhole.projection.presets import AutoSettings
+from keepwhole.projection.profiles import DEFAULT
+from keepwhole.projection.tokens import at_most
+from keepwhole.projection.transcript import Transcript
+from keepwhole.session.restoring import restored
+from keepwhole.wire.decode import decode_message
 from tests.session.at_desk import Proxy, goes_on, log, shown
 from tests.wire.clients import ClaudeCode, Codex, Json, Opencode
 
@@ -162,7 +162,7 @@ def test_a_summary_of_ours_stands_as_it_stood() -> None:
     for number in range(1, 40):
         history += [*more(client, f"c{number}", f"{number} it is"), client.said(words), client.prompt(words)]
     turn = proxy.send(client.request(history, max_tokens=100))
-    assert "holdfast-summary" in json.dumps(turn)
+    assert "keepwhole-summary" in json.dumps(turn)
     asked = client.compaction(history)
     asked.body["max_tokens"] = 100
     summed = proxy.send(asked)
@@ -225,7 +225,7 @@ def test_one_text_without_ids_passes_as_it_came() -> None:
 
 
 def test_a_list_of_messages_is_restored_as_a_request_is() -> None:
-    from holdfast import MemoryStore, Session
+    from keepwhole import MemoryStore, Session
 
     client, session = ClaudeCode(), Session("s", store=MemoryStore(), settings=settings())
     history = begun(client, 2)

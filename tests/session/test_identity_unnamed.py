@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import NotFound
+from keepwhole.errors import NotFound
 from tests.session.at_desk import Proxy, goes_on, log, shown
 from tests.wire.clients import Json, Nameless, Sent, bare
 
@@ -36,7 +36,7 @@ def test_two_with_the_same_prompt_never_meet_however_they_interleave() -> None:
 
 
 def test_two_processes_and_a_restart_find_the_same_session(tmp_path: Any) -> None:
-    from holdfast.store.sqlite.store import SqliteStore
+    from keepwhole.store.sqlite.store import SqliteStore
 
     history = [CLIENT.prompt("go"), *more("c1")]
     one, other = Proxy(SqliteStore(tmp_path)), Proxy(SqliteStore(tmp_path))

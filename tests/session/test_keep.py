@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from holdfast import NotFound, Session, TruncationConfiguration
-from holdfast.canonical.entry import Result
-from holdfast.errors import TooLargeToRecall, UnknownStrategy, UsageError
-from holdfast.session.shown import Shown
-from holdfast.store.protocol import result_of
-from holdfast.truncation.configuration import ToolOverride
+from keepwhole import NotFound, Session, TruncationConfiguration
+from keepwhole.canonical.entry import Result
+from keepwhole.errors import TooLargeToRecall, UnknownStrategy, UsageError
+from keepwhole.session.shown import Shown
+from keepwhole.store.protocol import result_of
+from keepwhole.truncation.configuration import ToolOverride
 from tests.build import in_memory, numbered_lines
 from tests.recall.test_get_artifact import DIALECTS, as_objects, call, text_of
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-import holdfast
-from holdfast import MemoryStore, Session, SqliteStore
-from holdfast.errors import NotFound, UsageError
+import keepwhole
+from keepwhole import MemoryStore, Session, SqliteStore
+from keepwhole.errors import NotFound, UsageError
 from tests.build import numbered_lines, open_files, run_python
 
 LARGE = numbered_lines(9_000)
@@ -21,7 +21,7 @@ def files(folder: Path) -> list[Path]:
 
 
 def test_a_session_without_a_name_gets_one_of_its_own() -> None:
-    one, two = holdfast.session(), holdfast.session()
+    one, two = keepwhole.session(), keepwhole.session()
     assert re.fullmatch(r"s_[0-9A-Za-z]{22}", one.id)
     assert one.id != two.id
 
@@ -29,7 +29,7 @@ def test_a_session_without_a_name_gets_one_of_its_own() -> None:
 @pytest.mark.parametrize("name", ["", "../up", "a b", "-x", "x" * 129])
 def test_a_name_that_cannot_be_one_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="128 letters"):
-        holdfast.session(name)
+        keepwhole.session(name)
 
 
 def test_a_session_is_recorded_with_its_agent_and_its_place(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_a_session_that_is_never_used_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_session_lies_where_the_environment_says(tmp_path: Path) -> None:
-    with holdfast.session("s") as session:
+    with keepwhole.session("s") as session:
         session.keep("t", None, "x")
     assert (tmp_path / "home" / "record.db").is_file()
 
@@ -56,16 +56,16 @@ def test_a_session_lies_where_the_environment_says(tmp_path: Path) -> None:
 
 
 def test_a_durable_session_outlives_its_block() -> None:
-    with holdfast.session("s") as session:
+    with keepwhole.session("s") as session:
         shown = session.keep("t", None, LARGE)
-    with holdfast.session("s") as session:
+    with keepwhole.session("s") as session:
         assert session.recall(str(shown.artifact_id)) == LARGE
 
 
 RESUME = """
 import sys
-import holdfast
-with holdfast.session("s", store=sys.argv[1]) as session:
+import keepwhole
+with keepwhole.session("s", store=sys.argv[1]) as session:
     print(len(session.recall(sys.argv[2])), session.verify().whole)
     session.keep("t", None, "from another process")
 """

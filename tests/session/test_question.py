@@ -2,7 +2,7 @@
 
 import json
 
-from holdfast import MemoryStore, Session
+from keepwhole import MemoryStore, Session
 
 ITEMS = json.dumps([{"id": n, "name": f"item {n}"} for n in range(2_000)])
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from holdfast import MemoryStore, Session, SqliteStore, session
-from holdfast.config import Settings, load
-from holdfast.errors import UsageError
-from holdfast.store.files import ResultFiles
-from holdfast.testing import printed_calls
+from keepwhole import MemoryStore, Session, SqliteStore, session
+from keepwhole.config import Settings, load
+from keepwhole.errors import UsageError
+from keepwhole.store.files import ResultFiles
+from keepwhole.testing import printed_calls
 from tests.build import numbered_lines
 from tests.promises import conversations as talk
 
@@ -144,7 +144,7 @@ def test_where_the_file_cannot_be_written_nothing_is_left_out(tmp_path: Path, mo
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("holdfast.store.durable.write_all", full)
+    monkeypatch.setattr("keepwhole.store.durable.write_all", full)
     shown = ours.keep("bash", None, LONG)
     assert shown.content == LONG
     assert shown.problem is not None
@@ -177,7 +177,7 @@ def test_no_tools_are_offered_but_by_tools() -> None:
 def test_off_names_only_what_a_person_can_run() -> None:
     shown = session(store=MemoryStore(), recall="off").keep("bash", None, LONG)
     assert "get_artifact" not in shown.content
-    assert f"holdfast artifacts show {shown.artifact_id} --lines " in shown.content
+    assert f"keepwhole artifacts show {shown.artifact_id} --lines " in shown.content
 
 
 def test_a_record_without_a_folder_is_refused_for_recall_by_path() -> None:
@@ -186,7 +186,7 @@ def test_a_record_without_a_folder_is_refused_for_recall_by_path() -> None:
 
 
 def test_the_settings_say_how() -> None:
-    found = load(environ={"HOLDFAST_RECALL": "path", "HOLDFAST_RECALL_READER": "sed"})
+    found = load(environ={"KEEPWHOLE_RECALL": "path", "KEEPWHOLE_RECALL_READER": "sed"})
     assert (found.recall, found.recall_reader) == ("path", "sed")
 
 
@@ -259,10 +259,10 @@ def test_a_selection_names_a_command_where_the_file_cannot_be_written(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("holdfast.store.durable.write_all", full)
+    monkeypatch.setattr("keepwhole.store.durable.write_all", full)
     (unit,) = ours.select("quokka").units
     assert "the quokka crossed" in unit.text
-    assert "holdfast artifacts show" in unit.call
+    assert "keepwhole artifacts show" in unit.call
     ours.close()
 
 
@@ -271,7 +271,7 @@ def test_killed_between_the_file_and_the_row_there_is_a_file_without_a_notice_an
 ) -> None:
     code = (
         "import os, signal, sys\n"
-        "from holdfast import SqliteStore\n"
+        "from keepwhole import SqliteStore\n"
         "from tests.session.test_recall_by_path import LONG, by_path\n"
         "from pathlib import Path\n"
         "SqliteStore.append = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -303,9 +303,9 @@ def test_the_file_and_its_name_are_on_the_disk_before_a_notice_names_it(
 ) -> None:
     done: list[str] = []
     ResultFiles(str(tmp_path / "results")).lay_out("s", "trace_0", [b"text"])
-    monkeypatch.setattr("holdfast.store.durable.sync", lambda _: done.append("file"))
-    monkeypatch.setattr("holdfast.store.durable.sync_folder", lambda _: done.append("folder"))
-    monkeypatch.setattr("holdfast.store.files.sync_folder", lambda _: done.append("folder again"))
+    monkeypatch.setattr("keepwhole.store.durable.sync", lambda _: done.append("file"))
+    monkeypatch.setattr("keepwhole.store.durable.sync_folder", lambda _: done.append("folder"))
+    monkeypatch.setattr("keepwhole.store.files.sync_folder", lambda _: done.append("folder again"))
     ResultFiles(str(tmp_path / "results")).lay_out("s", "trace_1", [b"text"])
     assert done == ["file", "folder"]
     ResultFiles(str(tmp_path / "results")).lay_out("s", "trace_1", [b"text"])

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import MemoryStore, Session, SqliteStore
-from holdfast.projection.tokens import at_most
-from holdfast.recall.selector import Candidate, by_embedding, by_model
-from holdfast.store.passages import INDEXED_BYTES
-from holdfast.store.protocol import Row, Store
-from holdfast.store.sqlite.table import Execute
+from keepwhole import MemoryStore, Session, SqliteStore
+from keepwhole.projection.tokens import at_most
+from keepwhole.recall.selector import Candidate, by_embedding, by_model
+from keepwhole.store.passages import INDEXED_BYTES
+from keepwhole.store.protocol import Row, Store
+from keepwhole.store.sqlite.table import Execute
 from tests.build import numbered_lines
 
 WORDS = ("pump", "valve", "queue", "lease", "order", "quokka_1", "quokka_2", "settle", "4417")
@@ -257,8 +257,8 @@ def test_a_record_that_cannot_be_written_is_asked_all_the_same(tmp_path: Path) -
 def test_a_selection_that_has_no_time_says_so_and_the_next_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.store.sqlite.passages._BATCH_ROWS", 1)
-    monkeypatch.setattr("holdfast.store.sqlite.passages._PAGE", 1)
+    monkeypatch.setattr("keepwhole.store.sqlite.passages._BATCH_ROWS", 1)
+    monkeypatch.setattr("keepwhole.store.sqlite.passages._PAGE", 1)
     store = SqliteStore(str(tmp_path))
     session = Session("s", store=store)
     for number in range(3):

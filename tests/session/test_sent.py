@@ -15,15 +15,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast import MemoryStore, Session, SqliteStore
-from holdfast.canonical.manifest import Shown, decode_manifest
-from holdfast.config import Settings
-from holdfast.errors import Damaged, NotFound, NotStored
-from holdfast.session import bases
-from holdfast.session.sent import NO_ANSWER, About, Answer, Sent, Usage
-from holdfast.store.archive import export_session, import_session
-from holdfast.store.protocol import Store, entry_of
-from holdfast.store.verify import verify
+from keepwhole import MemoryStore, Session, SqliteStore
+from keepwhole.canonical.manifest import Shown, decode_manifest
+from keepwhole.config import Settings
+from keepwhole.errors import Damaged, NotFound, NotStored
+from keepwhole.session import bases
+from keepwhole.session.sent import NO_ANSWER, About, Answer, Sent, Usage
+from keepwhole.store.archive import export_session, import_session
+from keepwhole.store.protocol import Store, entry_of
+from keepwhole.store.verify import verify
 from tests.build import NOON, opened, stored_bytes
 from tests.build import request as drafted
 from tests.promises import conversations as talk
@@ -313,8 +313,8 @@ def test_a_request_is_listed_with_its_answer_and_without_one_if_there_is_none() 
 def test_a_process_that_is_killed_leaves_a_request_without_an_answer(tmp_path: Path) -> None:
     script = (
         "import os, signal\n"
-        "from holdfast import Session, SqliteStore\n"
-        "from holdfast.session.sent import Sent\n"
+        "from keepwhole import Session, SqliteStore\n"
+        "from keepwhole.session.sent import Sent\n"
         f"sent = Sent(Session('s', store=SqliteStore({str(tmp_path)!r})))\n"
         "print(sent.add(b'{\"messages\": [{}]}'), flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"

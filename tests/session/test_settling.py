@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from holdfast.session import Session
+from keepwhole.session import Session
 
 
 def _request(*texts: str) -> list[dict[str, Any]]:

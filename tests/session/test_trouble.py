@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import MemoryStore, NotStored, Session, SqliteStore
-from holdfast.config import Settings
-from holdfast.errors import QuotaExceeded, StoreRefused
-from holdfast.store import blobs
+from keepwhole import MemoryStore, NotStored, Session, SqliteStore
+from keepwhole.config import Settings
+from keepwhole.errors import QuotaExceeded, StoreRefused
+from keepwhole.store import blobs
 from tests.build import numbered_lines, run_python
 
 LARGE = numbered_lines(9_000)
@@ -72,7 +72,7 @@ def assert_stored_or_whole(session: Session, shown: Any, text: str) -> None:
 
 
 @pytest.mark.parametrize("kind", OUTPUTS)
-@pytest.mark.parametrize("place", ["a file in the way", "/proc/holdfast"])
+@pytest.mark.parametrize("place", ["a file in the way", "/proc/keepwhole"])
 def test_where_no_store_can_be_every_output_comes_back_whole(tmp_path: Path, place: str, kind: str) -> None:
     (tmp_path / "file").write_text("in the way")
     session = Session("s", store=place if place.startswith("/") else str(tmp_path / "file"))
@@ -83,7 +83,7 @@ def test_where_no_store_can_be_every_output_comes_back_whole(tmp_path: Path, pla
 
 
 def test_what_is_shown_whole_is_still_a_block_and_an_error_stays_one() -> None:
-    session = Session("s", store="/proc/holdfast")
+    session = Session("s", store="/proc/keepwhole")
     shown = session.keep("run", None, iter([LARGE]), call_id="c", exit_code=lambda: 2)
     assert shown.block("anthropic") == {
         "type": "tool_result",
@@ -94,14 +94,14 @@ def test_what_is_shown_whole_is_still_a_block_and_an_error_stays_one() -> None:
 
 
 def test_what_is_shown_whole_can_always_be_sent() -> None:
-    session = Session("s", store="/proc/holdfast")
+    session = Session("s", store="/proc/keepwhole")
     for output in (b"\xff\xfe", "\ud800 alone", iter(["\ud800", b"\xff"])):
         session.keep("t", None, output).content.encode()
 
 
 def test_the_problem_says_what_to_do_and_not_what_was_kept() -> None:
-    shown = Session("s", store="/proc/holdfast").keep("t", None, "canary-7c1f9e" * 1_000)
-    assert "HOLDFAST_HOME" in str(shown.problem)
+    shown = Session("s", store="/proc/keepwhole").keep("t", None, "canary-7c1f9e" * 1_000)
+    assert "KEEPWHOLE_HOME" in str(shown.problem)
     assert "canary" not in str(shown.problem)
 
 
@@ -112,7 +112,7 @@ def test_trouble_can_be_raised_instead(tmp_path: Path) -> None:
     assert refused.value.rescue is not None
     assert b"".join(refused.value.rescue.chunks()) == LARGE.encode()
     with pytest.raises(StoreRefused):
-        Session("s", store="/proc/holdfast").keep("t", None, LARGE, on_trouble="raise")
+        Session("s", store="/proc/keepwhole").keep("t", None, LARGE, on_trouble="raise")
 
 
 # The quota
@@ -147,7 +147,7 @@ def test_the_quota_is_that_of_the_session_and_counts_what_it_stored() -> None:
 
 FULL = """
 import resource, sys
-from holdfast import Session
+from keepwhole import Session
 session = Session("s", store=sys.argv[1])
 kept = [session.keep("t", None, f"{number} " + "x" * 20_000) for number in range(3)]
 limit = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -181,7 +181,7 @@ def test_a_full_disk_costs_no_result_and_is_forgotten_when_there_is_room_again(t
 
 FEW_FILES = """
 import os, resource, sys
-from holdfast import Session
+from keepwhole import Session
 session = Session("s", store=sys.argv[1])
 first = session.keep("t", None, "x" * 100_000)
 limit = resource.getrlimit(resource.RLIMIT_NOFILE)

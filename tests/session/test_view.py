@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from holdfast import MemoryStore, Session
-from holdfast.config import Settings
-from holdfast.errors import NotFound, NotStored, UsageError
-from holdfast.projection.presets import CAREFUL
-from holdfast.store.protocol import result_of
-from holdfast.wire.repair import is_broken
+from keepwhole import MemoryStore, Session
+from keepwhole.config import Settings
+from keepwhole.errors import NotFound, NotStored, UsageError
+from keepwhole.projection.presets import CAREFUL
+from keepwhole.store.protocol import result_of
+from keepwhole.wire.repair import is_broken
 from tests.promises import conversations as talk
 
 LONG = "".join(f"line {number} of a long output\n" for number in range(2_000))
@@ -140,7 +140,7 @@ def test_the_account_counts_results_edits_and_tokens() -> None:
 def test_an_edit_says_where_why_and_how_to_undo_it() -> None:
     (edit,) = session().projection(conversation("anthropic", LONG)).edits
     assert (edit.index, edit.path, edit.tool, edit.rule) == (2, ("content", 0, "content"), "bash", "arrival")
-    assert edit.undo == f"holdfast undo {edit.artifact_id}"
+    assert edit.undo == f"keepwhole undo {edit.artifact_id}"
 
 
 # The same again

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from holdfast import MemoryStore, Session
-from holdfast.config import Settings
-from holdfast.errors import NotStored
-from holdfast.projection.auto import Auto
-from holdfast.projection.presets import AutoSettings
-from holdfast.store.protocol import result_of
-from holdfast.wire.repair import is_broken
+from keepwhole import MemoryStore, Session
+from keepwhole.config import Settings
+from keepwhole.errors import NotStored
+from keepwhole.projection.auto import Auto
+from keepwhole.projection.presets import AutoSettings
+from keepwhole.store.protocol import result_of
+from keepwhole.wire.repair import is_broken
 from tests.promises import conversations as talk
 
 LONG = "".join(f"line {number} of a long output\n" for number in range(2_000))
@@ -366,7 +366,7 @@ def test_a_summary_that_is_undone_no_longer_stands() -> None:
     messages = compacting("openai_chat")
     assert session.projection(messages, policy="truncation").account.compacted
     summary = next(
-        result_of(row) for row in store.rows("s", kind="result") if result_of(row).tool == "holdfast_summary"
+        result_of(row) for row in store.rows("s", kind="result") if result_of(row).tool == "keepwhole_summary"
     )
     session.undo(summary.artifact_id)
     assert session.view(messages, policy="everything") == messages

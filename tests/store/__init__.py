@@ -1,1 +1,1 @@
-"""Tests of `holdfast.store`."""
+"""Tests of `keepwhole.store`."""

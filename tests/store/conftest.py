@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.store.protocol import Store
+from keepwhole.store.protocol import Store
 from tests.stores import made
 
 _PAIRS = [("sqlite", "postgres"), ("postgres", "sqlite")]

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import MemoryStore, SqliteStore
-from holdfast.errors import Damaged, NotStored
-from holdfast.store import blobs
-from holdfast.store.archive import export_session, import_session
+from keepwhole import MemoryStore, SqliteStore
+from keepwhole.errors import Damaged, NotStored
+from keepwhole.store import blobs
+from keepwhole.store.archive import export_session, import_session
 from tests.contracts.store_contract import filled
 
 

@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 
-from holdfast import MemoryStore, Session, SqliteStore
-from holdfast.errors import Damaged, HoldfastError, NotFound, UsageError
-from holdfast.store.backup import Backup, compressed
-from holdfast.store.protocol import Store
-from holdfast.store.restoring import restore
-from holdfast.store.verify import verify
+from keepwhole import MemoryStore, Session, SqliteStore
+from keepwhole.errors import Damaged, KeepwholeError, NotFound, UsageError
+from keepwhole.store.backup import Backup, compressed
+from keepwhole.store.protocol import Store
+from keepwhole.store.restoring import restore
+from keepwhole.store.verify import verify
 from tests.build import NOON, draft, opened
 from tests.contracts.store_contract import filled
 from tests.store.test_copying import compared, eventful, told, tombs
@@ -156,13 +156,13 @@ def test_a_cut_or_changed_backup_is_noticed_and_nothing_of_it_stays(source: Stor
     chance = random.Random(7)
     places = [0, 1, 11, len(data) - 9, len(data) - 1, *(chance.randrange(len(data)) for _ in range(25))]
     for at in places:
-        with pytest.raises(HoldfastError):
+        with pytest.raises(KeepwholeError):
             restored(target, data[:at])
         changed = bytearray(data)
         changed[at] ^= 1 << chance.randrange(8)
         try:
             restored(target, bytes(changed))
-        except HoldfastError:
+        except KeepwholeError:
             assert target.sessions() == []
             assert target.tombstones() == []
         else:  # a bit that says nothing, in the header of gzip or between its blocks
@@ -213,7 +213,7 @@ def test_a_session_erased_while_it_is_backed_up_is_left_out(again: bool, tmp_pat
     lines: list[bytes] = []
     for line in backup.lines():
         lines.append(line)
-        if line.startswith(b'{"holdfast":1,"session":{"name":"two"'):
+        if line.startswith(b'{"keepwhole":1,"session":{"name":"two"'):
             source.purge("two", NOON)
             if again:
                 filled(source, "two")
@@ -276,7 +276,7 @@ HOSTILE: list[tuple[str, Callable[[Any], None]]] = [
     ("session", setting("after", to=[-1, "00" * 32])),
     ("session", setting("after", to=[3, "00"])),
     ("session", setting("after", to="ab")),
-    ("session", setting("holdfast", to=2)),
+    ("session", setting("keepwhole", to=2)),
     ("tombstone", setting("tombstone", "name", to="../up")),
     ("tombstone", setting("tombstone", "seq", to=10**30)),
     ("tombstone", setting("tombstone", "seq", to=True)),
@@ -299,7 +299,7 @@ HOSTILE: list[tuple[str, Callable[[Any], None]]] = [
     ("body", setting("body", to=base64.b64encode(b"x" * 200_000).decode())),
     ("end", setting("end", "entries", to=0)),
     ("end", setting("end", "head", to="")),
-    ("backup", setting("holdfast", to=2)),
+    ("backup", setting("keepwhole", to=2)),
     ("backup", setting("backup", to=None)),
 ]
 
@@ -317,7 +317,7 @@ def test_a_hostile_backup_gives_an_error_of_ours_and_leaves_nothing(
         restored(target, packed(lines))  # what it says of itself is for people
         return
     for file in (io.BytesIO(packed(lines)), Pipe(packed(lines))):
-        with pytest.raises(HoldfastError):
+        with pytest.raises(KeepwholeError):
             restore(target, file)
         assert target.sessions() == []
         assert not os.path.exists(os.path.join(os.path.dirname(str(target)), "etc"))
@@ -335,7 +335,7 @@ def test_a_hostile_backup_gives_an_error_of_ours_and_leaves_nothing(
     ],
 )
 def test_what_is_no_backup_is_refused(data: bytes, target: Store) -> None:
-    with pytest.raises(HoldfastError):
+    with pytest.raises(KeepwholeError):
         restored(target, data)
 
 
@@ -395,10 +395,10 @@ def test_a_hundred_backups_under_load_come_back_equal(tmp_path: Path) -> None:
 def test_a_backup_and_its_restore_take_little_memory(tmp_path: Path) -> None:
     code = (
         "import resource, sys\n"
-        "from holdfast import SqliteStore\n"
-        "from holdfast.store.backup import Backup, compressed\n"
-        "from holdfast.store.durable import write_file\n"
-        "from holdfast.store.restoring import restore\n"
+        "from keepwhole import SqliteStore\n"
+        "from keepwhole.store.backup import Backup, compressed\n"
+        "from keepwhole.store.durable import write_file\n"
+        "from keepwhole.store.restoring import restore\n"
         "source, target, file = SqliteStore(sys.argv[1]), SqliteStore(sys.argv[2]), sys.argv[3]\n"
         "source.sessions(), target.sessions()\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.canonical.body import CHUNK, measure
-from holdfast.errors import Damaged, NotStored, QuotaExceeded
-from holdfast.store import blobs as blobs_module
-from holdfast.store.blobs import BlobFolder
-from holdfast.store.feed import Feed
+from keepwhole.canonical.body import CHUNK, measure
+from keepwhole.errors import Damaged, NotStored, QuotaExceeded
+from keepwhole.store import blobs as blobs_module
+from keepwhole.store.blobs import BlobFolder
+from keepwhole.store.feed import Feed
 from tests.build import ROOM
 
 NAME = "ab" + "0" * 30

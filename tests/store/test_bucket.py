@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Session
-from holdfast.apps.cli.main import main
-from holdfast.config import flattened, load
-from holdfast.errors import ConfigError
-from holdfast.store.bucket import bucket_of
-from holdfast.store.postgres.address import redacted
+from keepwhole import Session
+from keepwhole.apps.cli.main import main
+from keepwhole.config import flattened, load
+from keepwhole.errors import ConfigError
+from keepwhole.store.bucket import bucket_of
+from keepwhole.store.postgres.address import redacted
 from tests.build import numbered_lines
 
 PLAIN = "s3://team/agents/prod?endpoint=https://s3.example:9000&region=eu-central-1"
@@ -41,7 +41,7 @@ def test_an_address_says_bucket_prefix_and_where_the_store_is() -> None:
     ],
 )
 def test_an_odd_address_is_refused_and_not_repeated(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOLDFAST_BLOBS", address)
+    monkeypatch.setenv("KEEPWHOLE_BLOBS", address)
     with pytest.raises(ConfigError, match="blobs") as refused:
         load()
     assert "s3cret" not in str(refused.value)
@@ -50,7 +50,7 @@ def test_an_odd_address_is_refused_and_not_repeated(address: str, monkeypatch: p
 
 @pytest.mark.parametrize("value", ["relative/folder", "gs://team/x", "https://s3.example/team", "file:///tmp"])
 def test_what_is_neither_a_bucket_nor_a_whole_path_is_refused(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOLDFAST_BLOBS", value)
+    monkeypatch.setenv("KEEPWHOLE_BLOBS", value)
     with pytest.raises(ConfigError, match="whole path"):
         load()
 
@@ -58,7 +58,7 @@ def test_what_is_neither_a_bucket_nor_a_whole_path_is_refused(value: str, monkey
 def test_keys_in_an_address_are_used_and_never_shown(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("HOLDFAST_BLOBS", KEYS)
+    monkeypatch.setenv("KEEPWHOLE_BLOBS", KEYS)
     settings = load()
     assert bucket_of(settings.blobs).options["secret_access_key"] == "s3cret/key"
     main(["config", "show"])
@@ -70,10 +70,10 @@ def test_keys_in_an_address_are_used_and_never_shown(
 
 
 def test_the_file_and_the_environment_name_the_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "holdfast.yaml"
+    file = tmp_path / "keepwhole.yaml"
     file.write_text(f"blobs: {PLAIN}\n")
     assert load(str(file)).blobs == PLAIN
-    monkeypatch.setenv("HOLDFAST_BLOBS", "~/bodies")
+    monkeypatch.setenv("KEEPWHOLE_BLOBS", "~/bodies")
     assert load(str(file)).blobs == str(tmp_path / "bodies")
     assert load(str(file), store="postgresql://db.example/team").blobs == str(tmp_path / "bodies")
 
@@ -81,7 +81,7 @@ def test_the_file_and_the_environment_name_the_place(tmp_path: Path, monkeypatch
 def test_who_names_a_folder_means_the_record_in_it_with_all_its_bodies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HOLDFAST_BLOBS", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("KEEPWHOLE_BLOBS", str(tmp_path / "elsewhere"))
     with Session("s", store=tmp_path / "named") as session:
         kept = session.keep("t", None, numbered_lines(9_000))
         assert session.recall_bytes(kept.trace_id) == numbered_lines(9_000).encode()
@@ -95,11 +95,11 @@ def test_who_names_a_folder_means_the_record_in_it_with_all_its_bodies(
 def test_the_doctor_tries_a_folder_for_large_bodies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("HOLDFAST_BLOBS", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("KEEPWHOLE_BLOBS", str(tmp_path / "elsewhere"))
     Session("s").keep("t", None, "x")
     assert main(["doctor"]) == 0
     assert f"large bodies are in {tmp_path / 'elsewhere'}" in capfd.readouterr().out
     (tmp_path / "file").write_text("in the way")
-    monkeypatch.setenv("HOLDFAST_BLOBS", str(tmp_path / "file"))
+    monkeypatch.setenv("KEEPWHOLE_BLOBS", str(tmp_path / "file"))
     assert main(["doctor"]) == 1
     assert "cannot be used" in capfd.readouterr().out

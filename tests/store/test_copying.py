@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from holdfast import MemoryStore, Session, SqliteStore
-from holdfast.canonical.entry import Entry, parse_header
-from holdfast.errors import Damaged, NotFound, NotStored
-from holdfast.store.copying import Comparison, Step, carry_out, compare, plan
-from holdfast.store.incoming import Incoming
-from holdfast.store.protocol import SessionInfo, Store
-from holdfast.store.verify import verify
+from keepwhole import MemoryStore, Session, SqliteStore
+from keepwhole.canonical.entry import Entry, parse_header
+from keepwhole.errors import Damaged, NotFound, NotStored
+from keepwhole.store.copying import Comparison, Step, carry_out, compare, plan
+from keepwhole.store.incoming import Incoming
+from keepwhole.store.protocol import SessionInfo, Store
+from keepwhole.store.verify import verify
 from tests.build import NOON, draft, opened, stored_bytes
 from tests.contracts.store_contract import filled
 from tests.contracts.test_store_contract import made
@@ -289,8 +289,8 @@ def test_bodies_are_copied_a_piece_at_a_time(tmp_path: Path) -> None:
     """Three times 20 MB through a process that takes less than one of them for it."""
     code = (
         "import resource, sys\n"
-        "from holdfast import SqliteStore\n"
-        "from holdfast.store.copying import carry_out, plan\n"
+        "from keepwhole import SqliteStore\n"
+        "from keepwhole.store.copying import carry_out, plan\n"
         "source, target = (SqliteStore(path) for path in sys.argv[1:])\n"
         "steps = plan(source, target)\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
@@ -315,7 +315,7 @@ def test_bodies_are_copied_a_piece_at_a_time(tmp_path: Path) -> None:
 def killed_and_resumed(source: str, target: str) -> int:
     """Copy, killed at random moments, until one comes to its end; how many were killed."""
     chance = random.Random(time.time_ns())
-    command = [sys.executable, "-m", "holdfast", "store", "copy", source, target, "--yes"]
+    command = [sys.executable, "-m", "keepwhole", "store", "copy", source, target, "--yes"]
     for killed in range(1_000):
         process = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         try:

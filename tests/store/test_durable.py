@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.store.durable import make_folder, sync, write_all
+from keepwhole.store.durable import make_folder, sync, write_all
 
 
 @pytest.mark.parametrize("mask", [0o000, 0o022, 0o077, 0o277, 0o777])

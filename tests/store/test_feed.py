@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.canonical.body import CHUNK
-from holdfast.errors import UsageError
-from holdfast.store.feed import Feed, pipe
+from keepwhole.canonical.body import CHUNK
+from keepwhole.errors import UsageError
+from keepwhole.store.feed import Feed, pipe
 
 TEXT = "line of text, é€😀\n" * 30_000
 DATA = TEXT.encode()

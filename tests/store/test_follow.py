@@ -1,8 +1,8 @@
 """Following a record: each new entry once, and the truth about what was purged."""
 
-from holdfast import MemoryStore
-from holdfast.store.follow import Following
-from holdfast.store.protocol import Row
+from keepwhole import MemoryStore
+from keepwhole.store.follow import Following
+from keepwhole.store.protocol import Row
 from tests.build import NOON, decision, draft, opened
 
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from holdfast import Session, SqliteStore
-from holdfast.apps.cli.main import main
-from holdfast.errors import Damaged, NotStored, StoreError, StoreRefused
-from holdfast.store.feed import Feed
-from holdfast.store.protocol import Body, body_of, entry_of
-from holdfast.store.verify import verify
+from keepwhole import Session, SqliteStore
+from keepwhole.apps.cli.main import main
+from keepwhole.errors import Damaged, NotStored, StoreError, StoreRefused
+from keepwhole.store.feed import Feed
+from keepwhole.store.protocol import Body, body_of, entry_of
+from keepwhole.store.verify import verify
 from tests.build import NOON, ROOM, draft, numbered_lines, opened, run_python, stored_bytes, taken
 from tests.objects import BUCKET, KEY, SECRET, fresh_bucket, own_weed, use_keys
 
@@ -25,9 +25,9 @@ pytest.importorskip("obstore", reason="needs the extra `s3`")
 import obstore
 from obstore.store import S3Store
 
-from holdfast.store import objects
-from holdfast.store.bucket import bucket_of
-from holdfast.store.objects import Objects
+from keepwhole.store import objects
+from keepwhole.store.bucket import bucket_of
+from keepwhole.store.objects import Objects
 
 MB = 1_048_576
 NOWHERE = f"s3://{BUCKET}/x?endpoint=http://127.0.0.1:1"
@@ -348,7 +348,7 @@ def test_making_an_object_where_there_is_one_is_refused_by_the_store(blobs: str,
 def test_the_doctor_tries_the_place_of_large_bodies(
     blobs: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("HOLDFAST_BLOBS", blobs)
+    monkeypatch.setenv("KEEPWHOLE_BLOBS", blobs)
     Session("s").keep("t", None, "x")
     assert main(["doctor"]) == 0
     assert f"large bodies are in {blobs}" in capfd.readouterr().out
@@ -396,7 +396,7 @@ def test_many_threads_keep_large_bodies_at_once(store: SqliteStore, blobs: str) 
 
 FORKED = """
 import os, sys
-from holdfast import Session, SqliteStore
+from keepwhole import Session, SqliteStore
 
 session = Session("s", store=SqliteStore(sys.argv[1], blobs=sys.argv[2]))
 kept = session.keep("t", None, "x" * 100_000)
@@ -431,9 +431,9 @@ def test_a_body_larger_than_any_row_takes_is_written_whatever_goes_into_rows(blo
 def test_without_the_client_the_extra_to_install_is_named(tmp_path: Path) -> None:
     script = (
         "import sys; sys.modules['obstore'] = None\n"
-        "from holdfast import SqliteStore\n"
+        "from keepwhole import SqliteStore\n"
         f"try: SqliteStore({str(tmp_path)!r}, blobs='s3://bucket/x')\n"
         "except Exception as error: print(type(error).__name__, error)"
     )
     assert "StoreRefused" in (said := run_python(script))
-    assert "holdfast[s3]" in said
+    assert "keepwhole[s3]" in said

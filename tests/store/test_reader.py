@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.canonical import body
-from holdfast.canonical.body import BLOCK, BodyFacts, measure
-from holdfast.canonical.utf8 import decode
-from holdfast.errors import Damaged
-from holdfast.store import reader as reader_module
-from holdfast.store.reader import BodyReader
+from keepwhole.canonical import body
+from keepwhole.canonical.body import BLOCK, BodyFacts, measure
+from keepwhole.canonical.utf8 import decode
+from keepwhole.errors import Damaged
+from keepwhole.store import reader as reader_module
+from keepwhole.store.reader import BodyReader
 from tests.canonical.test_body import ATOMS, made_of
 from tests.canonical.test_body import TEXT as TEXT_ATOMS
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import MemoryStore, Session, SqliteStore
-from holdfast.canonical.body import measure
-from holdfast.errors import Damaged, HoldfastError
-from holdfast.store.protocol import Body, Draft
-from holdfast.store.verify import Verification, verify
+from keepwhole import MemoryStore, Session, SqliteStore
+from keepwhole.canonical.body import measure
+from keepwhole.errors import Damaged, KeepwholeError
+from keepwhole.store.protocol import Body, Draft
+from keepwhole.store.verify import Verification, verify
 from tests.build import decision, draft, numbered_lines, opened
 
 
@@ -150,5 +150,5 @@ def test_damage_never_raises_anything_but_our_own_errors(tmp_path: Path) -> None
     damaged(tmp_path, "UPDATE entries SET header = zeroblob(100), blocks = x'00', digest = x'', chain = x''")
     with Session("s", store=str(tmp_path)) as session:
         for row in session.store.rows("s"):
-            with pytest.raises(HoldfastError):
+            with pytest.raises(KeepwholeError):
                 session.recall(row.trace_id)

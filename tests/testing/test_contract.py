@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.session.session import Session
-from holdfast.testing import AdapterContract, Called, Harness, Ran, Script
-from holdfast.testing.look import unpaired
-from holdfast.testing.script import Tools
+from keepwhole.session.session import Session
+from keepwhole.testing import AdapterContract, Called, Harness, Ran, Script
+from keepwhole.testing.look import unpaired
+from keepwhole.testing.script import Tools
 
 
 class Loop:

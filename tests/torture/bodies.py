@@ -23,7 +23,7 @@ class Made(NamedTuple):
 
     @property
     def sha256(self) -> str:
-        """A plain digest; nothing of Holdfast has a part in it."""
+        """A plain digest; nothing of Keepwhole has a part in it."""
         return hashlib.sha256(self.data).hexdigest()
 
 

@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from holdfast import Session, SqliteStore
-from holdfast.store.protocol import Row, entry_of, result_of
+from keepwhole import Session, SqliteStore
+from keepwhole.store.protocol import Row, entry_of, result_of
 from tests.torture import bodies, oracle
 
 _STRANGE = re.compile(r"(?!record\.db(-wal|-shm)?$|record\.lock$|blobs$|session-\d+\.lock$)")
@@ -42,7 +42,7 @@ def opened(folder: str) -> Iterator[SqliteStore]:
 
 
 def check_store(folder: str, promises: oracle.Promises) -> Census:
-    """Check everything; `AssertionError` or an error of Holdfast's own where something is not as promised."""
+    """Check everything; `AssertionError` or an error of Keepwhole's own where something is not as promised."""
     with opened(folder) as store:
         names = [info.name for info in store.sessions()]
         digests = {trace_id: digest for name in names for trace_id, digest in _results(store, name)}

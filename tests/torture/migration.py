@@ -5,7 +5,7 @@ import os
 import sqlite3
 from typing import NamedTuple
 
-from holdfast.store.sqlite.schema import scripts
+from keepwhole.store.sqlite.schema import scripts
 
 OLD = len(scripts())
 NEW = OLD + 1

@@ -79,7 +79,7 @@ def tmpfs(path: str, options: str) -> Iterator[Tmpfs]:
     """A tmpfs mounted on `path`, gone afterwards."""
     need_root()
     os.makedirs(path)
-    command("mount", "-t", "tmpfs", "-o", options, "holdfast", path)
+    command("mount", "-t", "tmpfs", "-o", options, "keepwhole", path)
     try:
         yield Tmpfs(path)
     finally:

@@ -53,7 +53,7 @@ def start(here: Place, mode: str, *, broken: str = "", **options: float) -> "sub
     arguments = [f"--{name}={value}" for name, value in options.items()]
     return subprocess.Popen(
         [sys.executable, "-B", "-m", "tests.torture.writers", mode, here.store, here.oracle, here.report, *arguments],
-        env=environment(HOLDFAST_BREAK=broken),
+        env=environment(KEEPWHOLE_BREAK=broken),
         cwd=os.path.dirname(here.oracle),
         stdout=subprocess.PIPE,
         text=True,

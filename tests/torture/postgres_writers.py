@@ -3,7 +3,7 @@
 Appends a result with its decision, and now and then a response alone, as fast as it can; acknowledges each to the
 oracle once `append` returned. What was not stored is whole or absent, and is not acknowledged.
 
-`HOLDFAST_BREAK` switches a safety off, for the controls that must be caught: `forgetful` (an append that is sent again
+`KEEPWHOLE_BREAK` switches a safety off, for the controls that must be caught: `forgetful` (an append that is sent again
 does not say so) or `early` (a server that says stored before it is on its disk is not refused).
 """
 
@@ -14,15 +14,15 @@ import os
 import random
 import traceback
 
-from holdfast.canonical import ids
-from holdfast.canonical.body import measure
-from holdfast.canonical.entry import Entry
-from holdfast.errors import NotFound, StoreError
-from holdfast.store.postgres import server
-from holdfast.store.postgres.appending import Append
-from holdfast.store.postgres.store import PostgresStore
-from holdfast.store.protocol import Body, Draft, SessionInfo
-from holdfast.truncation.cut import encode_cut, whole
+from keepwhole.canonical import ids
+from keepwhole.canonical.body import measure
+from keepwhole.canonical.entry import Entry
+from keepwhole.errors import NotFound, StoreError
+from keepwhole.store.postgres import server
+from keepwhole.store.postgres.appending import Append
+from keepwhole.store.postgres.store import PostgresStore
+from keepwhole.store.protocol import Body, Draft, SessionInfo
+from keepwhole.truncation.cut import encode_cut, whole
 from tests.build import decision, draft, response
 from tests.torture.oracle import Oracle
 
@@ -101,7 +101,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--number", type=int, default=0)
     options = parser.parse_args()
-    break_on_purpose(os.environ.get("HOLDFAST_BREAK", ""))
+    break_on_purpose(os.environ.get("KEEPWHOLE_BREAK", ""))
     try:
         writer = Writer(options)
         writer.work(options.stop)

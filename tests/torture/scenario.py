@@ -9,9 +9,9 @@ import sys
 import traceback
 from collections.abc import Callable
 
-from holdfast import Session, SqliteStore
-from holdfast.store.sqlite.connection import connect
-from holdfast.store.sqlite.schema import migrate, scripts
+from keepwhole import Session, SqliteStore
+from keepwhole.store.sqlite.connection import connect
+from keepwhole.store.sqlite.schema import migrate, scripts
 from tests.torture import bodies, migration
 from tests.torture.oracle import Oracle
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.promises.real import NAMES, real
 from tests.promises.views import ALL, check, viewed
 
-SECONDS = float(os.environ.get("HOLDFAST_FUZZ_SECONDS", "120"))
+SECONDS = float(os.environ.get("KEEPWHOLE_FUZZ_SECONDS", "120"))
 ODD = ("\n", "\r", '"', "[", "{", "]", "}", "<", ">", "</", "\x1b[", "\ud800", "\u0301", "\x00", "@@", ",", "\\", "\\u")
 SLOW = 5.0
 edits = st.lists(

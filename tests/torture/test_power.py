@@ -1,7 +1,7 @@
 """The power is cut under writers, as root: what was acknowledged is on the disk.
 
 A disk image is shut down without its journal being flushed, and mounted again. The same test must catch a store
-that leaves out its syncs; a durability test that never failed proves nothing. `HOLDFAST_ROUNDS` changes the number
+that leaves out its syncs; a durability test that never failed proves nothing. `KEEPWHOLE_ROUNDS` changes the number
 of cuts.
 """
 
@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import HoldfastError
+from keepwhole import KeepwholeError
 from tests.torture import checks, mounts, nursery
 
-ROUNDS = int(os.environ.get("HOLDFAST_ROUNDS", "20"))
+ROUNDS = int(os.environ.get("KEEPWHOLE_ROUNDS", "20"))
 CONTROL_ROUNDS = 25
 KINDS = ("ext4", "xfs")
 
@@ -90,7 +90,7 @@ def what_is_wrong(disk: mounts.Disk, folder: Path, number: int, broken: str) -> 
     """What the check of one round found."""
     try:
         cut_and_check(disk, folder, number, broken=broken)
-    except (AssertionError, HoldfastError, sqlite3.Error, FileNotFoundError) as error:
+    except (AssertionError, KeepwholeError, sqlite3.Error, FileNotFoundError) as error:
         return str(error)
     finally:
         gc.collect()  # a connection that could not be opened must not keep the disk busy

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Session
+from keepwhole import Session
 from tests.torture import bodies, checks, migration, nursery, oracle, straced
 
 pytestmark = pytest.mark.torture
@@ -117,9 +117,9 @@ def test_an_error_at_any_call_of_a_purge_is_an_error_of_ours_and_leaves_all_or_n
 
 
 def foreign(outcome: straced.Outcome) -> list[str]:
-    """An error that is not one of Holdfast's."""
+    """An error that is not one of Keepwhole's."""
     raised = outcome.raised
-    return [raised["what"]] if raised and "HoldfastError" not in raised["raised"] else []
+    return [raised["what"]] if raised and "KeepwholeError" not in raised["raised"] else []
 
 
 def broken(here: nursery.Place) -> list[str]:

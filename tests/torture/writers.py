@@ -3,7 +3,7 @@
 Run as `python -m tests.torture.writers crowd|kills …` in a process of its own: it has no threads and opens no store
 itself, so a fork costs a millisecond and hands on nothing but the imported code. Prints one JSON object at the end.
 
-`HOLDFAST_BREAK` switches a safety off, for the controls that must be caught: `normal`, `off` (SQLite's
+`KEEPWHOLE_BREAK` switches a safety off, for the controls that must be caught: `normal`, `off` (SQLite's
 `synchronous`), `unsynced` (files are not synced) or `late` (acknowledged before the commit).
 """
 
@@ -17,10 +17,10 @@ import time
 import traceback
 from typing import Any
 
-from holdfast import Session, SqliteStore
-from holdfast.store import blobs, durable
-from holdfast.store.sqlite import connection, store
-from holdfast.store.sqlite.connection import Transaction
+from keepwhole import Session, SqliteStore
+from keepwhole.store import blobs, durable
+from keepwhole.store.sqlite import connection, store
+from keepwhole.store.sqlite.connection import Transaction
 from tests.torture import bodies
 from tests.torture.oracle import Oracle
 
@@ -37,7 +37,7 @@ class Writer:
         self._store = SqliteStore(options.store)
         names = [f"writer-{number}", *(f"shared-{shared}" for shared in range(3))]
         self._sessions = [Session(name, store=self._store) for name in names]
-        self._late = os.environ.get("HOLDFAST_BREAK") == "late"
+        self._late = os.environ.get("KEEPWHOLE_BREAK") == "late"
         self.worst = 0.0
         self.kept = 0
 
@@ -154,7 +154,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3_600)
     parser.add_argument("--kills", type=int, default=0)
     options = parser.parse_args()
-    break_on_purpose(os.environ.get("HOLDFAST_BREAK", ""))
+    break_on_purpose(os.environ.get("KEEPWHOLE_BREAK", ""))
     bodies.make(0)
     begin = time.monotonic()
     done = crowd(options) if options.mode == "crowd" else kills(options)

@@ -1,1 +1,1 @@
-"""Tests of `holdfast.truncation`."""
+"""Tests of `keepwhole.truncation`."""

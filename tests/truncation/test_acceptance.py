@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import MemoryStore, NotFound, Session, SqliteStore, session
-from holdfast.config import load
-from holdfast.errors import UsageError
-from holdfast.recall.answer import Printed
-from holdfast.recall.get_artifact import read_artifact
-from holdfast.session.shown import Shown
-from holdfast.store.protocol import result_of
+from keepwhole import MemoryStore, NotFound, Session, SqliteStore, session
+from keepwhole.config import load
+from keepwhole.errors import UsageError
+from keepwhole.recall.answer import Printed
+from keepwhole.recall.get_artifact import read_artifact
+from keepwhole.session.shown import Shown
+from keepwhole.store.protocol import result_of
 from tests.build import in_memory, numbered_lines, printed_call, run_python
 
 TEXT = numbered_lines(1_000)
@@ -90,15 +90,15 @@ def test_ac_051_storage_is_local_to_the_session() -> None:
 
 
 def test_ac_052_the_record_lies_where_the_documents_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    named, nearest, own = tmp_path / "named", tmp_path / "work" / ".holdfast", tmp_path / ".holdfast"
+    named, nearest, own = tmp_path / "named", tmp_path / "work" / ".keepwhole", tmp_path / ".keepwhole"
     inner = tmp_path / "work" / "deep" / "inside"
     inner.mkdir(parents=True)
-    environ = {"HOLDFAST_HOME": str(named)}
+    environ = {"KEEPWHOLE_HOME": str(named)}
     assert load(environ=environ, folder=str(inner)).home == str(named)
     assert load(environ={}, folder=str(inner)).home == str(own)
     nearest.mkdir()
     assert load(environ={}, folder=str(inner)).home == str(nearest)
-    monkeypatch.setenv("HOLDFAST_HOME", str(named))
+    monkeypatch.setenv("KEEPWHOLE_HOME", str(named))
     with session() as opened:
         opened.keep("t", None, LARGE)
     assert (named / "record.db").is_file()
@@ -286,7 +286,7 @@ def test_nfr_004_artifact_writes_can_be_awaited_and_do_not_block_the_loop(tmp_pa
 
 FULL_DISK = """
 import resource, sys
-from holdfast import Session
+from keepwhole import Session
 session = Session("s", store=sys.argv[1])
 first = session.keep("t", None, "x" * 9000)
 limit = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -340,7 +340,7 @@ def watch(event, args):
     if event == "open" and (args[2] or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
         written.append(str(args[0]))
 sys.addaudithook(watch)
-from holdfast import Session
+from keepwhole import Session
 with Session("../x".replace("../", ""), store=sys.argv[1], ephemeral=True) as session:
     session.keep("../../tool", {"path": "/etc/passwd"}, "x" * 100_000, call_id="../../../up")
 print("\\n".join(written))
@@ -406,7 +406,7 @@ def test_nfr_016_truncation_rates_can_be_tracked() -> None:
     opened.keep("read_file", None, "short")
     assert opened.metrics.truncation_rate == 0.5
     assert opened.metrics.truncations_total == {("read_file", "head_tail"): 1}
-    assert "holdfast_truncation_rate 0.5" in opened.metrics.prometheus()
+    assert "keepwhole_truncation_rate 0.5" in opened.metrics.prometheus()
 
 
 def test_fr_045_to_070_hold_for_a_result_of_any_kind() -> None:

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.truncation.cut import TextSource, render
-from holdfast.truncation.options import StrategyOptions
-from holdfast.truncation.strategy import STRATEGIES
+from keepwhole.truncation.cut import TextSource, render
+from keepwhole.truncation.options import StrategyOptions
+from keepwhole.truncation.strategy import STRATEGIES
 from tests.truncation.test_structure import documents, shown
 
 FACTS = ("the gateway rejected a refund: swordfish", "Lisbon fell behind: marlin", "greenhouse lost heat: halibut")

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import ConfigError
-from holdfast.truncation.configuration import ToolOverride, TruncationConfiguration
+from keepwhole.errors import ConfigError
+from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
 
 
 def test_the_defaults_are_those_of_the_document() -> None:

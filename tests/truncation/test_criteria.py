@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-import holdfast
-from holdfast.errors import ConfigError
-from holdfast.truncation import choice, configuration, notice, present, processor, result, strategy
-from holdfast.truncation.configuration import ToolOverride, TruncationConfiguration
-from holdfast.truncation.cut import Cut, Segment, Source
-from holdfast.truncation.options import StrategyOptions
-from holdfast.truncation.present import Artifact
-from holdfast.truncation.processor import TruncationProcessor
-from holdfast.truncation.result import TruncationResult
-from holdfast.truncation.strategy import STRATEGIES
+import keepwhole
+from keepwhole.errors import ConfigError
+from keepwhole.truncation import choice, configuration, notice, present, processor, result, strategy
+from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
+from keepwhole.truncation.cut import Cut, Segment, Source
+from keepwhole.truncation.options import StrategyOptions
+from keepwhole.truncation.present import Artifact
+from keepwhole.truncation.processor import TruncationProcessor
+from keepwhole.truncation.result import TruncationResult
+from keepwhole.truncation.strategy import STRATEGIES
 from tests.build import in_memory, numbered_lines
 from tests.promises.real import NAMES, real
 from tests.promises.views import ALL, check, viewed
@@ -500,10 +500,10 @@ def test_nfr_018_every_setting_is_documented() -> None:
 
 def test_nfr_019_every_public_name_has_a_docstring() -> None:
     modules = (choice, configuration, notice, present, processor, result, strategy)
-    things = [getattr(holdfast, name) for name in holdfast.__all__]
+    things = [getattr(keepwhole, name) for name in keepwhole.__all__]
     for module in modules:
         assert module.__doc__
         things += [thing for name, thing in vars(module).items() if not name.startswith("_") and callable(thing)]
     for thing in things:
-        if getattr(thing, "__module__", "").startswith("holdfast"):
+        if getattr(thing, "__module__", "").startswith("keepwhole"):
             assert inspect.getdoc(thing), thing

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.canonical.body import measure
-from holdfast.canonical.utf8 import decode, encode
-from holdfast.errors import Damaged
-from holdfast.store.reader import BodyReader
-from holdfast.truncation.cut import (
+from keepwhole.canonical.body import measure
+from keepwhole.canonical.utf8 import decode, encode
+from keepwhole.errors import Damaged
+from keepwhole.store.reader import BodyReader
+from keepwhole.truncation.cut import (
     Cut,
     Inserted,
     Part,

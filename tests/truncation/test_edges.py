@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.truncation.cut import TextSource
-from holdfast.truncation.edges import head_edge, tail_edge
+from keepwhole.truncation.cut import TextSource
+from keepwhole.truncation.edges import head_edge, tail_edge
 
 GRAPHEMES = {
     "a plain letter": "x",

@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from holdfast.truncation.cut import TextSource
-from holdfast.truncation.log import error_lines, log
-from holdfast.truncation.options import StrategyOptions
-from holdfast.truncation.question import fold
+from keepwhole.truncation.cut import TextSource
+from keepwhole.truncation.log import error_lines, log
+from keepwhole.truncation.options import StrategyOptions
+from keepwhole.truncation.question import fold
 from tests.truncation.test_structure import shown
 
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import TruncationConfiguration
-from holdfast.canonical.utf8 import showable
-from holdfast.truncation.cut import Segment, TextSource
-from holdfast.truncation.notice import how_to_fetch, omitted, reference, remainder_omitted, size_text
-from holdfast.truncation.way import Way
+from keepwhole import TruncationConfiguration
+from keepwhole.canonical.utf8 import showable
+from keepwhole.truncation.cut import Segment, TextSource
+from keepwhole.truncation.notice import how_to_fetch, omitted, reference, remainder_omitted, size_text
+from keepwhole.truncation.way import Way
 from tests.build import in_memory, numbered_lines, printed_call
 
 

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.truncation.configuration import TruncationConfiguration
-from holdfast.truncation.cut import Cut, Segment, Source, TextSource, render
-from holdfast.truncation.present import Artifact, needs_artifact, present, summarise
-from holdfast.truncation.result import TruncationResult, estimated_tokens
-from holdfast.truncation.strategy import STRATEGIES, StrategyOptions
+from keepwhole.truncation.configuration import TruncationConfiguration
+from keepwhole.truncation.cut import Cut, Segment, Source, TextSource, render
+from keepwhole.truncation.present import Artifact, needs_artifact, present, summarise
+from keepwhole.truncation.result import TruncationResult, estimated_tokens
+from keepwhole.truncation.strategy import STRATEGIES, StrategyOptions
 from tests.build import numbered_lines
 
 ID = "art_1700000000_" + "x" * 22

@@ -2,10 +2,10 @@
 
 import pytest
 
-from holdfast.errors import NotFound, NotStored
-from holdfast.truncation.configuration import ToolOverride, TruncationConfiguration
-from holdfast.truncation.processor import IArtifactStorage, TruncationProcessor
-from holdfast.truncation.strategy import STRATEGIES
+from keepwhole.errors import NotFound, NotStored
+from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
+from keepwhole.truncation.processor import IArtifactStorage, TruncationProcessor
+from keepwhole.truncation.strategy import STRATEGIES
 from tests.build import numbered_lines
 
 

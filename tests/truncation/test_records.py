@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.truncation.cut import TextSource
-from holdfast.truncation.lines import line_bounds
-from holdfast.truncation.options import StrategyOptions
-from holdfast.truncation.rows import record_bounds, rows
+from keepwhole.truncation.cut import TextSource
+from keepwhole.truncation.lines import line_bounds
+from keepwhole.truncation.options import StrategyOptions
+from keepwhole.truncation.rows import record_bounds, rows
 
 ends = st.sampled_from(("\n", "\r\n"))
 fields = st.text(alphabet='ab ,;"\n', max_size=6)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import NotFound, Session
-from holdfast.session.shown import Shown
-from holdfast.truncation.configuration import ToolOverride, TruncationConfiguration
-from holdfast.truncation.processor import TruncationProcessor
-from holdfast.truncation.result import TruncationResult
-from holdfast.truncation.strategy import STRATEGIES
+from keepwhole import NotFound, Session
+from keepwhole.session.shown import Shown
+from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
+from keepwhole.truncation.processor import TruncationProcessor
+from keepwhole.truncation.result import TruncationResult
+from keepwhole.truncation.strategy import STRATEGIES
 from tests.build import in_memory, numbered_lines, printed_call
 from tests.truncation.test_processor import Shelf
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.truncation.cut import TextSource
-from holdfast.truncation.options import StrategyOptions
-from holdfast.truncation.rows import rows
-from holdfast.truncation.sniff import sniff
+from keepwhole.truncation.cut import TextSource
+from keepwhole.truncation.options import StrategyOptions
+from keepwhole.truncation.rows import rows
+from keepwhole.truncation.sniff import sniff
 
 CODEX = "Chunk ID: 0a1b2c\nWall time: 0.1 seconds\nProcess exited with code 0\nOriginal token count: 9\nOutput:\n"
 SHELL = "Exit code: 0\nWall time: 0.2 seconds\nOutput:\n"

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import UnknownStrategy
-from holdfast.truncation.cut import Cut, Inserted, Source, TextSource, render
-from holdfast.truncation.head import head
-from holdfast.truncation.head_tail import head_tail
-from holdfast.truncation.options import StrategyOptions
-from holdfast.truncation.strategy import STRATEGIES, strategy_named
+from keepwhole.errors import UnknownStrategy
+from keepwhole.truncation.cut import Cut, Inserted, Source, TextSource, render
+from keepwhole.truncation.head import head
+from keepwhole.truncation.head_tail import head_tail
+from keepwhole.truncation.options import StrategyOptions
+from keepwhole.truncation.strategy import STRATEGIES, strategy_named
 from tests.build import numbered_lines
 
 ATOMS = ("word ", "\n", "\r\n", "é", "😀", "e\u0301", "🇨🇭", "\ud800", "x" * 30)

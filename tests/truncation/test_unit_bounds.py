@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.truncation.unit_bounds import unit_bounds
+from keepwhole.truncation.unit_bounds import unit_bounds
 
 KINDS = ("json", "ndjson", "csv", "xml", "diff", "log", "code", "search", "listing", "text")
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.truncation.words import spelled, stem, words
+from keepwhole.truncation.words import spelled, stem, words
 
 
 @pytest.mark.parametrize("name", ["parse_config", "parseConfig", "parse-config", "ParseConfig"])

@@ -1,1 +1,1 @@
-"""Tests of `holdfast.wire`."""
+"""Tests of `keepwhole.wire`."""

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from holdfast.projection.transcript import Call, Message, Returned, Transcript
+from keepwhole.projection.transcript import Call, Message, Returned, Transcript
 
 DIALECTS = ("openai_chat", "openai_responses", "anthropic")
 Wire = dict[str, Any]

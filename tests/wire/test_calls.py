@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import UsageError
-from holdfast.wire.calls import Call, parse_call, result_block
-from holdfast.wire.dialect import dialect_named
+from keepwhole.errors import UsageError
+from keepwhole.wire.calls import Call, parse_call, result_block
+from keepwhole.wire.dialect import dialect_named
 
 CALLS: list[tuple[dict[str, Any], Call]] = [
     (

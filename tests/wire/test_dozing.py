@@ -5,7 +5,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.wire.dozing import Dozing
+from keepwhole.wire.dozing import Dozing
 
 NAMES = ("get_artifact", "search_artifacts")
 _events = st.lists(st.sampled_from(["data: a", "data: get_art", "ifact", "\n", "\n\n", "data: {}\n\n", "search_", "x"]))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from holdfast.wire.edits import apply
+from keepwhole.wire.edits import apply
 from tests.wire.requests import ANTHROPIC
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from holdfast.wire.dialect import Dialect
-from holdfast.wire.ends import is_whole
+from keepwhole.wire.dialect import Dialect
+from keepwhole.wire.ends import is_whole
 from tests.upstream.answer import Answer, written
 from tests.upstream.spelling import Text
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from holdfast.wire.hidden import Round, key_of, put_back
+from keepwhole.wire.hidden import Round, key_of, put_back
 
 USER = {"role": "user", "content": "go"}
 CALL = {"type": "tool_use", "id": "o1", "name": "get_artifact", "input": {}}

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.canonical.ids import is_session_id
-from holdfast.wire import splice
-from holdfast.wire.endpoint import endpoint_of
-from holdfast.wire.identity import Identity, conversation, identity_of, session_id
+from keepwhole.canonical.ids import is_session_id
+from keepwhole.wire import splice
+from keepwhole.wire.endpoint import endpoint_of
+from keepwhole.wire.identity import Identity, conversation, identity_of, session_id
 from tests.wire.clients import CHECKPOINT, CLIENTS, SUMMARISE, ClaudeCode, Codex, Nameless, Opencode, Sent, marked
 
 
@@ -36,14 +36,14 @@ def test_a_session_goes_by_the_id_of_its_client(kind: Any) -> None:
 @pytest.mark.parametrize("kind", CLIENTS)
 def test_our_own_header_comes_before_what_a_client_says(kind: Any) -> None:
     sent = kind().request(talk(kind()))
-    found = identity(sent._replace(headers={**sent.headers, "x-holdfast-session": "mine"}))
+    found = identity(sent._replace(headers={**sent.headers, "x-keepwhole-session": "mine"}))
     assert (found.session, found.explicit) == ("mine", True)
     assert not identity(sent).explicit
 
 
 def test_each_name_is_taken_before_those_after_it() -> None:
     headers = {
-        "x-holdfast-session": "a",
+        "x-keepwhole-session": "a",
         "x-claude-code-session-id": "b",
         "session-id": "c",
         "x-parent-session-id": "d",

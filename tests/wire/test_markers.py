@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.wire import splice
-from holdfast.wire.markers import Marker, markers, unmarked, with_marker
+from keepwhole.wire import splice
+from keepwhole.wire.markers import Marker, markers, unmarked, with_marker
 
 EPHEMERAL = {"type": "ephemeral"}
 LONG = {"type": "ephemeral", "ttl": "1h"}

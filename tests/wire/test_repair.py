@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import UsageError
-from holdfast.wire.mending import NO_RESULT
-from holdfast.wire.repair import is_broken, repair
+from keepwhole.errors import UsageError
+from keepwhole.wire.mending import NO_RESULT
+from keepwhole.wire.repair import is_broken, repair
 from tests.wire.conversations import DIALECTS, Made, Turn, complaints, spelled, turns
 
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS)

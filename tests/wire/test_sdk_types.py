@@ -10,10 +10,10 @@ from openai.types.chat import ChatCompletionMessageParam
 from openai.types.responses import ResponseInputItemParam
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from holdfast.wire.calls import result_block
-from holdfast.wire.decode import decode_message
-from holdfast.wire.edits import apply
-from holdfast.wire.splice import read
+from keepwhole.wire.calls import result_block
+from keepwhole.wire.decode import decode_message
+from keepwhole.wire.edits import apply
+from keepwhole.wire.splice import read
 from tests.wire.requests import ANTHROPIC, CHAT, RESPONSES
 
 DIALECTS = [

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from holdfast.projection.transcript import Path
-from holdfast.wire.decode import decode_message
-from holdfast.wire.splice import Request, read
+from keepwhole.projection.transcript import Path
+from keepwhole.wire.decode import decode_message
+from keepwhole.wire.splice import Request, read
 from tests.wire.requests import ANTHROPIC, CHAT, RESPONSES
 from tests.wire.slow_json import Node, parse
 

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.wire.splice import Request, read
+from keepwhole.wire.splice import Request, read
 
 _TEXTS = st.sampled_from(["", "a", "é", '"', "\\", "x" * 1_500, "]", "},{", "12", "\U0001f600"])
 _MESSAGES = st.lists(

@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.wire.sse import Events, written
+from keepwhole.wire.sse import Events, written
 
 STREAM = b'event: a\ndata: {"x": 1}\n\ndata: one\ndata: two\n\n: note\n\nevent: b\r\ndata:{"y": "\xc3\xa9"}\r\n\r\n'
 

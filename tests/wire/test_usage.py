@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.wire.dialect import Dialect
-from holdfast.wire.usage import Usage, usage_of
+from keepwhole.wire.dialect import Dialect
+from keepwhole.wire.usage import Usage, usage_of
 
 DIALECTS: list[Dialect] = ["anthropic", "openai_chat", "openai_responses"]
 CLAUDE = {

@@ -10,18 +10,18 @@ from typing import Any
 
 
 class Cli:
-    """`holdfast` in `folder`, with the record in `folder/home`."""
+    """`keepwhole` in `folder`, with the record in `folder/home`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.environ = {
-            **{key: value for key, value in os.environ.items() if not key.startswith("HOLDFAST_")},
-            "HOLDFAST_HOME": str(folder / "home"),
+            **{key: value for key, value in os.environ.items() if not key.startswith("KEEPWHOLE_")},
+            "KEEPWHOLE_HOME": str(folder / "home"),
             "HOME": str(folder),
         }
 
     def __call__(self, *words: str, input: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-        command = [sys.executable, "-m", "holdfast", *words]
+        command = [sys.executable, "-m", "keepwhole", *words]
         return subprocess.run(
             command, input=input, capture_output=True, env=self.environ, cwd=self.folder, timeout=60, check=False
         )
@@ -34,7 +34,7 @@ class Cli:
     def on_a_terminal(self, *words: str, typed: bytes = b"") -> bytes:
         """What a terminal would receive."""
         master, slave = pty.openpty()
-        command = [sys.executable, "-m", "holdfast", *words]
+        command = [sys.executable, "-m", "keepwhole", *words]
         process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=self.environ, cwd=self.folder)
         os.close(slave)
         os.write(master, typed)

@@ -38,7 +38,7 @@ def test_an_unknown_id_says_where_to_look(cli: Cli) -> None:
     kept(cli, "x")
     done = cli("artifacts", "show", "art_1_nope")
     assert done.returncode == 3
-    assert b"holdfast artifacts list" in done.stderr
+    assert b"keepwhole artifacts list" in done.stderr
 
 
 def test_raw_does_not_write_to_a_terminal_unless_forced(cli: Cli) -> None:
@@ -135,33 +135,33 @@ def test_doctor_is_content_with_a_good_record(cli: Cli) -> None:
 
 
 def test_config_show_says_where_a_value_comes_from(cli: Cli) -> None:
-    (cli.folder / "holdfast.yaml").write_text("tools:\n  truncation:\n    inline_limit: 500\n")
+    (cli.folder / "keepwhole.yaml").write_text("tools:\n  truncation:\n    inline_limit: 500\n")
     assert cli.json("config", "show")["tools.truncation.inline_limit"] == 500
-    assert b"holdfast.yaml" in cli("config", "show").stdout
-    cli.environ["HOLDFAST_INLINE_LIMIT"] = "600"
+    assert b"keepwhole.yaml" in cli("config", "show").stdout
+    cli.environ["KEEPWHOLE_INLINE_LIMIT"] = "600"
     assert cli.json("config", "show")["tools.truncation.inline_limit"] == 600
 
 
 def test_config_check_suggests_the_right_key(cli: Cli) -> None:
-    (cli.folder / "holdfast.yaml").write_text("tools:\n  truncation:\n    inline_limt: 500\n")
+    (cli.folder / "keepwhole.yaml").write_text("tools:\n  truncation:\n    inline_limt: 500\n")
     done = cli("config", "check")
     assert done.returncode == 2
     assert b"Did you mean `inline_limit`?" in done.stderr
 
 
 def test_init_gives_the_folder_its_own_ignored_record(cli: Cli) -> None:
-    del cli.environ["HOLDFAST_HOME"]
+    del cli.environ["KEEPWHOLE_HOME"]
     assert cli("init").returncode == 0
-    assert (cli.folder / ".holdfast" / ".gitignore").read_text() == "*\n"
+    assert (cli.folder / ".keepwhole" / ".gitignore").read_text() == "*\n"
     cli("run", "--", "echo", "hello")
-    assert (cli.folder / ".holdfast" / "record.db").exists()
+    assert (cli.folder / ".keepwhole" / "record.db").exists()
 
 
 def test_a_session_is_named_by_option_then_environment_then_the_newest_here(cli: Cli) -> None:
     cli("keep", "--tool", "t", "--session", "one", input=b"1")
     cli("keep", "--tool", "t", "--session", "two", input=b"2")
     assert cli.json("show", "1")["session"] == "two"
-    cli.environ["HOLDFAST_SESSION"] = "one"
+    cli.environ["KEEPWHOLE_SESSION"] = "one"
     assert cli.json("show", "1")["session"] == "one"
     assert cli.json("show", "1", "--session", "two")["session"] == "two"
 
@@ -174,7 +174,7 @@ def test_json_is_one_ascii_line(cli: Cli) -> None:
 
 
 def test_without_a_command_the_help_is_shown(cli: Cli) -> None:
-    assert b"holdfast demo" in cli().stdout
+    assert b"keepwhole demo" in cli().stdout
 
 
 def test_demo_ends_by_itself_and_proves_its_point(cli: Cli) -> None:
@@ -192,7 +192,7 @@ def test_search_prints_the_unit_and_a_command_that_reads_more(cli: Cli) -> None:
     assert "the quokka crossed" in unit["text"]
     assert unit["first_line"] <= 501 <= unit["last_line"]
     words = unit["command"].split()
-    assert words[:3] == ["holdfast", "artifacts", "show"]
+    assert words[:3] == ["keepwhole", "artifacts", "show"]
     assert b"the quokka crossed" in cli(*words[1:]).stdout
     printed = cli("search", "4417").stdout.decode()
     assert unit["artifact_id"] in printed
@@ -219,7 +219,7 @@ def test_trace_show_tells_the_call_and_pages_its_output(cli: Cli) -> None:
     shown = cli("trace", "show", artifact).stdout.decode()
     assert shown.startswith('[Call: read_file {"path": "big.txt"}]\n[Status: ok; output ')
     following = shown.rstrip().rpartition("next: ")[2].rstrip("]").split()
-    assert following[:3] == ["holdfast", "trace", "show"]
+    assert following[:3] == ["keepwhole", "trace", "show"]
     assert cli(*following[1:]).stdout.decode().count("of many") > 100
     lines = cli.json("trace", "show", artifact, "--lines", "5-6")
     assert lines["tool"] == "read_file"

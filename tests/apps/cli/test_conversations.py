@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import Session
+from keepwhole import Session
 from tests.apps.cli.cli import Cli
 
 LONG = "".join(f"{number:05} all is well here\n" for number in range(3_000)) + "error: the disk is full\n"
@@ -79,7 +79,7 @@ def test_explain_says_which_rule_edited_what_and_how_to_undo_it(cli: Cli, viewed
     report = cli.json("explain", "work")
     assert [edit["rule"] for edit in report["edits"]] == ["arrival", "arrival"]
     assert all(edit["tokens_saved"] > 0 for edit in report["edits"])
-    assert report["edits"][0]["undo"] == f"holdfast undo {viewed['edits'][0].artifact_id}"
+    assert report["edits"][0]["undo"] == f"keepwhole undo {viewed['edits'][0].artifact_id}"
     assert "longer than the limit" in text_of(cli, "explain", "work")
     assert len(cli.json("explain", "work", "2")["edits"]) == 1
 

@@ -1,10 +1,10 @@
-"""`holdfast cut`: what a model would see of a file, what is left out and why."""
+"""`keepwhole cut`: what a model would see of a file, what is left out and why."""
 
 import csv
 import json
 from pathlib import Path
 
-from holdfast.truncation.strategy import STRATEGIES
+from keepwhole.truncation.strategy import STRATEGIES
 from tests.apps.cli.cli import Cli
 from tests.promises.real import real
 

@@ -1,4 +1,4 @@
-"""`holdfast import`: logs that agents wrote become sessions that can be searched and shown."""
+"""`keepwhole import`: logs that agents wrote become sessions that can be searched and shown."""
 
 from pathlib import Path
 
@@ -91,8 +91,8 @@ def test_logs_without_results_and_what_is_no_log_are_said(cli: Cli) -> None:
 
 def test_over_the_quota_the_rest_is_left_out_and_said(cli: Cli) -> None:
     write(cli.folder / "runs.jsonl", [record(1, steps=3, chars=3_000)])
-    cli.environ["HOLDFAST_SESSION_QUOTA"] = "8000"
+    cli.environ["KEEPWHOLE_SESSION_QUOTA"] = "8000"
     report = cli.json("import", "runs.jsonl")
     assert (report["added"] + report["refused"], report["refused"] > 0) == (3, True)
-    del cli.environ["HOLDFAST_SESSION_QUOTA"]
+    del cli.environ["KEEPWHOLE_SESSION_QUOTA"]
     assert cli.json("import", "runs.jsonl")["added"] == report["refused"]

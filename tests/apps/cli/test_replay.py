@@ -1,4 +1,4 @@
-"""`holdfast replay`: what policies would have done to logs that people already have."""
+"""`keepwhole replay`: what policies would have done to logs that people already have."""
 
 import os
 import re
@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from holdfast import config
-from holdfast.replay.contenders import SHOWN
-from holdfast.replay.samples.files import write_samples
+from keepwhole import config
+from keepwhole.replay.contenders import SHOWN
+from keepwhole.replay.samples.files import write_samples
 from tests.apps.cli.cli import Cli
 from tests.replay.logs import record, write
 
@@ -56,9 +56,9 @@ def test_what_auto_hid_is_counted_listed_and_comes_back(sampled: str) -> None:
 
 
 def test_the_settings_to_copy_are_settings(sampled: str, tmp_path: Path) -> None:
-    block = sampled.partition("Copy into holdfast.yaml:\n\n")[2].partition("\n\n")[0]
-    (tmp_path / "holdfast.yaml").write_text("\n".join(line.strip() for line in block.splitlines()))
-    assert config.load(str(tmp_path / "holdfast.yaml"), environ={}).policy == "auto"
+    block = sampled.partition("Copy into keepwhole.yaml:\n\n")[2].partition("\n\n")[0]
+    (tmp_path / "keepwhole.yaml").write_text("\n".join(line.strip() for line in block.splitlines()))
+    assert config.load(str(tmp_path / "keepwhole.yaml"), environ={}).policy == "auto"
     assert yaml.safe_load(block)["preset"] in ("careful", "lean")
 
 
@@ -70,7 +70,7 @@ def test_the_output_in_the_documentation_is_what_is_printed(sampled: str) -> Non
 def test_no_logs_are_said_so_with_what_to_do(cli: Cli) -> None:
     done = cli("replay")
     assert (done.returncode, done.stdout) == (1, b"")
-    assert b"holdfast replay PATH" in done.stderr
+    assert b"keepwhole replay PATH" in done.stderr
     assert b"--sample" in done.stderr
 
 
@@ -121,7 +121,7 @@ def test_short_runs_are_said_to_have_nothing_to_save(cli: Cli) -> None:
 def test_a_settings_file_is_a_policy_whatever_the_environment_says(cli: Cli) -> None:
     write(cli.folder / "log.jsonl", [record(1, 4, 9_000)])
     (cli.folder / "mine.yaml").write_text("policy: truncation\ntools:\n  truncation:\n    inline_limit: 500\n")
-    cli.environ["HOLDFAST_POLICY"] = "retention"
+    cli.environ["KEEPWHOLE_POLICY"] = "retention"
     rows = cli.json("replay", "log.jsonl", "--policy", "truncation", "--policy", "mine.yaml")["policies"]
     assert [row["name"] for row in rows] == ["everything", "truncation", "mine.yaml"]
     assert rows[2]["tokens"] < rows[1]["tokens"]
@@ -194,7 +194,7 @@ def test_nothing_is_wider_than_the_terminal(cli: Cli) -> None:
 
 def test_ctrl_c_stops_at_once_with_what_is_known(cli: Cli) -> None:
     write(cli.folder / "log.jsonl", (record(number, 60, 6_000) for number in range(60)))
-    command = [sys.executable, "-m", "holdfast", "replay", "log.jsonl", "--all"]
+    command = [sys.executable, "-m", "keepwhole", "replay", "log.jsonl", "--all"]
     process = subprocess.Popen(
         command, env=cli.environ | {"PYTHONUNBUFFERED": "1"}, cwd=cli.folder, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, start_new_session=True,

@@ -1,4 +1,4 @@
-"""`holdfast run` and `holdfast keep`: everything on record, what fits on the screen, the command's own exit code."""
+"""`keepwhole run` and `keepwhole keep`: everything on record, what fits on the screen, the command's own exit code."""
 
 import os
 import signal
@@ -65,7 +65,7 @@ def test_where_the_record_cannot_be_written_the_output_is_passed_on_whole(cli: C
     text = b"line\n" * 50_000
     done = cli("keep", "--tool", "t", input=text)
     assert done.stdout == text
-    assert b"HOLDFAST_HOME" in done.stderr
+    assert b"KEEPWHOLE_HOME" in done.stderr
     run = cli("run", "--", "sh", "-c", "seq 1 30000; exit 5")
     assert run.stdout.count(b"\n") == 30_000
     assert run.returncode == 5
@@ -82,7 +82,7 @@ def test_no_control_byte_of_a_tool_reaches_a_terminal(cli: Cli) -> None:
 
 
 def test_a_stopped_run_keeps_what_was_written_until_then(cli: Cli) -> None:
-    command = [sys.executable, "-m", "holdfast", "run", "--", "sh", "-c", "echo before; exec sleep 60"]
+    command = [sys.executable, "-m", "keepwhole", "run", "--", "sh", "-c", "echo before; exec sleep 60"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, env=cli.environ, cwd=cli.folder)
     time.sleep(1.0)
     process.send_signal(signal.SIGTERM)

@@ -1,12 +1,12 @@
-"""`holdfast sent`: what went to a provider, as a person or a script looks at it."""
+"""`keepwhole sent`: what went to a provider, as a person or a script looks at it."""
 
 import base64
 import json
 
 import pytest
 
-from holdfast import Session, SqliteStore
-from holdfast.session.sent import About, Answer, Sent, Usage
+from keepwhole import Session, SqliteStore
+from keepwhole.session.sent import About, Answer, Sent, Usage
 from tests.apps.cli.cli import Cli
 
 HOSTILE = "\x1b[2J\x07é" * 90

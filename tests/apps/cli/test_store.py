@@ -1,4 +1,4 @@
-"""`holdfast store copy | backup | restore` as a user runs them."""
+"""`keepwhole store copy | backup | restore` as a user runs them."""
 
 import gzip
 import io
@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Session, SqliteStore
-from holdfast.apps.cli.main import main
+from keepwhole import Session, SqliteStore
+from keepwhole.apps.cli.main import main
 from tests.apps.cli.cli import Cli
 from tests.build import draft, opened
 from tests.objects import fresh_bucket
@@ -31,7 +31,7 @@ class Quick(Cli):
             return super().__call__(*words, input=input)
         out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
         with pytest.MonkeyPatch.context() as patch:
-            for name in ("HOLDFAST_HOME", "HOLDFAST_STORE", "HOME"):
+            for name in ("KEEPWHOLE_HOME", "KEEPWHOLE_STORE", "HOME"):
                 patch.delenv(name, raising=False)
                 if name in self.environ:
                     patch.setenv(name, self.environ[name])
@@ -86,14 +86,14 @@ def test_a_copy_goes_to_a_server_and_back(cli: Cli) -> None:
     assert cli("store", "copy", "home", url).returncode == 0
     assert cli("store", "copy", url, "back").returncode == 0
     assert cli.json("store", "copy", "home", "back")["copied"] == 0
-    cli.environ["HOLDFAST_STORE"] = url
+    cli.environ["KEEPWHOLE_STORE"] = url
     assert cli("sessions", "export", "one", "-o", "one.jsonl").returncode == 0
     assert cli("sessions", "purge", "one", "--yes").returncode == 0
     assert b"Imported one: 2 entries" in cli("sessions", "import", "one.jsonl").stdout
     assert stat.S_IMODE(os.stat(cli.folder / "one.jsonl").st_mode) == 0o600
     assert b"there already" in cli("sessions", "export", "one", "-o", "one.jsonl").stderr
     assert b"No such file" in cli("sessions", "import", "two.jsonl").stderr
-    del cli.environ["HOLDFAST_STORE"]
+    del cli.environ["KEEPWHOLE_STORE"]
     assert cli.json("store", "copy", "home", url)["equal"]
 
 
@@ -127,8 +127,8 @@ def test_a_server_without_a_schema_is_refused_with_the_command_that_makes_one(cl
     url = f"{running().get_uri()}&schema=never_made"
     done = cli("store", "copy", "home", url)
     assert done.returncode == 4
-    assert b"holdfast store migrate" in done.stderr
-    assert b"HOLDFAST_STORE=postgresql://" in done.stderr
+    assert b"keepwhole store migrate" in done.stderr
+    assert b"KEEPWHOLE_STORE=postgresql://" in done.stderr
 
 
 def test_what_was_erased_is_erased_in_the_copy_only_when_somebody_says_so(cli: Cli) -> None:
@@ -158,7 +158,7 @@ def test_an_interrupted_copy_says_that_it_can_go_on(cli: Cli) -> None:
     store = SqliteStore(str(cli.folder / "home"))
     opened(store, "large")
     store.append("large", [draft(store, b"large" * 20_000) for _ in range(100)])
-    command = [sys.executable, "-m", "holdfast", "store", "copy", "home", "other"]
+    command = [sys.executable, "-m", "keepwhole", "store", "copy", "home", "other"]
     process = subprocess.Popen(command, env=cli.environ, cwd=cli.folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
     while process.poll() is None and not any((cli.folder / "other" / "blobs").glob("?/*")):
         time.sleep(0.01)
@@ -190,8 +190,8 @@ def test_a_backup_is_one_private_file_that_restores_to_equal_heads(cli: Cli) -> 
 
 
 def test_a_backup_goes_through_a_pipe(cli: Cli) -> None:
-    holdfast = shlex.join([sys.executable, "-m", "holdfast"])
-    line = f"{holdfast} store backup - | gzip -c | gzip -dc | {holdfast} store restore - --into back"
+    keepwhole = shlex.join([sys.executable, "-m", "keepwhole"])
+    line = f"{keepwhole} store backup - | gzip -c | gzip -dc | {keepwhole} store restore - --into back"
     done = subprocess.run(line, shell=True, env=cli.environ, cwd=cli.folder, capture_output=True, check=True)
     assert b"heads equal" in done.stdout
     assert b"is for a file" in cli.on_a_terminal("store", "backup", "-")
@@ -228,7 +228,7 @@ def test_a_backup_that_was_cut_is_refused_and_leaves_nothing(cli: Cli) -> None:
 def test_a_backup_holds_lines_that_anybody_can_read(cli: Cli) -> None:
     cli("store", "backup", "all.hfb")
     first, *_, last = gzip.decompress((cli.folder / "all.hfb").read_bytes()).splitlines()
-    assert first.startswith(b'{"holdfast":1,"backup":')
+    assert first.startswith(b'{"keepwhole":1,"backup":')
     assert last.startswith(b'{"trailer":')
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.apps.hooks.claude_code import hear
-from holdfast.apps.hooks.heard import Boundary, Returned
+from keepwhole.apps.hooks.claude_code import hear
+from keepwhole.apps.hooks.heard import Boundary, Returned
 from tests.apps.hooks.recorded import event, events
 
 JSON = st.recursive(

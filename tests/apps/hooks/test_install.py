@@ -13,8 +13,8 @@ PLACES = {
     ("claude-code", "project"): ".claude/settings.json",
     ("codex", "user"): ".codex/hooks.json",
     ("codex", "project"): ".codex/hooks.json",
-    ("opencode", "user"): ".config/opencode/plugin/holdfast.js",
-    ("opencode", "project"): ".opencode/plugin/holdfast.js",
+    ("opencode", "user"): ".config/opencode/plugin/keepwhole.js",
+    ("opencode", "project"): ".opencode/plugin/keepwhole.js",
 }
 
 
@@ -40,7 +40,7 @@ def test_a_client_is_installed_found_and_taken_away(client: str, scope: str, cli
 def test_a_project_names_us_by_name_and_a_user_by_path(cli: Cli) -> None:
     cli("hook", "install", "codex", "--scope", "project")
     path = cli.folder / ".codex/hooks.json"
-    assert '"holdfast hook run codex"' in path.read_text()
+    assert '"keepwhole hook run codex"' in path.read_text()
     cli("hook", "install", "codex", "--scope", "user")
     command = json.loads(path.read_text())["hooks"]["PostToolUse"][0]["hooks"][0]["command"]
     assert os.path.isabs(command.split()[0])
@@ -74,7 +74,7 @@ def test_settings_that_cannot_be_parsed_are_refused_and_left_alone(data: bytes, 
 
 
 def test_a_plugin_that_is_not_ours_is_left_alone(cli: Cli) -> None:
-    path = cli.folder / ".opencode/plugin/holdfast.js"
+    path = cli.folder / ".opencode/plugin/keepwhole.js"
     path.parent.mkdir(parents=True)
     path.write_text("export const Mine = async () => ({})\n")
     assert cli("hook", "install", "opencode", "--scope", "project").returncode == 2
@@ -89,4 +89,4 @@ def test_other_places_are_looked_up_where_the_clients_do(cli: Cli) -> None:
         cli("hook", "install", client)
     assert (cli.folder / "c/settings.json").exists()
     assert (cli.folder / "x/hooks.json").exists()
-    assert (cli.folder / "g/opencode/plugin/holdfast.js").exists()
+    assert (cli.folder / "g/opencode/plugin/keepwhole.js").exists()

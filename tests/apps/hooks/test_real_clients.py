@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-import holdfast
-from holdfast.apps.hooks.install import install, installed, target, uninstall
-from holdfast.store.protocol import body_of, result_of
-from holdfast.store.sqlite.store import SqliteStore
-from holdfast.testing import printed_calls
+import keepwhole
+from keepwhole.apps.hooks.install import install, installed, target, uninstall
+from keepwhole.store.protocol import body_of, result_of
+from keepwhole.store.sqlite.store import SqliteStore
+from keepwhole.testing import printed_calls
 from tests.apps.hooks.server import TABLE
 from tests.clients.drive import claude, codex, drive, opencode
 from tests.clients.upstream import AGENT, results, upstream
@@ -22,13 +22,13 @@ from tests.clients.upstream import AGENT, results, upstream
 pytestmark = pytest.mark.clients
 NUMBERS = "\n".join(map(str, range(1, 9_001)))
 PROMPT = "look around"
-HERE = Path(str(holdfast.__file__)).parent.parent
-ENVIRON = {"PYTHONPATH": str(HERE), "HOLDFAST_POLICY": "truncation"}
+HERE = Path(str(keepwhole.__file__)).parent.parent
+ENVIRON = {"PYTHONPATH": str(HERE), "KEEPWHOLE_POLICY": "truncation"}
 
 
 def record(home: Path) -> dict[str, list[tuple[str, str]]]:
     """Every result on record, by session: its call and its text."""
-    store = SqliteStore(str(home / ".holdfast"))
+    store = SqliteStore(str(home / ".keepwhole"))
     found: dict[str, list[tuple[str, str]]] = {}
     for info in store.sessions():
         for row in store.rows(info.name, kind="result"):
@@ -126,7 +126,7 @@ def test_claude_code_is_told_after_compaction_where_earlier_results_are(tmp_path
     assert {"PreCompact", "SessionStart"} <= {call.split()[0] for call, _ in record(tmp_path)[session]}
     told = re.findall(r"`([^`]* search [^`]*)`", json.dumps(log[-1]["messages"]))
     environ = {**os.environ, **ENVIRON, "HOME": str(tmp_path)}
-    environ.pop("HOLDFAST_HOME")
+    environ.pop("KEEPWHOLE_HOME")
     command = ["/bin/sh", "-c", told[-1].replace("WORDS", "needle-81423")]
     listed = subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert "needle-81423" in listed
@@ -162,7 +162,7 @@ def test_opencode_shows_what_fits_and_reads_back_what_was_left_out(tmp_path: Pat
 
 def test_a_hook_that_cannot_write_leaves_the_clients_results_alone(tmp_path: Path) -> None:
     install(target("claude-code", "user", {}, str(tmp_path)))
-    (tmp_path / ".holdfast").write_text("no folder can be here")
+    (tmp_path / ".keepwhole").write_text("no folder can be here")
     log: list[Any] = []
     with upstream([("seq 1 5000",)], log) as port:
         claude(tmp_path, port, PROMPT, tools="Bash", **ENVIRON)
@@ -178,5 +178,5 @@ def test_what_was_installed_is_found_and_taken_away(tmp_path: Path) -> None:
     log: list[Any] = []
     with upstream([("echo hi",)], log) as port:
         claude(tmp_path, port, PROMPT, tools="Bash", **ENVIRON)
-    assert not (tmp_path / ".holdfast").exists()
+    assert not (tmp_path / ".keepwhole").exists()
     assert drive(tmp_path, ["claude", "--version"])

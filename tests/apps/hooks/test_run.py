@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.apps.hooks.run import answered
-from holdfast.store.protocol import body_of, result_of
-from holdfast.store.sqlite.store import SqliteStore
-from holdfast.testing import printed_calls
+from keepwhole.apps.hooks.run import answered
+from keepwhole.store.protocol import body_of, result_of
+from keepwhole.store.sqlite.store import SqliteStore
+from keepwhole.testing import printed_calls
 from tests.apps.hooks.recorded import event
 
 LONG = "".join(f"{number} of many\n" for number in range(1_500))
@@ -148,7 +148,7 @@ def test_what_cannot_be_replaced_is_kept_without_a_decision(store: SqliteStore) 
 def test_unless_the_mode_is_on_results_are_only_kept(
     mode: str, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HOLDFAST_MODE", mode)
+    monkeypatch.setenv("KEEPWHOLE_MODE", mode)
     assert ask(bash(LONG)) is None
     assert bodies(store) == [("Bash", LONG.encode())]
 
@@ -199,14 +199,14 @@ def test_opencode_passes_its_results_on_and_takes_views_back(store: SqliteStore,
 @pytest.mark.parametrize("data", [b"", b"{", b"[1]", b'{"hook_event_name": "PostToolUse"}', b"\xff\xfe", b"[" * 50_000])
 @pytest.mark.parametrize("client", ["claude-code", "codex", "opencode"])
 def test_a_client_never_fails_for_us(data: bytes, client: str, tmp_path: Path) -> None:
-    environ = {**os.environ, "HOLDFAST_CONFIG": "/no/such/file"}
-    command = [sys.executable, "-m", "holdfast", "hook", "run", client]
+    environ = {**os.environ, "KEEPWHOLE_CONFIG": "/no/such/file"}
+    command = [sys.executable, "-m", "keepwhole", "hook", "run", client]
     done = subprocess.run(command, input=data, env=environ, cwd=tmp_path, capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (0, b"")
 
 
 def test_the_process_answers_as_the_function_does(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "holdfast", "hook", "run", "claude-code"]
+    command = [sys.executable, "-m", "keepwhole", "hook", "run", "claude-code"]
     given = json.dumps({**bash(LONG), "cwd": str(tmp_path)}).encode()
     done = subprocess.run(command, input=given, cwd=tmp_path, capture_output=True, check=True)
     assert json.loads(done.stdout) == ask(bash(LONG))

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.apps.hooks.command import is_own
-from holdfast.apps.hooks.settings import commands, installed, uninstalled
+from keepwhole.apps.hooks.command import is_own
+from keepwhole.apps.hooks.settings import commands, installed, uninstalled
 
 EVENTS = ("PostToolUse", "PreCompact", "SessionStart")
-COMMAND = "/opt/bin/holdfast hook run claude-code"
+COMMAND = "/opt/bin/keepwhole hook run claude-code"
 own = partial(is_own, client="claude-code")
 
 names = st.text(max_size=6) | st.sampled_from(["env", "model", "permissions"])
@@ -89,7 +89,7 @@ def test_what_is_not_ours_keeps_its_value_and_its_order(text: str) -> None:
 
 @given(texts())
 def test_another_path_to_us_takes_the_place_of_the_old_one(text: str) -> None:
-    moved = "/home/u/bin/holdfast hook run claude-code"
+    moved = "/home/u/bin/keepwhole hook run claude-code"
     after = installed(installed(text, EVENTS, COMMAND, own), EVENTS, moved, own)
     assert commands(after, EVENTS, own) == [[moved]] * 3
     assert uninstalled(after, own) == text

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import config
-from holdfast.apps.inspector.desk import Desk
-from holdfast.apps.inspector.sample import play
-from holdfast.session import Session
-from holdfast.store.sqlite.store import SqliteStore
+from keepwhole import config
+from keepwhole.apps.inspector.desk import Desk
+from keepwhole.apps.inspector.sample import play
+from keepwhole.session import Session
+from keepwhole.store.sqlite.store import SqliteStore
 from tests.apps.inspector.looking import fake, look
 from tests.apps.inspector.served import Served, served
 from tests.browser import browser

@@ -13,10 +13,10 @@ from typing import Any
 
 from aiohttp import web
 
-import holdfast
+import keepwhole
 from tests.apps.inspector import made_up
 
-PAGE = Path(str(holdfast.__file__)).parent / "apps" / "inspector" / "page"
+PAGE = Path(str(keepwhole.__file__)).parent / "apps" / "inspector" / "page"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -91,7 +91,7 @@ class Fake:
 
 def _name(request: web.Request, fake: Fake) -> str:
     if request.match_info["name"] not in fake.steps:
-        raise web.HTTPNotFound(text=json.dumps({"error": "No session has this name. `holdfast sessions` lists them."}))
+        raise web.HTTPNotFound(text=json.dumps({"error": "No session has this name. `keepwhole sessions` lists them."}))
     return request.match_info["name"]
 
 
@@ -142,7 +142,7 @@ def _one_result(request: web.Request, fake: Fake) -> Answer:
     return {
         "result": about | {"size": about["chars"], "digest": "sha256:ab", "media_type": "text/plain", "flags": []},
         "decisions": [made_up.decision(index, fake.hostile.get(name, ""))],
-        "calls": {"whole": f'get_artifact(id="{trace}")', "python": "…", "cli": f"holdfast show {trace}"},
+        "calls": {"whole": f'get_artifact(id="{trace}")', "python": "…", "cli": f"keepwhole show {trace}"},
         "canonical": {"text": text, "from_line": 1, "lines": about["lines"], "more": True},
         "shown": {"segments": segments, **about["shown"]} if about["shown"] and not is_before else None,
     }
@@ -204,7 +204,7 @@ ROUTES: dict[tuple[str, str], Asked] = {
     ("GET", "/api/sessions"): lambda request, fake: {
         "sessions": fake.sessions(request.query.get("query", "")),
         "next": None,
-        "home": "/home/ada/.holdfast",
+        "home": "/home/ada/.keepwhole",
         "version": "0.9.0",
     },
     ("GET", SESSION): lambda request, fake: made_up.summary(
@@ -229,7 +229,7 @@ ROUTES: dict[tuple[str, str], Asked] = {
 
 def _answering(asked: Asked, fake: Fake) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
     async def answer(request: web.Request) -> web.StreamResponse:
-        if request.cookies.get("holdfast_inspector") != TOKEN.replace(" ", "-"):
+        if request.cookies.get("keepwhole_inspector") != TOKEN.replace(" ", "-"):
             return web.json_response({"error": "Enter first."}, status=401)
         await asyncio.sleep(fake.delay)
         for part, (status, words) in fake.broken.items():
@@ -275,10 +275,10 @@ async def _raw(request: web.Request) -> web.Response:
 
 async def _enter(request: web.Request) -> web.Response:
     body = await request.json()
-    if body.get("token") != TOKEN or request.headers.get("x-holdfast-inspector") != "1":
-        return web.json_response({"error": "This key fits no more. Run `holdfast inspect` again."}, status=403)
+    if body.get("token") != TOKEN or request.headers.get("x-keepwhole-inspector") != "1":
+        return web.json_response({"error": "This key fits no more. Run `keepwhole inspect` again."}, status=403)
     response = web.Response(status=204)
-    response.set_cookie("holdfast_inspector", TOKEN.replace(" ", "-"), httponly=True, samesite="Strict", path="/")
+    response.set_cookie("keepwhole_inspector", TOKEN.replace(" ", "-"), httponly=True, samesite="Strict", path="/")
     return response
 
 

@@ -221,11 +221,11 @@ HEALTH = {
         "bytes_kept": 164_000_000,
         "recalls": {"whole": 12, "lines": 71},
     },
-    "store": {"home": "/home/ada/.holdfast", "bytes": 171_000_000, "sessions": 4, "free": 48_000_000_000},
+    "store": {"home": "/home/ada/.keepwhole", "bytes": 171_000_000, "sessions": 4, "free": 48_000_000_000},
     "doctor": [
         {"name": "record", "state": "ok", "words": "Every file is readable, and only by you."},
-        {"name": "proxy", "state": "warning", "words": "No client points at it. Run `holdfast init` to see how."},
-        {"name": "disk", "state": "bad", "words": "Less than 1 GB is free. Run `holdfast artifacts clean`."},
+        {"name": "proxy", "state": "warning", "words": "No client points at it. Run `keepwhole init` to see how."},
+        {"name": "disk", "state": "bad", "words": "Less than 1 GB is free. Run `keepwhole artifacts clean`."},
     ],
     "version": "0.9.0",
 }

@@ -8,12 +8,12 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from holdfast.apps.inspector.desk import Desk
-from holdfast.apps.inspector.server import Inspector, inspecting
-from holdfast.apps.listening import Address
+from keepwhole.apps.inspector.desk import Desk
+from keepwhole.apps.inspector.server import Inspector, inspecting
+from keepwhole.apps.listening import Address
 
 TOKEN = "t" * 43
-OURS = {"x-holdfast-inspector": "1"}
+OURS = {"x-keepwhole-inspector": "1"}
 
 
 class Answer(NamedTuple):

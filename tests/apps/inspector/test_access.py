@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.apps.inspector.access import Rule
-from holdfast.apps.inspector.desk import Desk
-from holdfast.apps.inspector.headers import ALWAYS
-from holdfast.apps.inspector.routes import ROUTES, Route
-from holdfast.apps.listening import secret_in
-from holdfast.store.protocol import Store
+from keepwhole.apps.inspector.access import Rule
+from keepwhole.apps.inspector.desk import Desk
+from keepwhole.apps.inspector.headers import ALWAYS
+from keepwhole.apps.inspector.routes import ROUTES, Route
+from keepwhole.apps.listening import secret_in
+from keepwhole.store.protocol import Store
 from tests.apps.inspector.served import OURS, TOKEN, Served
 
 NAMES = {"{name}": "s", "{id}": "x", "{file}": "index.html", "{folder}": "vendor"}

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from holdfast.apps.inspector import answers, raw
-from holdfast.apps.inspector import record as record_module
-from holdfast.apps.inspector.answers import Asked
-from holdfast.apps.inspector.desk import Desk
-from holdfast.apps.steps import cost_of
-from holdfast.errors import NotFound, UsageError
-from holdfast.projection.profiles import profile_for
-from holdfast.session import Session
-from holdfast.session.sent import About, Answer, Sent, Usage
+from keepwhole.apps.inspector import answers, raw
+from keepwhole.apps.inspector import record as record_module
+from keepwhole.apps.inspector.answers import Asked
+from keepwhole.apps.inspector.desk import Desk
+from keepwhole.apps.steps import cost_of
+from keepwhole.errors import NotFound, UsageError
+from keepwhole.projection.profiles import profile_for
+from keepwhole.session import Session
+from keepwhole.session.sent import About, Answer, Sent, Usage
 from tests.apps.inspector.served import Served
 from tests.build import NOON, numbered_lines, printed_call
 

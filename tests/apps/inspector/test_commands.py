@@ -1,4 +1,4 @@
-"""`holdfast inspect` and `holdfast serve` as processes: one line with an address, and an end that is asked for."""
+"""`keepwhole inspect` and `keepwhole serve` as processes: one line with an address, and an end that is asked for."""
 
 import http.client
 import json
@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from holdfast import Session, config
+from keepwhole import Session, config
 from tests.apps.cli.cli import Cli
 from tests.build import numbered_lines
 from tests.stores import everywhere, place
@@ -34,7 +34,7 @@ class Running:
 
     def ask(self, method: str, path: str, given: Any = None, **headers: str) -> tuple[int, Any, str]:
         connection = http.client.HTTPConnection("127.0.0.1", self.url.port or 0, timeout=20)
-        own = {"x-holdfast-inspector": "1", **headers}
+        own = {"x-keepwhole-inspector": "1", **headers}
         connection.request(method, path, json.dumps(given) if given is not None else None, own)
         answer = connection.getresponse()
         body = answer.read()
@@ -59,7 +59,7 @@ class Running:
 @contextmanager
 def running(folder: Path, *words: str, **more: str) -> Generator[Running]:
     environ = {**Cli(folder).environ, "DISPLAY": "", "WAYLAND_DISPLAY": "", **more}
-    command = [sys.executable, "-m", "holdfast", *words]
+    command = [sys.executable, "-m", "keepwhole", *words]
     process = subprocess.Popen(
         command, env=environ, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -75,7 +75,7 @@ def test_inspect_prints_one_address_and_stops_when_it_is_told_to(tmp_path: Path)
     cli = Cli(tmp_path)
     cli("run", "--session", "mine", "--", "echo", "hello")
     with running(tmp_path, "inspect") as page:
-        assert page.line.startswith("holdfast inspect: http://127.0.0.1:")
+        assert page.line.startswith("keepwhole inspect: http://127.0.0.1:")
         assert [row["name"] for row in page.get("/api/sessions")["sessions"]] == ["mine"]
         assert page.stop() == 0
         assert page.process.stdout is not None
@@ -87,7 +87,7 @@ def test_inspect_prints_one_address_and_stops_when_it_is_told_to(tmp_path: Path)
 
 WRITER = """
 import sys, time
-from holdfast import Session
+from keepwhole import Session
 session = Session("s", store=sys.argv[1])
 for line in sys.stdin:
     session.keep("t", None, line)
@@ -162,7 +162,7 @@ def test_serve_with_the_sample_shows_a_session_without_key_upstream_or_browser(t
             time.sleep(0.05)
         assert found[0]["name"] == "sample-harbour"
         assert page.process.stdout is not None
-        assert "holdfast proxy: http://127.0.0.1:" in page.process.stdout.readline()
+        assert "keepwhole proxy: http://127.0.0.1:" in page.process.stdout.readline()
         home = page.get("/api/sessions")["home"]
         assert os.path.exists(home)
         assert page.stop() == 0

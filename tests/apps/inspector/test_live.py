@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from holdfast.apps.inspector import live as live_module
-from holdfast.apps.inspector.desk import Desk
-from holdfast.apps.inspector.live import Event, Live
-from holdfast.session import Session
-from holdfast.session.sent import About, Answer, Sent
+from keepwhole.apps.inspector import live as live_module
+from keepwhole.apps.inspector.desk import Desk
+from keepwhole.apps.inspector.live import Event, Live
+from keepwhole.session import Session
+from keepwhole.session.sent import About, Answer, Sent
 from tests.apps.inspector.served import Served
 from tests.build import NOON, numbered_lines
 
@@ -171,7 +171,9 @@ def test_a_wake_up_of_this_process_is_quicker_than_the_next_look(
 
 def test_what_another_process_writes_is_told_too(desk: Desk, session: Session) -> None:
     session.keep("t", None, "x")
-    code = "import sys; from holdfast import Session\nSession('s', store=sys.argv[1]).keep('t', None, 'from elsewhere')"
+    code = (
+        "import sys; from keepwhole import Session\nSession('s', store=sys.argv[1]).keep('t', None, 'from elsewhere')"
+    )
     command = [sys.executable, "-c", code, desk.record.settings.store or desk.record.settings.home]
     found = listen(desk, "s", None, has_steps(1), lambda: subprocess.run(command, check=True))
     assert steps_of(found) == [(1, 2)]

@@ -8,12 +8,12 @@ from urllib.parse import quote
 
 import pytest
 
-import holdfast
+import keepwhole
 from tests.apps.inspector.made_up import HOSTILE
 from tests.apps.inspector.waiting import until
 
 Look = Callable[..., Any]
-PAGE = Path(str(holdfast.__file__)).parent / "apps" / "inspector" / "page"
+PAGE = Path(str(keepwhole.__file__)).parent / "apps" / "inspector" / "page"
 SINKS = re.compile(
     r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|dangerouslySetInnerHTML\s*[:=]|"
     r"srcdoc|createContextualFragment|DOMParser|setHTML|setTimeout\(\s*[\"'`]|javascript:|parseFromString"

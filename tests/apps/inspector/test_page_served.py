@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.session import Session
+from keepwhole.session import Session
 from tests.apps.inspector.looking import Looked
 from tests.apps.inspector.served import TOKEN, Served
 from tests.apps.inspector.waiting import until
@@ -111,4 +111,4 @@ def test_a_policy_is_played_over_the_record(looked: Callable[..., Looked], playe
 def test_an_empty_record_says_how_to_fill_it(looked: Callable[..., Looked]) -> None:
     one = looked()
     one.tab.wait_for_selector(".state")
-    assert "holdfast run" in one.tab.locator(".state").inner_text()
+    assert "keepwhole run" in one.tab.locator(".state").inner_text()

@@ -36,20 +36,20 @@ def test_every_view_says_nothing_fits_and_asks_only_its_own_server(look: Look, w
 def test_the_token_is_swapped_for_a_cookie_and_leaves_the_address(look: Look) -> None:
     one = look()
     assert one.hash == "#/"
-    assert [each["name"] for each in one.context.cookies() if each["httpOnly"]] == ["holdfast_inspector"]
+    assert [each["name"] for each in one.context.cookies() if each["httpOnly"]] == ["keepwhole_inspector"]
     assert one.tab.evaluate("document.cookie") == ""
 
 
 def test_without_a_key_the_page_says_where_to_get_one(look: Look) -> None:
     one = look(enter=False)
     tab = one.see("/", ".state")
-    assert "holdfast inspect" in tab.locator(".state").inner_text()
+    assert "keepwhole inspect" in tab.locator(".state").inner_text()
 
 
 def test_a_key_that_fits_no_more_says_so(look: Look) -> None:
     one = look(enter=False)
     tab = one.see("token=an-old-one", ".state")
-    assert "Run holdfast inspect again" in tab.locator(".state").inner_text()
+    assert "Run keepwhole inspect again" in tab.locator(".state").inner_text()
     assert "an-old-one" not in tab.url
 
 
@@ -193,7 +193,7 @@ def test_the_call_for_the_lines_in_sight_is_copied(look: Look) -> None:
     tab.get_by_role("button", name="Copy: Command line").click()
     until(tab, "document.querySelector('#said').textContent === 'Copied'")
     copied = tab.evaluate("navigator.clipboard.readText()")
-    assert copied.startswith("holdfast artifacts show art_")
+    assert copied.startswith("keepwhole artifacts show art_")
     assert "--lines 1-" in copied
 
 
@@ -230,7 +230,7 @@ def test_a_policy_that_cannot_be_played_says_why(look: Look) -> None:
 def test_health_shows_findings_counters_and_verifies(look: Look) -> None:
     one = look()
     tab = one.see("/health", ".doctor")
-    assert "holdfast init" in tab.locator(".doctor").inner_text()
+    assert "keepwhole init" in tab.locator(".doctor").inner_text()
     assert "2,731" in tab.locator(".counters").inner_text()
     tab.get_by_role("button", name="Verify").click()
     tab.get_by_text("740 entries read: every one is what was kept.").wait_for()
@@ -241,8 +241,8 @@ def test_nothing_kept_yet_says_the_two_commands(look: Look) -> None:
     one.fake.steps.clear()
     tab = one.see("/", ".state")
     said = tab.locator(".state").inner_text()
-    assert "holdfast run" in said
-    assert "holdfast proxy" in said
+    assert "keepwhole run" in said
+    assert "keepwhole proxy" in said
 
 
 def test_an_empty_session_and_one_that_is_not_there(look: Look) -> None:
@@ -252,7 +252,7 @@ def test_an_empty_session_and_one_that_is_not_there(look: Look) -> None:
     )
     said = one.see("/session/absent", ".state").locator(".state").inner_text()
     assert "Not on record" in said
-    assert "holdfast sessions" in said
+    assert "keepwhole sessions" in said
 
 
 def test_what_is_broken_can_be_tried_again(look: Look) -> None:

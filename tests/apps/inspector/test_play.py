@@ -1,4 +1,4 @@
-"""Other settings are tried on a session of the record, by the same measure as `holdfast replay`."""
+"""Other settings are tried on a session of the record, by the same measure as `keepwhole replay`."""
 
 import json
 from pathlib import Path
@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from holdfast import config
-from holdfast.apps.inspector import answers, trying
-from holdfast.apps.inspector.answers import Asked
-from holdfast.apps.inspector.desk import Desk
-from holdfast.apps.inspector.play import TooLittle, run_of_session
-from holdfast.apps.inspector.sample import play
-from holdfast.errors import ConfigError, UsageError
-from holdfast.projection.presets import AutoSettings
-from holdfast.session import Session
-from holdfast.store.memory import MemoryStore
+from keepwhole import config
+from keepwhole.apps.inspector import answers, trying
+from keepwhole.apps.inspector.answers import Asked
+from keepwhole.apps.inspector.desk import Desk
+from keepwhole.apps.inspector.play import TooLittle, run_of_session
+from keepwhole.apps.inspector.sample import play
+from keepwhole.errors import ConfigError, UsageError
+from keepwhole.projection.presets import AutoSettings
+from keepwhole.session import Session
+from keepwhole.store.memory import MemoryStore
 from tests.apps.cli.cli import Cli
 from tests.apps.inspector.served import Served
 from tests.build import NOON, numbered_lines
@@ -71,8 +71,8 @@ def test_play_says_what_replay_says_of_the_same_session(long: Desk, tmp_path: Pa
 
 def _record(desk: Desk) -> dict[str, object]:
     """The session as a log, put together without the code that plays it."""
-    from holdfast.replay.samples.coding import coding
-    from holdfast.replay.samples.files import anthropic_messages
+    from keepwhole.replay.samples.coding import coding
+    from keepwhole.replay.samples.files import anthropic_messages
 
     script = [part for one in anthropic_messages(coding(1, "claude-code", 9)) for part in one["content"]]
     whole = [part["content"] for part in script if isinstance(part, dict) and part["type"] == "tool_result"]
@@ -106,7 +106,7 @@ def test_too_little_to_play_is_said_with_a_reason(page: Served, session: Session
 def test_too_much_to_play_is_said_with_a_way_out(desk: Desk, session: Session) -> None:
     for _ in range(2):
         session.keep("t", None, "x" * 5_000_000)
-    with pytest.raises(TooLittle, match="holdfast replay"):
+    with pytest.raises(TooLittle, match="keepwhole replay"):
         desk.play.play("s", {})
 
 
@@ -152,7 +152,7 @@ def test_the_yaml_gives_the_settings_that_were_tried(desk: Desk, tmp_path: Path)
     asked = {"preset": "lean", "settings": {"auto.patience": 1, "auto.old_after.read": 9, "auto.keep.read": 4}}
     asked["settings"] |= {"tools.truncation.inline_limit": 5_000}  # type: ignore[operator]
     tried = trying.tried(desk.record.settings, asked)
-    file = tmp_path / "holdfast.yaml"
+    file = tmp_path / "keepwhole.yaml"
     file.write_text(trying.as_yaml(tried), encoding="utf-8")
     loaded = config.load(str(file), environ={})
     assert (loaded.policy, loaded.preset, loaded.auto) == (tried.policy, tried.preset, tried.auto)

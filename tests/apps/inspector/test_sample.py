@@ -2,13 +2,13 @@
 
 import pytest
 
-from holdfast import config
-from holdfast.apps.inspector import answers
-from holdfast.apps.inspector.answers import Asked
-from holdfast.apps.inspector.desk import Desk
-from holdfast.apps.inspector.sample import NAME, play
-from holdfast.store.memory import MemoryStore
-from holdfast.store.verify import verify
+from keepwhole import config
+from keepwhole.apps.inspector import answers
+from keepwhole.apps.inspector.answers import Asked
+from keepwhole.apps.inspector.desk import Desk
+from keepwhole.apps.inspector.sample import NAME, play
+from keepwhole.store.memory import MemoryStore
+from keepwhole.store.verify import verify
 from tests.build import NOON
 
 

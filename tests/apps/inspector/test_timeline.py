@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from holdfast import MemoryStore
-from holdfast.apps.inspector.timeline import Timeline
-from holdfast.canonical.manifest import Shown, encode_manifest
-from holdfast.session.rounds import TOOL
-from holdfast.store.protocol import Draft
+from keepwhole import MemoryStore
+from keepwhole.apps.inspector.timeline import Timeline
+from keepwhole.canonical.manifest import Shown, encode_manifest
+from keepwhole.session.rounds import TOOL
+from keepwhole.store.protocol import Draft
 from tests.build import NOON, decision, draft, opened, request, response
 
 MS = NOON * 1000

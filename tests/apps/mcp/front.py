@@ -16,9 +16,9 @@ pytest.importorskip("mcp_types", reason="needs the extra `mcp`")
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
-from holdfast.apps.mcp.gateway import Gateway
-from holdfast.apps.mcp.servers_file import ServersFile, ServerSpec
-from holdfast.session import Session
+from keepwhole.apps.mcp.gateway import Gateway
+from keepwhole.apps.mcp.servers_file import ServersFile, ServerSpec
+from keepwhole.session import Session
 from tests.apps.mcp import upstream
 
 ROOT = Path(__file__).parents[3]
@@ -73,14 +73,14 @@ async def between(
 
 
 def command(folder: Path, *words: str) -> StdioServerParameters:
-    """`holdfast` with these words as a client starts it."""
+    """`keepwhole` with these words as a client starts it."""
     env = {
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]),
-        "HOLDFAST_HOME": str(folder / "home"),
+        "KEEPWHOLE_HOME": str(folder / "home"),
         "HOME": str(folder),
-        "HOLDFAST_POLICY": "truncation",
+        "KEEPWHOLE_POLICY": "truncation",
     }
-    return StdioServerParameters(command=sys.executable, args=["-m", "holdfast", *words], env=env, cwd=str(folder))
+    return StdioServerParameters(command=sys.executable, args=["-m", "keepwhole", *words], env=env, cwd=str(folder))
 
 
 def servers_file(folder: Path, **servers: Any) -> Path:

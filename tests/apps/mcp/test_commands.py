@@ -11,15 +11,15 @@ pytest.importorskip("mcp_types", reason="needs the extra `mcp`")
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
-from holdfast.apps.cli.main import main
+from keepwhole.apps.cli.main import main
 from tests.apps.mcp.front import command, run, servers_file, test_server
 from tests.apps.mcp.upstream import LINES
 
 
 def started(folder: Path, entry: dict[str, Any]) -> StdioServerParameters:
-    """An entry of a client's file as a client starts it; `holdfast` is this very source."""
+    """An entry of a client's file as a client starts it; `keepwhole` is this very source."""
     usual = command(folder)
-    words = entry["args"] if entry["command"] == "holdfast" else entry["args"][2:]
+    words = entry["args"] if entry["command"] == "keepwhole" else entry["args"][2:]
     return usual.model_copy(update={"args": [*usual.args, *words]})
 
 
@@ -36,7 +36,7 @@ def test_a_wrapped_server_keeps_its_names_and_its_results_are_read_through_the_e
             assert "get_artifact" not in names
             shown = (await client.call_tool("plain")).content
             assert len(shown[0].text) < len(LINES)
-        async with Client(started(tmp_path, entries["holdfast"])) as client:
+        async with Client(started(tmp_path, entries["keepwhole"])) as client:
             read = await client.call_tool("get_artifact", {"id": shown[1].name, "lines": "3000-3000"})
             assert read.content[0].text.startswith("02999")
 

@@ -11,9 +11,9 @@ pytest.importorskip("mcp_types", reason="needs the extra `mcp`")
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from holdfast.recall.names import NAMES
-from holdfast.session import Session
-from holdfast.testing import MemoryStore, printed_calls
+from keepwhole.recall.names import NAMES
+from keepwhole.session import Session
+from keepwhole.testing import MemoryStore, printed_calls
 from tests.apps.mcp.front import ERAS, NEAR, between, near, process, run
 from tests.apps.mcp.upstream import LINES, PIXEL
 
@@ -69,7 +69,7 @@ def test_a_link_to_what_this_session_does_not_have_is_an_error() -> None:
     async def work() -> None:
         async with between() as (client, _):
             with pytest.raises(MCPError, match="404"):
-                await client.read_resource("holdfast://artifact/art_1_made_up")
+                await client.read_resource("keepwhole://artifact/art_1_made_up")
 
     run(work())
 
@@ -138,7 +138,7 @@ class _Full(MemoryStore):
     """A record that takes nothing."""
 
     def append(self, *args: Any, **kwargs: Any) -> Any:
-        from holdfast.errors import NotStored
+        from keepwhole.errors import NotStored
 
         raise NotStored("no room")
 
@@ -195,7 +195,7 @@ def test_a_refusal_comes_back_as_the_server_said_it(mode: str) -> None:
 
 def test_two_servers_go_by_their_names_and_each_gets_its_own_calls() -> None:
     async def work() -> None:
-        from holdfast.apps.mcp.servers_file import ServerSpec
+        from keepwhole.apps.mcp.servers_file import ServerSpec
         from tests.apps.mcp.upstream import made
 
         specs = [ServerSpec(name=name, kind="stdio") for name in ("one", "one__two")]
@@ -397,7 +397,7 @@ def test_a_server_that_dies_is_started_again(protocol: Any) -> None:
 
 def test_a_server_that_cannot_start_does_not_hide_the_others(tmp_path: Path) -> None:
     async def work() -> None:
-        from holdfast.apps.mcp.servers_file import ServerSpec
+        from keepwhole.apps.mcp.servers_file import ServerSpec
         from tests.apps.mcp.upstream import made
 
         specs = [ServerSpec(name="gone", kind="stdio", command=str(tmp_path / "nothing")), ServerSpec("up", "stdio")]
@@ -411,7 +411,7 @@ def test_a_server_that_cannot_start_does_not_hide_the_others(tmp_path: Path) -> 
 
 
 def test_servers_get_the_environment_of_the_file_and_nothing_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOLDFAST_MCP_TOKEN", "a-token-of-the-gateway")
+    monkeypatch.setenv("KEEPWHOLE_MCP_TOKEN", "a-token-of-the-gateway")
     monkeypatch.setenv("SOME_SECRET", "s")
 
     async def work() -> None:
@@ -419,7 +419,7 @@ def test_servers_get_the_environment_of_the_file_and_nothing_of_ours(monkeypatch
             (names,) = texts(await client.call_tool("environment"))
             assert "PYTHONPATH" in names
             assert "SOME_SECRET" not in names
-            assert "HOLDFAST" not in names
+            assert "KEEPWHOLE" not in names
 
     run(work())
 
@@ -428,8 +428,8 @@ def test_servers_get_the_environment_of_the_file_and_nothing_of_ours(monkeypatch
 def test_a_tool_that_is_described_anew_is_flagged_until_it_is_accepted(pins: Any) -> None:
     from mcp.server import MCPServer
 
-    from holdfast.apps.mcp.listing import CHANGED
-    from holdfast.apps.mcp.pins import Pins
+    from keepwhole.apps.mcp.listing import CHANGED
+    from keepwhole.apps.mcp.pins import Pins
 
     def saying(words: str) -> Any:
         server = MCPServer("up")

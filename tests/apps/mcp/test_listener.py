@@ -17,13 +17,13 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from holdfast.apps.listening import Address, parse_address, token_for
-from holdfast.apps.mcp.gateway import Gateway
-from holdfast.apps.mcp.listener import http_app, http_server
-from holdfast.apps.mcp.server import record_server
-from holdfast.apps.mcp.servers_file import ServersFile
-from holdfast.errors import UsageError
-from holdfast.session import Session
+from keepwhole.apps.listening import Address, parse_address, token_for
+from keepwhole.apps.mcp.gateway import Gateway
+from keepwhole.apps.mcp.listener import http_app, http_server
+from keepwhole.apps.mcp.server import record_server
+from keepwhole.apps.mcp.servers_file import ServersFile
+from keepwhole.errors import UsageError
+from keepwhole.session import Session
 from tests.apps.mcp.front import ERAS, NEAR, near, run
 from tests.apps.mcp.upstream import LINES
 
@@ -70,13 +70,13 @@ def test_only_loopback_unless_it_is_said() -> None:
 
 
 def test_the_token_is_made_once_in_a_file_only_its_owner_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    token, where = token_for(str(tmp_path), "mcp", "HOLDFAST_MCP_TOKEN")
+    token, where = token_for(str(tmp_path), "mcp", "KEEPWHOLE_MCP_TOKEN")
     assert stat.S_IMODE(Path(where).stat().st_mode) == 0o600
-    assert token_for(str(tmp_path), "mcp", "HOLDFAST_MCP_TOKEN")[0] == token
-    assert token_for(str(tmp_path), "mcp-gateway", "HOLDFAST_MCP_TOKEN")[0] != token
-    monkeypatch.setenv("HOLDFAST_MCP_TOKEN", "short")
+    assert token_for(str(tmp_path), "mcp", "KEEPWHOLE_MCP_TOKEN")[0] == token
+    assert token_for(str(tmp_path), "mcp-gateway", "KEEPWHOLE_MCP_TOKEN")[0] != token
+    monkeypatch.setenv("KEEPWHOLE_MCP_TOKEN", "short")
     with pytest.raises(UsageError, match="16"):
-        token_for(str(tmp_path), "mcp", "HOLDFAST_MCP_TOKEN")
+        token_for(str(tmp_path), "mcp", "KEEPWHOLE_MCP_TOKEN")
 
 
 def _free_port() -> int:
@@ -130,7 +130,7 @@ def test_two_clients_at_once_each_get_their_own_results(mode: str) -> None:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_gateway_may_stand_before_a_server_at_an_address_and_passes_no_token_on() -> None:
-    from holdfast.apps.mcp.servers_file import ServerSpec
+    from keepwhole.apps.mcp.servers_file import ServerSpec
 
     seen: list[str | None] = []
 
@@ -159,7 +159,7 @@ def test_a_gateway_may_stand_before_a_server_at_an_address_and_passes_no_token_o
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_server_at_an_address_that_goes_and_comes_back_is_reached_again() -> None:
-    from holdfast.apps.mcp.servers_file import ServerSpec
+    from keepwhole.apps.mcp.servers_file import ServerSpec
 
     async def work() -> None:
         port, session = _free_port(), Session("outer")

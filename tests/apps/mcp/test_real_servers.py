@@ -1,4 +1,4 @@
-"""The gateway before other people's servers, from PyPI and npm, through `holdfast mcp-gateway` and real pipes.
+"""The gateway before other people's servers, from PyPI and npm, through `keepwhole mcp-gateway` and real pipes.
 
 They are looked for on `PATH` and in the folders of `MCP_SERVERS_BIN`. For example:
 `uv pip install mcp-server-time mcp-server-git`, `npm install @modelcontextprotocol/server-filesystem

@@ -1,4 +1,4 @@
-"""`holdfast mcp`: the recall tools and `keep`, over standard input and output and in both eras."""
+"""`keepwhole mcp`: the recall tools and `keep`, over standard input and output and in both eras."""
 
 import json
 import os
@@ -13,10 +13,10 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_PROTOCOL_VERSION
 
-from holdfast.apps.mcp.server import record_server
-from holdfast.recall.names import NAMES
-from holdfast.session import Session
-from holdfast.testing import printed_calls
+from keepwhole.apps.mcp.server import record_server
+from keepwhole.recall.names import NAMES
+from keepwhole.session import Session
+from keepwhole.testing import printed_calls
 from tests.apps.mcp.front import ERAS, command, run
 from tests.apps.mcp.upstream import LINES
 

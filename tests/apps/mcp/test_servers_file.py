@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.apps.mcp.servers_file import read_servers
-from holdfast.errors import ConfigError
+from keepwhole.apps.mcp.servers_file import read_servers
+from keepwhole.errors import ConfigError
 
 
 def written(folder: Path, value: Any) -> str:
@@ -25,7 +25,7 @@ def test_what_clients_write_is_read_with_its_variables_filled_in(tmp_path: Path)
                 "b": {"type": "sse", "url": "http://x/sse", "headers": {"Authorization": "Bearer ${KEY}"}},
                 "c": {"url": "http://x/mcp", "timeout": 5},
             },
-            "holdfast": {"pins": "block"},
+            "keepwhole": {"pins": "block"},
         },
     )
     file = read_servers(path, environ={"BIN": "/bin", "KEY": "k"})
@@ -38,7 +38,7 @@ def test_what_clients_write_is_read_with_its_variables_filled_in(tmp_path: Path)
 
 def test_an_environment_is_inherited_only_if_asked_and_never_ours(tmp_path: Path) -> None:
     path = written(tmp_path, {"mcpServers": {"a": {"command": "x", "env": {"B": "own"}}}})
-    environ = {"B": "theirs", "C": "c", "HOLDFAST_MCP_TOKEN": "secret"}
+    environ = {"B": "theirs", "C": "c", "KEEPWHOLE_MCP_TOKEN": "secret"}
     assert dict(read_servers(path, environ=environ).servers[0].env) == {"B": "own"}
     assert dict(read_servers(path, inherit=True, environ=environ).servers[0].env) == {"B": "own", "C": "c"}
 
@@ -60,10 +60,10 @@ def test_what_pins_are_kept_under_tells_no_secret(tmp_path: Path) -> None:
         ({"mcpServers": {"a": {}}}, "needs a `command`"),
         ({"mcpServers": {"a": {"type": "carrier pigeon", "url": "x"}}}, "needs a `command`"),
         ({"mcpServers": {"a": {"command": "${NOPE}"}}}, "does not have"),
-        ({"mcpServers": {"a": {"command": "${HOLDFAST_MCP_TOKEN}"}}}, "does not have"),
-        ({"mcpServers": {"a": {"command": "x"}}, "holdfast": {"pins": "maybe"}}, "`warn` or `block`"),
+        ({"mcpServers": {"a": {"command": "${KEEPWHOLE_MCP_TOKEN}"}}}, "does not have"),
+        ({"mcpServers": {"a": {"command": "x"}}, "keepwhole": {"pins": "maybe"}}, "`warn` or `block`"),
     ],
 )
 def test_a_mistake_is_named(tmp_path: Path, value: Any, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
-        read_servers(written(tmp_path, value), environ={"HOLDFAST_MCP_TOKEN": "t"})
+        read_servers(written(tmp_path, value), environ={"KEEPWHOLE_MCP_TOKEN": "t"})

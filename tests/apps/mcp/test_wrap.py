@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.apps.mcp.wrap import OWN, unwrap, wrap
-from holdfast.errors import NotFound, UsageError
+from keepwhole.apps.mcp.wrap import OWN, unwrap, wrap
+from keepwhole.errors import NotFound, UsageError
 
 FILE = """{
   "$schema" : "https://example.invalid/x",
@@ -37,11 +37,11 @@ def test_each_server_runs_behind_the_gateway_under_its_own_name(file: Path) -> N
     assert (done.wrapped, done.left) == (["git", "keyed"], ["far"])
     servers = json.loads(file.read_text())["mcpServers"]
     assert list(servers) == ["git", "far", "keyed", OWN]
-    assert servers["git"]["args"][-6:-2] == ["--config", f"{file}.before-holdfast", "--server", "git"]
+    assert servers["git"]["args"][-6:-2] == ["--config", f"{file}.before-keepwhole", "--server", "git"]
     assert servers["far"] == {"type": "http", "url": "https://example.invalid/mcp"}
     assert servers[OWN]["args"][-1] == "mcp"
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
-    assert stat.S_IMODE(Path(f"{file}.before-holdfast").stat().st_mode) == 0o640
+    assert stat.S_IMODE(Path(f"{file}.before-keepwhole").stat().st_mode) == 0o640
 
 
 def test_everything_outside_the_wrapped_entries_keeps_its_bytes(file: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_server_added_meanwhile_stays_and_can_be_wrapped_too(file: Path) -> No
 
 def test_a_wrapped_file_whose_copy_is_gone_is_not_made_worse(file: Path) -> None:
     wrap(str(file))
-    Path(f"{file}.before-holdfast").unlink()
+    Path(f"{file}.before-keepwhole").unlink()
     wrapped = file.read_text()
     with pytest.raises(NotFound, match="gone"):
         unwrap(str(file))
@@ -88,7 +88,7 @@ def test_a_wrapped_file_whose_copy_is_gone_is_not_made_worse(file: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", '{"a": 1}', '{"mcpServers": ', '{"mcpServers": {"holdfast": {"command": "x"}}}']
+    "text", ["", "[]", '{"a": 1}', '{"mcpServers": ', '{"mcpServers": {"keepwhole": {"command": "x"}}}']
 )
 def test_a_file_that_cannot_be_wrapped_is_left_alone(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.json"

@@ -1,1 +1,1 @@
-"""`holdfast wrap` and `holdfast report`."""
+"""`keepwhole wrap` and `keepwhole report`."""

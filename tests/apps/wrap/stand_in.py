@@ -1,4 +1,4 @@
-"""A stand-in for an agent: calls a shell as its model says, until that has enough. Knows nothing of Holdfast."""
+"""A stand-in for an agent: calls a shell as its model says, until that has enough. Knows nothing of Keepwhole."""
 
 import json
 import os

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.apps.wrap.agents import agent_for
-from holdfast.apps.wrap.pointing import Run
-from holdfast.apps.wrap.run import settings_for
-from holdfast.config import Settings
+from keepwhole.apps.wrap.agents import agent_for
+from keepwhole.apps.wrap.pointing import Run
+from keepwhole.apps.wrap.run import settings_for
+from keepwhole.config import Settings
 
-BASE = "http://127.0.0.1:1/hf-t"
-RESULTS = "/home/u/.holdfast/results"
+BASE = "http://127.0.0.1:1/kw-t"
+RESULTS = "/home/u/.keepwhole/results"
 
 
 @pytest.fixture
@@ -139,6 +139,6 @@ def test_who_says_how_to_read_back_is_heeded(home: Path) -> None:
     pointing = claude.pointed(Run(["claude"], {"HOME": str(home)}, RESULTS))
     plain = settings_for(claude, Settings(home="/r"), pointing)
     assert (plain.recall, plain.recall_reader, plain.proxy.tenants) == ("path", "Read", "one")
-    own = settings_for(claude, Settings(home="/r", recall="tools", sources={"recall": "holdfast.yaml"}), pointing)
+    own = settings_for(claude, Settings(home="/r", recall="tools", sources={"recall": "keepwhole.yaml"}), pointing)
     assert own.recall == "tools"
     assert settings_for(agent_for("codex"), Settings(home="/r"), pointing).recall_reader == "sed"

@@ -2,12 +2,12 @@
 
 from collections import Counter
 
-from holdfast.apps.steps import cost_of, first_full, sizes
-from holdfast.apps.wrap.meter import Tally
-from holdfast.apps.wrap.receipt import receipt
-from holdfast.canonical.entry import Request, Response
-from holdfast.projection.profiles import profile_for
-from holdfast.session.sent import Step
+from keepwhole.apps.steps import cost_of, first_full, sizes
+from keepwhole.apps.wrap.meter import Tally
+from keepwhole.apps.wrap.receipt import receipt
+from keepwhole.canonical.entry import Request, Response
+from keepwhole.projection.profiles import profile_for
+from keepwhole.session.sent import Step
 
 SONNET = "claude-sonnet-4-5"
 
@@ -27,7 +27,7 @@ def told(*steps: Step, **more: object) -> list[str]:
 
 def test_nothing_is_said_of_cache_and_cost_that_nobody_billed() -> None:
     lines = told(step(1_000, 500))
-    assert lines[:2] == ["holdfast: 1 request", "  sent      ≈ 500 of 1,000 tokens, 50 % left out"]
+    assert lines[:2] == ["keepwhole: 1 request", "  sent      ≈ 500 of 1,000 tokens, 50 % left out"]
     assert not [line for line in lines if "cache" in line or "cost" in line]
 
 

@@ -1,4 +1,4 @@
-"""`holdfast report`: nothing is claimed that the numbers do not bear out."""
+"""`keepwhole report`: nothing is claimed that the numbers do not bear out."""
 
 import json
 import random
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.apps.report import HELD_OUT, VIEWED, reported
-from holdfast.projection.profiles import profile_for
-from holdfast.session import Session
-from holdfast.session.sent import About, Answer, Sent, Step, Usage
+from keepwhole.apps.report import HELD_OUT, VIEWED, reported
+from keepwhole.projection.profiles import profile_for
+from keepwhole.session import Session
+from keepwhole.session.sent import About, Answer, Sent, Step, Usage
 from tests.apps.cli.cli import Cli
 
 MODEL = "claude-sonnet-4-5"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.session import Session
+from keepwhole.session import Session
 from tests.apps.cli.cli import Cli
 from tests.clients.upstream import results, upstream
 
@@ -42,7 +42,7 @@ def test_an_agent_runs_as_ever_and_a_receipt_follows(cli: Cli) -> None:
     assert len(first) < 10_000
     assert short == "short\n"
     lines = done.stderr.decode().splitlines()
-    assert lines[0] == "holdfast: 4 requests"
+    assert lines[0] == "keepwhole: 4 requests"
     assert "left out" in lines[1]
     assert any("3 results whole" in line for line in lines)
     assert len(lines) <= 12
@@ -74,7 +74,7 @@ def test_the_exit_code_is_the_agents(cli: Cli) -> None:
 def test_the_exit_code_is_the_agents_whatever_becomes_of_the_record(cli: Cli) -> None:
     breaking = (
         f"{sys.executable} {AGENT} 0 go; "
-        'for file in "$HOLDFAST_HOME"/record.db*; do yes garbage | head -c 600000 > "$file"; done; exit 7'
+        'for file in "$KEEPWHOLE_HOME"/record.db*; do yes garbage | head -c 600000 > "$file"; done; exit 7'
     )
     with upstream([(LONG,)]) as port:
         cli.environ["ANTHROPIC_BASE_URL"] = f"http://127.0.0.1:{port}"
@@ -91,10 +91,10 @@ def test_a_command_that_is_not_installed_is_said_to_be_so(cli: Cli) -> None:
 
 
 def test_a_record_that_cannot_be_is_said_to_be_the_trouble(cli: Cli) -> None:
-    cli.environ["HOLDFAST_HOME"] = "/dev/null/record"
+    cli.environ["KEEPWHOLE_HOME"] = "/dev/null/record"
     done = cli("wrap", "--", "true")
     assert done.returncode == 4
-    assert b"HOLDFAST_HOME" in done.stderr
+    assert b"KEEPWHOLE_HOME" in done.stderr
     assert cli("proxy", "--port", "0").returncode == 4
 
 
@@ -114,21 +114,21 @@ def test_a_run_with_everything_off_passes_everything_on(cli: Cli) -> None:
     with upstream([(LONG,)], log) as port:
         done = run(cli, port, "--mode", "off")
     assert results(log[-1]["messages"]) == [TEXT]
-    assert done.stderr == b"holdfast: 2 requests, 2 of them not on record\n"
+    assert done.stderr == b"keepwhole: 2 requests, 2 of them not on record\n"
 
 
 def test_an_agent_that_names_no_session_finds_its_record_by_the_receipt(cli: Cli) -> None:
     cli.environ["STAND_IN"] = ""
     with upstream([(LONG,)]) as port:
         told = run(cli, port).stderr.decode()
-    assert told.startswith("holdfast: 2 requests, 1 of them not on record\n")
-    name = told.rpartition("holdfast sessions show ")[2].partition("`")[0]
+    assert told.startswith("keepwhole: 2 requests, 1 of them not on record\n")
+    name = told.rpartition("keepwhole sessions show ")[2].partition("`")[0]
     assert name.startswith("untold-")
     assert cli("sessions", "show", name).returncode == 0
 
 
 def test_a_session_that_is_held_out_goes_as_it_came_and_is_reported_so(cli: Cli) -> None:
-    (cli.folder / "holdfast.yaml").write_text("proxy:\n  holdout: 1\n")
+    (cli.folder / "keepwhole.yaml").write_text("proxy:\n  holdout: 1\n")
     log: list[Any] = []
     with upstream([(LONG,)], log) as port:
         assert b"nothing was changed" in run(cli, port).stderr
@@ -161,7 +161,7 @@ def test_requests_go_where_the_environment_said_before(cli: Cli) -> None:
     assert anthropic.startswith("http://127.0.0.1:")
     assert anthropic.endswith("/anthropic")
     assert openai.endswith("/openai")
-    assert "/hf-" in openai
+    assert "/kw-" in openai
     assert direct == "example.com,127.0.0.1,localhost"
     assert len(log) == 1
 
@@ -186,7 +186,7 @@ def test_nothing_but_the_record_is_written(cli: Cli) -> None:
 def test_the_agent_finds_its_own_umask_and_limits(cli: Cli) -> None:
     asking = "umask; ulimit -Sc; ulimit -Hc"
     told = subprocess.run(["sh", "-c", f"umask 027; ulimit -Sc 0; {asking}"], capture_output=True, check=False).stdout
-    words = [sys.executable, "-m", "holdfast", "wrap", "--", "sh", "-c", f"sleep 0.1; {asking}"]
+    words = [sys.executable, "-m", "keepwhole", "wrap", "--", "sh", "-c", f"sleep 0.1; {asking}"]
     given = ["sh", "-c", 'umask 027; ulimit -Sc 0; exec "$@"', "sh", *words]
     done = subprocess.run(given, env=cli.environ, cwd=cli.folder, capture_output=True, check=False)
     assert done.stdout == told
@@ -195,7 +195,7 @@ def test_the_agent_finds_its_own_umask_and_limits(cli: Cli) -> None:
 def test_all_requests_go_to_a_session_that_is_named(cli: Cli) -> None:
     with upstream([(LONG,)]) as port:
         done = run(cli, port, "--session", "mine")
-    assert b"holdfast sessions show mine" in done.stderr
+    assert b"keepwhole sessions show mine" in done.stderr
     assert [info["session"] for info in cli.json("sessions", "list")] == ["mine"]
 
 
@@ -222,7 +222,7 @@ def test_an_interrupt_ends_the_agent_and_the_receipt_still_comes(cli: Cli) -> No
     master, slave = pty.openpty()
     waiting = "import time; print('ready', flush=True); time.sleep(30)"
     process = subprocess.Popen(
-        [sys.executable, "-m", "holdfast", "wrap", "--", sys.executable, "-c", waiting],
+        [sys.executable, "-m", "keepwhole", "wrap", "--", sys.executable, "-c", waiting],
         stdin=slave,
         stdout=slave,
         stderr=subprocess.PIPE,
@@ -250,7 +250,7 @@ def test_what_would_end_us_ends_the_agent_first(cli: Cli) -> None:
         "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7)); "
         "print('ready', flush=True); time.sleep(30)"
     )
-    words = [sys.executable, "-m", "holdfast", "wrap", "--no-receipt", "--", sys.executable, "-c", acting]
+    words = [sys.executable, "-m", "keepwhole", "wrap", "--no-receipt", "--", sys.executable, "-c", acting]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, env=cli.environ, cwd=cli.folder)
     assert process.stdout is not None
     process.stdout.readline()
@@ -269,7 +269,7 @@ def test_a_provider_that_cannot_be_reached_is_in_the_receipt(cli: Cli) -> None:
 
 
 def test_a_record_that_cannot_be_written_is_in_the_receipt_and_the_agent_goes_on(cli: Cli) -> None:
-    (cli.folder / "holdfast.yaml").write_text("session_quota: 100\n")
+    (cli.folder / "keepwhole.yaml").write_text("session_quota: 100\n")
     log: list[Any] = []
     with upstream([(LONG,)], log) as port:
         done = run(cli, port)
@@ -278,4 +278,4 @@ def test_a_record_that_cannot_be_written_is_in_the_receipt_and_the_agent_goes_on
     told = done.stderr.decode()
     assert "result not kept and so shown whole" in told
     assert "not on record" in told
-    assert all(line.startswith(("holdfast: ", "  ")) for line in told.splitlines())
+    assert all(line.startswith(("keepwhole: ", "  ")) for line in told.splitlines())

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from holdfast.replay.importers.lines import Unread
-from holdfast.replay.importers.read import read_runs
-from holdfast.replay.run import Run, texts
+from keepwhole.replay.importers.lines import Unread
+from keepwhole.replay.importers.read import read_runs
+from keepwhole.replay.run import Run, texts
 
 Line = dict[str, Any]
 

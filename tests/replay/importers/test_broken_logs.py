@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.replay.importers.lines import Unread
-from holdfast.replay.importers.read import read_runs
+from keepwhole.replay.importers.lines import Unread
+from keepwhole.replay.importers.read import read_runs
 from tests.replay.importers.logs import (
     all_text,
     chat_messages,

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from holdfast.wire.parts import MEDIA_TOKENS
+from keepwhole.wire.parts import MEDIA_TOKENS
 from tests.replay.importers.logs import USUAL, ClaudeCode, claude_code, read, shape, text, the_run, told, use, written
 
 

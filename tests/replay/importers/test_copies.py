@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from holdfast.replay.importers.copies import read_all
-from holdfast.replay.importers.lines import Unread
-from holdfast.replay.run import Run
+from keepwhole.replay.importers.copies import read_all
+from keepwhole.replay.importers.lines import Unread
+from keepwhole.replay.run import Run
 from tests.replay.importers.logs import ClaudeCode, chat_messages, text, written
 
 

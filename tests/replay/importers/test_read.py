@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import UsageError
-from holdfast.replay.importers.lines import Unread
-from holdfast.replay.importers.places import known_places
-from holdfast.replay.importers.read import files, read_runs
+from keepwhole.errors import UsageError
+from keepwhole.replay.importers.lines import Unread
+from keepwhole.replay.importers.places import known_places
+from keepwhole.replay.importers.read import files, read_runs
 from tests.replay.importers.logs import (
     USUAL,
     anthropic_messages,

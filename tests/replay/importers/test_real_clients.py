@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.replay.importers.lines import Unread
-from holdfast.replay.importers.places import known_places
-from holdfast.replay.importers.read import read_runs
-from holdfast.replay.run import Run
+from keepwhole.replay.importers.lines import Unread
+from keepwhole.replay.importers.places import known_places
+from keepwhole.replay.importers.read import read_runs
+from keepwhole.replay.run import Run
 from tests.clients.drive import claude, codex, drive, opencode
 from tests.clients.upstream import AGENT, upstream
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import NotStored, Session
-from holdfast.config import Settings
+from keepwhole import NotStored, Session
+from keepwhole.config import Settings
 from tests.build import numbered_lines
 from tests.postgres import fresh_url, running
 from tests.promises import conversations as talk
 
 pytest.importorskip("psycopg_pool", reason="needs the extra `postgres`")
 
-from holdfast.store.postgres.store import PostgresStore
+from keepwhole.store.postgres.store import PostgresStore
 from tests.store.postgres.relay import Relay
 
 LONG = numbered_lines(3_000)

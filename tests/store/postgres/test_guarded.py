@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.apps.cli.main import main
-from holdfast.errors import ConfigError, Damaged, QuotaExceeded, StoreRefused
-from holdfast.store.feed import Feed
-from holdfast.store.verify import verify
+from keepwhole.apps.cli.main import main
+from keepwhole.errors import ConfigError, Damaged, QuotaExceeded, StoreRefused
+from keepwhole.store.feed import Feed
+from keepwhole.store.verify import verify
 from tests.build import NOON, decision, draft, opened, stored_bytes
 from tests.postgres import fresh_url, running
 
@@ -16,12 +16,12 @@ pytest.importorskip("psycopg_pool", reason="needs the extra `postgres`")
 
 import psycopg
 
-from holdfast.store.postgres.address import address_of, redacted
-from holdfast.store.postgres.administration import migrate
-from holdfast.store.postgres.store import PostgresStore
+from keepwhole.store.postgres.address import address_of, redacted
+from keepwhole.store.postgres.administration import migrate
+from keepwhole.store.postgres.store import PostgresStore
 
 KEPT = ("sessions", "entries", "pieces", "endings", "tombstones", "record", "condemned")
-WRITER = "holdfast_writer"
+WRITER = "keepwhole_writer"
 
 
 def ask(url: str, query: str, user: str = "postgres") -> None:
@@ -106,7 +106,7 @@ def test_a_server_that_says_stored_too_early_is_refused(url: str, tmp_path: Path
 
 def test_a_record_that_was_not_made_yet_says_how_to_make_it(url: str, tmp_path: Path) -> None:
     store = PostgresStore(url + "_none", str(tmp_path))
-    with pytest.raises(StoreRefused, match="holdfast store migrate"):
+    with pytest.raises(StoreRefused, match="keepwhole store migrate"):
         store.sessions()
 
 
@@ -172,7 +172,7 @@ def test_the_doctor_removes_bodies_that_nothing_refers_to_and_no_others(
     draft(store, b"z" * 1_100_000)
     assert store.collect_orphans() == 0
     ask(url, "ALTER TABLE pieces DISABLE TRIGGER never_changed; UPDATE pieces SET at = at - interval '2 hours'")
-    monkeypatch.setenv("HOLDFAST_STORE", url)
+    monkeypatch.setenv("KEEPWHOLE_STORE", url)
     assert main(["doctor", "--full"]) == 0
     assert "removed 1 body " in capfd.readouterr().out
     assert verify(store, "s").whole
@@ -234,7 +234,7 @@ def test_a_schema_with_an_odd_name_is_refused(schema: str) -> None:
 
 
 def test_the_schema_is_the_one_asked_for() -> None:
-    assert address_of("postgresql://h/db").schema == "holdfast"
+    assert address_of("postgresql://h/db").schema == "keepwhole"
     assert address_of("postgresql://h/db?options=-csearch_path%3Dmine").schema == "mine"
     assert address_of("postgresql://h/db?schema=ours&sslmode=require")[:2] == (
         "postgresql://h/db?sslmode=require",

@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 
 import pytest
 
-from holdfast.errors import NotStored
-from holdfast.store.protocol import Terms, result_of
-from holdfast.store.verify import verify
+from keepwhole.errors import NotStored
+from keepwhole.store.protocol import Terms, result_of
+from keepwhole.store.verify import verify
 from tests.build import decision, draft, opened, stored_bytes
 from tests.postgres import fresh_url, running
 
@@ -20,7 +20,7 @@ pytest.importorskip("psycopg_pool", reason="needs the extra `postgres`")
 
 import psycopg
 
-from holdfast.store.postgres.store import PostgresStore
+from keepwhole.store.postgres.store import PostgresStore
 from tests.store.postgres.relay import Relay
 
 
@@ -104,7 +104,7 @@ def test_what_cannot_be_written_for_too_long_is_not_stored(relay: Relay, tmp_pat
 def backends() -> list[int]:
     """The processes of the server that serve our connections."""
     with psycopg.connect(running().get_uri(), autocommit=True) as connection:
-        query = "SELECT pid FROM pg_stat_activity WHERE application_name = 'holdfast'"
+        query = "SELECT pid FROM pg_stat_activity WHERE application_name = 'keepwhole'"
         return [pid for (pid,) in connection.execute(query).fetchall()]
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from holdfast.apps.cli.main import main
-from holdfast.errors import Damaged, NotStored
-from holdfast.store.feed import Feed
-from holdfast.store.protocol import Body, Draft, body_of
-from holdfast.store.verify import verify
+from keepwhole.apps.cli.main import main
+from keepwhole.errors import Damaged, NotStored
+from keepwhole.store.feed import Feed
+from keepwhole.store.protocol import Body, Draft, body_of
+from keepwhole.store.verify import verify
 from tests.build import NOON, ROOM, draft, opened, result, stored_bytes, taken
 from tests.objects import fresh_bucket
 from tests.postgres import fresh_url, running
@@ -21,9 +21,9 @@ pytest.importorskip("psycopg_pool", reason="needs the extra `postgres`")
 
 import psycopg
 
-from holdfast.store import blobs as blobs_module
-from holdfast.store.postgres.address import address_of
-from holdfast.store.postgres.store import PostgresStore
+from keepwhole.store import blobs as blobs_module
+from keepwhole.store.postgres.address import address_of
+from keepwhole.store.postgres.store import PostgresStore
 
 SIZE = 1_100_000
 """Of a body that is written before its entry, wherever it goes."""
@@ -67,7 +67,7 @@ def age(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         connection.execute("ALTER TABLE pieces ENABLE TRIGGER never_changed")
     monkeypatch.setattr(blobs_module, "ORPHAN_SECONDS", -10)
     try:
-        from holdfast.store import objects
+        from keepwhole.store import objects
     except ImportError:
         return
     monkeypatch.setattr(objects, "ORPHAN_SECONDS", -10)
@@ -178,7 +178,7 @@ def test_a_purge_deletes_bodies_wherever_they_are(url: str, store: PostgresStore
 def test_a_role_that_only_writes_can_use_a_place_outside(
     url: str, store: PostgresStore, blobs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from holdfast.store.postgres.administration import migrate
+    from keepwhole.store.postgres.administration import migrate
 
     writer = f"writer_{address_of(url).schema}"
     with psycopg.connect(running().get_uri(), autocommit=True) as connection:
@@ -207,8 +207,8 @@ def test_a_server_that_cannot_be_asked_for_the_place_costs_no_body(tmp_path: Pat
 def test_the_doctor_looks_at_both_places(
     url: str, blobs: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("HOLDFAST_STORE", url)
-    monkeypatch.setenv("HOLDFAST_BLOBS", blobs)
+    monkeypatch.setenv("KEEPWHOLE_STORE", url)
+    monkeypatch.setenv("KEEPWHOLE_BLOBS", blobs)
     assert main(["doctor"]) == 0
     out = capfd.readouterr().out
     assert "the record is at postgresql://" in out

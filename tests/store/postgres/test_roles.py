@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.store.verify import verify
+from keepwhole.store.verify import verify
 from tests.build import NOON, draft, opened
 from tests.postgres import fresh_url
 from tests.store.postgres.test_guarded import as_writer, filled, url
@@ -16,8 +16,8 @@ pytest.importorskip("psycopg_pool", reason="needs the extra `postgres`")
 
 import psycopg
 
-from holdfast.store.postgres.address import address_of
-from holdfast.store.postgres.store import PostgresStore
+from keepwhole.store.postgres.address import address_of
+from keepwhole.store.postgres.store import PostgresStore
 
 __all__ = ["url"]
 
@@ -138,7 +138,7 @@ def test_nobody_takes_away_a_session_or_its_tombstone_without_a_trace(url: str, 
     with psycopg.connect(address.url, autocommit=True) as owner:
         owner.execute(f"SET search_path TO {address.schema}".encode())
         noted = owner.execute("SELECT what, name, seq, by FROM removals ORDER BY id").fetchall()
-        assert noted == [("sessions", "s", None, "holdfast_writer"), ("tombstones", "s", 1, "holdfast_writer")]
+        assert noted == [("sessions", "s", None, "keepwhole_writer"), ("tombstones", "s", 1, "keepwhole_writer")]
         for statement in ("DELETE FROM removals", "UPDATE removals SET by = 'me'", "TRUNCATE removals"):
             with pytest.raises(psycopg.Error, match="append-only"):
                 owner.execute(statement.encode())

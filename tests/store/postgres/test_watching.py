@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.store.protocol import Watchable
+from keepwhole.store.protocol import Watchable
 from tests.build import NOON, draft, opened
 from tests.postgres import fresh_url, running
 
@@ -16,9 +16,9 @@ pytest.importorskip("psycopg_pool", reason="needs the extra `postgres`")
 
 import psycopg
 
-from holdfast.store.postgres import watching
-from holdfast.store.postgres.address import address_of
-from holdfast.store.postgres.store import PostgresStore
+from keepwhole.store.postgres import watching
+from keepwhole.store.postgres.address import address_of
+from keepwhole.store.postgres.store import PostgresStore
 
 _HELD = (
     "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock' AND granted AND database = "

@@ -1,1 +1,1 @@
-"""Tests of `holdfast.store.sqlite`."""
+"""Tests of `keepwhole.store.sqlite`."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from holdfast import Session, SqliteStore
-from holdfast.store.sqlite.connection import connect
+from keepwhole import Session, SqliteStore
+from keepwhole.store.sqlite.connection import connect
 from tests.build import numbered_lines
 
 

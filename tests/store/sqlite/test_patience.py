@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Session, SqliteStore
-from holdfast.errors import NotStored
+from keepwhole import Session, SqliteStore
+from keepwhole.errors import NotStored
 
 
 def test_a_record_that_others_hold_is_given_up_soon_and_tried_again_later(tmp_path: Path) -> None:

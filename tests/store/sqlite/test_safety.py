@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from holdfast import Session, SqliteStore
-from holdfast.errors import StoreRefused
-from holdfast.store.sqlite.connection import APPLICATION_ID, connect, needs_turnstile
-from holdfast.store.sqlite.home import file_system
-from holdfast.store.sqlite.schema import migrate, scripts, statements, version_of
+from keepwhole import Session, SqliteStore
+from keepwhole.errors import StoreRefused
+from keepwhole.store.sqlite.connection import APPLICATION_ID, connect, needs_turnstile
+from keepwhole.store.sqlite.home import file_system
+from keepwhole.store.sqlite.schema import migrate, scripts, statements, version_of
 from tests.build import numbered_lines, open_files, opened, run_python
 
 
@@ -89,15 +89,15 @@ def test_a_closed_store_holds_no_file_open_though_a_session_was_held(tmp_path: P
 # Refused
 
 
-@pytest.mark.parametrize("place", ["/proc/holdfast", "/dev/null/holdfast"])
+@pytest.mark.parametrize("place", ["/proc/keepwhole", "/dev/null/keepwhole"])
 def test_a_place_where_no_folder_can_be_is_refused_and_says_what_to_do(place: str) -> None:
-    with pytest.raises(StoreRefused, match="HOLDFAST_HOME"):
+    with pytest.raises(StoreRefused, match="KEEPWHOLE_HOME"):
         SqliteStore(place).sessions()
 
 
 def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file")
-    with pytest.raises(StoreRefused, match="HOLDFAST_HOME"):
+    with pytest.raises(StoreRefused, match="KEEPWHOLE_HOME"):
         SqliteStore(str(tmp_path / "home")).sessions()
     assert (tmp_path / "home").read_text() == "a file"
 
@@ -282,7 +282,7 @@ def test_a_script_is_split_into_statements_with_its_triggers_whole() -> None:
 
 FORK = """
 import os, sys
-from holdfast import Session, SqliteStore
+from keepwhole import Session, SqliteStore
 store = SqliteStore(sys.argv[1])
 session = Session("s", store=store)
 session.keep("parent", None, "before")
@@ -304,7 +304,7 @@ print(len(list(store.rows("s", kind="result"))))
 """
 WRITE = """
 import sys
-from holdfast import Session, SqliteStore
+from keepwhole import Session, SqliteStore
 session = Session("s", store=SqliteStore(sys.argv[1]))
 for number in range(15):
     assert session.keep(sys.argv[2], None, str(number)).problem is None
@@ -328,7 +328,7 @@ def test_several_processes_open_a_fresh_folder_at_once(tmp_path: Path) -> None:
 def test_a_session_held_by_another_process_is_in_use_until_it_ends(tmp_path: Path) -> None:
     code = """
 import sys
-from holdfast import Session
+from keepwhole import Session
 session = Session("s", store=sys.argv[1], ephemeral=True)
 session.keep("t", None, "x")
 print("held", flush=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.store.sqlite.schema import migrate, version_of
+from keepwhole.store.sqlite.schema import migrate, version_of
 
 FIRST = "CREATE TABLE one (a);\n"
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Session, SqliteStore
-from holdfast.store.passages import INDEXED_BYTES
-from holdfast.store.sqlite import passages
-from holdfast.truncation.words import stem
+from keepwhole import Session, SqliteStore
+from keepwhole.store.passages import INDEXED_BYTES
+from keepwhole.store.sqlite import passages
+from keepwhole.truncation.words import stem
 from tests.build import NOON, draft, numbered_lines, opened
 
 CANARY = "zebracanary"

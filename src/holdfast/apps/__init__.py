@@ -1,1 +1,0 @@
-"""Holdfast as a process: the only places that print, listen or connect."""

@@ -1,0 +1,1 @@
+"""Keepwhole as a process: the only places that print, listen or connect."""

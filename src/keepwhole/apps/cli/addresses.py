@@ -1,0 +1,36 @@
+"""Records by their addresses, for commands that work on another one than that of the settings."""
+
+import os
+
+from keepwhole.config import Settings
+from keepwhole.errors import NotFound
+from keepwhole.store.opening import open_store
+from keepwhole.store.postgres.address import is_address, redacted
+from keepwhole.store.protocol import Store
+
+HELP = "the folder of a record, or postgresql://…"
+
+
+def record_at(address: str, settings: Settings, blobs: str | None = None) -> Store:
+    """The record at an address; a folder is made where it is missing.
+
+    Its large bodies are where `blobs` says, else where the settings say if this is the record they name.
+    """
+    own = settings.store or settings.home
+    folder = settings.home if is_address(address) else os.path.expanduser(address)
+    place = address if is_address(address) else folder
+    if blobs is None:
+        blobs = settings.blobs if place == own else ""
+    return open_store(address if is_address(address) else "", folder, inline_body=settings.inline_body, blobs=blobs)
+
+
+def existing_record(address: str, settings: Settings, blobs: str | None = None) -> Store:
+    """The same for one that must be there."""
+    if not is_address(address) and not os.path.isfile(os.path.join(os.path.expanduser(address), "record.db")):
+        raise NotFound(f"There is no record in `{address}`: give the folder that `record.db` is in.")
+    return record_at(address, settings, blobs)
+
+
+def shown(address: str) -> str:
+    """An address as it may be printed."""
+    return redacted(address)

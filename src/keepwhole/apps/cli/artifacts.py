@@ -1,0 +1,153 @@
+"""`keepwhole artifacts list | show | search | clean`: the results that were shown cut or replaced."""
+
+import argparse
+import sys
+import time
+from typing import Any
+
+from keepwhole.apps.cli import screen
+from keepwhole.apps.cli.place import Place, add_options
+from keepwhole.errors import UsageError
+from keepwhole.recall.answer import Printed
+from keepwhole.recall.page import page
+from keepwhole.recall.ranges import parse_chars, parse_lines
+from keepwhole.store.protocol import SessionInfo, body_of, entry_of, result_of
+from keepwhole.truncation.notice import binary, size_text
+from keepwhole.truncation.present import summarise
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the commands' options."""
+    commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    listing = commands.add_parser("list", help="the artifacts of a session")
+    add_options(listing)
+    listing.add_argument("--all", action="store_true", help="of all sessions")
+    listing.set_defaults(act=list_artifacts)
+    showing = commands.add_parser("show", help="the content of one")
+    add_options(showing)
+    showing.add_argument("id", metavar="ID", help="artifact id or trace id")
+    part = showing.add_mutually_exclusive_group()
+    part.add_argument("--lines", metavar="A-B", help="these lines, counted from 1")
+    part.add_argument("--chars", metavar="A-B", help="these characters, counted from 0, B not included")
+    part.add_argument("--raw", action="store_true", help="all of it, byte for byte")
+    showing.add_argument("--force", action="store_true", help="let --raw write to a terminal")
+    showing.set_defaults(act=show_artifact)
+    searching = commands.add_parser("search", help="results in which all these words occur")
+    add_options(searching)
+    searching.add_argument("text", metavar="TEXT", nargs="+", help="words, or beginnings of words")
+    searching.add_argument("--limit", type=int, default=20, help="at most this many (default: 20)")
+    searching.set_defaults(act=search_artifacts)
+    cleaning = commands.add_parser("clean", help="purge sessions that are over: ended and ephemeral ones")
+    add_options(cleaning)
+    cleaning.add_argument("--all", action="store_true", help="purge every session; asks first")
+    cleaning.add_argument("--yes", action="store_true", help="do not ask")
+    cleaning.set_defaults(act=clean_artifacts)
+
+
+def list_artifacts(args: argparse.Namespace) -> int:
+    """List artifacts."""
+    place = Place(args)
+    sessions = place.store.sessions() if args.all else [place.current()]
+    rows: list[dict[str, Any]] = []
+    for info in sessions:
+        decided = {row.trace_id for row in place.store.rows(info.name, kind="decision")}
+        for row in place.store.rows(info.name, kind="result"):
+            if row.trace_id in decided:
+                result, facts = result_of(row), entry_of(row).facts
+                source = summarise(result.tool, result.arguments)
+                rows.append(
+                    {"id": result.artifact_id, "bytes": facts.size, "lines": facts.lines, "source": source}
+                    | {"session": info.name, "at": result.at, "trace_id": result.trace_id}
+                )
+    place.close()
+    if args.json:
+        screen.as_json(rows)
+    elif not rows:
+        screen.say("No artifacts: everything kept so far was shown whole.")
+    else:
+        cells = [(r["id"], size_text(r["bytes"]), f"{r['lines']:,}", r["source"]) for r in rows]
+        screen.table(("ID", "Size", "Lines", "Source"), cells, right=(1, 2))
+    return 0
+
+
+def show_artifact(args: argparse.Namespace) -> int:
+    """Show the content of one artifact, or a part of it."""
+    place = Place(args)
+    row = place.find(args.id)
+    result = result_of(row)
+    with place.store.open(body_of(row)) as reader:
+        if args.raw:
+            if sys.stdout.isatty() and not args.force:
+                raise UsageError("`--raw` writes control bytes too. Send it to a file or a pipe, or add `--force`.")
+            for chunk in reader.stream():
+                sys.stdout.buffer.write(chunk)
+            sys.stdout.buffer.flush()
+            return 0
+        asked = parse_lines(args.lines) if args.lines else parse_chars(args.chars) if args.chars else None
+        limit = place.settings.retrieval_limit if asked is None else reader.chars + 1_000
+        if result.media_type != "text/plain":
+            text = binary(result.media_type, reader.facts.size, reader.facts.digest)
+        else:
+            text = page(reader, Printed(args.id), asked, limit)
+    place.close()
+    if args.json:
+        screen.as_json({"id": args.id, "tool": result.tool, "content": text})
+    else:
+        screen.show(text)
+    return 0
+
+
+def search_artifacts(args: argparse.Namespace) -> int:
+    """Search the results of a session."""
+    place = Place(args)
+    info = place.current()
+    found = place.store.search(info.name, " ".join(args.text), args.limit)
+    rows: list[dict[str, Any]] = []
+    for match in found:
+        row = place.store.find(info.name, match.trace_id)
+        if row is not None:
+            result = result_of(row)
+            rows.append(
+                {"id": result.artifact_id, "tool": result.tool, "line": match.line, "text": match.text}
+                | {"trace_id": match.trace_id}
+            )
+    place.close()
+    if args.json:
+        screen.as_json(rows)
+    elif not rows:
+        screen.say(f"Nothing in session {info.name} has all of: {screen.line(' '.join(args.text))}")
+    else:
+        cells = [(r["id"], r["tool"], f"{r['line']:,}", r["text"]) for r in rows]
+        screen.table(("ID", "Tool", "Line", "Text"), cells, right=(2,))
+    return 0 if rows else 1
+
+
+def clean_artifacts(args: argparse.Namespace) -> int:
+    """Purge sessions that are over."""
+    place = Place(args)
+    sessions = _to_clean(args, place)
+    asks = args.all or args.session
+    count = f"{len(sessions)} session{'s' if len(sessions) != 1 else ''}"
+    freed = sum(info.stored for info in sessions)
+    if asks and sessions and not screen.confirm(f"Purge {count} with {size_text(freed)} for good?", args.yes):
+        return 1
+    with screen.Progress("purging", len(sessions)) as progress:
+        for info in sessions:
+            place.store.purge(info.name, int(time.time() * 1000))
+            progress.step()
+    place.close()
+    if args.json:
+        screen.as_json({"purged": [info.name for info in sessions], "bytes": freed})
+    else:
+        screen.say(f"Purged {count}, {size_text(freed)}.")
+    return 0
+
+
+def _to_clean(args: argparse.Namespace, place: Place) -> list[SessionInfo]:
+    if args.session:
+        return [place.current()]
+    sessions = place.store.sessions()
+    if args.all:
+        return sessions
+    over = [info for info in sessions if info.ended_at is not None or info.ephemeral]
+    return [info for info in over if not place.store.in_use(info.name)]

@@ -1,0 +1,40 @@
+"""`keepwhole config show | check`: the settings, and where each comes from."""
+
+import argparse
+import os
+
+from keepwhole import config as settings_module
+from keepwhole.apps.cli import screen
+from keepwhole.apps.cli.place import add_options
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the commands' options."""
+    commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    showing = commands.add_parser("show", help="every setting with its value and source")
+    add_options(showing, session=False)
+    showing.set_defaults(act=show)
+    checking = commands.add_parser("check", help="is the settings file right?")
+    add_options(checking, session=False)
+    checking.set_defaults(act=check)
+
+
+def show(args: argparse.Namespace) -> int:
+    """Show the settings."""
+    rows = settings_module.flattened(settings_module.load(args.config))
+    if args.json:
+        screen.as_json({key: value for key, value, _ in rows})
+    else:
+        screen.table(("Setting", "Value", "From"), rows)
+    return 0
+
+
+def check(args: argparse.Namespace) -> int:
+    """Check the settings; a wrong one is an error that says what to change."""
+    settings_module.load(args.config)
+    found = settings_module.find_file(args.config, os.environ, os.getcwd())
+    if args.json:
+        screen.as_json({"ok": True, "file": found})
+    else:
+        screen.say(f"✓ {found or 'no settings file; the defaults hold'}")
+    return 0

@@ -1,0 +1,121 @@
+"""`keepwhole cut FILE`: what a model would see of it, what is left out, and why. Nothing is stored."""
+
+import argparse
+import sys
+import time
+
+from keepwhole import config
+from keepwhole.apps.cli import screen
+from keepwhole.canonical.body import measure
+from keepwhole.canonical.media import media_type
+from keepwhole.canonical.utf8 import decode
+from keepwhole.errors import ConfigError, UsageError
+from keepwhole.truncation.choice import reason
+from keepwhole.truncation.configuration import Limits
+from keepwhole.truncation.cut import TextSource
+from keepwhole.truncation.present import Artifact, present
+from keepwhole.truncation.result import TruncationResult
+from keepwhole.truncation.sniff import sniff
+from keepwhole.truncation.strategy import STRATEGIES, strategy_named
+
+_EXAMPLE = "art_1700000000_" + "0" * 22
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the command's options."""
+    parser.add_argument("file", metavar="FILE", help="the text; - for standard input")
+    parser.add_argument("--config", metavar="FILE", help="settings file (default: the nearest keepwhole.yaml)")
+    parser.add_argument("--tool", default="tool", help="name of the tool it came from")
+    parser.add_argument("--strategy", help="cut by this strategy, whatever the text looks like")
+    parser.add_argument("--question", default="", help="what the text is wanted for")
+    parser.add_argument("--limit", type=int, metavar="N", help="most characters to show")
+    parser.add_argument("--compare", action="store_true", help="all strategies side by side")
+    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+    parser.set_defaults(act=cut)
+
+
+def cut(args: argparse.Namespace) -> int:
+    """Show the view of a file."""
+    text, artifact = _read(args.file)
+    limits = _limits(args)
+    if args.compare:
+        return _compare(text, artifact, limits, args.json)
+    source = TextSource(text)
+    shown = present(source, artifact, limits, STRATEGIES)
+    report = _report(shown, source, limits)
+    if args.json:
+        screen.as_json({"content": shown.content, **report})
+        return 0
+    screen.show(shown.content)
+    screen.warn("")
+    for name, value in report.items():
+        screen.warn(f"{name:>12}  {value}")
+    return 0
+
+
+def _read(path: str) -> tuple[str, Artifact]:
+    try:
+        data = sys.stdin.buffer.read() if path == "-" else _file_bytes(path)
+    except OSError as error:
+        raise UsageError(f"`{path}` cannot be read: {error.strerror}.") from error
+    facts = measure(data)
+    artifact = Artifact(
+        artifact_id=_EXAMPLE, summary=path, size=facts.size, media_type=media_type(data), digest=facts.digest
+    )
+    return decode(data, facts.encoding), artifact
+
+
+def _file_bytes(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _limits(args: argparse.Namespace) -> Limits:
+    """The limits of the tool, with what the command line says on top."""
+    limits = config.load(args.config).truncation.for_tool(args.tool)
+    if args.strategy:
+        strategy_named(args.strategy)
+        limits = limits.replace(strategy=args.strategy, chosen_by_user=True)
+    if args.limit is not None:
+        if args.limit < 256:
+            raise ConfigError(f"`--limit` is {args.limit}; give a whole number of at least 256.")
+        limits = limits.replace(inline_limit=args.limit)
+    return limits.replace(options=limits.options.replace(question=args.question))
+
+
+def _report(shown: TruncationResult, source: TextSource, limits: Limits) -> dict[str, object]:
+    about = shown.metadata
+    gaps = shown.cut.gaps if shown.cut else []
+    return {
+        "kind": sniff(source),
+        "strategy": about.strategy_used,
+        "because": reason(source, limits) if about.was_truncated else "it fits",
+        "original": f"{about.original_size:,} characters, {source.lines:,} lines, ≈ {about.original_tokens:,} tokens",
+        "shown": f"{about.truncated_size:,} characters, ≈ {about.truncated_tokens:,} tokens",
+        "left out": f"{sum(gap.stop - gap.start for gap in gaps):,} characters in {len(gaps)} places",
+    }
+
+
+def _compare(text: str, artifact: Artifact, limits: Limits, as_json: bool) -> int:
+    rows: list[tuple[object, ...]] = []
+    for name in STRATEGIES:
+        source = TextSource(text)
+        began = time.perf_counter()
+        shown = present(source, artifact, limits.replace(strategy=name, chosen_by_user=True), STRATEGIES)
+        took = (time.perf_counter() - began) * 1000
+        kept = sum(part.stop - part.start for part in shown.cut.kept) if shown.cut else 0
+        gaps = len(shown.cut.gaps) if shown.cut else 0
+        used = shown.metadata.strategy_used
+        rows.append((name, used, len(shown.content), kept, gaps, f"{took:.1f}", _second_line(shown)))
+    headers = ("asked for", "used", "shown", "kept", "gaps", "ms", "after the first gap")
+    if as_json:
+        screen.as_json([dict(zip(headers, row, strict=True)) for row in rows])
+    else:
+        screen.table(headers, rows, right=(2, 3, 4, 5))
+    return 0
+
+
+def _second_line(shown: TruncationResult) -> str:
+    """The first line that is shown after something was left out."""
+    after = shown.body.partition("omitted")[2].partition("\n")[2]
+    return screen.line(after.strip().partition("\n")[0], 60)

@@ -1,0 +1,81 @@
+"""`keepwhole explain SESSION [STEP]`: which rule edited what, when, what it saved, how to undo it."""
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+
+from keepwhole.apps.cli import screen
+from keepwhole.apps.cli.place import Place, add_options
+from keepwhole.errors import NotFound
+from keepwhole.projection.rules import meaning
+from keepwhole.projection.tokens import of_chars
+from keepwhole.store.protocol import decision_of, entry_of, result_of
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the command's options."""
+    add_options(parser, session=False)
+    parser.add_argument("session", metavar="SESSION", nargs="?", help="session (default: the newest here)")
+    parser.add_argument("step", metavar="STEP", nargs="?", type=int, help="only the result with this number")
+    parser.set_defaults(act=explain)
+
+
+def explain(args: argparse.Namespace) -> int:
+    """Explain every result that is not shown whole."""
+    place = Place(args)
+    info = place.current()
+    found = [each for each in _explained(place, info.name) if args.step in (None, each["step"])]
+    place.close()
+    if args.step is not None and not found:
+        raise NotFound(f"Result {args.step} of session `{info.name}` is shown as it came: no rule edited it.")
+    if args.json:
+        screen.as_json({"session": info.name, "edits": found})
+        return 0
+    _print(info.name, found)
+    return 0
+
+
+def _explained(place: Place, session: str) -> Iterator[dict[str, Any]]:
+    """Every result that a decision was made about, with all decisions in order."""
+    decisions: dict[str, list[Any]] = {}
+    for row in place.store.rows(session, kind="decision", light=True):
+        decisions.setdefault(row.trace_id, []).append(decision_of(row))
+    for step, row in enumerate(place.store.rows(session, kind="result", light=True), 1):
+        made = decisions.get(row.trace_id)
+        if not made:
+            continue
+        result, facts = result_of(row), entry_of(row).facts
+        before, after = of_chars(facts.chars), of_chars(made[-1].shown_chars)
+        yield {
+            "step": step,
+            "tool": result.tool,
+            "arguments": result.arguments,
+            "artifact_id": result.artifact_id,
+            "rule": made[-1].rule,
+            "strategy": made[-1].strategy,
+            "why": meaning(made[-1].rule),
+            "at": made[-1].at,
+            "tokens_before": before,
+            "tokens_after": after,
+            "tokens_saved": before - after,
+            "undo": f"keepwhole undo {result.artifact_id}",
+            "history": [{"rule": each.rule, "at": each.at, "shown_chars": each.shown_chars} for each in made],
+        }
+
+
+def _print(session: str, found: list[dict[str, Any]]) -> None:
+    if not found:
+        screen.say(f"Every result of session {session} is shown as it came.")
+        return
+    rows = [
+        (str(e["step"]), screen.line(e["tool"], 24), e["rule"], e["strategy"], screen.when(e["at"]), _saving(e))
+        for e in found
+    ]
+    screen.table(("step", "tool", "rule", "strategy", "when", "≈ tokens saved"), rows)
+    for rule in dict.fromkeys(e["rule"] for e in found):
+        screen.say(f"\n{screen.bold(rule)}: {meaning(rule)}.")
+    screen.say(f"\nUndo one of them with its id, for example: {found[-1]['undo']}")
+
+
+def _saving(edit: dict[str, Any]) -> str:
+    return f"{edit['tokens_saved']:,} of {edit['tokens_before']:,}"

@@ -1,0 +1,97 @@
+"""`keepwhole hook install | uninstall | status | run CLIENT`: coding agents by their hooks."""
+
+import argparse
+import os
+from typing import TYPE_CHECKING
+
+from keepwhole.apps.hooks.run import CLIENTS, run
+
+if TYPE_CHECKING:
+    from keepwhole.apps.hooks.install import Target
+
+_NOT_INSTALLED = 1
+_NEXT = {
+    "claude-code": "It holds for sessions that start from now on.",
+    "codex": "Codex asks once whether it may run them: start `codex`, look at `/hooks`, and trust them.",
+    "opencode": "It holds for sessions that start from now on.",
+}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the commands' options."""
+    commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for name, summary, act in (
+        ("install", "put our hooks into a client's settings, beside what is there", install),
+        ("uninstall", "take them away again; what we did not write stays to the byte", uninstall),
+        ("status", "where hooks are installed; exit code 1 where they are not", status),
+    ):
+        own = commands.add_parser(name, help=summary)
+        own.add_argument("client", choices=CLIENTS, metavar="CLIENT", help=" | ".join(CLIENTS))
+        own.add_argument(
+            "--scope", choices=("user", "project"), default="user", help="user (default), or project: this folder"
+        )
+        own.set_defaults(act=act)
+    running = commands.add_parser("run", help="what the client calls: its JSON on standard input, an answer or nothing")
+    running.add_argument("client", choices=CLIENTS, metavar="CLIENT", help=" | ".join(CLIENTS))
+    running.set_defaults(act=answer)
+
+
+def answer(args: argparse.Namespace) -> int:
+    """Answer the hook on standard input."""
+    return run(args.client)
+
+
+def install(args: argparse.Namespace) -> int:
+    """Install."""
+    from keepwhole.apps.cli import screen
+    from keepwhole.apps.hooks.install import install
+
+    target = _target(args)
+    if install(target):
+        screen.say(f"{args.client} calls `{screen.safe(target.command)}` now, by {screen.safe(target.path)}.")
+        screen.say(_NEXT[args.client])
+        if args.client == "claude-code":
+            screen.say(
+                f"To let it read back without asking, add `{_rule()}` to `permissions.allow`; that is yours to do."
+            )
+    else:
+        screen.say(f"It is installed already, in {screen.safe(target.path)}.")
+    return 0
+
+
+def uninstall(args: argparse.Namespace) -> int:
+    """Uninstall."""
+    from keepwhole.apps.cli import screen
+    from keepwhole.apps.hooks.install import uninstall
+
+    target = _target(args)
+    gone = uninstall(target)
+    screen.say(f"{'Taken away from' if gone else 'Nothing of ours is in'} {screen.safe(target.path)}.")
+    return 0
+
+
+def status(args: argparse.Namespace) -> int:
+    """Say where hooks are installed."""
+    from keepwhole.apps.cli import screen
+    from keepwhole.apps.hooks.install import installed
+
+    target = _target(args)
+    found = installed(target)
+    words = ", ".join(f"`{screen.safe(command)}`" for command in found) if found else "not installed"
+    screen.say(f"{args.client} ({target.scope}, {screen.safe(target.path)}): {words}")
+    return 0 if found else _NOT_INSTALLED
+
+
+def _rule() -> str:
+    """The permission that covers the files our notices name, as Claude Code spells paths."""
+    from keepwhole.config import find_home
+
+    results = os.path.join(find_home(os.environ, os.getcwd()), "results")
+    home = os.path.expanduser("~")
+    return f"Read({'~' + results[len(home) :] if results.startswith(home + '/') else '/' + results}/**)"
+
+
+def _target(args: argparse.Namespace) -> "Target":
+    from keepwhole.apps.hooks.install import target
+
+    return target(args.client, args.scope, os.environ, os.getcwd())

@@ -1,0 +1,107 @@
+"""`keepwhole import PATH…`: logs that agents wrote, taken into the record, to search and show past runs."""
+
+import argparse
+import os
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from keepwhole.apps.cli import screen
+from keepwhole.apps.cli.place import Place, add_options
+from keepwhole.apps.cli.replay_screen import unread
+from keepwhole.errors import UsageError
+from keepwhole.replay.importers.copies import read_all
+from keepwhole.replay.importers.lines import Unread
+from keepwhole.replay.importers.read import files
+from keepwhole.replay.run import Run
+from keepwhole.replay.survey import size_of
+from keepwhole.session.importing import Imported, import_run
+
+_NOTHING = 1
+_MEGABYTE = 1 << 20
+_LISTED = 20
+"""Sessions that are listed for people."""
+_SUMS = ("results", "added", "truncated", "restored", "refused")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the command's options."""
+    add_options(parser, session=False)
+    parser.add_argument(
+        "paths", nargs="+", type=Path, metavar="PATH", help="logs that `replay` reads, or folders of them"
+    )
+    parser.epilog = "What is on record already is not added again. An archive of ours: `keepwhole sessions import`."
+    parser.set_defaults(act=import_logs)
+
+
+def import_logs(args: argparse.Namespace) -> int:
+    """Read logs and put their results on record; 1 where there are none."""
+    missing = [path for path in args.paths if not path.exists()]
+    if missing:
+        raise UsageError(f"There is no `{missing[0]}`. Give a log, or a folder of logs.")
+    place = Place(args)
+    paths = files(args.paths)
+    done: list[Imported] = []
+    bad: list[Unread] = []
+    try:
+        for found in _imported(place, paths):
+            (bad if isinstance(found, Unread) else done).append(found)  # pyright: ignore[reportArgumentType]
+    finally:
+        place.close()
+    report = _report(done, bad)
+    if args.json:
+        screen.as_json(report)
+    else:
+        _print(done, report)
+    return 0 if done else _NOTHING
+
+
+def _imported(place: Place, paths: Sequence[Path]) -> Iterator[Imported | Unread]:
+    """Each run as it is put on record, and what could not be read."""
+    now, chars = int(time.time() * 1000), 0
+    with screen.Progress("importing MB", sum(map(size_of, paths)) // _MEGABYTE) as progress:
+        for found in read_all(paths):
+            if isinstance(found, Unread):
+                yield found
+                continue
+            chars += found.chars
+            progress.at(chars // _MEGABYTE)
+            if _has_results(found):
+                quota = place.settings.session_quota
+                yield import_run(place.store, found, quota=quota, now=now, random=os.urandom)
+
+
+def _has_results(run: Run) -> bool:
+    return any(message.returned for message in run.messages)
+
+
+def _report(done: Sequence[Imported], bad: Sequence[Unread]) -> dict[str, Any]:
+    return {
+        "runs": len(done),
+        **{key: sum(getattr(one, key) for one in done) for key in _SUMS},
+        "sessions": [one._asdict() for one in done],
+        "unread": [{**one.as_dict(), "path": str(one.path)} for one in bad],
+    }
+
+
+def _print(done: Sequence[Imported], report: dict[str, Any]) -> None:
+    unread(report["unread"])
+    if not done:
+        screen.say("There are no tool results in these logs.")
+        return
+    news = [one for one in done if one.added]
+    if news:
+        rows = [(one.session, f"{one.added:,}", f"{one.truncated:,}", f"{one.restored:,}") for one in news[:_LISTED]]
+        screen.table(("session", "results", "cut before", "restored"), rows, right=(1, 2, 3))
+    if len(news) > _LISTED:
+        screen.say(f"and {len(news) - _LISTED:,} more")
+    known = report["results"] - report["added"] - report["refused"]
+    screen.say(f"\n{report['runs']:,} runs, {report['added']:,} results added, {known:,} on record already.")
+    if report["truncated"]:
+        screen.say(f"{report['truncated']:,} had been cut before they came here; they are marked `legacy_truncated`.")
+    if report["restored"]:
+        screen.say(f"{report['restored']:,} are whole again, from copies beside the logs.")
+    if report["refused"]:
+        screen.warn(f"{report['refused']:,} are over `session_quota` and were left out. Raise it and import again.")
+    screen.say(screen.dim(f"search one: keepwhole search --session {done[0].session} WORDS"))

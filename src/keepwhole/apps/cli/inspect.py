@@ -1,0 +1,71 @@
+"""`keepwhole inspect`: a local page over the record."""
+
+import argparse
+import asyncio
+import os
+import sys
+import webbrowser
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from keepwhole.apps.cli.place import Place, add_options
+from keepwhole.apps.cli.proxy import needs_extra, until_told_twice
+from keepwhole.apps.listening import Address, token_for
+from keepwhole.errors import UsageError
+
+if TYPE_CHECKING:
+    from keepwhole.apps.inspector.server import Inspector
+
+TOKEN = "KEEPWHOLE_INSPECTOR_TOKEN"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the command's options."""
+    add_options(parser, session=False)
+    parser.add_argument("--session", metavar="ID", help="open the page at this session")
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="where to listen (default: any that is free)")
+    parser.add_argument("--no-open", action="store_true", help="print the address, open no browser")
+    parser.set_defaults(act=inspect)
+
+
+def inspect(args: argparse.Namespace) -> int:
+    """Serve the page until stopped."""
+    needs_extra()
+    return until_told_twice(_serve(args))
+
+
+async def _serve(args: argparse.Namespace) -> int:
+    from keepwhole.apps.proxy.server import private, until_stopped
+
+    private()
+    place = Place(args)
+    session = place.info(args.session).name if args.session else None
+    async with page(place, args.port) as (_, url):
+        url += f"&session={quote(session)}" if session else ""
+        print(f"keepwhole inspect: {url}", flush=True)
+        if not args.no_open and has_display():
+            await asyncio.to_thread(webbrowser.open, url)
+        await until_stopped(lambda: None)
+    place.close()
+    return 0
+
+
+@asynccontextmanager
+async def page(place: Place, port: int, option: str = "--port") -> "AsyncGenerator[tuple[Inspector, str]]":
+    """The inspector over a record, and the address that opens it: the token is behind the `#`, so it is never sent."""
+    from keepwhole.apps.inspector.desk import Desk
+    from keepwhole.apps.inspector.server import inspecting
+
+    if not 0 <= port < 65_536:
+        raise UsageError(f"`{port}` is no port. Give one between 1 and 65535, or 0 for any that is free.")
+    token, _ = token_for(place.settings.home, "inspector", TOKEN)
+    wanted = Address(host="127.0.0.1", port=port)
+    async with inspecting(Desk(place.settings, place.store), wanted, token, option) as (inspector, address):
+        yield inspector, f"{address.url}/#token={token}"
+
+
+def has_display() -> bool:
+    """Whether a browser can be seen by whoever started this."""
+    return sys.platform == "darwin" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

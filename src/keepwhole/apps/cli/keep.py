@@ -1,0 +1,51 @@
+"""`… | keepwhole keep --tool NAME`: keep what comes in, print what fits."""
+
+import argparse
+import sys
+
+from keepwhole.apps.cli import screen
+from keepwhole.apps.cli.place import Place, add_options
+from keepwhole.apps.cli.run import described
+from keepwhole.errors import StoreError
+from keepwhole.session.keeping import original
+from keepwhole.store.feed import pipe
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the command's options."""
+    add_options(parser)
+    parser.add_argument("--tool", required=True, help="name of the tool on record")
+    parser.add_argument("--arguments", metavar="JSON", help="the call's arguments, as JSON")
+    parser.add_argument("--call-id", metavar="ID", help="the provider's id of the call")
+    parser.add_argument("--exit-code", type=int, metavar="N", help="how the tool ended; anything but 0 is an error")
+    parser.add_argument("--error", action="store_true", help="the output is an error")
+    parser.set_defaults(act=keep)
+
+
+def keep(args: argparse.Namespace) -> int:
+    """Keep standard input."""
+    if sys.stdin.isatty():
+        screen.warn("keepwhole: reading from the terminal; end with Ctrl-D.")
+    place = Place(args)
+    session, output = place.writing(), pipe(sys.stdin.fileno())
+    try:
+        shown = session.keep(
+            args.tool,
+            args.arguments,
+            output,
+            call_id=args.call_id,
+            exit_code=args.exit_code,
+            is_error=args.error,
+            on_trouble="raise",
+        )
+    except StoreError as error:
+        screen.pass_on(original(output, error))
+        screen.warn(f"keepwhole: {error}")
+        return 4
+    finally:
+        place.close()
+    if args.json:
+        screen.as_json(described(shown))
+    else:
+        screen.show(shown.content)
+    return 0

@@ -1,0 +1,57 @@
+"""`keepwhole mcp`: the recall tools and `keep` over the Model Context Protocol."""
+
+import argparse
+from collections.abc import Awaitable, Callable
+from importlib.util import find_spec
+from typing import Any
+
+from keepwhole.apps.cli.place import Place
+from keepwhole.errors import UsageError
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the command's options."""
+    parser.add_argument("--config", metavar="FILE", help="settings file (default: the nearest keepwhole.yaml)")
+    parser.add_argument("--session", metavar="ID", help="session (default: $KEEPWHOLE_SESSION, else this folder's own)")
+    add_listening(parser)
+    parser.set_defaults(act=mcp)
+
+
+def add_listening(parser: argparse.ArgumentParser) -> None:
+    """The options of commands that clients connect to."""
+    parser.add_argument("--http", metavar="HOST:PORT", help="serve over HTTP, with a token, instead of standard input")
+    parser.add_argument("--public", action="store_true", help="let HTTP listen where other machines can reach it")
+
+
+def mcp(args: argparse.Namespace) -> int:
+    """Serve this folder's session."""
+    needs_extra()
+    from keepwhole.apps.listening import parse_address
+    from keepwhole.apps.mcp.listener import serve_http, serve_stdio
+    from keepwhole.apps.mcp.server import record_server
+
+    address = parse_address(args.http, args.public) if args.http else None
+    place = Place(args)
+    server = record_server(place.writing())
+
+    async def serve() -> None:
+        await (serve_http(server, address, place.settings.home, "mcp") if address else serve_stdio(server))
+
+    return run(serve, place)
+
+
+def run(serve: Callable[[], Awaitable[Any]], place: Place) -> int:
+    """Serve until the client is gone or someone interrupts."""
+    import anyio
+
+    try:
+        anyio.run(serve)
+    finally:
+        place.close()
+    return 0
+
+
+def needs_extra() -> None:
+    """`UsageError` where the package for MCP is not there."""
+    if find_spec("mcp_types") is None:
+        raise UsageError("MCP needs a package more: `pip install 'keepwhole[mcp]'`.")

@@ -1,0 +1,101 @@
+"""`keepwhole mcp-gateway`: stand in front of other MCP servers; `wrap`, `unwrap` a client's file; `accept` changes."""
+
+import argparse
+import os
+
+from keepwhole.apps.cli import screen
+from keepwhole.apps.cli.mcp import add_listening, needs_extra, run
+from keepwhole.apps.cli.place import Place
+from keepwhole.errors import UsageError
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the command's options."""
+    parser.add_argument("--config", metavar="FILE", help="the servers, as clients write them: `mcpServers` by name")
+    parser.add_argument("--server", metavar="NAME", help="only this one of them")
+    parser.add_argument("--settings", metavar="FILE", help="settings file (default: the nearest keepwhole.yaml)")
+    parser.add_argument("--session", metavar="ID", help="session (default: $KEEPWHOLE_SESSION, else this folder's own)")
+    parser.add_argument("--inherit-env", action="store_true", help="hand servers this environment, as clients do")
+    parser.add_argument("--without-recall", action="store_true", help="offer no recall tools; `keepwhole mcp` does")
+    add_listening(parser)
+    parser.set_defaults(act=gateway)
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    wrapping = actions.add_parser("wrap", help="put the gateway before the servers in a client's file")
+    wrapping.add_argument("path", metavar="PATH", help="the file, for example .mcp.json")
+    wrapping.add_argument("--all", action="store_true", help="also servers at addresses that have no headers")
+    wrapping.set_defaults(act=wrap)
+    unwrapping = actions.add_parser("unwrap", help="take it away again, to the byte")
+    unwrapping.add_argument("path", metavar="PATH", help="the file")
+    unwrapping.set_defaults(act=unwrap)
+    accepting = actions.add_parser("accept", help="pin what servers now say of their tools")
+    accepting.add_argument("--server", metavar="NAME", help="only of this one")
+    accepting.add_argument("--settings", metavar="FILE", help="settings file (default: the nearest keepwhole.yaml)")
+    accepting.set_defaults(act=accept)
+
+
+def gateway(args: argparse.Namespace) -> int:
+    """Serve what the file's servers offer."""
+    if args.config is None:
+        raise UsageError("Which servers? Give `--config FILE`, a file with `mcpServers` as clients write it.")
+    needs_extra()
+    from keepwhole.apps.listening import parse_address
+    from keepwhole.apps.mcp.gateway import Gateway
+    from keepwhole.apps.mcp.listener import serve_http, serve_stdio
+    from keepwhole.apps.mcp.servers_file import read_servers
+
+    address = parse_address(args.http, args.public) if args.http else None
+    file = read_servers(args.config, args.server, args.inherit_env)
+    place = _place(args)
+    through = Gateway(place.writing(), file, recall=not args.without_recall)
+
+    async def serve() -> None:
+        async with through.opened() as front:
+            home = place.settings.home
+            await (serve_http(front, address, home, "mcp-gateway") if address else serve_stdio(front))
+
+    return run(serve, place)
+
+
+def wrap(args: argparse.Namespace) -> int:
+    """Rewrite a client's file."""
+    from keepwhole.apps.mcp import wrap as wrapping
+
+    done = wrapping.wrap(args.path, every=args.all)
+    for name in done.wrapped:
+        screen.say(f"{screen.line(name)}: now behind the gateway")
+    for name in done.left:
+        screen.say(f"{screen.line(name)}: left as it is (an address without headers; `--all` wraps it too)")
+    screen.say(
+        f"Back with `keepwhole mcp-gateway unwrap {screen.line(args.path)}`." if done.wrapped else "Nothing to do."
+    )
+    return 0
+
+
+def unwrap(args: argparse.Namespace) -> int:
+    """Write a client's file back."""
+    from keepwhole.apps.mcp import wrap as wrapping
+
+    done = wrapping.unwrap(args.path)
+    for name in done.wrapped:
+        screen.say(f"{screen.line(name)}: as it was")
+    if not done.wrapped:
+        screen.say("Nothing to do.")
+    return 0
+
+
+def accept(args: argparse.Namespace) -> int:
+    """Pin what was last seen."""
+    from keepwhole.apps.mcp.pins import Pins
+
+    place = _place(args)
+    accepted = Pins(os.fspath(place.settings.home)).accept(args.server)
+    place.close()
+    for server, what in accepted:
+        screen.say(f"{screen.line(server)}: {screen.line(what)} is pinned as it is now")
+    if not accepted:
+        screen.say("Nothing had changed.")
+    return 0
+
+
+def _place(args: argparse.Namespace) -> Place:
+    return Place(argparse.Namespace(config=args.settings, session=getattr(args, "session", None)))

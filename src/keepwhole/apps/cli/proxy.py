@@ -1,0 +1,131 @@
+"""`keepwhole proxy`: stand between agents and their providers."""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from keepwhole import config
+from keepwhole.apps.cli.place import Place
+from keepwhole.apps.listening import Address, token_for
+from keepwhole.errors import KeepwholeError, UsageError
+from keepwhole.proxy_settings import check_upstream
+
+if TYPE_CHECKING:
+    from keepwhole.apps.proxy.turn import Turn
+
+TOKEN = "KEEPWHOLE_PROXY_TOKEN"
+PORT = 8787
+PATIENCE = 1.0
+"""Seconds that a request waits for others who write to the record; then it goes on without."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the command's options."""
+    add_options(parser)
+    parser.set_defaults(act=proxy)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of everything that is a proxy."""
+    parser.add_argument("--port", type=int, default=PORT, metavar="N", help=f"where to listen (default: {PORT})")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: 127.0.0.1)")
+    parser.add_argument("--public", action="store_true", help="let it listen where other machines can reach it")
+    parser.add_argument("--no-token", action="store_true", help="let every process of this machine in")
+    parser.add_argument("--config", metavar="FILE", help="settings file (default: the nearest keepwhole.yaml)")
+    parser.add_argument("--mode", choices=("off", "shadow", "on"), help="change nothing, only say what would, or do it")
+    parser.add_argument(
+        "--upstream", action="append", default=[], metavar="NAME=URL", help="where requests go: openai=…, anthropic=…"
+    )
+    parser.add_argument("--watch", action="store_true", help="a line for each request")
+
+
+def proxy(args: argparse.Namespace) -> int:
+    """Serve until stopped."""
+    needs_extra()
+    return until_told_twice(_serve(args))
+
+
+def until_told_twice(serving: Coroutine[Any, Any, int]) -> int:
+    """Serve until stopped; who is told so a second time waits for nothing."""
+    try:
+        return asyncio.run(serving)
+    except asyncio.CancelledError:
+        return 0
+
+
+async def _serve(args: argparse.Namespace) -> int:
+    place = Place(args, PATIENCE)
+    await run(args, place)
+    place.close()
+    return 0
+
+
+async def run(args: argparse.Namespace, place: Place, told: "Sequence[Callable[[Turn], None]]" = ()) -> None:
+    """A proxy over a record, until it is stopped; `told` is told of each request once it is on record."""
+    from keepwhole.apps.proxy.server import Wanted, listening, setup_of, until_stopped
+    from keepwhole.apps.proxy.spans import tracing
+    from keepwhole.apps.proxy.watch import watch
+
+    home = place.settings.home
+    settings = settings_from(args, home)
+    address = address_from(args)
+    token, where = (None, "") if args.no_token else token_for(home, "proxy", TOKEN)
+    wanted = Wanted(address, token, (tracing(), *([watch] if args.watch else []), *told))
+    async with listening(settings, place.store, wanted) as (running, port):
+        _greet(address.replace(port=port), token, where)
+
+        def reload() -> None:
+            try:
+                counted = running.setup.desks.metrics
+                running.setup = setup_of(settings_from(args, home), place.store, wanted, port, counted)
+                print("keepwhole proxy: settings read again", file=sys.stderr, flush=True)
+            except KeepwholeError as error:
+                print(f"keepwhole proxy: kept the old settings: {error}", file=sys.stderr, flush=True)
+
+        await until_stopped(reload)
+        print("keepwhole proxy: stopping, streams get ten seconds to end", file=sys.stderr, flush=True)
+
+
+def settings_from(args: argparse.Namespace, home: str | None = None) -> config.Settings:
+    """The settings, with what the command line says."""
+    settings = config.load(args.config, home=home)
+    given = dict(_upstream(text) for text in args.upstream)
+    own = settings.proxy.replace(upstreams={**settings.proxy.upstreams, **given})
+    return settings.replace(proxy=own, **({"mode": args.mode} if args.mode else {}))
+
+
+def needs_extra() -> None:
+    """`UsageError` where the package for the proxy is not there."""
+    if find_spec("aiohttp") is None:
+        raise UsageError("The proxy and the page need a package more: `pip install 'keepwhole[proxy]'`.")
+
+
+def _upstream(text: str) -> tuple[str, str]:
+    name, equals, url = text.partition("=")
+    if not equals or not name.replace("-", "_").isidentifier():
+        raise UsageError(f"`--upstream {text}` says no NAME=URL, such as openai=https://api.openai.com.")
+    return name, check_upstream(name, url)
+
+
+def address_from(args: argparse.Namespace) -> Address:
+    """Where to listen, as the command line says."""
+    address = Address(host=args.host, port=args.port)
+    if not 0 <= args.port < 65_536:
+        raise UsageError(f"`--port {args.port}` is no port. Give one between 1 and 65535, or 0 for any that is free.")
+    if not address.is_loopback and not args.public:
+        raise UsageError(f"`{args.host}` can be reached from other machines. If that is what you want, add `--public`.")
+    if args.public and args.no_token:
+        raise UsageError("A proxy that other machines reach needs its token: leave `--no-token` out.")
+    return address
+
+
+def _greet(address: Address, token: str | None, where: str) -> None:
+    base = address.url + (f"/kw-{token}" if token else "")
+    print(f"keepwhole proxy: {address.url}" + (f", token in {where}" if token else ", no token asked for"))
+    print(f"  export ANTHROPIC_BASE_URL={base}")
+    print(f"  export OPENAI_BASE_URL={base}/v1", flush=True)
+    if not address.is_loopback:
+        print("keepwhole proxy: other machines can reach this; put TLS in front of it", file=sys.stderr, flush=True)

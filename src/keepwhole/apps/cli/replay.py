@@ -1,0 +1,217 @@
+"""`keepwhole replay`: what policies would have done to runs that people already have. Nothing is sent or changed."""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from keepwhole import config
+from keepwhole.apps.cli import replay_screen, screen
+from keepwhole.apps.cli.main import EXIT_INTERRUPTED
+from keepwhole.errors import UsageError
+from keepwhole.projection.policies import policy_named
+from keepwhole.projection.profiles import Profile, input_price
+from keepwhole.replay import prices
+from keepwhole.replay.contenders import SHOWN, Contender, contender, names, same
+from keepwhole.replay.cost import price_of
+from keepwhole.replay.draw import draw
+from keepwhole.replay.gathered import Gathered
+from keepwhole.replay.importers.places import known_places
+from keepwhole.replay.importers.read import files
+from keepwhole.replay.processes import cores, spread
+from keepwhole.replay.report import Basis, Report, report
+from keepwhole.replay.runner import KNOWN, Work, frequencies, replay_all
+from keepwhole.replay.samples.files import write_samples
+from keepwhole.replay.survey import Found, Logged, Totals, size_of, summed, survey
+
+_EARLY = 1.5
+"""Seconds after which something is said, however much is still unread."""
+_MEGABYTE = 1 << 20
+EXIT_NOTHING = 1
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the command's options."""
+    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="logs, or folders of them (default: yours)")
+    parser.add_argument("--policy", nargs="+", action="extend", metavar="NAME|FILE", help="policies, or settings files")
+    parser.add_argument("--provider", metavar="NAME", help="whose prices hold: a provider or a model")
+    parser.add_argument("--window", metavar="N", help="tokens of the context window, such as 128k")
+    parser.add_argument("--report", metavar="FILE", help="write a page with charts, all in one HTML file")
+    parser.add_argument("--missed", action="store_true", help="list what was hidden and used later")
+    parser.add_argument("--all", action="store_true", help="replay every run, not a draw of them")
+    parser.add_argument("--sample", action="store_true", help="replay made-up sessions")
+    parser.add_argument("--jobs", type=int, default=0, metavar="N", help="processes (default: as many as processors)")
+    parser.add_argument("--config", metavar="FILE", help="settings file (default: the nearest keepwhole.yaml)")
+    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+    parser.set_defaults(act=replay)
+
+
+def replay(args: argparse.Namespace) -> int:
+    """Read logs, replay policies on them, and say what they come to."""
+    settings = config.load(args.config)
+    once = dict.fromkeys(("everything", *(args.policy or SHOWN)))
+    contenders = [*map(_contender, once)]
+    window = None if args.window is None else prices.tokens(args.window)
+    if args.report:
+        _refuse_unwritable(Path(args.report))
+    profile = prices.named(args.provider, settings.models) if args.provider else None
+    with _logs(args) as paths:
+        if paths is None:
+            return 0
+        if not paths:
+            return EXIT_NOTHING
+        return _Replay(args, contenders, settings).of(paths, profile, window)
+
+
+def _contender(name: str) -> Contender:
+    """A policy by name, or by a settings file that chooses one; a file alone counts, not the environment."""
+    if name in names() or not os.path.exists(name):
+        return contender(name)
+    if not name.endswith((".yaml", ".yml")):
+        raise UsageError(f"`{name}` is no settings file (`.yaml`). Give logs before `--policy`.")
+    found = config.load(name, environ={})
+    with open(name, encoding="utf-8") as file:
+        text = file.read()
+    policy = found.policy if found.mode != "off" else "everything"
+    make = same(lambda: policy_named(policy, auto=found.auto, truncation=found.truncation))
+    return Contender(name, make, text, ours=True)
+
+
+@contextmanager
+def _logs(args: argparse.Namespace) -> Generator[Sequence[Path] | None]:
+    """The logs that are meant: those named, made-up ones, or those that clients keep here."""
+    if args.sample:
+        with tempfile.TemporaryDirectory(prefix="keepwhole-replay-") as folder:
+            write_samples(Path(folder))
+            yield files([Path(folder)])
+    elif args.paths:
+        missing = [path for path in args.paths if not path.exists()]
+        if missing:
+            raise UsageError(f"There is no `{missing[0]}`. Give a log, or a folder of logs.")
+        yield files(args.paths)
+    else:
+        yield _kept_here(ask=not args.json)
+
+
+def _kept_here(ask: bool) -> Sequence[Path] | None:
+    """The logs that clients keep on this machine; None where people do not want them replayed."""
+    found = known_places(Path.home(), os.environ)
+    if not found:
+        screen.warn(
+            "No logs of Claude Code, Codex, Gemini CLI, opencode or SWE-agent were found here.\n"
+            "Name some: `keepwhole replay PATH`. Or look at made-up ones: `keepwhole replay --sample`."
+        )
+    elif ask:
+        replay_screen.places(found)
+        if not _agreed():
+            return None
+    return [path for place in found for path in place.files]
+
+
+def _agreed() -> bool:
+    """Whether to go on; without a terminal nobody can say no."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return True
+    print("Replay these? Nothing leaves this machine. [Y/n] ", end="", flush=True)
+    return sys.stdin.readline().lower() in ("\n", "y\n", "yes\n")  # the end of input is no yes
+
+
+class _Replay:
+    """One replay, with what is known at any time, so that it can be stopped."""
+
+    def __init__(self, args: argparse.Namespace, contenders: Sequence[Contender], settings: config.Settings) -> None:
+        self._args, self._settings = args, settings
+        self._jobs = args.jobs or cores()
+        self._totals, self._runs = Totals(), list[Logged]()
+        self._found: list[Found] = []
+        self._gathered = Gathered(contenders)
+        self._told = False
+        """Whether totals were printed."""
+
+    def of(self, paths: Sequence[Path], profile: Profile | None, window: int | None) -> int:
+        """Read, replay, print; Ctrl-C prints what is known."""
+        try:
+            self._read(paths)
+            basis, profile = self._basis(profile, window)
+            self._replay(profile)
+            stopped = False
+        except KeyboardInterrupt:
+            basis, _ = self._basis(profile, window)
+            stopped = True
+            screen.warn("Stopped. This is what was known by then:")
+        self._print(basis)
+        return EXIT_INTERRUPTED if stopped else 0 if self._runs else EXIT_NOTHING
+
+    def _basis(self, profile: Profile | None, window: int | None) -> tuple[Basis, Profile]:
+        """Prices and window: those asked for, else of the model that recorded most."""
+        name, recorded = prices.recorded(self._totals, self._settings.models)
+        name, profile = self._args.provider or name, profile or recorded
+        profile = profile.replace(window=window or profile.window)
+        return Basis(name, price_of(profile, input_price(name)), profile.window), profile
+
+    def _read(self, paths: Sequence[Path]) -> None:
+        """The first pass."""
+        sizes = {path: size_of(path) for path in paths}
+        largest_first = sorted(paths, key=lambda path: -sizes[path])
+        began, told = time.monotonic(), self._args.json
+        with screen.Progress("reading MB", sum(sizes.values()) // _MEGABYTE) as progress:
+            for found in spread(survey, largest_first, self._jobs):
+                self._found.append(found)
+                self._totals.add(found)
+                progress.at(max(self._totals.bytes, self._totals.chars) // _MEGABYTE)
+                if not told and time.monotonic() - began > _EARLY:
+                    told = True
+                    progress.clear()
+                    replay_screen.early(self._totals)
+        self._runs, self._totals = summed(self._found)
+        self._say_totals()
+
+    def _say_totals(self) -> None:
+        if not self._args.json and not self._told:
+            self._told = True
+            replay_screen.totals(self._totals)
+
+    def _replay(self, profile: Profile) -> None:
+        """The second pass, over a draw of the runs."""
+        drawn = self._runs if self._args.all else draw(self._runs)
+        with screen.Progress("replaying runs", len(drawn)) as progress:
+            progress.at(0)
+            work = Work(drawn, frequencies(self._runs, self._jobs, KNOWN), profile=profile, window=profile.window)
+            for pairs in replay_all(work, self._gathered.contenders[1:], self._jobs):
+                if pairs:
+                    self._gathered.add(pairs)
+                progress.step()
+
+    def _print(self, basis: Basis) -> None:
+        self._say_totals()
+        made = report(self._totals, self._gathered, basis)
+        if self._args.json:
+            screen.as_json(made.as_json())
+        elif made.policies:
+            replay_screen.policies(made)
+            replay_screen.hidden(made, self._args.missed)
+            replay_screen.settings(made)
+            screen.say("" if self._args.report else "\nWith charts: add `--report out.html`.")
+        if self._args.report:
+            _write_page(self._args.report, made)
+
+
+def _refuse_unwritable(path: Path) -> None:
+    """Say so before minutes of work, not after."""
+    why = "it is a folder" if path.is_dir() else "there is no such folder" if not path.parent.is_dir() else ""
+    if why or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise UsageError(f"`{path}` cannot be written: {why or 'permission denied'}. Name a file in a folder of yours.")
+
+
+def _write_page(path: str, made: Report) -> None:
+    from keepwhole.replay.page import page
+
+    try:
+        Path(path).write_text(page(made.as_json()), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"`{path}` cannot be written: {error.strerror}.") from error
+    screen.warn(f"The page is `{path}`.")

@@ -1,0 +1,88 @@
+"""`keepwhole report`: sessions that were viewed beside those that were held out."""
+
+import argparse
+import time
+
+from keepwhole.apps import report as figures
+from keepwhole.apps.cli import screen
+from keepwhole.apps.cli.place import Place, add_options
+from keepwhole.errors import UsageError
+from keepwhole.projection.profiles import profile_for
+from keepwhole.replay.resampling import Interval
+from keepwhole.session.sent import Sent, Step
+
+_DAY = 86_400_000
+_UNITS = {"cost": ", in uncached tokens"}
+"""What a column of bare numbers does not say."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the command's options."""
+    add_options(parser, session=False)
+    parser.add_argument("--since", type=float, metavar="DAYS", help="only sessions that began in the last so many days")
+    parser.set_defaults(act=report)
+
+
+def report(args: argparse.Namespace) -> int:
+    """Compare."""
+    if args.since is not None and not args.since > 0:
+        raise UsageError(f"`--since {args.since:g}` is no number of days.")
+    place = Place(args)
+    try:
+        sessions = _sessions(place, args.since)
+    finally:
+        place.close()
+    found = figures.reported(sessions, lambda model: profile_for(model, place.settings.models))
+    if args.json:
+        screen.as_json(_described(found))
+        return 0
+    if not sessions:
+        screen.say("No request is on record yet. `keepwhole wrap` and `keepwhole proxy` put them there.")
+        return 0
+    screen.table(("", figures.VIEWED.capitalize(), figures.HELD_OUT.capitalize()), _rows(found))
+    if found.mixed:
+        screen.say(f"\n{found.mixed} sessions were both viewed and not, and are in neither column.")
+    screen.say()
+    for sentence in found.says:
+        screen.say(sentence)
+    return 0
+
+
+def _sessions(place: Place, days: float | None) -> list[list[Step]]:
+    """The requests of every session that has some."""
+    since = 0 if days is None else int(time.time() * 1000 - days * _DAY)
+    found = (Sent(place.session(info.name)).all() for info in place.store.sessions())
+    return [steps for steps in found if steps and steps[0].request.at >= since]
+
+
+def _rows(found: figures.Report) -> list[tuple[str, ...]]:
+    groups = [found.groups[name] for name in (figures.VIEWED, figures.HELD_OUT)]
+    rows: list[tuple[str, ...]] = [("sessions", *(f"{group.sessions:,}" for group in groups))]
+    for measure in figures.MEASURES:
+        cells = [_cell(measure.name, group.measures.get(measure.name), group.counts[measure.name]) for group in groups]
+        rows.append((measure.words + _UNITS.get(measure.name, ""), *cells))
+    return rows
+
+
+def _cell(name: str, value: Interval | None, count: int) -> str:
+    """A mean with its interval; below the fewest sessions an interval would say more than is known."""
+    if value is None:
+        return "–"
+    form = "{:.0%}" if name in ("cached", "filled") else "{:,.0f}"
+    low, mean, high = (form.format(number).replace("%", " %") for number in (value.low, value.value, value.high))
+    return f"{mean} ({low} to {high})" if count >= figures.FEWEST else f"{mean} (of {count})"
+
+
+def _described(found: figures.Report) -> dict[str, object]:
+    return {
+        "groups": {
+            name: {
+                "sessions": group.sessions,
+                **{key: {**value._asdict(), "sessions": group.counts[key]} for key, value in group.measures.items()},
+            }
+            for name, group in found.groups.items()
+        },
+        "mixed": found.mixed,
+        "ratios": {name: ratio._asdict() for name, ratio in found.ratios.items()},
+        "says": list(found.says),
+    }

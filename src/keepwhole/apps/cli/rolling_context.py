@@ -1,0 +1,29 @@
+"""`keepwhole rolling-context on|off|status`: switch the policy `rolling` on and off; remembered."""
+
+import argparse
+
+from keepwhole import config, preferences
+from keepwhole.apps.cli import screen
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the command's options."""
+    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+    parser.add_argument("switch", choices=("on", "off", "status"))
+    parser.set_defaults(act=rolling_context)
+
+
+def rolling_context(args: argparse.Namespace) -> int:
+    """Switch it, or say how it stands."""
+    if args.switch != "status":
+        known = preferences.load()
+        preferences.save(known.replace(rolling_context_enabled=args.switch == "on"))
+    enabled = preferences.load().rolling_context_enabled
+    policy = config.load().policy
+    if args.json:
+        screen.as_json({"rolling_context_enabled": enabled, "policy": policy})
+    else:
+        screen.say(f"Rolling context is {'on' if enabled else 'off'}; the policy that holds here is `{policy}`.")
+        if enabled and policy != "rolling":
+            screen.say("KEEPWHOLE_POLICY says otherwise and goes first.")
+    return 0

@@ -1,0 +1,64 @@
+"""`keepwhole search QUERY`: what was kept that has to do with a question, in whole units, and how to read more."""
+
+import argparse
+from typing import Any
+
+from keepwhole.apps.cli import screen
+from keepwhole.apps.cli.place import Place, add_options
+from keepwhole.errors import UsageError
+from keepwhole.recall.found import Found, Selection
+from keepwhole.truncation.notice import size_text
+
+_NOTHING = 1
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the command's options."""
+    add_options(parser)
+    parser.add_argument("query", metavar="QUERY", nargs="+", help="a question, names, numbers, paths")
+    parser.add_argument("--budget", type=int, default=2_000, help="tokens of the answer at most (default: 2000)")
+    parser.add_argument("--task", metavar="ID", help="only what was kept under this task")
+    parser.add_argument("--query-id", metavar="ID", help="only what was kept under this query")
+    parser.set_defaults(act=search)
+
+
+def search(args: argparse.Namespace) -> int:
+    """Print the units that a question is about; 1 where there are none."""
+    if args.budget < 1:
+        raise UsageError("`--budget` is a number of tokens, 1 or more.")
+    place = Place(args)
+    info = place.current()
+    found = place.session(info.name).select(
+        " ".join(args.query), budget=args.budget, task_id=args.task, query_id=args.query_id
+    )
+    place.close()
+    if args.json:
+        screen.as_json(_report(info.name, found))
+    elif not found.units:
+        screen.say(f"Nothing in session {info.name} has to do with that. Try a name, a path or a number from it.")
+    else:
+        _print(found)
+    if not found.is_all and not args.json:
+        screen.say("Not everything is indexed yet. Ask again, and it goes on from there.")
+    return 0 if found.units else _NOTHING
+
+
+def _report(session: str, found: Selection) -> dict[str, Any]:
+    units = [unit.as_dict() | {"call": unit.call, "command": command(unit)} for unit in found.units]
+    return {"session": session, "query": found.query, "tokens": found.tokens, "is_all": found.is_all, "units": units}
+
+
+def command(unit: Found) -> str:
+    """The command that reads a unit and what stands round it."""
+    part = f"--lines {unit.lines_around}" if not unit.in_long_line else f"--chars {unit.chars_around}"
+    return f"keepwhole artifacts show {unit.artifact_id} {part}"
+
+
+def _print(found: Selection) -> None:
+    for unit in found.units:
+        where = f"{unit.place} of {size_text(unit.size)}"
+        screen.say(f"{screen.bold(screen.line(unit.summary, 100))}  {where}")
+        screen.say(screen.safe(unit.text.strip("\n")))
+        screen.say(screen.dim(f"more: {command(unit)}"))
+        screen.say()
+    screen.say(screen.dim(f"{len(found.units)} units, about {found.tokens:,} tokens"))

@@ -1,0 +1,69 @@
+"""`keepwhole sent [ID]`: every request that went to a provider, and any of them exactly as it was sent."""
+
+import argparse
+import base64
+from typing import Any
+
+from keepwhole.apps.cli import screen
+from keepwhole.apps.cli.place import Place, add_options
+from keepwhole.errors import NotFound
+from keepwhole.session.sent import Sent, Step
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the command's options."""
+    add_options(parser)
+    parser.add_argument("id", metavar="ID", nargs="?", help="the request to print (default: list all)")
+    parser.add_argument("--response", action="store_true", help="print what came back for it instead")
+    parser.set_defaults(act=sent)
+
+
+def sent(args: argparse.Namespace) -> int:
+    """List requests, or print one or its response."""
+    place = Place(args)
+    try:
+        return _list(place, args.json) if args.id is None else _print(place, args)
+    finally:
+        place.close()
+
+
+def _list(place: Place, json: bool) -> int:
+    name = place.current().name
+    steps = Sent(place.session(name)).all()
+    if json:
+        screen.as_json({"session": name, "requests": [_described(step) for step in steps]})
+        return 0
+    if not steps:
+        screen.say(f"Session {screen.line(name)} has no request on record.")
+        return 0
+    rows = [_row(step) for step in steps]
+    headers = ("Time", "Branch", "Model", "Kept", "Shown", "Predicted", "Cached", "Outcome", "Id")
+    screen.table(headers, rows, right=(3, 4, 5, 6))
+    return 0
+
+
+def _print(place: Place, args: argparse.Namespace) -> int:
+    kind = "response" if args.response else "request"
+    name = place.holder(kind, args.id)
+    if name is None:
+        raise NotFound(f"There is no {kind} `{args.id[:80]}` here. `keepwhole sent` lists what was sent.")
+    found = Sent(place.session(name))
+    data = found.response(args.id) if args.response else found.body(args.id)
+    if not args.json:
+        screen.pass_on([data])
+        return 0
+    about = [_described(step) for step in found.all() if step.request.trace_id == args.id]
+    screen.as_json({"session": name, "requests": about, "body": base64.b64encode(data).decode("ascii")})
+    return 0
+
+
+def _row(step: Step) -> tuple[object, ...]:
+    request, response = step.request, step.response
+    figures = (request.tokens_whole, request.tokens_sent, request.predicted, response.cached if response else None)
+    shown = ("-" if figure is None else f"{figure:,}" for figure in figures)
+    return (screen.when(request.at), request.branch, request.model, *shown, step.outcome, request.trace_id)
+
+
+def _described(step: Step) -> dict[str, Any]:
+    response = step.response.as_dict() if step.response else None
+    return {"seq": step.seq, "outcome": step.outcome, "request": step.request.as_dict(), "response": response}

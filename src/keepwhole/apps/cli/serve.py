@@ -1,0 +1,82 @@
+"""`keepwhole serve`: the proxy and the inspector in one process, so that the page shows what happens as it does."""
+
+import argparse
+import asyncio
+import tempfile
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from keepwhole.apps.cli import proxy
+from keepwhole.apps.cli.inspect import page
+from keepwhole.apps.cli.place import Place
+from keepwhole.errors import KeepwholeError
+
+if TYPE_CHECKING:
+    from keepwhole.apps.proxy.turn import Turn
+
+PORT = 8788
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the command's options."""
+    proxy.add_options(parser)
+    parser.add_argument(
+        "--inspect-port", type=int, default=PORT, metavar="N", help=f"where the page is (default: {PORT}; 0: any)"
+    )
+    parser.add_argument(
+        "--sample", action="store_true", help="a record of its own with a made-up session, gone when it stops"
+    )
+    parser.set_defaults(act=serve)
+
+
+def serve(args: argparse.Namespace) -> int:
+    """Serve both until stopped."""
+    proxy.needs_extra()
+    with _home(args) as home:
+        return proxy.until_told_twice(_serve(args, Place(args, proxy.PATIENCE, home)))
+
+
+async def _serve(args: argparse.Namespace, place: Place) -> int:
+    from keepwhole.apps.inspector.sample import NAME
+    from keepwhole.apps.proxy.server import private
+
+    private()
+    async with page(place, args.inspect_port, "--inspect-port") as (inspector, url):
+        print(f"keepwhole inspect: {url}{f'&session={NAME}' if args.sample else ''}", flush=True)
+        stopped = threading.Event()
+        played = asyncio.to_thread(_play, place, stopped) if args.sample else asyncio.sleep(0)
+        playing = asyncio.create_task(played)
+
+        def told(_: "Turn") -> None:
+            inspector.live.wake()
+
+        try:
+            await proxy.run(args, place, (told,))
+        finally:
+            stopped.set()
+        await playing
+    place.close()
+    return 0
+
+
+def _play(place: Place, stopped: threading.Event) -> None:
+    """Put the made-up session on record, behind the page's back: it shows that too."""
+    from keepwhole.apps.inspector.sample import play
+
+    try:
+        play(place.settings, place.store, time.time(), goes_on=lambda: not stopped.is_set())
+    except KeepwholeError as error:
+        print(f"keepwhole serve: the sample cannot be played: {error}", flush=True)
+
+
+@contextmanager
+def _home(args: argparse.Namespace) -> Generator[str | None]:
+    """A folder for a sample's record; None where the record is the one that holds here."""
+    if not args.sample:
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="keepwhole-sample-", ignore_cleanup_errors=True) as folder:
+        yield folder

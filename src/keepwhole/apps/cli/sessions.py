@@ -1,0 +1,234 @@
+"""`keepwhole sessions list | show | verify | purge | export | import`."""
+
+import argparse
+import os
+import sys
+import time
+from contextlib import ExitStack
+from typing import Any, BinaryIO
+
+from keepwhole.apps.cli import screen
+from keepwhole.apps.cli.place import Place, add_options
+from keepwhole.errors import NotFound, UsageError
+from keepwhole.metrics import Metrics
+from keepwhole.store.archive import export_session, import_session
+from keepwhole.store.protocol import SessionInfo, entry_of, result_of
+from keepwhole.store.records import lines_in
+from keepwhole.store.verify import Verification, verify
+from keepwhole.truncation.notice import size_text
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the commands' options."""
+    commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    listing = commands.add_parser("list", help="all sessions, the newest first")
+    add_options(listing, session=False)
+    listing.add_argument("--limit", type=int, metavar="N", help="at most this many (default: all)")
+    listing.set_defaults(act=list_sessions)
+    showing = commands.add_parser("show", help="what a session holds, step by step")
+    _add_id(showing)
+    showing.set_defaults(act=show_session)
+    verifying = commands.add_parser("verify", help="prove that everything is as it was kept")
+    _add_id(verifying)
+    verifying.add_argument("--all", action="store_true", help="verify every session")
+    verifying.set_defaults(act=verify_sessions)
+    purging = commands.add_parser("purge", help="remove a session for good; a tombstone stays")
+    add_options(purging, session=False)
+    purging.add_argument("id", metavar="ID")
+    purging.add_argument("--yes", action="store_true", help="do not ask")
+    purging.set_defaults(act=purge_session)
+    exporting = commands.add_parser("export", help="write a session to a file that `import` reads")
+    _add_id(exporting)
+    exporting.add_argument("-o", "--output", metavar="FILE", help="where to (default: standard output)")
+    exporting.set_defaults(act=export)
+    importing = commands.add_parser("import", help="bring an exported session back")
+    add_options(importing, session=False)
+    importing.add_argument("file", metavar="FILE", help="the archive; - for standard input")
+    importing.add_argument("--as", dest="name", metavar="NAME", help="under another name")
+    importing.set_defaults(act=import_)
+
+
+def _add_id(parser: argparse.ArgumentParser) -> None:
+    add_options(parser)
+    parser.add_argument("id", metavar="ID", nargs="?", help="the session (default: as --session)")
+
+
+def _meant(args: argparse.Namespace, place: Place) -> SessionInfo:
+    return place.info(args.id) if args.id else place.current()
+
+
+def list_sessions(args: argparse.Namespace) -> int:
+    """List sessions."""
+    place = Place(args)
+    sessions = place.store.sessions(args.limit if args.limit is None else max(0, args.limit))
+    place.close()
+    if args.json:
+        screen.as_json([_described(info) for info in sessions])
+    elif not sessions:
+        screen.say(f"No sessions in {place.settings.home} yet. Begin with `keepwhole run -- ls`.")
+    else:
+        rows = [
+            (
+                info.name,
+                info.agent or "",
+                f"{info.entries:,}",
+                size_text(info.stored),
+                screen.when(info.last_at),
+                _state(info),
+            )
+            for info in sessions
+        ]
+        screen.table(("Session", "Agent", "Entries", "Size", "Last", "State"), rows, right=(2, 3))
+    return 0
+
+
+def show_session(args: argparse.Namespace) -> int:
+    """Show a session step by step."""
+    place = Place(args)
+    info, metrics = _meant(args, place), Metrics()
+    steps: list[dict[str, Any]] = []
+    for row in place.store.rows(info.name, kind=("result", "decision"), light=True):
+        entry = entry_of(row)
+        metrics.observe(entry)
+        if row.kind == "result":
+            result = result_of(row)
+            steps.append(
+                {"step": len(steps) + 1, "tool": result.tool, "bytes": entry.facts.size, "lines": entry.facts.lines}
+                | {"error": result.is_error, "exit_code": result.exit_code, "at": result.at, "id": result.trace_id}
+            )
+    place.close()
+    if args.json:
+        screen.as_json({**_described(info), "metrics": metrics.as_dict(), "steps": steps})
+        return 0
+    screen.say(f"{screen.bold(info.name)}  {_state(info)}, {info.entries:,} entries, {size_text(info.stored)}")
+    screen.say(f"agent {screen.line(info.agent or '-')}, folder {screen.line(info.workspace or '-')}\n")
+    rows = [
+        (
+            s["step"],
+            s["tool"],
+            size_text(s["bytes"]),
+            f"{s['lines']:,}",
+            "error" if s["error"] else "",
+            s["id"],
+        )
+        for s in steps
+    ]
+    screen.table(("Step", "Tool", "Size", "Lines", "", "Trace"), rows, right=(0, 2, 3))
+    screen.say()
+    screen.table(
+        ("Counter", "Value"),
+        [
+            (name, f"{value:,}" if isinstance(value, int) else f"{value:.3f}")
+            for name, value in metrics.as_dict().items()
+        ],
+        right=(1,),
+    )
+    return 0
+
+
+def verify_sessions(args: argparse.Namespace) -> int:
+    """Verify one session, or all."""
+    place = Place(args)
+    sessions = place.store.sessions() if args.all else [_meant(args, place)]
+    reports: list[Verification] = []
+    with screen.Progress("verifying entries", sum(info.entries for info in sessions)) as progress:
+        for info in sessions:
+            reports.append(verify(place.store, info.name, lambda _: progress.step()))
+    place.close()
+    if args.json:
+        screen.as_json([_report(report) for report in reports])
+    for report in reports if not args.json else ():
+        words = f"{report.session}: {report.entries:,} entries, {size_text(report.bytes)}, head {report.head[:16]}"
+        screen.say(f"{'✓' if report.whole else '✗'} {words}")
+        for finding in report.findings:
+            screen.say(f"    entry {finding.seq}: {screen.line(finding.what)}")
+    return 0 if all(report.whole for report in reports) else 1
+
+
+def purge_session(args: argparse.Namespace) -> int:
+    """Purge a session."""
+    place = Place(args)
+    info = place.info(args.id)
+    if not screen.confirm(f"Purge {info.name} with {size_text(info.stored)} for good?", args.yes):
+        return 1
+    stone = place.store.purge(info.name, int(time.time() * 1000))
+    place.close()
+    if args.json:
+        screen.as_json({"purged": stone.name, "entries": stone.entries, "bytes": stone.stored})
+    else:
+        screen.say(f"Purged {stone.name}: {stone.entries:,} entries, {size_text(stone.stored)}. A tombstone stays.")
+    return 0
+
+
+def export(args: argparse.Namespace) -> int:
+    """Export a session."""
+    place = Place(args)
+    info = _meant(args, place)
+    if args.output is None and sys.stdout.isatty():
+        raise UsageError("An archive is for a file: add `-o FILE`, or send it to a pipe.")
+    with ExitStack() as stack:
+        target = sys.stdout.buffer if args.output is None else stack.enter_context(_made(args.output))
+        progress = stack.enter_context(screen.Progress("exporting bytes", info.stored))
+        for line in export_session(place.store, info):
+            target.write(line)
+            progress.step(len(line) * 3 // 4)
+        target.flush()
+    place.close()
+    return 0
+
+
+def _made(path: str) -> BinaryIO:
+    """A new file that nobody else may read."""
+    try:
+        return open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600))
+    except FileExistsError:
+        raise UsageError(f"`{path}` is there already. Name another file.") from None
+    except OSError as error:
+        raise UsageError(f"`{path}` cannot be written ({error.strerror}). Name another file.") from error
+
+
+def import_(args: argparse.Namespace) -> int:
+    """Import a session."""
+    place = Place(args)
+    try:
+        source = sys.stdin.buffer if args.file == "-" else open(args.file, "rb")  # noqa: SIM115
+    except OSError as error:
+        raise NotFound(f"`{args.file}` cannot be opened ({error.strerror}).") from error
+    with source, screen.Progress("importing entries", 0) as progress:
+        info = import_session(place.store, lines_in(source), args.name, lambda _: progress.step())
+    report = verify(place.store, info.name)
+    place.close()
+    if args.json:
+        screen.as_json(_report(report))
+    else:
+        screen.say(f"Imported {info.name}: {report.entries:,} entries, head {report.head[:16]}")
+    return 0 if report.whole else 1
+
+
+def _state(info: SessionInfo) -> str:
+    return "ended" if info.ended_at is not None else "ephemeral" if info.ephemeral else "open"
+
+
+def _described(info: SessionInfo) -> dict[str, Any]:
+    return {
+        "session": info.name,
+        "agent": info.agent,
+        "workspace": info.workspace,
+        "entries": info.entries,
+        "bytes": info.stored,
+        "created_at": info.created_at,
+        "last_at": info.last_at,
+        "state": _state(info),
+    }
+
+
+def _report(report: Verification) -> dict[str, Any]:
+    findings = [{"entry": finding.seq, "what": finding.what} for finding in report.findings]
+    return {
+        "session": report.session,
+        "whole": report.whole,
+        "entries": report.entries,
+        "bytes": report.bytes,
+        "head": report.head,
+        "findings": findings,
+    }

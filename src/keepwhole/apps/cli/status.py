@@ -1,0 +1,57 @@
+"""`keepwhole status`: how full the context window is with tool results, and the three thresholds."""
+
+import argparse
+
+from keepwhole.apps.cli import screen
+from keepwhole.apps.cli.place import Place, add_options
+from keepwhole.projection.profiles import profile_for
+from keepwhole.projection.thresholds import Thresholds
+from keepwhole.projection.tokens import of_chars
+from keepwhole.store.protocol import decision_of, entry_of
+
+_WIDTH = 40
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the command's options."""
+    add_options(parser)
+    parser.add_argument("--model", metavar="NAME", help="whose window is meant (default: 200,000 tokens)")
+    parser.set_defaults(act=status)
+
+
+def status(args: argparse.Namespace) -> int:
+    """Show the indicator of one session."""
+    place = Place(args)
+    info = place.current()
+    shown: dict[str, int] = {}
+    whole = 0
+    for row in place.store.rows(info.name, kind=("result", "decision"), light=True):
+        entry = entry_of(row)
+        if entry.kind == "result":
+            shown[row.trace_id] = entry.facts.chars
+            whole += entry.facts.chars
+        elif entry.kind == "decision":
+            shown[row.trace_id] = decision_of(row).shown_chars
+    place.close()
+    window = profile_for(args.model, place.settings.models).window
+    state = Thresholds().indicator(of_chars(sum(shown.values())), window)
+    if args.json:
+        screen.as_json(
+            {
+                "session": info.name,
+                "results": len(shown),
+                "tokens_shown": state.tokens,
+                "tokens_whole": of_chars(whole),
+                "window": window,
+                "share": state.share,
+                "level": state.level,
+            }
+        )
+        return 0
+    filled = min(_WIDTH, round(state.share * _WIDTH))
+    screen.say(f"{screen.bold(info.name)}  {len(shown)} results, policy {place.settings.policy}, {place.settings.mode}")
+    screen.say(f"[{'█' * filled}{'·' * (_WIDTH - filled)}] ≈ {state.tokens:,} of {window:,} tokens ({state.share:.0%})")
+    screen.say(f"Whole, they would take ≈ {of_chars(whole):,} tokens. Words of user and assistant are not counted.\n")
+    for line in state.lines:
+        screen.say(f"{line.label} ({line.tokens:,} tokens): {line.explanation}")
+    return 0

@@ -1,0 +1,46 @@
+"""`keepwhole store migrate | copy | backup | restore`; migrating is here: the schema of a record on a server."""
+
+import argparse
+
+from keepwhole import config
+from keepwhole.apps.cli import screen, store_backup, store_copy, store_restore
+from keepwhole.errors import StoreRefused, UsageError
+from keepwhole.store.postgres.address import is_address, redacted
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the commands' options."""
+    commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    migrating = commands.add_parser("migrate", help="make the schema of a record on a server, or bring it up to date")
+    migrating.add_argument("--config", metavar="FILE", help="settings file (default: the nearest keepwhole.yaml)")
+    migrating.add_argument("--json", action="store_true", help="print JSON for programs")
+    migrating.add_argument(
+        "--grant", metavar="ROLE", help="let this role add to the record and read it, with no right to change or delete"
+    )
+    migrating.set_defaults(act=migrate)
+    for command in (store_copy, store_backup, store_restore):
+        command.describe(commands)
+
+
+def migrate(args: argparse.Namespace) -> int:
+    """Bring the schema up to date; as its owner."""
+    address = config.load(args.config).store
+    if not is_address(address):
+        raise UsageError(
+            "The record is in a folder, which brings itself up to date. For one on a server set `store`, for example "
+            "`KEEPWHOLE_STORE=postgresql://owner@host/database`."
+        )
+    try:
+        from keepwhole.store.postgres import administration
+    except ImportError as error:
+        raise StoreRefused(
+            "A record in PostgreSQL needs `psycopg`. Install it with `pip install 'keepwhole[postgres]'`."
+        ) from error
+    ran = administration.migrate(address, args.grant)
+    if args.json:
+        screen.as_json({"store": redacted(address), "ran": ran, "granted": args.grant})
+        return 0
+    done = f"ran {ran} script{'' if ran == 1 else 's'}" if ran else "up to date already"
+    granted = f"; `{args.grant}` may add to it and read it" if args.grant else ""
+    screen.say(f"✓ {redacted(address)}: {done}{granted}")
+    return 0

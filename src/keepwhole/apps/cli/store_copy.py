@@ -1,0 +1,154 @@
+"""`keepwhole store copy FROM TO`: everything of one record into another, with the same hashes."""
+
+import argparse
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from keepwhole import config
+from keepwhole.apps.cli import screen
+from keepwhole.apps.cli.addresses import HELP, existing_record, record_at, shown
+from keepwhole.canonical.entry import Entry
+from keepwhole.errors import Damaged, NotFound, UsageError
+from keepwhole.store.copying import Comparison, Step, carry_out, compare, plan
+from keepwhole.store.protocol import Store
+from keepwhole.truncation.notice import size_text
+
+_DIFFERENT = 1
+_LISTED = 20
+_SECONDS = 10.0
+"""How often a line says how far it is, where there is no terminal for a bar."""
+
+
+def describe(commands: Any) -> None:
+    """Describe the command's options."""
+    parser = commands.add_parser(
+        "copy", help="copy every session into another record, with the same hashes; again, to go on where it stopped"
+    )
+    parser.add_argument("source", metavar="FROM", help=HELP)
+    parser.add_argument("target", metavar="TO", help=HELP)
+    for side in ("from", "to"):
+        where = f"where {side.upper()} has its large bodies, if not with the rest: s3://… or a folder"
+        parser.add_argument(f"--{side}-blobs", metavar="PLACE", help=where)
+    parser.add_argument("--session", action="append", metavar="NAME", default=[], help="this session only; repeatable")
+    parser.add_argument("--quick", action="store_true", help="at the end compare heads only, not every entry's hash")
+    parser.add_argument("--yes", action="store_true", help="erase in TO what was erased in FROM without asking")
+    parser.add_argument("--config", metavar="FILE", help="settings file (default: the nearest keepwhole.yaml)")
+    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+    parser.set_defaults(act=copy)
+
+
+def copy(args: argparse.Namespace) -> int:
+    """Copy, compare, say what came of it; 1 where heads differ."""
+    settings = config.load(args.config)
+    source = existing_record(args.source, settings, args.from_blobs)
+    target = record_at(args.target, settings, args.to_blobs)
+    try:
+        if source.identity() == target.identity():
+            raise UsageError("FROM and TO are the same record.")
+        return _copied(args, source, target)
+    except KeyboardInterrupt:
+        screen.warn("Stopped. The same command goes on where it was.")
+        raise
+    finally:
+        source.close()
+        target.close()
+
+
+def _copied(args: argparse.Namespace, source: Store, target: Store) -> int:
+    steps = plan(source, target, args.session)
+    erased = [step for step in steps if step.verdict == "erase"]
+    if erased and not _confirmed(erased, args):
+        erased, todo = [], [step for step in steps if step.verdict != "erase"]
+    else:
+        todo = steps
+    failed, watch = _carried_out(source, target, todo)
+    compared = compare(source, target, [step.name for step in steps], quick=args.quick)
+    reasons = {**{one.name: one.why for one in compared.differences}, **failed}
+    _say(args, steps, [step.name for step in erased], watch, compared, reasons)
+    return _DIFFERENT if reasons else 0
+
+
+def _confirmed(erased: Sequence[Step], args: argparse.Namespace) -> bool:
+    for step in erased[:_LISTED]:
+        screen.warn(f"  {step.name}: {_entries(step.here.entries)} that FROM has erased")
+    if len(erased) > _LISTED:
+        screen.warn(f"  and {screen.many(len(erased) - _LISTED, 'session')} more")
+    return screen.confirm(f"Erase them in {shown(args.target)} too, for good?", args.yes)
+
+
+def _carried_out(source: Store, target: Store, steps: Sequence[Step]) -> tuple[dict[str, str], "_Watch"]:
+    """Do what there is to do; sessions that could not be brought and why, and how much was."""
+    failed: dict[str, str] = {}
+    with screen.Progress("copying", sum(_bytes(step) for step in steps), size_text) as progress:
+        watch = _Watch(progress, steps)
+        for step in steps:
+            try:
+                carry_out(source, target, step, watch.entry)
+            except (Damaged, NotFound) as error:
+                failed[step.name] = str(error)
+            watch.session()
+    return failed, watch
+
+
+def _bytes(step: Step) -> int:
+    """Bytes of bodies that a step will bring, about: what is here already is taken to be like the rest."""
+    if step.info is None or not step.there.entries:
+        return 0
+    return step.info.stored * step.entries // step.there.entries
+
+
+def _entries(number: int) -> str:
+    return screen.many(number, "entry", "entries")
+
+
+class _Watch:
+    """How far a copy is: a bar at a terminal, else a line now and then."""
+
+    def __init__(self, progress: screen.Progress, steps: Sequence[Step]) -> None:
+        self._progress, self._sessions = progress, len(steps)
+        self._said, self._lines = time.monotonic(), not sys.stderr.isatty()
+        self.entries = self.bytes = self.done = 0
+
+    def entry(self, entry: Entry) -> None:
+        """An entry is durable in the copy."""
+        self.entries += 1
+        self.bytes += entry.facts.size
+        self._progress.at(self.bytes)
+        if self._lines and time.monotonic() - self._said > _SECONDS:
+            self._said = time.monotonic()
+            sessions = f"{self.done:,} of {self._sessions:,} sessions"
+            screen.warn(f"copying: {sessions}, {self.entries:,} entries, {size_text(self.bytes)}")
+
+    def session(self) -> None:
+        """A session is done."""
+        self.done += 1
+
+
+def _say(
+    args: argparse.Namespace,
+    steps: Sequence[Step],
+    erased: Sequence[str],
+    watch: _Watch,
+    compared: Comparison,
+    reasons: Mapping[str, str],
+) -> None:
+    kept = [step.name for step in steps if step.is_kept_erased]
+    if args.json:
+        places = {"from": shown(args.source), "to": shown(args.target)}
+        counts = {"sessions": sum(step.info is not None for step in steps), "entries": compared.entries}
+        done = {"copied": watch.entries, "bytes": watch.bytes, "erased": erased, "kept_erased": kept}
+        screen.as_json({**places, **counts, **done, "equal": not reasons, "head": compared.head, "differ": reasons})
+        return
+    screen.say(f"Copied {_entries(watch.entries)}, {size_text(watch.bytes)}.")
+    for name in kept[:_LISTED]:
+        screen.say(f"  {name}: was erased in TO, and stays so")
+    for name in list(reasons)[:_LISTED]:
+        screen.say(f"✗ {name}: {screen.line(reasons[name])}")
+    if reasons:
+        screen.say(f"✗ {len(reasons):,} of {len(steps):,} sessions differ. The same command brings what is missing.")
+    else:
+        sessions = sum(step.info is not None for step in steps)
+        words = f"{screen.many(sessions, 'session')}, {_entries(compared.entries)}"
+        screen.say(f"✓ {words}, heads equal: {compared.head[:16]}")

@@ -1,0 +1,75 @@
+"""`keepwhole trace show TRACE_ID`: one call of a tool, how it ended, and its raw output, paged."""
+
+import argparse
+import shlex
+from typing import Any
+
+from keepwhole.apps.cli import screen
+from keepwhole.apps.cli.place import Place, add_options
+from keepwhole.recall.answer import Printed
+from keepwhole.recall.get_artifact import read_artifact
+from keepwhole.recall.get_task_trace import described
+from keepwhole.recall.ranges import parse_chars
+from keepwhole.store.protocol import Row, body_of, result_of
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the command's options."""
+    commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    showing = commands.add_parser("show", help="the call, how it ended, and what it returned")
+    add_options(showing)
+    showing.add_argument("id", metavar="TRACE_ID", help="trace id or artifact id")
+    part = showing.add_mutually_exclusive_group()
+    part.add_argument("--lines", metavar="A-B", help="these lines, counted from 1")
+    part.add_argument("--chars", metavar="A-B", help="these characters, counted from 0, B not included")
+    part.add_argument("--from-end", metavar="N", help="the last N lines")
+    showing.add_argument("--pattern", metavar="TEXT", help="the places where this text is")
+    showing.add_argument("--regex", action="store_true", help="the pattern is a regular expression of RE2")
+    showing.add_argument("--context", metavar="N", help="lines round each match")
+    showing.add_argument("--path", metavar="PATH", help="inside JSON or CSV: $.items[0:9].name")
+    showing.set_defaults(act=show_trace)
+
+
+class _Command(Printed):
+    """The command that shows the next part, in place of a model's call."""
+
+    def text(self, **more: object) -> str:
+        """The command in full."""
+        given = {**dict(self.given), **more}
+        start, length = given.pop("start_char", None), given.pop("length", None)
+        if isinstance(start, int):
+            given["chars"] = f"{start}-{start + length}" if isinstance(length, int) else f"{start}-"
+        words = [f"--{key}" if value is True else f"--{key} {shlex.quote(str(value))}" for key, value in given.items()]
+        return " ".join(["keepwhole trace show", self.id, *words])
+
+
+def show_trace(args: argparse.Namespace) -> int:
+    """Show one call and a part of its output."""
+    place = Place(args)
+    row = place.find(args.id)
+    report = _report(place, row, args)
+    place.close()
+    if args.json:
+        screen.as_json(report)
+    else:
+        screen.show(f"{report['call']}\n{report['output']}")
+    return 0
+
+
+def _report(place: Place, row: Row, args: argparse.Namespace) -> dict[str, Any]:
+    result = result_of(row)
+    with place.store.open(body_of(row)) as reader:
+        call = _Command(args.id)
+        answer = read_artifact(reader, result.media_type, call, _asked(args), place.settings.retrieval_limit)
+        about = described(result, reader)
+    known = {name: getattr(result, name) for name in ("tool", "arguments", "turn", "call_id", "exit_code", "is_error")}
+    return {"trace_id": result.trace_id, "session": row.session, **known, "call": about, "output": answer.content}
+
+
+def _asked(args: argparse.Namespace) -> dict[str, Any]:
+    """The options as the arguments of a model's call."""
+    asked = {key: getattr(args, key) for key in ("lines", "from_end", "pattern", "regex", "context", "path")}
+    if args.chars:
+        chars = parse_chars(args.chars)
+        asked |= {"start_char": chars.start, "length": chars.length}
+    return {key: value for key, value in asked.items() if value not in (None, False)}

@@ -1,0 +1,48 @@
+"""`keepwhole undo [ID]`: show a result, or all of them, whole again from the next request on: a decision on record."""
+
+import argparse
+
+from keepwhole.apps.cli import screen
+from keepwhole.apps.cli.place import Place, add_options
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the command's options."""
+    add_options(parser)
+    parser.add_argument(
+        "id", metavar="ID", nargs="?", help="a trace id or an artifact id (default: all of the session)"
+    )
+    parser.set_defaults(act=undo)
+
+
+def undo(args: argparse.Namespace) -> int:
+    """Record that a result is shown whole again, or everything that was hidden."""
+    place = Place(args)
+    try:
+        return _one(place, args) if args.id else _all(place, args)
+    finally:
+        place.close()
+
+
+def _one(place: Place, args: argparse.Namespace) -> int:
+    row = place.find(args.id)
+    tokens = place.session(row.session).undo(row.trace_id)
+    if args.json:
+        screen.as_json({"session": row.session, "trace_id": row.trace_id, "tokens": tokens})
+    else:
+        screen.say(f"{row.artifact_id} is shown whole again in session {row.session}: about {tokens:,} tokens.")
+    return 0
+
+
+def _all(place: Place, args: argparse.Namespace) -> int:
+    session = place.session(place.current().name)
+    hidden = session.artifacts()
+    tokens = sum(session.undo(known.artifact_id) for known in hidden)
+    if args.json:
+        screen.as_json({"session": session.id, "results": len(hidden), "tokens": tokens})
+    elif not hidden:
+        screen.say(f"Nothing was hidden in session {session.id}.")
+    else:
+        results = "1 result" if len(hidden) == 1 else f"{len(hidden):,} results"
+        screen.say(f"Shown whole again in session {session.id}: {results}, about {tokens:,} tokens.")
+    return 0

@@ -1,0 +1,99 @@
+"""`keepwhole wrap CMD…`: run an agent with a proxy of its own in front of its provider, and say what that came to."""
+
+import argparse
+import shutil
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, TextIO
+
+from keepwhole import config
+from keepwhole.apps.cli import screen
+from keepwhole.apps.cli.proxy import needs_extra
+from keepwhole.canonical.ids import is_session_id
+from keepwhole.errors import UsageError
+
+NOT_FOUND, NOT_RUN = 127, 126
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the command's options."""
+    parser.add_argument("--config", metavar="FILE", help="settings file (default: the nearest keepwhole.yaml)")
+    parser.add_argument("--mode", choices=("off", "shadow", "on"), help="change nothing, only say what would, or do it")
+    parser.add_argument("--session", metavar="ID", help="the session of all requests (default: as the agent names it)")
+    parser.add_argument("--watch", action="store_true", help="a line for each request, unless the agent has a terminal")
+    parser.add_argument("--watch-file", metavar="FILE", help="the same, to the end of a file")
+    parser.add_argument("--no-receipt", action="store_true", help="say nothing at the end")
+    parser.add_argument(
+        "argv",
+        nargs=argparse.REMAINDER,
+        metavar="claude|codex|opencode|aider|-- CMD…",
+        help="the agent, and its own arguments",
+    )
+    parser.set_defaults(act=wrap)
+
+
+def wrap(args: argparse.Namespace) -> int:
+    """Run the agent."""
+    argv: list[str] = args.argv[1:] if args.argv[:1] == ["--"] else args.argv
+    _check(args, argv)
+    settings = config.load(args.config)
+    settings = settings.replace(mode=args.mode) if args.mode else settings
+    if shutil.which(argv[0]) is None:
+        screen.warn(f"keepwhole: `{argv[0]}` is not installed, or not on the PATH")
+        return NOT_FOUND
+    from keepwhole.apps.wrap.agents import agent_for
+    from keepwhole.apps.wrap.run import run
+
+    try:
+        with _watching(args) as told:
+            ended = run(argv, agent_for(argv[0]), settings, args.session, told)
+    except OSError as error:
+        screen.warn(f"keepwhole: `{argv[0]}` cannot be run: {error.strerror}")
+        return NOT_RUN
+    if not args.no_receipt:
+        _print(ended.receipt)
+    return ended.code
+
+
+def _check(args: argparse.Namespace, argv: Sequence[str]) -> None:
+    if not argv:
+        raise UsageError("Say what to run: `keepwhole wrap claude`, or `keepwhole wrap -- CMD…` for any other agent.")
+    if args.session is not None and not is_session_id(args.session):
+        raise UsageError(f"{args.session[:60]!r} cannot name a session. Use 1 to 128 letters, digits and `._:@-`.")
+    needs_extra()
+
+
+def _print(lines: Sequence[str]) -> None:
+    try:
+        for line in lines:
+            screen.warn(line)
+    except OSError:  # nobody reads it any more; the exit code is the agent's all the same
+        return
+
+
+@contextmanager
+def _watching(args: argparse.Namespace) -> Generator[Sequence[Callable[[Any], None]]]:
+    """Who is told of each request."""
+    if args.watch_file:
+        with _opened(args.watch_file) as stream:
+            yield [partial(_note, stream)]
+        return
+    has_terminal = sys.stdin.isatty() and sys.stderr.isatty()
+    if args.watch and has_terminal:
+        screen.warn("keepwhole: the agent has the terminal; `--watch-file FILE` writes its requests elsewhere")
+    yield [partial(_note, sys.stderr)] if args.watch and not has_terminal else []
+
+
+def _note(stream: TextIO, turn: Any) -> None:
+    from keepwhole.apps.proxy.watch import line
+
+    print(line(turn), file=stream, flush=True)
+
+
+def _opened(path: str) -> TextIO:
+    try:
+        return open(path, "a", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"`{path}` cannot be written: {error.strerror}.") from error

@@ -1,0 +1,51 @@
+// Written by `keepwhole hook install opencode`; `keepwhole hook uninstall opencode` takes it away.
+// Every tool result goes to Keepwhole, which keeps it whole; what comes back, if anything, is shown instead.
+import { spawn } from "node:child_process"
+
+const COMMAND = "@COMMAND@"
+
+function ask(event, cwd) {
+  return new Promise((resolve) => {
+    try {
+      const child = spawn("/bin/sh", ["-c", COMMAND], { cwd, stdio: ["pipe", "pipe", "ignore"] })
+      const parts = []
+      child.on("error", () => resolve({}))
+      child.stdin.on("error", () => {})
+      child.stdout.on("data", (part) => parts.push(part))
+      child.on("close", () => {
+        try {
+          resolve(JSON.parse(Buffer.concat(parts).toString("utf8") || "{}"))
+        } catch {
+          resolve({})
+        }
+      })
+      child.stdin.end(JSON.stringify({ cwd, ...event }))
+    } catch {
+      resolve({})
+    }
+  })
+}
+
+export const Keepwhole = async ({ directory }) => ({
+  "tool.execute.after": async (input, output) => {
+    if (typeof output.output !== "string") return
+    const answer = await ask(
+      {
+        event: "returned",
+        session_id: input.sessionID,
+        tool: input.tool,
+        call_id: input.callID,
+        args: input.args,
+        output: output.output,
+        metadata: output.metadata,
+        attachments: Boolean(output.attachments && output.attachments.length),
+      },
+      directory,
+    )
+    if (typeof answer.output === "string") output.output = answer.output
+  },
+  "experimental.session.compacting": async (input, output) => {
+    const answer = await ask({ event: "compacting", session_id: input.sessionID }, directory)
+    if (typeof answer.context === "string" && Array.isArray(output.context)) output.context.push(answer.context)
+  },
+})

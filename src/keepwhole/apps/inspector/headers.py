@@ -1,0 +1,39 @@
+"""What every answer says to the browser about itself: run nothing but our files, show nothing elsewhere, keep nothing.
+
+Owns: the headers.
+Must not know: what is answered.
+"""
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+_PAGE = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+ALWAYS: Mapping[str, str] = MappingProxyType(
+    {
+        "Content-Security-Policy": _PAGE,
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "DENY",
+        "Referrer-Policy": "no-referrer",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Cache-Control": "no-store",
+        "Server": "keepwhole",
+    }
+)
+SANDBOX = "sandbox; default-src 'none'"
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
+
+
+def attachment(name: str) -> dict[str, str]:
+    """The headers of bytes that tools made: saved, never shown."""
+    plain = _UNSAFE.sub("_", name)[:120]
+    return {
+        "Content-Security-Policy": SANDBOX,
+        "Content-Disposition": f'attachment; filename="{plain}"',
+        "Content-Type": "application/octet-stream",
+        "Accept-Ranges": "bytes",
+    }

@@ -1,0 +1,111 @@
+"""The record's health: counters, room, what the doctor finds.
+
+Owns: what is counted, a little at a time. Nothing is mended here: a look changes nothing.
+Must not know: sockets.
+"""
+
+import os
+import shutil
+import time
+from typing import Any
+
+from keepwhole.apps.cli import doctor
+from keepwhole.apps.inspector.record import Record
+from keepwhole.canonical.utf8 import showable
+from keepwhole.errors import Damaged, StoreError
+from keepwhole.metrics import Metrics
+from keepwhole.store.protocol import SessionInfo, entry_of
+from keepwhole.store.sqlite.store import SqliteStore
+from keepwhole.store.verify import verify
+from keepwhole.version import VERSION
+
+_BUDGET = 1.0
+_RATES = {"truncation_rate": "truncations_total", "tool_result_missing_rate": "unstored_total"}
+_STATES = {"ok": "ok", "note": "warning", "bad": "bad"}
+
+
+class Health:
+    """Counts sessions once each. Safe from threads."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+        self._counted: dict[tuple[str, int, int], dict[str, float]] = {}
+
+    def look(self) -> dict[str, Any]:
+        """How the record is."""
+        infos = self._record.store.sessions()
+        counters, counted = self._counters(infos)
+        return {
+            "counters": counters,
+            "counted": counted,
+            "store": {"home": self._record.shown, "sessions": len(infos), **self._room(infos)},
+            "doctor": [
+                {"name": name, "state": _STATES[finding.grade], "words": showable(finding.what)}
+                for name, finding in self._looked(len(infos))
+            ],
+            "version": VERSION,
+        }
+
+    def _room(self, infos: list[SessionInfo]) -> dict[str, int | None]:
+        """What the record takes, and what is free: of a server's disk nothing is known but what we stored."""
+        home = self._record.settings.home
+        if self._record.settings.store:
+            return {"bytes": sum(info.stored for info in infos), "free": None}
+        return {"bytes": _size(home), "free": shutil.disk_usage(home).free if os.path.isdir(home) else None}
+
+    def _looked(self, count: int) -> list[tuple[str, doctor.Finding]]:
+        settings, store = self._record.settings, self._record.store
+        if isinstance(store, SqliteStore):
+            return doctor.looked(doctor.Where(settings, store))
+        return [("server", finding) for finding in doctor.on_server(settings.store, count)] if settings.store else []
+
+    def _counters(self, infos: list[SessionInfo]) -> tuple[dict[str, float], int]:
+        """The counters over all sessions, and over how many they are by now."""
+        until, total, counted = time.monotonic() + _BUDGET, dict[str, float](), 0
+        for info in infos:
+            key = info.name, info.entries, info.last_at
+            numbers = self._counted.get(key)
+            if numbers is None and time.monotonic() < until:
+                numbers = self._counted[key] = self._count(info.name)
+            if numbers is not None:
+                counted += 1
+                for name, value in numbers.items():
+                    total[name] = total.get(name, 0) + value
+        calls = (total.get("results_total", 0) + total.get("unstored_total", 0)) or 1
+        total |= {rate: total.get(count, 0) / calls for rate, count in _RATES.items()}
+        total["tool_refetch_rate"] = total.pop("refetches", 0) / calls
+        return total, counted
+
+    def _count(self, name: str) -> dict[str, float]:
+        metrics = Metrics()
+        try:
+            for row in self._record.store.rows(name, kind=("result", "decision"), light=True):
+                try:
+                    metrics.observe(entry_of(row))
+                except Damaged:
+                    continue
+        except StoreError:
+            return {}
+        return metrics.as_dict() | {"refetches": metrics.refetches_total}
+
+
+def verified(record: Record, name: str) -> dict[str, Any]:
+    """Proof that a session is what was written, or what is not."""
+    record.info(name)
+    report = verify(record.store, name)
+    findings = [{"entry": finding.seq, "what": showable(finding.what)} for finding in report.findings[:200]]
+    return {"ok": report.whole, "entries": report.entries, "bytes": report.bytes, "head": report.head} | {
+        "findings": findings
+    }
+
+
+def _size(folder: str) -> int:
+    """Bytes of all files in a folder."""
+    total = 0
+    for where, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += os.lstat(os.path.join(where, name)).st_size
+            except OSError:
+                continue
+    return total

@@ -1,0 +1,250 @@
+"""What is new in the record, told to pages that are open.
+
+Owns: when to look, and where each page stands. Nothing is queued for a page: what it lacks follows from the number of
+the last entry it was told of, so that a slow page gets less often what a quick one gets, and one that comes back gets
+what it missed, each once.
+Must not know: how steps are found, sockets.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import msgspec
+
+from keepwhole.apps.inspector import shapes
+from keepwhole.apps.inspector.record import Record
+from keepwhole.apps.inspector.sessions import Sessions
+from keepwhole.apps.inspector.timeline import Kept, Timeline
+from keepwhole.errors import NotFound, StoreError
+from keepwhole.projection.transport import TransportLimiter
+from keepwhole.store.protocol import Watchable
+
+POLL = 0.25
+"""Seconds between two looks at a record that cannot tell of what is new, while a page is open."""
+SELDOM = 15.0
+"""The same for a record that can, in case that something was not told."""
+_SOON = (0.1, 1.0)
+"""Seconds after which to look again where something was told: another append may just have been on its way."""
+_APART = 0.05
+"""Seconds between two looks at least, however often something is told."""
+_LIST = 1.0
+"""Seconds between two looks at all sessions, and between two rows of one session."""
+_NEWEST = 200
+"""Sessions that are looked at for what has changed, those written to last."""
+_PING = 15.0
+_PREVIEWS = 3
+_LIMITER = TransportLimiter()
+
+
+class Event(NamedTuple):
+    """Something to tell a page."""
+
+    name: str
+    data: dict[str, Any]
+    seq: int | None = None
+    """Where a page stands that has got it; None where more of the same entry follows."""
+
+    @property
+    def encoded(self) -> bytes:
+        """As a stream of events has it."""
+        number = b"" if self.seq is None else b"id: %d\n" % self.seq
+        return number + b"event: %s\ndata: %s\n\n" % (self.name.encode(), msgspec.json.encode(self.data))
+
+
+class Live:
+    """Looks at the record for all pages that are open."""
+
+    def __init__(self, record: Record, sessions: Sessions) -> None:
+        self._record, self._sessions = record, sessions
+        self._listeners: dict[asyncio.Event, str | None] = {}
+        self._heads: dict[str | None, object] = {}
+        self._woken = asyncio.Event()
+        self._poller: asyncio.Task[None] | None = None
+        self._is_closed = False
+        self._listed = 0.0
+        self._can_tell = isinstance(record.store, Watchable)
+
+    def wake(self) -> None:
+        """Something was put on record by this process just now."""
+        self._woken.set()
+
+    async def close(self) -> None:
+        """Let all pages go."""
+        self._is_closed = True
+        for event in self._listeners:
+            event.set()
+        if self._poller is not None:
+            self._poller.cancel()
+            await asyncio.gather(self._poller, return_exceptions=True)
+
+    async def events(self, name: str | None, after: int | None) -> AsyncGenerator[Event]:
+        """What happens in a session, or in the list of sessions, from an entry on, until somebody stops listening."""
+        changed = asyncio.Event()
+        self._listeners[changed] = name
+        if self._poller is None or self._poller.done():
+            self._poller = asyncio.get_running_loop().create_task(self._poll())
+        try:
+            told = self._of_session(name, after, changed) if name is not None else self._of_list(changed)
+            async for event in told:
+                yield event
+        finally:
+            del self._listeners[changed]
+            self._woken.set()  # so that nobody looks who need not
+
+    async def _of_session(self, name: str, after: int | None, changed: asyncio.Event) -> AsyncGenerator[Event]:
+        seq, row_at = after, 0.0
+        owed = after is not None
+        while not self._is_closed:
+            changed.clear()
+            try:
+                found, seq = await asyncio.to_thread(self._news, name, seq)
+            except NotFound:
+                yield Event("gone", {"session": name})
+                return
+            for event in found:
+                yield event
+            owed = owed or bool(found)
+            if owed and time.monotonic() - row_at >= _LIST:
+                owed, row_at = False, time.monotonic()
+                yield Event("session", await asyncio.to_thread(self._row, name))
+            elif not found:
+                yield Event("ping", {"session": name}, seq)
+            await _wait(changed, _LIST if owed else _PING)
+
+    def _news(self, name: str, seq: int | None) -> tuple[list[Event], int]:
+        """On a worker thread: what a page lacks that stands at an entry, and where it stands then."""
+        timeline = self._record.timeline(name)
+        with timeline.lock:
+            upto = timeline.seq
+            if seq is None or seq >= upto:
+                return [], upto
+            fresh = [kept for kept in timeline.results.values() if kept.seq > seq]
+            found = _steps(timeline, seq)
+        return [*self._previews(name, fresh[-_PREVIEWS:]), *found], upto
+
+    def _previews(self, name: str, fresh: list[Kept]) -> list[Event]:
+        """How new results begin, bounded; what cannot be read is not previewed."""
+        found: list[Event] = []
+        for kept in fresh:
+            if kept.result.media_type != "text/plain":
+                continue
+            try:
+                with self._record.reading(name, kept.result.trace_id) as (_, reader):
+                    text = reader.text(0, 2 * _LIMITER.max_chars)
+            except StoreError:
+                continue
+            shown = _LIMITER.preview(kept.result.trace_id, text, kept.facts.chars)
+            found.append(Event("progress", {"session": name, **shown}))
+        return found
+
+    def _row(self, name: str) -> dict[str, Any]:
+        return self._sessions.row(self._record.info(name))
+
+    async def _of_list(self, changed: asyncio.Event) -> AsyncGenerator[Event]:
+        known: dict[str, object] = {}
+        first = True
+        while not self._is_closed:
+            changed.clear()
+            rows, gone = await asyncio.to_thread(self._changed_rows, known, first)
+            for row in rows:
+                yield Event("session", row)
+            for name in gone:
+                yield Event("gone", {"session": name})
+            if not rows:
+                yield Event("ping", {})
+            first = False
+            await _wait(changed, _PING)
+
+    def _changed_rows(self, known: dict[str, object], first: bool) -> tuple[list[dict[str, Any]], list[str]]:
+        store = self._record.store
+        infos = {info.name: info for info in store.sessions(_NEWEST)}
+        marks = {name: (info.entries, info.last_at, info.ended_at) for name, info in infos.items()}
+        gone = [name for name in known if name not in marks and store.session(name) is None]
+        changed = [name for name, mark in marks.items() if known.get(name) != mark] if not first else []
+        known.clear()
+        known.update(marks)
+        until = time.monotonic() + _LIST
+        return [self._sessions.row(infos[name], until) for name in changed[:50]], gone
+
+    async def _poll(self) -> None:
+        """Look while somebody listens: when somebody wrote, and now and then."""
+        stop = self._watched()
+        looks = 0
+        try:
+            while self._listeners and not self._is_closed:
+                self._woken.clear()
+                changed = await asyncio.to_thread(self._look, set(self._listeners.values()))
+                for event, name in self._listeners.items():
+                    if name in changed:
+                        event.set()
+                await asyncio.sleep(_APART)
+                looks = 0 if await _wait(self._woken, self._pause(looks)) else looks + 1
+        finally:
+            stop()
+
+    def _pause(self, looks: int) -> float:
+        """Seconds until the next look, after so many of which nothing was told."""
+        return POLL if not self._can_tell else _SOON[looks] if looks < len(_SOON) else SELDOM
+
+    def _watched(self) -> Callable[[], None]:
+        """Be woken by whoever writes to the record, if it can tell; gives what ends it."""
+        store, loop = self._record.store, asyncio.get_running_loop()
+
+        def wake() -> None:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(self._woken.set)
+
+        return store.watch(wake) if isinstance(store, Watchable) else _nothing
+
+    def _look(self, names: set[str | None]) -> set[str | None]:
+        """On a worker thread: which sessions have changed since the last look."""
+        self._heads = {name: head for name, head in self._heads.items() if name in names}
+        changed: set[str | None] = set()
+        for name in names:
+            if name is None and time.monotonic() - self._listed < _LIST:
+                continue
+            try:
+                head = self._head(name)
+            except StoreError:
+                continue
+            if name not in self._heads or self._heads[name] != head:
+                self._heads[name] = head
+                changed.add(name)
+        return changed
+
+    def _head(self, name: str | None) -> object:
+        if name is None:
+            self._listed = time.monotonic()
+            newest = self._record.store.sessions(_NEWEST)
+            return [(info.name, info.entries, info.last_at, info.ended_at) for info in newest]
+        last = self._record.store.last(name)
+        return None if last is None else (last.seq, last.chain)
+
+
+def _steps(timeline: Timeline, seq: int) -> list[Event]:
+    """The steps that changed after an entry; of several that one entry changed, the last one carries its number."""
+    steps = timeline.changed_after(seq)
+    about = {"session": timeline.session, "total": len(timeline.steps)}
+    numbers = [step.last for step in steps]
+    return [
+        Event(
+            "step", {**about, "index": step.index, "step": shapes.step(step)}, step.last if step.last != after else None
+        )
+        for step, after in zip(steps, [*numbers[1:], None], strict=True)
+    ]
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> bool:
+    """Whether it happened within so many seconds."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await event.wait()
+    except TimeoutError:
+        return False
+
+
+def _nothing() -> None:
+    pass

@@ -1,0 +1,114 @@
+// The server's answers: asking, entering, listening. Owns every address under /api.
+// Must not know how anything is drawn.
+
+export class Trouble extends Error {
+  constructor(words, status) {
+    super(words);
+    this.status = status;
+  }
+}
+
+const CLOSED = "The inspector does not answer. Start it again with `keepwhole inspect`, then reload this page.";
+const LOCKED = "This browser has no key to the record. Open the address that `keepwhole inspect` printed; it carries one.";
+
+const part = (name) => encodeURIComponent(name);
+export const path = {
+  session: (name) => `api/sessions/${part(name)}`,
+  result: (name, id) => `api/sessions/${part(name)}/results/${part(id)}`,
+  request: (name, id) => `api/sessions/${part(name)}/requests/${part(id)}`,
+};
+
+const asked = (address, values) => {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== null && value !== "");
+  return given.length ? `${address}?${new URLSearchParams(given)}` : address;
+};
+
+const answered = async (response) => {
+  if (response.status === 401) throw new Trouble(LOCKED, 401);
+  const body = response.status === 204 ? {} : await response.json().catch(() => ({}));
+  if (!response.ok) throw new Trouble(String(body.error ?? `The inspector answered ${response.status}.`), response.status);
+  return body;
+};
+
+const fetched = async (address, options) => {
+  let response;
+  try {
+    response = await fetch(address, { credentials: "same-origin", ...options });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Trouble(CLOSED, 0);
+  }
+  return answered(response);
+};
+
+// What the first view needs is asked for before the code that draws it has arrived.
+const early = new Map();
+const sooner = (address) => {
+  const answer = fetched(address, {});
+  answer.catch(() => {});
+  early.set(address, answer);
+};
+export const PAGE = 40;
+export const pageOf = (step) => ({ from: Math.floor(step / PAGE) * PAGE, count: PAGE });
+const [, session, , step] = /^#\/session\/([^/]+)(\/step\/(\d+))?/.exec(location.hash) ?? [];
+if (session) sooner(`api/sessions/${session}`);
+if (step) sooner(asked(`api/sessions/${session}/steps`, pageOf(Number(step))));
+
+export const get = (address, values = {}, signal) => {
+  const whole = asked(address, values);
+  const known = early.get(whole);
+  early.delete(whole);
+  return known ?? fetched(whole, { signal });
+};
+export const post = (address, body = {}) =>
+  fetched(address, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-keepwhole-inspector": "1" },
+    body: JSON.stringify(body),
+  });
+
+// The token comes once, in the part of the address that is never sent, and is out of the address before anything else.
+export const enter = async () => {
+  const given = location.hash;
+  const found = /^#token=([^&]+)/.exec(given);
+  if (!found) return;
+  history.replaceState(null, "", `${location.pathname}#/`);
+  await post("api/enter", { token: decodeURIComponent(found[1]) });
+  const asked = /&session=([^&]+)/.exec(given);
+  if (asked) history.replaceState(null, "", `${location.pathname}#/session/${asked[1]}`);
+};
+
+const FIRST_WAIT = 500;
+const LONGEST_WAIT = 8000;
+
+// Listens until closed. A browser gives up on its own after some errors, so the next try is ours.
+export const listen = (session, heard, after) => {
+  let source, timer, wait = FIRST_WAIT, lost = false, done = false;
+  const on = (kind) => source.addEventListener(kind, (event) => {
+    if (event.lastEventId) after = event.lastEventId;
+    heard[kind]?.(JSON.parse(event.data));
+  });
+  const open = () => {
+    source = new EventSource(asked("api/live", session ? { session, after } : {}));
+    source.onopen = () => {
+      heard.state("connected", lost);
+      wait = FIRST_WAIT;
+      lost = false;
+    };
+    source.onerror = () => {
+      source.close();
+      if (done) return;
+      lost = true;
+      heard.state("reconnecting");
+      timer = setTimeout(open, wait);
+      wait = Math.min(wait * 2, LONGEST_WAIT);
+    };
+    for (const kind of ["step", "progress", "session", "gone"]) on(kind);
+  };
+  open();
+  return () => {
+    done = true;
+    clearTimeout(timer);
+    source.close();
+  };
+};

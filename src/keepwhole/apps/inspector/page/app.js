@@ -1,0 +1,258 @@
+// The frame: where one is, the header, live news, keys that work everywhere. Each view is fetched when it is first needed.
+import { Component, html, render, useEffect, useRef, useState } from "./vendor/preact.js";
+import { enter, get, listen, path } from "./api.js";
+import { Broken, Skeleton, count, oneLine, say, share, short, still, to, useKeys, visible } from "./parts.js";
+
+const VIEWS = {
+  sessions: () => import("./sessions.js"),
+  session: () => import("./session.js"),
+  results: () => import("./results.js"),
+  result: () => import("./result.js"),
+  request: () => import("./request.js"),
+  play: () => import("./play.js"),
+  health: () => import("./health.js"),
+};
+
+// #/ · #/health · #/session/NAME[/step/N | /results | /result/ID[/line/N] | /request/ID | /play]
+const read = () => {
+  try {
+    const [root, name, kind, id, , line] = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+    if (root === "health") return { view: "health" };
+    if (root !== "session" || !name) return { view: "sessions" };
+    if (kind === "step") return { view: "session", name, step: Number(id) || 0 };
+    if (kind === "result") return { view: "result", name, id, line: Number(line) || 1 };
+    return { view: kind in VIEWS ? kind : "session", name, id };
+  } catch {
+    return { view: "sessions" };
+  }
+};
+const useRoute = () => {
+  const [route, setRoute] = useState(read);
+  useEffect(() => {
+    const moved = () => setRoute(read());
+    addEventListener("hashchange", moved);
+    return () => removeEventListener("hashchange", moved);
+  }, []);
+  return route;
+};
+
+const SUMMARY_EVERY = 1000;
+const AFTER_CONTENT = 250;
+// What is known of the session in view, kept fresh. The views hear the news first, by `news`.
+const useSession = (name) => {
+  const [state, setState] = useState({});
+  const [line, setLine] = useState("");
+  const news = useRef(new Set()).current;
+  const timer = useRef(null);
+  const load = (signal) => get(path.session(name), {}, signal).then(
+    (summary) => { setState({ summary, name }); return summary; },
+    (error) => error.name !== "AbortError" && setState((old) => (old.summary && old.name === name ? old : { error, name })),
+  );
+  const soon = () => { timer.current ??= setTimeout(() => { timer.current = null; load(); }, SUMMARY_EVERY); };
+  const tell = (kind, event) => { for (const each of news) each(kind, event); };
+  useEffect(() => {
+    setState({});
+    if (!name) return undefined;
+    const stop = new AbortController();
+    let close = () => {};
+    let wait;
+    const hear = {
+      state: (now, again) => {
+        setLine(now);
+        if (now === "connected") load(); // what was recorded before the line stood
+        if (!again) return;
+        tell("again");
+        say("Connected again");
+      },
+      step: (event) => { tell("step", event); soon(); },
+      progress: (event) => tell("progress", event),
+      gone: () => setState({ name, error: { status: 404, message: "This session was purged while you looked at it." } }),
+    };
+    load(stop.signal).then((summary) => {
+      if (!stop.signal.aborted) wait = setTimeout(() => { close = listen(name, hear, summary?.seq); }, AFTER_CONTENT);
+    });
+    return () => { stop.abort(); clearTimeout(wait); close(); clearTimeout(timer.current); timer.current = null; setLine(""); };
+  }, [name]);
+  const known = state.name === name ? state : {};
+  return { ...known, news, line, again: () => load() };
+};
+
+const THEMES = ["auto", "light", "dark"];
+const remembered = () => { try { return localStorage.getItem("keepwhole.theme") ?? "auto"; } catch { return "auto"; } };
+const Theme = () => {
+  const [theme, setTheme] = useState(remembered);
+  useEffect(() => {
+    if (theme === "auto") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+    try { localStorage.setItem("keepwhole.theme", theme); } catch { /* a browser may keep nothing */ }
+  }, [theme]);
+  const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
+  return html`<button type="button" class="icon" aria-label=${`Colours: ${theme}. Switch to ${next}`} title=${`Colours: ${theme}`} onClick=${() => setTheme(next)}>
+    ${{ auto: "◐", light: "○", dark: "●" }[theme]}</button>`;
+};
+
+// Asks for the list when it is first wanted: the first content does not need it.
+const Switcher = ({ name }) => {
+  const [names, setNames] = useState([]);
+  const load = () => get("api/sessions", { most: 50 }).then((answer) => setNames(answer.sessions.map((each) => each.name)), () => {});
+  const all = names.includes(name) || !name ? names : [name, ...names];
+  const choose = (event) => { location.hash = event.target.value ? to.session(event.target.value) : to.sessions; };
+  return html`<select class="switcher" aria-label="Session" value=${name ?? ""} onFocus=${load} onMouseEnter=${() => names.length || load()} onChange=${choose}>
+    <option value="">All sessions</option>
+    ${all.map((each) => html`<option key=${each} value=${each}>${oneLine(each)}</option>`)}</select>`;
+};
+
+// The context window: how full it is, what fills it, and its three marks. Always in sight once there is data.
+const KINDS = { system: "System", user: "User", assistant: "Assistant", tool: "Tool results", overhead: "Overhead" };
+const TINTS = 5;
+const STATES = { ok: "", warning: "over the warning", compaction: "over the compaction mark", hard: "over the hard limit" };
+
+// Tool results wear the accent, the largest most; all else is grey.
+const dressed = (parts) => {
+  let tool = 0;
+  return parts
+    .filter((part) => part.tokens > 0)
+    .map((part) => ({ ...part, look: part.kind === "tool" ? `tool-${Math.min(tool++, TINTS - 1)}` : part.kind in KINDS ? part.kind : "overhead" }));
+};
+const label = (part) => visible(part.label || KINDS[part.kind] || part.kind);
+
+const Fill = ({ parts, window: size }) => {
+  let at = 0;
+  return parts.map((part, index) => {
+    const x = (at / size) * 1000;
+    const width = (part.tokens / size) * 1000;
+    at += part.tokens;
+    return html`<rect key=${index} class=${`fill ${part.look}`} x=${x} width=${Math.max(width - 1.2, 0.6)} height="14"><title>${label(part)}: ${count(part.tokens)} tokens</title></rect>`;
+  });
+};
+
+const Mark = ({ mark, at }) => {
+  const [shown, setShown] = useState(false);
+  const id = `mark-${at}`;
+  return html`<li class=${`mark mark-${at}`}>
+    <button type="button" aria-describedby=${id} onMouseEnter=${() => setShown(true)} onMouseLeave=${() => setShown(false)}
+      onFocus=${() => setShown(true)} onBlur=${() => setShown(false)}
+      onKeyDown=${(event) => event.key === "Escape" && setShown(false)}>${visible(mark.label)}</button>
+    <span id=${id} role="tooltip" class=${shown ? "tip" : "tip aside"}>${visible(mark.explained)}</span>
+  </li>`;
+};
+
+const Parts = ({ parts, used }) => html`<table class="fills"><thead><tr><th>What fills it</th><th>Tokens</th><th>Share</th></tr></thead>
+  <tbody>${parts.map((part, at) => html`<tr key=${at}><th><i class=${`swatch ${part.look}`}></i>${label(part)}</th><td>${count(part.tokens)}</td><td>${share(used ? part.tokens / used : 0)}</td></tr>`)}</tbody></table>`;
+
+const Indicator = still(({ indicator, model }) => {
+  const parts = dressed(indicator.parts);
+  const words = `${share(indicator.share)} full: ${count(indicator.used)} of ${count(indicator.window)} tokens${STATES[indicator.state] ? `, ${STATES[indicator.state]}` : ""}`;
+  return html`<section class=${`indicator ${indicator.state}`} aria-label="Context window">
+    <div class="gauge">
+      <svg viewBox="0 0 1000 14" preserveAspectRatio="none" role="img" aria-label=${words}>
+        <rect class="room" width="1000" height="14" />
+        <${Fill} parts=${parts} window=${indicator.window} />
+        ${indicator.thresholds.map((mark, at) => html`<line key=${at} class=${`tick tick-${at}`} x1=${mark.share * 1000} x2=${mark.share * 1000} y1="-3" y2="17" />`)}
+      </svg>
+      <p class="legend" aria-hidden="true">${parts.slice(0, 7).map((part, at) => html`<span key=${at}><i class=${`swatch ${part.look}`}></i>${label(part)}</span>`)}</p>
+      <ul class="marks">${indicator.thresholds.map((mark, at) => html`<${Mark} key=${at} mark=${mark} at=${at} />`)}</ul>
+    </div>
+    <details class="full">
+      <summary title=${words}><b>${share(indicator.share)}</b> <span>${short(indicator.used)} of ${short(indicator.window)}</span></summary>
+      <div class="panel">
+        <p><b>${words}.</b> ${indicator.whole > indicator.used ? html`Whole, it would be ${count(indicator.whole)}.` : ""} ${model ? html`<span class="quiet">${visible(model)}</span>` : ""}</p>
+        <${Parts} parts=${parts} used=${indicator.used} />
+      </div>
+    </details>
+  </section>`;
+});
+
+const LINES = { connected: "Live", reconnecting: "Reconnecting …" };
+const Header = ({ route, session }) => {
+  const { name, view } = route;
+  const here = (views) => (views.includes(view) ? "page" : undefined);
+  return html`<header>
+    <div class="top">
+      <a class="brand" href=${to.sessions}>keepwhole</a>
+      <${Switcher} name=${name} />
+      <nav aria-label="Views">
+        ${name && html`<a href=${to.session(name)} aria-current=${here(["session", "request"])}>Timeline</a>
+        <a href=${to.results(name)} aria-current=${here(["results", "result"])}>Results</a>
+        <a href=${to.play(name)} aria-current=${here(["play"])}>Policy play</a>`}
+        <a href=${to.health} aria-current=${here(["health"])}>Health</a>
+      </nav>
+      <span class=${`line ${session.line}`}>${LINES[session.line] ?? ""}</span>
+      <${Theme} />
+      <button type="button" class="icon" aria-label="Keys" title="Keys (?)" onClick=${help}>?</button>
+    </div>
+    ${session.summary?.indicator && html`<${Indicator} indicator=${session.summary.indicator} model=${session.summary.model} />`}
+    ${name && !session.summary && !session.error && html`<div class="indicator waiting-bar" aria-hidden="true"></div>`}
+  </header>`;
+};
+
+const KEYS = [["j k ↓ ↑", "Next, previous step"], ["Home End", "First, last step"], ["Enter", "Into the step"], ["/", "Search"], ["Esc", "Back"], ["?", "These keys"]];
+const Help = () => html`<dialog id="help" aria-labelledby="keys"><h2 id="keys">Keys</h2>
+  <dl>${KEYS.map(([keys, words]) => html`<div key=${keys}><dt>${keys.split(" ").map((key) => html`<kbd>${key}</kbd> `)}</dt><dd>${words}</dd></div>`)}</dl>
+  <form method="dialog"><button type="button" onClick=${() => document.getElementById("help").close()}>Close</button></form></dialog>`;
+const help = () => document.getElementById("help").showModal();
+
+const up = ({ view, name, step }) => {
+  if (view === "session" && step !== undefined && document.querySelector(".session.opened")) return to.session(name);
+  if (view === "result") return history.length > 1 ? null : to.results(name);
+  if (view === "request") return history.length > 1 ? null : to.session(name);
+  return view === "results" || view === "play" ? to.session(name) : to.sessions;
+};
+const back = (route) => {
+  const target = up(route);
+  if (target === null) history.back();
+  else location.hash = target;
+};
+
+class Guard extends Component {
+  componentDidCatch(error) { this.setState({ error }); }
+  componentDidUpdate(old) { if (old.at !== this.props.at && this.state.error) this.setState({ error: null }); }
+  render({ children }, { error }) {
+    return error ? html`<${Broken} error=${{ message: `The page could not draw this: ${error.message}` }} again=${() => this.setState({ error: null })} />` : children;
+  }
+}
+
+const loaded = {};
+const View = ({ route, session }) => {
+  const [, redraw] = useState(0);
+  const { view, name } = route;
+  useEffect(() => {
+    if (!loaded[view]) VIEWS[view]().then((module) => { loaded[view] = module.default; redraw((round) => round + 1); });
+  }, [view]);
+  if (session.error) return html`<${Broken} error=${session.error} again=${session.again} />`;
+  const Shown = loaded[view];
+  return Shown ? html`<${Shown} key=${`${view} ${name} ${route.id ?? ""}`} route=${route} session=${session} />` : html`<${Skeleton} />`;
+};
+
+const App = () => {
+  const route = useRoute();
+  const session = useSession(route.name);
+  useEffect(() => { document.title = route.name ? `${oneLine(route.name)} · Keepwhole` : "Keepwhole"; }, [route.name]);
+  useKeys((key, event) => {
+    if (key === "?") return help() ?? true;
+    if (key === "Escape") {
+      if (event.target.matches?.("input, select, textarea")) event.target.blur();
+      else back(route);
+      return true;
+    }
+    const search = key === "/" && document.querySelector("[data-search]");
+    if (search) search.focus();
+    return Boolean(search);
+  });
+  return html`<a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById("main").focus(); }}>Skip to the content</a>
+    <${Header} route=${route} session=${session} />
+    <main id="main" tabindex="-1" class=${`view-${route.view}`}><${Guard} at=${location.hash}><${View} route=${route} session=${session} /><//></main><${Help} />`;
+};
+
+const start = async () => {
+  const root = document.getElementById("app");
+  try {
+    await enter();
+    root.replaceChildren();
+    render(html`<${App} />`, root);
+  } catch (error) {
+    root.replaceChildren();
+    render(html`<main><${Broken} error=${error} /></main>`, root);
+  }
+};
+start();

@@ -1,0 +1,275 @@
+// A session step by step. Only the rows in sight are drawn; pages of steps are asked for as they come into sight.
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./vendor/preact.js";
+import { PAGE, get, pageOf, path } from "./api.js";
+import { Broken, Empty, Skeleton, bytes, clock, cost, count, many, oneLine, say, short, still, to, useAddress, useKeys, visible, Words } from "./parts.js";
+
+const AFTER_ROWS = 40;
+const ROW = 56;
+const SPARE = 6;
+const PAUSE = 60;
+
+// The steps that are known, by index. What was heard live takes the place of what was asked for.
+const useSteps = (name) => {
+  const known = useRef(new Map()).current;
+  const asked = useRef(new Map()).current;
+  const [, redraw] = useState(0);
+  const [trouble, setTrouble] = useState(null);
+  const timer = useRef(null);
+  const draw = () => redraw((round) => round + 1);
+  // A page is asked for again only when there are more steps than there were.
+  const load = (page, total) => {
+    if (asked.get(page) >= total) return;
+    asked.set(page, total);
+    get(`${path.session(name)}/steps`, pageOf(page * PAGE)).then((answer) => {
+      for (const step of answer.steps) known.set(step.index, step);
+      setTrouble(null);
+      draw();
+    }, (error) => { asked.delete(page); setTrouble(error); });
+  };
+  const missing = (first, last) => {
+    const pages = new Set();
+    for (let at = first; at <= last; at++) if (!known.has(at)) pages.add(Math.floor(at / PAGE));
+    return [...pages];
+  };
+  // While one scrolls fast nothing is asked for: the rows would be gone before the answer.
+  const want = (first, last, total, now) => {
+    clearTimeout(timer.current);
+    if (!known.size && asked.size) return; // the first answer first
+    const ask = () => missing(first, last).forEach((page) => load(page, total));
+    if (now !== null) load(Math.floor(now / PAGE), total);
+    else timer.current = setTimeout(ask, PAUSE);
+  };
+  const forget = () => { known.clear(); asked.clear(); draw(); };
+  return { known, want, draw, forget, trouble };
+};
+
+// Hears of new steps; says how many came while one looked elsewhere.
+const useNews = (session, steps, start) => {
+  const [total, setTotal] = useState(start);
+  const [arriving, setArriving] = useState(null);
+  useEffect(() => { setTotal((old) => Math.max(old, start)); }, [start]);
+  useEffect(() => {
+    const hear = (kind, event) => {
+      if (kind === "again") return steps.forget();
+      if (kind === "progress") return setArriving(event);
+      steps.known.set(event.index, event.step);
+      setArriving(null);
+      // The first request of a session may take in steps that stood alone: then there are fewer.
+      setTotal((old) => event.total ?? Math.max(old, event.index + 1));
+      return steps.draw();
+    };
+    session.news.add(hear);
+    return () => session.news.delete(hear);
+  }, []);
+  return [total, arriving];
+};
+
+const tools = (step) => [...new Set((step.results ?? []).map((each) => each.tool))];
+const saved = (step) => Math.max((step.tokens_whole ?? 0) - (step.tokens_sent ?? 0), 0);
+const failed = (step) => step.outcome && step.outcome !== "complete";
+
+const Row = still(({ step, index, chosen }) => {
+  if (!step) return html`<div class="row unknown" id=${`step-${index}`} role="option" aria-selected=${chosen} aria-posinset=${index + 1}><span class="number">${index + 1}</span><span class="blank"></span></div>`;
+  const names = tools(step);
+  const errors = step.results?.filter((each) => each.is_error).length;
+  const share = step.tokens_whole ? Math.min(step.tokens_sent / step.tokens_whole, 1) : 1;
+  return html`<div class=${chosen ? "row chosen" : "row"} id=${`step-${index}`} role="option" aria-selected=${chosen} aria-posinset=${index + 1}>
+    <span class="number">${index + 1}</span>
+    <span class="what">${names.length ? names.slice(0, 3).map(oneLine).join(", ") + (names.length > 3 ? ` +${names.length - 3}` : "") : oneLine(step.purpose || "no tool result")}</span>
+    <span class="badges">${errors ? html`<b class="badge bad">${errors > 1 ? `${errors} errors` : "error"}</b>` : ""}${failed(step) ? html`<b class="badge bad">${oneLine(step.outcome)}</b>` : ""}${step.rewritten ? html`<b class="badge turn">rewritten</b>` : ""}</span>
+    <span class="when">${clock(step.at)}${step.branch && step.branch !== "main" ? ` · ${oneLine(step.branch)}` : ""}</span>
+    <span class="amount">${short(step.tokens_sent)}${saved(step) ? html` <em>−${short(saved(step))}</em>` : ""}</span>
+    <svg class="thin" viewBox="0 0 100 2" preserveAspectRatio="none" aria-hidden="true"><rect class="bar-whole" width="100" height="2" /><rect class="bar-part" width=${share * 100} height="2" /></svg>
+  </div>`;
+});
+
+// A list of rows of one height. Its own scrolling, so that nothing else moves it.
+const Timeline = ({ steps, total, chosen, choose, open, box }) => {
+  const [sight, setSight] = useState([Math.max(chosen - 10, 0), 20]);
+  const look = () => {
+    if (!box.current) return; // a last event, after the view was left
+    const { scrollTop, clientHeight } = box.current;
+    const first = Math.max(Math.floor(scrollTop / ROW) - SPARE, 0);
+    const rows = Math.ceil(clientHeight / ROW) + 2 * SPARE;
+    setSight((old) => (old[0] === first && old[1] === rows ? old : [first, rows]));
+  };
+  useLayoutEffect(() => { reveal(box.current, chosen, "middle"); look(); }, []);
+  useEffect(() => {
+    const watch = new ResizeObserver(look);
+    watch.observe(box.current);
+    return () => watch.disconnect();
+  }, []);
+  const first = Math.min(sight[0], Math.max(total - 1, 0));
+  const last = Math.min(first + sight[1], total) - 1;
+  const asked = useRef(false);
+  useEffect(() => { steps.want(first, last, total, asked.current ? null : chosen); asked.current = true; });
+  const rows = [];
+  for (let at = first; at <= last; at++) rows.push(html`<${Row} key=${at} index=${at} step=${steps.known.get(at)} chosen=${at === chosen} />`);
+  const click = (event) => {
+    const row = event.target.closest(".row");
+    if (row) { choose(Number(row.id.slice(5))); open(); }
+  };
+  return html`<div class="timeline" ref=${box} role="listbox" tabindex="0" aria-label="Steps" aria-activedescendant=${chosen >= first && chosen <= last ? `step-${chosen}` : undefined} onScroll=${look} onClick=${click}>
+    <div class="spacer" role="presentation" style=${{ height: `${total * ROW}px` }}><div role="presentation" class="rows" style=${{ transform: `translateY(${first * ROW}px)` }}>${rows}</div></div></div>`;
+};
+
+const reveal = (box, index, where) => {
+  if (!box) return;
+  const top = index * ROW;
+  if (where === "middle") box.scrollTop = top - box.clientHeight / 2 + ROW / 2;
+  else if (top < box.scrollTop) box.scrollTop = top;
+  else if (top + ROW > box.scrollTop + box.clientHeight) box.scrollTop = top + ROW - box.clientHeight;
+};
+const atEnd = (box) => !box || box.scrollTop + box.clientHeight > box.scrollHeight - ROW * 1.5;
+
+// The course of the context window over the steps.
+const HEIGHT = 100;
+// Where each point is: across by step, up by tokens.
+const laid = (course, steps, size) => {
+  const last = Math.max(steps - 1, 1);
+  const n = course.seq.length;
+  const index = course.index ?? course.seq.map((_, at) => Math.round((at * last) / Math.max(n - 1, 1)));
+  const top = Math.max(...course.whole, ...course.sent, size && Math.max(...course.whole) > size * 0.5 ? size : 0, 1) * 1.06;
+  return { index, top, x: (at) => (index[at] / last) * 1000, y: (tokens) => HEIGHT - (tokens / top) * HEIGHT };
+};
+const points = (values, { x, y }) => values.map((value, at) => (value === null || value === undefined ? null : `${x(at).toFixed(1)},${y(value).toFixed(1)}`)).filter(Boolean).join(" ");
+const area = (values, place) => `0,${HEIGHT} ${points(values.map((value) => value ?? 0), place)} ${place.x(values.length - 1).toFixed(1)},${HEIGHT}`;
+const nearest = (index, step) => {
+  let best = 0;
+  for (let at = 1; at < index.length; at++) if (Math.abs(index[at] - step) < Math.abs(index[best] - step)) best = at;
+  return best;
+};
+const told = (course, at, step) => {
+  const cached = course.cached?.[at];
+  return `Step ${step + 1}: ${count(course.whole[at])} tokens whole, ${count(course.sent[at])} sent${cached ? `, ${count(cached)} of them from the cache` : ""}${course.rewritten?.[at] ? ", prefix rewritten" : ""}`;
+};
+
+const Lines = still(({ course, place, size }) => html`
+  ${size && size <= place.top ? html`<line class="limit" x1="0" x2="1000" y1=${place.y(size)} y2=${place.y(size)} />` : ""}
+  ${course.cached?.some(Boolean) && html`<polygon class="cached" points=${area(course.cached, place)} />`}
+  <polyline class="whole" points=${points(course.whole, place)} />
+  <polyline class="sent" points=${points(course.sent, place)} />
+  ${(course.rewritten ?? []).map((yes, at) => yes && html`<line key=${at} class="rewrite" x1=${place.x(at)} x2=${place.x(at)} y1=${HEIGHT - 9} y2=${HEIGHT} />`)}`);
+
+// The course is also the scrubber: point, drag or use the arrows to go to a step.
+const Course = ({ course, steps, size, step, go }) => {
+  const [over, setOver] = useState(null);
+  const box = useRef(null);
+  const place = useMemo(() => course?.seq?.length > 1 && laid(course, steps, size), [course, steps, size]);
+  if (!place) return null;
+  const under = (event) => {
+    const { left, width } = box.current.getBoundingClientRect();
+    return Math.round(Math.min(Math.max((event.clientX - left) / width, 0), 1) * (steps - 1));
+  };
+  const hold = (event) => { event.currentTarget.setPointerCapture(event.pointerId); go(under(event)); };
+  const drag = (event) => { setOver(under(event)); if (event.buttons & 1) go(under(event)); };
+  const keys = { ArrowRight: 1, ArrowLeft: -1, PageUp: -20, PageDown: 20, Home: -steps, End: steps };
+  const press = (event) => {
+    if (!(event.key in keys)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    go(Math.min(Math.max(step + keys[event.key], 0), steps - 1));
+  };
+  const at = nearest(place.index, over ?? step);
+  const x = ((over ?? step) / Math.max(steps - 1, 1)) * 1000;
+  const words = told(course, at, over ?? step);
+  return html`<figure class="course">
+    <div class="plot" ref=${box} role="slider" tabindex="0" aria-label="Step" aria-valuemin="1" aria-valuemax=${steps} aria-valuenow=${step + 1} aria-valuetext=${told(course, nearest(place.index, step), step)}
+      onPointerDown=${hold} onPointerMove=${drag} onPointerLeave=${() => setOver(null)} onKeyDown=${press}>
+      <svg viewBox=${`0 0 1000 ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+        <${Lines} course=${course} place=${place} size=${size} />
+        <line class=${over === null ? "here" : "here over"} x1=${x} x2=${x} y1="0" y2=${HEIGHT} />
+      </svg>
+      <span class="most">${short(place.top / 1.06)}</span>
+    </div>
+    <figcaption><span class="keys"><i class="whole"></i>whole <i class="sent"></i>sent ${course.cached?.some(Boolean) && html`<i class="cached"></i>cached `}<i class="rewrite"></i>prefix rewritten</span><span class="told">${words}</span></figcaption>
+  </figure>`;
+};
+
+const Facts = still(({ summary }) => {
+  const unit = summary.cost_unit;
+  const kept = summary.cost_whole !== null && summary.cost_sent !== null && summary.cost_whole !== undefined ? summary.cost_whole - summary.cost_sent : null;
+  const facts = [
+    ["Model", oneLine(summary.model || "–")], ["Results", count(summary.results)], ["Requests", count(summary.requests)], ["On disk", bytes(summary.stored)],
+    ["Tokens kept", short(summary.tokens_whole)], ["Tokens shown", short(summary.tokens_sent)], ["Cost saved", kept === null ? "–" : `${cost(kept, unit)}${unit === "usd" || !kept ? "" : " tokens"}`],
+  ];
+  return html`<dl class="facts">${facts.map(([term, value]) => html`<div key=${term}><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>`;
+});
+
+const Arriving = ({ event }) => html`<p class="arriving"><b>Arriving</b> ${event.canonical ? `${count(event.canonical.chars)} characters kept so far` : ""} <code>${oneLine(event.text).slice(-160)}</code></p>`;
+
+const Session = ({ route, session, summary }) => {
+  const { name } = route;
+  const box = useRef(null);
+  const detail = useRef(null);
+  const [{ Step, Search }, setLater] = useState({});
+  const [opened, setOpened] = useState(route.step !== undefined && matchMedia("(max-width: 60rem)").matches);
+  const steps = useSteps(name);
+  const [total, arriving] = useNews(session, steps, summary.steps);
+  const [chosen, setChosen] = useState(Math.min(route.step ?? total - 1, total - 1));
+  const seen = useRef(total);
+  const remember = useAddress();
+  const choose = (index, where) => {
+    const next = Math.min(Math.max(index, 0), total - 1);
+    setChosen(next);
+    remember(to.step(name, next));
+    reveal(box.current, next, where);
+  };
+  const step = steps.known.get(chosen);
+  useEffect(() => { if (chosen >= total) choose(total - 1); seen.current = Math.min(seen.current, total); }, [total]);
+  // The rows come first; what a step is drawn with can wait for them.
+  // After the rows are there to be seen: what is first on the screen is first on the wire.
+  useEffect(() => {
+    if (!step || Step) return undefined;
+    const wait = setTimeout(() => import("./step.js").then(setLater), AFTER_ROWS);
+    return () => clearTimeout(wait);
+  }, [Boolean(step)]);
+  useEffect(() => { if (route.step !== undefined && route.step !== chosen) choose(route.step); if (route.step === undefined) setOpened(false); }, [route]);
+  // At the end one stays at the end; anywhere else nothing moves.
+  const following = useRef(true);
+  useLayoutEffect(() => {
+    if (total > seen.current && following.current && chosen === seen.current - 1) { seen.current = total; choose(total - 1); }
+    else if (total > seen.current) say(`${many(total - seen.current, "new step")}`);
+  }, [total]);
+  useEffect(() => {
+    const watch = () => { following.current = atEnd(box.current); if (following.current && seen.current !== total) { seen.current = total; steps.draw(); } };
+    box.current.addEventListener("scroll", watch, { passive: true });
+    watch();
+    const one = box.current;
+    return () => one.removeEventListener("scroll", watch);
+  }, [total]);
+  useKeys((key) => {
+    const move = { j: chosen + 1, ArrowDown: chosen + 1, k: chosen - 1, ArrowUp: chosen - 1, Home: 0, End: total - 1 }[key];
+    if (move !== undefined) return choose(move) ?? true;
+    if (key === "Enter" && document.activeElement === box.current) { setOpened(true); detail.current?.focus(); return true; }
+    return false;
+  });
+  const fresh = total - seen.current;
+  return html`<div class=${opened ? "session opened" : "session"}>
+    <div class="above"><h1>${oneLine(name)}</h1><${Facts} summary=${summary} />
+      ${summary.notes?.map((note, at) => html`<p key=${at} class="note"><${Words} text=${note} /></p>`)}
+      <${Course} course=${summary.course} steps=${total} size=${summary.window} step=${chosen} go=${(index) => choose(index, "middle")} /></div>
+    <div class="panes">
+      <section class="list" aria-label="Timeline"><div class="search" role="search">${Search && html`<${Search} name=${name} />`}</div>
+        <${Timeline} steps=${steps} total=${total} chosen=${chosen} choose=${choose} open=${() => setOpened(true)} box=${box} />
+        ${arriving && html`<${Arriving} event=${arriving} />`}
+        ${steps.trouble && html`<p class="note bad" role="alert">${steps.trouble.message}</p>`}
+        ${fresh > 0 && html`<button type="button" class="pill" onClick=${() => { seen.current = total; choose(total - 1); }}>${many(fresh, "new step")} ↓</button>`}
+      </section>
+      <section class="detail" aria-label="Step" tabindex="-1" ref=${detail}>
+        <button type="button" class="back" onClick=${() => { location.hash = to.session(name); setOpened(false); }}>← Steps</button>
+        ${step && Step ? html`<${Step} key=${chosen} step=${step} name=${name} unit=${summary.cost_unit} total=${total} />` : html`<${Skeleton} rows=${8} />`}
+      </section>
+    </div></div>`;
+};
+
+const Nothing = () => html`<${Empty} title="Nothing kept in this session yet">
+  <p>Its first step shows here by itself as soon as a result is kept:</p>
+  <p><code>keepwhole run -- pytest</code> keeps what a command prints, <code>keepwhole proxy</code> keeps what an agent sends.</p><//>`;
+
+export default ({ route, session }) => {
+  const { summary, error, again } = session;
+  if (error) return html`<${Broken} error=${error} again=${again} />`;
+  if (!summary) return html`<${Skeleton} rows=${10} />`;
+  return summary.steps ? html`<${Session} route=${route} session=${session} summary=${summary} />` : html`<${Nothing} />`;
+};

@@ -1,0 +1,177 @@
+"""The record as the page reads it: timelines and open bodies that are remembered.
+
+Owns: what is remembered between two requests of the page, and that nothing of it outlives a purge.
+Must not know: JSON, sockets.
+"""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from keepwhole.apps.inspector.timeline import Kept, Timeline
+from keepwhole.canonical.utf8 import showable
+from keepwhole.config import Settings
+from keepwhole.errors import NotFound
+from keepwhole.session import Session
+from keepwhole.session.sent import Sent
+from keepwhole.store.postgres.address import redacted
+from keepwhole.store.protocol import SessionInfo, Store, body_of
+from keepwhole.store.reader import BodyReader
+from keepwhole.store.requests import Requests
+
+_TIMELINES, _READERS, _BODIES = 32, 8, 4
+_FRESH = 0.25
+"""Seconds for which a session that was there is taken to be there still."""
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+
+class _Open:
+    """A body that stays open for the next page of it."""
+
+    def __init__(self, reader: BodyReader) -> None:
+        self.reader, self.lock, self.is_closed = reader, threading.Lock(), False
+
+    def close(self) -> None:
+        """Give back what it holds, once nobody reads it."""
+        with self.lock:
+            self.is_closed = True
+            self.reader.close()
+
+
+class Record:
+    """One record, for all clients of the page. Safe from threads."""
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self.settings, self.store = settings, store
+        self._lock = threading.Lock()
+        self._timelines: OrderedDict[str, Timeline] = OrderedDict()
+        self._readers: OrderedDict[tuple[str, int, str], _Open] = OrderedDict()
+        self._bodies: OrderedDict[tuple[str, int, str], bytes] = OrderedDict()
+
+    @property
+    def shown(self) -> str:
+        """Where it is, in words: its server without what is secret, or its folder."""
+        return showable(redacted(self.settings.store or self.settings.home))
+
+    def info(self, name: str) -> SessionInfo:
+        """The session of this name."""
+        info = self.store.session(name)
+        if info is None:
+            raise NotFound(f"There is no session `{name[:80]}` in this record. It may have been purged.")
+        return info
+
+    def timeline(self, name: str) -> Timeline:
+        """A session's steps up to now."""
+        with self._lock:
+            timeline = self._timelines.get(name)
+        if timeline is None:
+            self.info(name)
+            with self._lock:
+                timeline = _recent(self._timelines, name, Timeline(self.store, name), _TIMELINES)
+        timeline.catch_up()
+        if not timeline.seq:
+            self.info(name)
+        return timeline
+
+    def kept(self, name: str, any_id: str) -> Kept:
+        """One result of a session."""
+        return _found(self.timeline(name), any_id)
+
+    @contextmanager
+    def reading(self, name: str, any_id: str) -> Generator[tuple[Kept, BodyReader]]:
+        """A result open for reading; the next one who reads it need not open it."""
+        timeline = self.timeline(name)
+        kept = _found(timeline, any_id)
+        while True:
+            opened = self._opened(name, timeline.generation, kept)
+            with opened.lock:
+                if not opened.is_closed:  # else it was given back just now, since others were read meanwhile
+                    yield kept, opened.reader
+                    return
+
+    @contextmanager
+    def reading_at_once(self, name: str, any_id: str) -> Generator[tuple[Kept, BodyReader] | None]:
+        """The same without waiting for anybody: None unless it is open, free, and was there a moment ago."""
+        timeline = self._timelines.get(name)
+        is_fresh = timeline is not None and time.monotonic() - timeline.looked < _FRESH
+        kept = timeline.find(any_id) if timeline is not None and is_fresh else None
+        key = None if timeline is None or kept is None else (name, timeline.generation, kept.result.trace_id)
+        opened = self._readers.get(key) if key is not None else None
+        if kept is None or opened is None or not opened.lock.acquire(blocking=False):
+            yield None
+            return
+        try:
+            yield None if opened.is_closed else (kept, opened.reader)
+        finally:
+            opened.lock.release()
+
+    def _opened(self, name: str, generation: int, kept: Kept) -> _Open:
+        key = (name, generation, kept.result.trace_id)
+        with self._lock:
+            known = self._readers.get(key)
+            if known is not None:
+                self._readers.move_to_end(key)
+                return known
+        row = self.store.find(name, kept.result.trace_id)
+        if row is None:
+            raise NotFound(f"Session `{name[:80]}` has no result `{kept.result.trace_id}` any more.")
+        made = _Open(self.store.open(body_of(row)))
+        with self._lock:
+            known = self._readers.setdefault(key, made)
+            stale = [old for old in self._readers if old[0] == name and old[1] != generation]
+            stale += [*self._readers][: max(0, len(self._readers) - _READERS)]
+            closed = [self._readers.pop(old) for old in dict.fromkeys(stale)]
+        for each in [*closed, *([made] if known is not made else [])]:
+            each.close()
+        return known
+
+    def sent(self, name: str, trace_id: str) -> bytes:
+        """A request exactly as it was sent."""
+        timeline = self.timeline(name)
+        key = (name, timeline.generation, trace_id)
+        with self._lock:
+            body = self._bodies.get(key)
+        if body is None:
+            row = self.store.newest(name, "request", trace_id)
+            if row is None:
+                raise NotFound(f"Session `{name[:80]}` has no request `{trace_id[:80]}`.")
+            body = Requests(self.store, name).body(row)
+            with self._lock:
+                body = _recent(self._bodies, key, body, _BODIES)
+        return body
+
+    def answered(self, name: str, trace_id: str) -> bytes:
+        """What came back for a request, as it came."""
+        return Sent(self.session(name)).response(trace_id)
+
+    def session(self, name: str) -> Session:
+        """A session to write a pin or an undo with."""
+        self.info(name)
+        return Session(name, store=self.store, settings=self.settings, policy=self.settings.truncation)
+
+    def close(self) -> None:
+        """Give back what is open."""
+        with self._lock:
+            readers, self._readers = self._readers, OrderedDict()
+        for each in readers.values():
+            each.close()
+
+
+def _found(timeline: Timeline, any_id: str) -> Kept:
+    kept = timeline.find(any_id)
+    if kept is None:
+        raise NotFound(f"Session `{timeline.session[:80]}` has no result `{any_id[:80]}`.")
+    return kept
+
+
+def _recent(known: "OrderedDict[_K, _V]", key: _K, made: _V, most: int) -> _V:
+    """What is remembered under a key, now the newest; the oldest is forgotten where there are too many."""
+    found = known.setdefault(key, made)
+    known.move_to_end(key)
+    while len(known) > most:
+        known.popitem(last=False)
+    return found

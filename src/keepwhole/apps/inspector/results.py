@@ -1,0 +1,206 @@
+"""Results for the page: lists, one result beside what was shown of it, any lines, places where a text is.
+
+Owns: how much of a body goes out at a time. A body is never loaded whole, however large.
+Must not know: sockets.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from keepwhole.apps.inspector import shapes
+from keepwhole.apps.inspector.record import Record
+from keepwhole.apps.inspector.timeline import Kept
+from keepwhole.canonical.utf8 import showable
+from keepwhole.errors import UsageError
+from keepwhole.recall.answer import Printed
+from keepwhole.recall.patterns import finder
+from keepwhole.recall.scan import Scan
+from keepwhole.store.protocol import decision_of
+from keepwhole.store.reader import BodyReader
+from keepwhole.truncation.cut import Cut, Inserted, decode_cut
+
+_CANONICAL, _SHOWN = 16_384, 65_536
+_SEGMENTS = 500
+_LINES, _LONG_LINE, _BYTES = 1_000, 4_000, 262_144
+_FOUND_LINE = 400
+_SECONDS = 0.25
+
+
+def listed(record: Record, name: str, query: Mapping[str, str]) -> dict[str, Any]:
+    """The results of a session that a search asks for, a page at a time."""
+    words, only = query.get("query", "").lower().split(), query.get("only", "")
+    start, count = shapes.number(query, "from", 0, 0, 1 << 40), shapes.number(query, "count", 100, 1, 200)
+    timeline = record.timeline(name)
+    with timeline.lock:
+        found = [kept for kept in timeline.results.values() if _is_wanted(kept, words, only)]
+        return {"total": len(found), "from": start, "results": [shapes.result(k) for k in found[start : start + count]]}
+
+
+def one(record: Record, name: str, any_id: str, query: Mapping[str, str]) -> dict[str, Any]:
+    """One result: what is known of it, how it begins, and what is shown of it, or was up to an entry of the record."""
+    upto = shapes.number(query, "upto", 1 << 40, 0, 1 << 40)
+    with record.reading(name, any_id) as (kept, reader):
+        is_text = kept.result.media_type == "text/plain"
+        text = showable(reader.text(0, _CANONICAL)) if is_text else ""
+        holding = [number for number, seq in enumerate(kept.decided) if seq < upto][-1:]
+        cut = _cut(record, name, kept, holding)
+        segments = list(_bounded(_segments(cut, reader))) if cut is not None and is_text else None
+        return {
+            "result": shapes.whole_result(kept),
+            "decisions": shapes.decisions(kept),
+            "calls": _calls(name, kept),
+            "canonical": {
+                "text": text,
+                "from_line": 1,
+                "lines": reader.lines,
+                "more": is_text and reader.chars > _CANONICAL,
+            },
+            "shown": None if segments is None else {"segments": segments, **shapes.shown(kept.decisions[holding[0]])},
+        }
+
+
+def lines(record: Record, name: str, any_id: str, query: Mapping[str, str]) -> dict[str, Any]:
+    """Some lines of a result; fewer than asked for where they are long."""
+    with record.reading(name, any_id) as (kept, reader):
+        return _page(kept, reader, query)
+
+
+def lines_at_once(record: Record, name: str, any_id: str, query: Mapping[str, str]) -> dict[str, Any] | None:
+    """The same for somebody who scrolls, on the server's own thread: reading a page of a body that is open takes less
+    time than handing it to another thread. None where it might take longer."""
+    with record.reading_at_once(name, any_id) as found:
+        return None if found is None else _page(*found, query)
+
+
+def _page(kept: Kept, reader: BodyReader, query: Mapping[str, str]) -> dict[str, Any]:
+    first, count = shapes.number(query, "from", 1, 1, 1 << 40), shapes.number(query, "count", 200, 1, _LINES)
+    found = _lines(reader, first, count)
+    long: list[int] = []
+    if found and max(map(len, found)) > _LONG_LINE:
+        long = [number for number, text in enumerate(found) if len(text) > _LONG_LINE]
+        found = [text[:_LONG_LINE] for text in found]
+    return {
+        "from": first,
+        "count": len(found),
+        "lines": found,
+        "cut": long,
+        "total": reader.lines,
+        "call": Printed(kept.result.artifact_id).text(lines=f"{first}-{first + max(0, len(found) - 1)}"),
+    }
+
+
+def _lines(reader: BodyReader, first: int, count: int) -> list[str]:
+    """So many lines as far as they fit on a page; about as many bytes are read as lines of this text mostly take."""
+    if first > reader.lines:
+        return []
+    size = reader.facts.size
+    start = reader.line_bytes(first, reader.lines)[0]
+    wanted = min(_BYTES, (count + 4) * size * 17 // (reader.lines * 16))
+    found = _split(reader, start, start + wanted, count)
+    if len(found) <= count and start + wanted < size and wanted < _BYTES:
+        wanted = _BYTES
+        found = _split(reader, start, start + wanted, count)
+    if len(found) > count or not found[-1] or (start + wanted < size and len(found) > 1):
+        found.pop()  # what follows, nothing, or a line within which the page ends
+    return found
+
+
+def _split(reader: BodyReader, start: int, stop: int, count: int) -> list[str]:
+    return reader.read(start, stop).decode("utf-8", "replace").split(reader.eol, count)
+
+
+def find(record: Record, name: str, any_id: str, query: Mapping[str, str]) -> dict[str, Any]:
+    """The lines of a result in which a text is, as far as the time allows, and where to go on."""
+    text = query.get("text", "")
+    if not text:
+        raise UsageError("Give a text to look for.")
+    first, most = shapes.number(query, "from", 1, 1, 1 << 40), shapes.number(query, "most", 50, 1, 200)
+    found: list[dict[str, Any]] = []
+    with record.reading(name, any_id) as (_, reader):
+        at, size = reader.line_bytes(first, first)[0], reader.facts.size
+        if first > reader.lines:
+            return {"found": [], "next": None, "searched_to": reader.lines}
+        scan = Scan(reader, finder(text, False), size, seconds=_SECONDS)
+        while len(found) < most and (match := scan.find(at)) is not None:
+            line, shown, at = _line_round(reader, match)
+            found.append({"line": line, "text": shown})
+        reached = at if len(found) == most else scan.reached
+        goes_on = reached < size
+        to = reader.line_at(min(reached, size - 1)) if goes_on else reader.lines
+    return {"found": found, "next": to if goes_on else None, "searched_to": to}
+
+
+def _line_round(reader: BodyReader, match: tuple[int, int]) -> tuple[int, str, int]:
+    """The line of a match, what is shown of it, and the byte at which the next one begins."""
+    line, eol = reader.line_at(match[0]), reader.eol.encode()
+    start, stop = reader.line_bytes(line, line)
+    low = max(start, match[0] - _FOUND_LINE // 4)
+    data = reader.read(low, min(stop, low + _FOUND_LINE))
+    shown = data.rstrip(eol).decode("utf-8", "replace")
+    return line, ("…" if low > start else "") + shown + ("…" if low + _FOUND_LINE < stop else ""), max(stop, match[1])
+
+
+def _cut(record: Record, name: str, kept: Kept, holding: list[int]) -> Cut | None:
+    """The cut of the decision that holds; None where a result is shown as it came."""
+    row = record.store.entry(name, kept.decided[holding[0]]) if holding else None
+    if row is None or row.inline is None or decision_of(row).trace_id != kept.result.trace_id:
+        return None
+    return decode_cut(row.inline)
+
+
+def _segments(cut: Cut, reader: BodyReader) -> Iterator[dict[str, Any]]:
+    """What is shown and what is not, in order."""
+    yield from _notice(cut.above)
+    for piece in cut.pieces:
+        if isinstance(piece, Inserted):
+            yield from _notice(piece.text)
+            continue
+        before, ends = reader.ends_before(piece.start), reader.ends_before(piece.stop)
+        text = reader.text(piece.start, min(piece.stop, piece.start + _SHOWN)) if piece.part == "kept" else None
+        yield {
+            "part": piece.part,
+            "text": None if text is None else showable(text),
+            "lines": max(ends - before, 1),
+            "chars": piece.stop - piece.start,
+            "from_line": before + 1,
+        }
+    yield from _notice(cut.below)
+
+
+def _notice(text: str) -> Iterator[dict[str, Any]]:
+    if text:
+        yield {"part": "notice", "text": text, "lines": text.count("\n") + 1, "chars": len(text), "from_line": None}
+
+
+def _bounded(segments: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The segments, as far as they fit; what is too long is cut, and says so."""
+    room = _SHOWN
+    for number, segment in enumerate(segments):
+        if number == _SEGMENTS or room <= 0:
+            yield {"part": "notice", "text": "… (the page shows no more of it)", "lines": 1, "chars": 0}
+            return
+        text = segment["text"]
+        if text is not None and len(text) > room:
+            segment = {**segment, "text": text[:room], "more": True}
+        room -= len(text or "")
+        yield segment
+
+
+def _calls(name: str, kept: Kept) -> dict[str, str]:
+    """How a result is fetched: by a model, by a program, on the command line."""
+    own = kept.result.artifact_id
+    return {
+        "whole": Printed(own).text(),
+        "python": f"keepwhole.session({name!r}).recall({own!r})",
+        "cli": f"keepwhole show {own}",
+    }
+
+
+def _is_wanted(kept: Kept, words: list[str], only: str) -> bool:
+    if only == "cut" and not kept.is_cut:
+        return False
+    if only == "error" and not kept.result.is_error:
+        return False
+    own = kept.result
+    searched = f"{own.tool} {own.arguments or ''} {own.artifact_id} {own.trace_id}".lower() if words else ""
+    return all(word in searched for word in words)

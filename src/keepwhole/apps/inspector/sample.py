@@ -1,0 +1,136 @@
+"""A made-up coding session, played into a record as the proxy would have: so that a newcomer sees something at once.
+
+Owns: a client that sends the whole conversation each time, and a model that says what it is made to.
+Must not know: how requests are viewed and put on record; that is what is shown. No network, no clock but its own.
+"""
+
+import itertools
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from keepwhole.config import Settings
+from keepwhole.integrations.desk import Desk
+from keepwhole.replay.samples.coding import coding
+from keepwhole.replay.samples.files import anthropic_messages
+from keepwhole.session.exchange import Exchange
+from keepwhole.store.protocol import Store
+from keepwhole.wire.fields import fields_of, parts_of
+
+NAME = "sample-harbour"
+_BUGS = 16
+_SECONDS = 8.0
+"""Between two requests."""
+_RECALLED = 5
+"""Requests with something left out, after which the model reads some of it back."""
+_MODEL = "claude-sonnet-4-5"
+_SYSTEM = (
+    "You are a coding agent in the repository of a harbour's software. Run the tests, find what is wrong, mend it with "
+    "the smallest change, and run the test again. Say at the end what was wrong."
+)
+_TOOLS: list[dict[str, Any]] = [
+    {"name": name, "description": words, "input_schema": {"type": "object", "properties": {}}}
+    for name, words in (
+        ("Bash", "Run a command in the repository's folder."),
+        ("Read", "Read a file, with numbered lines."),
+        ("Grep", "Search all files for a pattern."),
+        ("Edit", "Replace a text in a file by another one."),
+    )
+]
+
+
+class _Clock(NamedTuple):
+    """A time that goes on only when it is told to."""
+
+    at: list[float]
+
+    def __call__(self) -> float:
+        return self.at[0]
+
+    def go_on(self, seconds: float) -> None:
+        self.at[0] += seconds
+
+
+def _always() -> bool:
+    return True
+
+
+def play(settings: Settings, store: Store, now: float, bugs: int = _BUGS, goes_on: Callable[[], bool] = _always) -> str:
+    """Put the session on record, as if its last request had been answered just now; gives its name."""
+    messages = list(anthropic_messages(coding(1, "claude-code", bugs)))
+    asked = sum(message["role"] == "assistant" for message in messages)
+    clock = _Clock([now - asked * _SECONDS - 1])
+    desk = Desk(NAME, store=store, settings=settings, agent="sample", workspace="/srv/harbour", clock=clock)
+    model = _Model(itertools.count())
+    for at, message in enumerate(messages):
+        if not goes_on():
+            break
+        if message["role"] == "assistant":
+            clock.go_on(_SECONDS)
+            _ask(desk, _request(messages[:at]), model, message)
+    desk.close()
+    return NAME
+
+
+def _ask(desk: Desk, body: bytes, model: "_Model", answer: dict[str, Any]) -> None:
+    """One request of the client with all the rounds it takes."""
+    exchange = desk.begin("POST", "/v1/messages", {}, body)
+    assert isinstance(exchange, Exchange)
+    for number in itertools.count():
+        said = model.says(exchange, answer)
+        client = exchange.whole(said)
+        usage = exchange.finish(200, said, complete=True)
+        exchange.record(number, 200, said, "complete", usage, (340 + 7 * (len(said) % 90), 1200 + len(said)))
+        if client is not None:
+            return
+
+
+class _Model(NamedTuple):
+    """Says what the script says; once it reads back something that was left out."""
+
+    hidden: Iterator[int]
+
+    def says(self, exchange: Exchange, answer: dict[str, Any]) -> bytes:
+        """The answer to a request, billed as foreseen."""
+        content = answer["content"]
+        name = _left_out(exchange.body) if not exchange.count else None
+        if name is not None and next(self.hidden) == _RECALLED:
+            call = {
+                "type": "tool_use",
+                "id": "toolu_recall",
+                "name": "get_artifact",
+                "input": {"id": name, "lines": "1-60"},
+            }
+            content = [{"type": "text", "text": "I look at what was left out of an earlier result."}, call]
+        stop = "tool_use" if any(part["type"] == "tool_use" for part in content) else "end_turn"
+        told = {"id": answer["id"], "type": "message", "role": "assistant", "model": _MODEL, "content": content}
+        return json.dumps(told | {"stop_reason": stop, "usage": _bill(exchange, content)}).encode()
+
+
+def _bill(exchange: Exchange, content: object) -> dict[str, int]:
+    expected = exchange.expected
+    total = exchange.account.tokens_sent
+    cached = min(expected.cached, total) if expected is not None else 0
+    return {
+        "input_tokens": 0 if cached else total,
+        "cache_read_input_tokens": cached,
+        "cache_creation_input_tokens": total - cached if cached else 0,
+        "output_tokens": len(json.dumps(content)) // 4,
+    }
+
+
+def _left_out(body: bytes) -> str | None:
+    """The id of a result that a request shows cut."""
+    at = body.find(b'get_artifact(id=\\"')
+    return body[at + 18 : body.index(b'\\"', at + 18)].decode() if at >= 0 else None
+
+
+def _request(messages: list[dict[str, Any]]) -> bytes:
+    """The whole conversation, with a cache marker at its end, as coding agents send it."""
+    mark = {"cache_control": {"type": "ephemeral"}}
+    last = messages[-1]
+    parts = parts_of(last["content"]) or [{"type": "text", "text": last["content"]}]
+    marked = {**last, "content": [*parts[:-1], {**fields_of(parts[-1]), **mark}]}
+    sent = [{key: message[key] for key in ("role", "content")} for message in (*messages[:-1], marked)]
+    about: dict[str, Any] = {"model": _MODEL, "max_tokens": 8_192, "tools": _TOOLS}
+    return json.dumps(about | {"system": [{"type": "text", "text": _SYSTEM, **mark}], "messages": sent}).encode()

@@ -1,0 +1,222 @@
+"""The list of sessions, and one session at a glance.
+
+Owns: what is summed up of a session, and that a long list is counted a little at a time.
+Must not know: sockets.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from keepwhole.apps.inspector import costs, shapes, window
+from keepwhole.apps.inspector.record import Record
+from keepwhole.apps.inspector.timeline import Step, Timeline
+from keepwhole.canonical.utf8 import showable
+from keepwhole.errors import StoreError
+from keepwhole.projection.profiles import profile_for
+from keepwhole.projection.tokens import of_chars
+from keepwhole.store.protocol import SessionInfo
+from keepwhole.version import VERSION
+
+_BUDGET = 0.4
+"""Seconds that one look at the list may count; sessions that are not counted by then have no figures yet."""
+_POINTS = 200
+_FIGURES = ("results", "requests", "tokens_whole", "tokens_sent", "cost_whole", "cost_sent", "cost_unit")
+
+
+class Sessions:
+    """The sessions of a record. Safe from threads."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+        self._counted: dict[tuple[str, int, int], dict[str, Any]] = {}
+        self._parts: dict[tuple[str, str], list[window.Part]] = {}
+
+    def listed(self, query: Mapping[str, str]) -> dict[str, Any]:
+        """The sessions that a search asks for, the newest first, a page at a time."""
+        words, after = query.get("query", "").lower().split(), query.get("after", "")
+        most = shapes.number(query, "most", 50, 1, 200)
+        infos = self._record.store.sessions(None if words or after else most + 1)
+        names = [info.name for info in infos]
+        start = names.index(after) + 1 if after in names else 0
+        found = [info for info in infos[start:] if all(word in _searched(info) for word in words)]
+        until = time.monotonic() + _BUDGET
+        rows = [self.row(info, until) for info in found[:most]]
+        return {
+            "sessions": rows,
+            "next": rows[-1]["name"] if len(found) > most else None,
+            "home": self._record.shown,
+            "version": VERSION,
+        }
+
+    def row(self, info: SessionInfo, until: float | None = None) -> dict[str, Any]:
+        """One session in the list; without figures where the time is up and they are not known."""
+        key = info.name, info.entries, info.last_at
+        figures = self._counted.get(key)
+        if figures is None and (until is None or time.monotonic() < until):
+            figures = self._count(info.name)
+            if len(self._counted) > 2_000:
+                self._counted.clear()
+            self._counted[key] = figures
+        return _described(info) | (figures or {**dict.fromkeys(_FIGURES), "health": "ok", "note": "not counted yet"})
+
+    def _count(self, name: str) -> dict[str, Any]:
+        try:
+            timeline = self._record.timeline(name)
+        except StoreError as error:
+            return {**dict.fromkeys(_FIGURES), "health": "broken", "note": str(error)}
+        with timeline.lock:
+            return _figures(timeline, self._record)
+
+    def one(self, name: str) -> dict[str, Any]:
+        """One session at a glance."""
+        timeline = self._record.timeline(name)
+        info = self._record.info(name)
+        with timeline.lock:
+            newest = _newest(timeline)
+            model = newest.request.model if newest is not None and newest.request is not None else ""
+            return {
+                **_described(info),
+                **_figures(timeline, self._record),
+                "seq": timeline.seq,
+                "model": showable(model),
+                "window": profile_for(model, self._record.settings.models).window,
+                "indicator": self._indicator(timeline, newest, model),
+                "course": course(timeline),
+                "steps": len(timeline.steps),
+                "branches": _branches(timeline),
+                "notes": _notes(timeline),
+            }
+
+    def _indicator(self, timeline: Timeline, newest: Step | None, model: str) -> dict[str, Any] | None:
+        if not timeline.results and newest is None:
+            return None
+        size = profile_for(model, self._record.settings.models).window
+        if newest is None or newest.request is None:
+            results = timeline.results.values()
+            used, whole = (of_chars(sum(chars)) for chars in zip(*map(_chars, results), strict=True))
+            return window.indicator(window.parts_of_results(results), used, whole, size)
+        request = newest.request
+        parts = self._parts_of(timeline.session, request.trace_id)
+        return window.indicator(parts, request.tokens_sent, request.tokens_whole, size)
+
+    def _parts_of(self, name: str, trace_id: str) -> list[window.Part]:
+        """Who fills a request; decoded once, since it stays what it is. Nothing where it is damaged."""
+        parts = self._parts.get((name, trace_id))
+        if parts is None:
+            try:
+                parts = window.parts_of_request(self._record.sent(name, trace_id))
+            except StoreError:
+                parts = []
+            if len(self._parts) > 200:
+                self._parts.clear()
+            self._parts[name, trace_id] = parts
+        return parts
+
+
+def course(timeline: Timeline) -> dict[str, list[Any]]:
+    """How full the window was, step by step, of the branch that most steps are of; thinned, rewrites never lost."""
+    points = _of_requests(timeline) or _of_results(timeline)
+    size = -(-len(points) // _POINTS) or 1
+    thinned = [_joined(points[at : at + size]) for at in range(0, len(points), size)]
+    names = ("seq", "whole", "sent", "cached", "predicted", "rewritten", "index")
+    return {name: [point[number] for point in thinned] for number, name in enumerate(names)}
+
+
+def _of_requests(timeline: Timeline) -> list[tuple[Any, ...]]:
+    main = _main(timeline)
+    found: list[tuple[Any, ...]] = []
+    for step in timeline.steps:
+        request, response = step.request, step.response
+        if request is not None and request.branch == main:
+            cached = response.cached if response is not None else None
+            rewritten = shapes.rewritten(step) is not None
+            tokens = (request.tokens_whole, request.tokens_sent, cached, request.predicted)
+            found.append((step.seq, *tokens, rewritten, step.index))
+    return found
+
+
+def _of_results(timeline: Timeline) -> list[tuple[Any, ...]]:
+    """The same by results alone: all that were kept so far, as they were shown at the end of each step."""
+    found: list[tuple[Any, ...]] = []
+    whole = sent = 0
+    for step in timeline.steps:
+        for kept in step.results:
+            whole += kept.facts.chars
+            sent += kept.decisions[0].shown_chars if kept.decisions else kept.facts.chars
+        found.append((step.seq, of_chars(whole), of_chars(sent), None, None, False, step.index))
+    return found
+
+
+def _joined(points: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """One point for several: where they end, and the place of the rewrite if there was one."""
+    rewritten = next((point for point in points if point[5]), None)
+    return (*points[-1][:5], rewritten is not None, (rewritten or points[-1])[6])
+
+
+def _main(timeline: Timeline) -> str:
+    """The branch that most requests are of."""
+    counts = Counter(step.request.branch for step in timeline.steps if step.request is not None)
+    return max(counts, key=lambda name: counts[name], default="")
+
+
+def _newest(timeline: Timeline) -> Step | None:
+    """The newest request of the main branch."""
+    main = _main(timeline)
+    found = (step for step in reversed(timeline.steps) if step.request is not None and step.request.branch == main)
+    return next(found, None)
+
+
+def _branches(timeline: Timeline) -> list[dict[str, Any]]:
+    counts = Counter(step.request.branch for step in timeline.steps if step.request is not None)
+    return [{"name": showable(name), "steps": count} for name, count in counts.most_common(50)]
+
+
+def _figures(timeline: Timeline, record: Record) -> dict[str, Any]:
+    chars = [_chars(kept) for kept in timeline.results.values()]
+    notes = _notes(timeline)
+    return {
+        "results": len(chars),
+        "requests": timeline.requests,
+        "tokens_whole": of_chars(sum(whole for _, whole in chars)),
+        "tokens_sent": of_chars(sum(shown for shown, _ in chars)),
+        **costs.cost_of(timeline.steps, record.settings),
+        "health": "broken" if timeline.broken else "warning" if notes else "ok",
+        "note": notes[0] if notes else "",
+    }
+
+
+def _notes(timeline: Timeline) -> list[str]:
+    """What is worth knowing of a session's health, in words."""
+    broken = [f"entry {each.seq} is damaged and left out" for each in timeline.broken[:20]]
+    outcomes = Counter(step.response.outcome for step in timeline.steps if step.response is not None)
+    ended = [
+        f"{outcomes[outcome]} answer{'s' * (outcomes[outcome] > 1)} {words}"
+        for outcome, words in (("incomplete", "broke off"), ("refused", "refused by the provider"))
+        if outcomes[outcome]
+    ]
+    flagged = sum(bool(kept.result.flags) for kept in timeline.results.values())
+    cut = [f"{flagged} result{'s' * (flagged > 1)} came cut by somebody else"] if flagged else []
+    return broken + ended + cut
+
+
+def _chars(kept: Any) -> tuple[int, int]:
+    return kept.shown_chars, kept.facts.chars
+
+
+def _searched(info: SessionInfo) -> str:
+    return f"{info.name} {info.agent or ''} {info.workspace or ''}".lower()
+
+
+def _described(info: SessionInfo) -> dict[str, Any]:
+    return {
+        "name": info.name,
+        "agent": None if info.agent is None else showable(info.agent),
+        "workspace": None if info.workspace is None else showable(info.workspace),
+        "created_at": info.created_at,
+        "last_at": info.last_at,
+        "entries": info.entries,
+        "stored": info.stored,
+        "ended_at": info.ended_at,
+    }

@@ -1,0 +1,251 @@
+"""A session's record as steps: read once, then only what is new.
+
+Owns: which results and decisions belong to which request, and how far the record was read. No body is loaded, but
+for manifests where several conversations go on side by side: only they tell whose result is whose.
+Must not know: JSON, sockets.
+
+A step is one request with what was kept since the one before it. What is kept without a request (by the library, by
+hooks, on the command line) makes a step a turn, or a step a result, so that every session has a timeline.
+"""
+
+import threading
+import time
+from typing import NamedTuple
+
+from keepwhole.canonical.body import BodyFacts
+from keepwhole.canonical.entry import Decision, Entry, Request, Response, Result
+from keepwhole.canonical.manifest import Shown, decode_manifest
+from keepwhole.errors import Damaged, StoreError
+from keepwhole.session.rounds import TOOL as ROUND
+from keepwhole.store.follow import Following
+from keepwhole.store.protocol import Store, body_of, entry_of
+
+_TOGETHER = 600_000
+"""Milliseconds before a session's first request in which results count as its own; older ones stay steps apart."""
+
+_PATIENCE = 8
+"""Requests of others that a result waits for its own."""
+
+
+class Broken(NamedTuple):
+    """An entry that cannot be read."""
+
+    seq: int
+    why: str
+
+
+class Kept:
+    """One result, with all decisions about it."""
+
+    __slots__ = ("decided", "decisions", "facts", "number", "result", "seq", "step")
+
+    def __init__(self, seq: int, number: int, result: Result, facts: BodyFacts) -> None:
+        self.seq, self.number, self.result = seq, number, result
+        self.facts = facts.replace(blocks=b"")
+        self.decisions: list[Decision] = []
+        self.decided: list[int] = []
+        """The numbers of these decisions on record."""
+        self.step: Step | None = None
+
+    @property
+    def shown_chars(self) -> int:
+        """Characters that are shown of it now."""
+        return self.decisions[-1].shown_chars if self.decisions else self.facts.chars
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether less than the whole is shown now."""
+        return self.shown_chars < self.facts.chars
+
+
+class Step:
+    """One request, or what was kept without one."""
+
+    __slots__ = ("base", "decisions", "index", "last", "request", "response", "results", "rounds", "seq")
+
+    def __init__(self, index: int, seq: int) -> None:
+        self.index, self.seq, self.last = index, seq, seq
+        self.request: Request | None = None
+        self.base: Request | None = None
+        """The request that it is written against."""
+        self.response: Response | None = None
+        self.results: list[Kept] = []
+        self.decisions: list[tuple[Kept | None, Decision]] = []
+        self.rounds = 0
+        """Rounds of recall that the client does not know of."""
+
+    @property
+    def at(self) -> int:
+        """When it was."""
+        if self.request is not None:
+            return self.request.at
+        return self.results[0].result.at if self.results else self.decisions[0][1].at if self.decisions else 0
+
+
+class Timeline:
+    """The steps of one session. Safe from threads; whoever looks calls `catch_up` first and holds `lock`."""
+
+    def __init__(self, store: Store, session: str) -> None:
+        self.session = session
+        self.lock = threading.RLock()
+        self.generation = 0
+        """Counts how often the session was purged meanwhile."""
+        self.looked = 0.0
+        """When the record was looked at last, by the monotonic clock."""
+        self._store = store
+        self._following = Following(store, session)
+        self._clear()
+
+    def _clear(self) -> None:
+        self.steps: list[Step] = []
+        self.results: dict[str, Kept] = {}
+        self.broken: list[Broken] = []
+        self._by_artifact: dict[str, Kept] = {}
+        self._by_request: dict[str, Step] = {}
+        self._requests: dict[int, Request] = {}
+        self._rounds = 0
+        self._branches: set[str] = set()
+        self._passed: dict[str, int] = {}
+        """How many requests have gone by that did not show a result, while others wait for theirs."""
+
+    @property
+    def seq(self) -> int:
+        """The number of the last entry that was read."""
+        return self._following.seq
+
+    @property
+    def requests(self) -> int:
+        """Requests on record."""
+        return len(self._by_request)
+
+    def catch_up(self) -> "Timeline":
+        """Read what is new; from the beginning where the session was purged."""
+        with self.lock:
+            if not self._following.look():
+                self.generation += 1
+                self._clear()
+            for row in self._following.new():
+                try:
+                    self._add(entry_of(row))
+                except Damaged as error:
+                    self.broken.append(Broken(row.seq, str(error)))
+            self.looked = time.monotonic()
+        return self
+
+    def find(self, any_id: str) -> Kept | None:
+        """The result with this trace id or artifact id."""
+        return self.results.get(any_id) or self._by_artifact.get(any_id)
+
+    def of_request(self, trace_id: str) -> Step | None:
+        """The step of a request."""
+        return self._by_request.get(trace_id)
+
+    def changed_after(self, seq: int) -> list[Step]:
+        """The steps in which something happened after an entry, in the order in which it did."""
+        return sorted((step for step in self.steps if step.last > seq), key=lambda step: step.last)
+
+    def _add(self, entry: Entry) -> None:
+        header = entry.header
+        if isinstance(header, Result):
+            self._add_result(entry, header)
+        elif isinstance(header, Decision):
+            self._add_decision(entry.seq, header)
+        elif isinstance(header, Request):
+            self._add_request(entry.seq, header)
+        else:
+            step = self._by_request.get(header.trace_id)
+            if step is not None:
+                step.response, step.last = header, entry.seq
+
+    def _add_result(self, entry: Entry, result: Result) -> None:
+        if result.tool == ROUND:
+            self._rounds += 1
+            return
+        kept = Kept(entry.seq, len(self.results), result, entry.facts)
+        self.results[result.trace_id] = self._by_artifact[result.artifact_id] = kept
+        step = self._open(entry.seq, result.turn)
+        step.results.append(kept)
+        kept.step, step.last = step, entry.seq
+
+    def _add_decision(self, seq: int, decision: Decision) -> None:
+        kept = self.results.get(decision.trace_id)
+        if kept is not None:
+            kept.decisions.append(decision)
+            kept.decided.append(seq)
+        home = kept.step if kept is not None else None
+        step = self._open(seq, None) if self._by_request or home is None else home
+        step.decisions.append((kept, decision))
+        step.last = seq
+        if home is not None:
+            home.last = seq  # what is shown of its result is another from now on
+
+    def _add_request(self, seq: int, request: Request) -> None:
+        step = self._open(seq, None) if self._by_request else self._first(seq, request.at)
+        step.request, step.seq, step.last = request, seq, seq
+        step.base = self._requests.get(request.base) if request.base is not None else None
+        step.rounds, self._rounds = self._rounds, 0
+        self._by_request[request.trace_id] = step
+        self._requests[seq] = request
+        self._branches.add(request.branch)
+        if len(self._branches) > 1 and step.results:
+            self._leave_others(step)
+
+    def _leave_others(self, step: Step) -> None:
+        """Let results wait that are of another conversation: this request does not show them."""
+        shown = self._shown_by(step.seq)
+        others = [kept for kept in step.results if kept.result.trace_id not in shown and self._waits(kept)]
+        if not shown or not others:
+            return
+        waiting = self._new(step.seq)
+        names = {kept.result.trace_id for kept in others}
+        waiting.results = others
+        waiting.decisions = [pair for pair in step.decisions if pair[1].trace_id in names]
+        step.results = [kept for kept in step.results if kept.result.trace_id not in names]
+        step.decisions = [pair for pair in step.decisions if pair[1].trace_id not in names]
+        for kept in others:
+            kept.step = waiting
+
+    def _waits(self, kept: Kept) -> bool:
+        """Whether the request of a result may still come."""
+        name = kept.result.trace_id
+        self._passed[name] = self._passed.get(name, 0) + 1
+        return self._passed[name] <= _PATIENCE
+
+    def _shown_by(self, seq: int) -> set[str]:
+        """The results that a request shows and its base does not; none where that cannot be read."""
+        try:
+            row = self._store.entry(self.session, seq)
+            if row is None:
+                return set()
+            with self._store.open(body_of(row)) as reader:
+                pieces = decode_manifest(reader.read())
+        except StoreError:
+            return set()
+        return {piece.trace_id for piece in pieces if isinstance(piece, Shown)}
+
+    def _open(self, seq: int, turn: int | None) -> Step:
+        """The step that what is new belongs to."""
+        last = self.steps[-1] if self.steps else None
+        if last is not None and last.request is None:
+            same = turn is not None and bool(last.results) and last.results[-1].result.turn == turn
+            if self._by_request or same:
+                return last
+        return self._new(seq)
+
+    def _first(self, seq: int, at: int) -> Step:
+        """The step of a session's first request, with the results that were kept just before it."""
+        own: list[Step] = []
+        while self.steps and self.steps[-1].at >= at - _TOGETHER:
+            own.insert(0, self.steps.pop())
+        step = self._new(seq)
+        for each in own:
+            step.results += each.results
+            step.decisions += each.decisions
+        for kept in step.results:
+            kept.step = step
+        return step
+
+    def _new(self, seq: int) -> Step:
+        step = Step(len(self.steps), seq)
+        self.steps.append(step)
+        return step

@@ -1,0 +1,110 @@
+"""The context-window indicator: how full, what fills it, and the three thresholds.
+
+Owns: what of a request counts as whose.
+Must not know: stores, sockets.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from keepwhole.apps.inspector.timeline import Kept
+from keepwhole.canonical.utf8 import showable
+from keepwhole.projection.thresholds import Thresholds
+from keepwhole.projection.tokens import estimate, of_chars
+from keepwhole.projection.transcript import Message, Transcript
+from keepwhole.wire import splice
+from keepwhole.wire.decode import decode_message
+
+_STATES = {"normal": "ok", "warn": "warning", "compact": "compaction", "hard": "hard"}
+_LABELS = {"system": "System", "user": "User", "assistant": "Assistant", "overhead": "Tool definitions"}
+_TOOLS = 12
+"""Tools that are named; what the others take is one part."""
+
+
+class Part(NamedTuple):
+    """What somebody takes of the window."""
+
+    kind: str
+    label: str
+    tokens: int
+
+
+def parts_of_request(body: bytes) -> list[Part]:
+    """Who fills a request, by estimated tokens; nothing where it cannot be read."""
+    request = splice.read(body)
+    if request is None:
+        return []
+    counts: dict[tuple[str, str], int] = {}
+    for kind, keys in (("system", ("system", "instructions")), ("overhead", ("tools",))):
+        for key in keys:
+            if request.fields.get(key):
+                _count(counts, kind, _LABELS[kind], estimate(_written(request.fields[key])))
+    if isinstance(request.fields.get("input"), str):
+        _count(counts, "user", _LABELS["user"], estimate(request.fields["input"]))
+    transcript = Transcript()
+    for message in map(decode_message, request.messages):
+        _count_words(counts, message)
+        transcript.extend((message,))
+    for item in transcript.items:
+        _count(counts, "tool", showable(item.call.tool if item.call else "tool"), item.tokens)
+    return _ordered(counts)
+
+
+def parts_of_results(results: Iterable[Kept]) -> list[Part]:
+    """Who fills a window with results, where no request is on record."""
+    counts: dict[tuple[str, str], int] = {}
+    for kept in results:
+        _count(counts, "tool", showable(kept.result.tool), of_chars(kept.shown_chars))
+    return _ordered(counts)
+
+
+def indicator(parts: list[Part], used: int, whole: int, window: int) -> dict[str, Any]:
+    """How full a window is; the parts are made to add up to what is used."""
+    state = Thresholds().indicator(used, window)
+    total = sum(part.tokens for part in parts) or 1
+    shares = [part._replace(tokens=round(part.tokens * used / total)) for part in parts]
+    shares_of = Thresholds()
+    return {
+        "used": used,
+        "whole": whole,
+        "window": window,
+        "share": state.share,
+        "parts": [part._asdict() for part in shares],
+        "thresholds": [
+            {
+                "share": getattr(shares_of, line.level),
+                "tokens": line.tokens,
+                "label": line.label,
+                "explained": line.explanation,
+                "reached": line.reached,
+            }
+            for line in state.lines
+        ],
+        "state": _STATES[state.level],
+    }
+
+
+def _count_words(counts: dict[tuple[str, str], int], message: Message) -> None:
+    kind = message.role if message.role in ("system", "user", "assistant") else "user"
+    tokens = message.other + (estimate(message.said) if message.said else 0)
+    tokens += sum(estimate(call.tool) + estimate(call.arguments) for call in message.calls)
+    if tokens:
+        _count(counts, kind, _LABELS[kind], tokens)
+
+
+def _count(counts: dict[tuple[str, str], int], kind: str, label: str, tokens: int) -> None:
+    counts[kind, label] = counts.get((kind, label), 0) + tokens
+
+
+def _ordered(counts: dict[tuple[str, str], int]) -> list[Part]:
+    """Words first, then tools, the largest first."""
+    words = [Part(*key, counts[key]) for key in counts if key[0] != "tool"]
+    words.sort(key=lambda part: list(_LABELS).index(part.kind))
+    tools = sorted((Part(*key, counts[key]) for key in counts if key[0] == "tool"), key=lambda part: -part.tokens)
+    rest = sum(part.tokens for part in tools[_TOOLS:])
+    return words + tools[:_TOOLS] + ([Part("tool", "other tools", rest)] if rest else [])
+
+
+def _written(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,160 @@
+"""The gateway: stands in front of other MCP servers, forwards everything, keeps what their tools return.
+
+Owns: putting the parts together, and what the gateway says it can do.
+Must not know: how it is reached (`listener`), what becomes of a result (`results`).
+"""
+
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import anyio
+import mcp_types as types
+from mcp.server import Server
+from mcp.server.caching import CacheHint
+from mcp.server.lowlevel.server import NotificationOptions
+from mcp.server.models import InitializationOptions
+from mcp.server.subscriptions import ListenHandler
+from mcp.shared.exceptions import MCPError
+
+from keepwhole.apps.mcp.calling import Calling, Context
+from keepwhole.apps.mcp.clients import Clients
+from keepwhole.apps.mcp.listing import Listing
+from keepwhole.apps.mcp.pins import Pins
+from keepwhole.apps.mcp.recalling import complete
+from keepwhole.apps.mcp.routes import Routes
+from keepwhole.apps.mcp.servers_file import ServersFile
+from keepwhole.apps.mcp.upstreams import Hooks, Upstream
+from keepwhole.session import Session
+from keepwhole.version import VERSION
+
+START_SECONDS = 10.0
+"""How long the gateway waits for its servers before it answers its first client."""
+_CACHED = ("tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read")
+_ABOUT = "Long results are stored whole and shown in part; each says how to read the rest."
+
+
+class Gateway:
+    """Servers behind one front, over one session of the record."""
+
+    def __init__(
+        self,
+        session: Session,
+        file: ServersFile,
+        *,
+        recall: bool = True,
+        connect: Mapping[str, Callable[[], Any]] | None = None,
+    ) -> None:
+        self.session, self.clients = session, Clients()
+        hooks = Hooks(self.clients.ask, self.clients.tell)
+        self.upstreams = [Upstream(spec, hooks, (connect or {}).get(spec.name)) for spec in file.servers]
+        self._routes = Routes(self.upstreams, {})
+        tools = session.tools("mcp") if recall else []
+        self._listing = Listing(self._routes, Pins(session.settings.home), file.pins, tools)
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncGenerator["Front"]:
+        """The front, with the servers behind it connected as far as they answer in time."""
+        async with anyio.create_task_group() as tasks:
+            for upstream in self.upstreams:
+                tasks.start_soon(upstream.run)
+            with anyio.move_on_after(START_SECONDS):
+                async with anyio.create_task_group() as starting:
+                    for upstream in self.upstreams:
+                        starting.start_soon(_start, upstream)
+            yield self._front(Calling(self.session, self._routes, self.clients, tasks))
+            tasks.cancel_scope.cancel()
+
+    def _front(self, calling: Calling) -> "Front":
+        front = Front(
+            "keepwhole-gateway",
+            version=VERSION,
+            instructions=self._instructions(),
+            cache_hints={method: CacheHint() for method in _CACHED},
+        )
+        front.middleware.clear()  # spans that nobody exports cost a call a millisecond of CPU
+        listing, page = complete(self._listing.answer), types.PaginatedRequestParams
+        front.add_request_handler("tools/list", page, listing)
+        front.add_request_handler("tools/call", types.CallToolRequestParams, complete(calling.tool))
+        front.add_request_handler("resources/list", page, listing)
+        front.add_request_handler("resources/templates/list", page, listing)
+        front.add_request_handler("resources/read", types.ReadResourceRequestParams, complete(calling.resource))
+        if self._some_have("prompts"):
+            front.add_request_handler("prompts/list", page, listing)
+            front.add_request_handler("prompts/get", types.GetPromptRequestParams, complete(calling.prompt))
+        if self._some_have("completions"):
+            front.add_request_handler("completion/complete", types.CompleteRequestParams, complete(calling.completion))
+        if self._some_have("logging"):
+            front.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._set_level)
+        self._add_changes(front, calling)
+        return front
+
+    def _add_changes(self, front: "Front", calling: Calling) -> None:
+        """What clients and servers tell each other of changes."""
+        listen = ListenHandler(self.clients.bus)
+
+        async def on_listen(ctx: Context, params: types.SubscriptionsListenRequestParams) -> Any:
+            for uri in params.notifications.resource_subscriptions or ():
+                with suppress(MCPError):  # a server that tells of no changes has none to tell
+                    await calling.watch(uri, on=True)
+            return await listen(ctx, params)
+
+        async def on_subscribe(ctx: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
+            await calling.watch(str(params.uri), on=ctx.method == "resources/subscribe")
+            return types.EmptyResult()
+
+        async def on_client(ctx: Context, _: Any) -> None:
+            self.clients.greet(ctx)
+            await self._tell_of_roots(ctx)
+
+        front.add_request_handler("subscriptions/listen", types.SubscriptionsListenRequestParams, on_listen)
+        front.add_request_handler("resources/subscribe", types.SubscribeRequestParams, on_subscribe)
+        front.add_request_handler("resources/unsubscribe", types.SubscribeRequestParams, on_subscribe)
+        front.add_notification_handler("notifications/initialized", types.NotificationParams, on_client)
+        front.add_notification_handler("notifications/roots/list_changed", types.NotificationParams, on_client)
+
+    async def _tell_of_roots(self, ctx: Context) -> None:
+        """Servers asked for roots before there was a client to ask; now they may ask again."""
+        offered = ctx.session.client_capabilities
+        if offered is not None and offered.roots is not None:
+            for upstream in self.upstreams:
+                await upstream.notify(types.RootsListChangedNotification())
+
+    async def _set_level(self, ctx: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
+        for upstream in self.upstreams:
+            upstream.log_level = params.level
+            if _has(upstream, "logging") and not upstream.is_modern:
+                await upstream.send(ctx.method, {"level": params.level})
+        return types.EmptyResult()
+
+    def _some_have(self, capability: str) -> bool:
+        """Whether a server offers it, or may when it is there."""
+        return any(upstream.client is None or _has(upstream, capability) for upstream in self.upstreams)
+
+    def _instructions(self) -> str:
+        said = [(up.name, self._listing.said(up, up.client.instructions)) for up in self.upstreams if up.client]
+        several = len(self.upstreams) > 1
+        return "\n\n".join([*(f"{name}: {text}" if several else text for name, text in said if text), _ABOUT])
+
+
+class Front(Server[Any]):
+    """The side that clients see; says that its lists may change, on every transport."""
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        """As the server has them, with changes of lists."""
+        every = notification_options or NotificationOptions(True, True, True)
+        return super().create_initialization_options(every, experimental_capabilities, extensions)
+
+
+async def _start(upstream: Upstream) -> None:
+    with suppress(MCPError):
+        await upstream.connected()
+
+
+def _has(upstream: Upstream, capability: str) -> bool:
+    return upstream.client is not None and getattr(upstream.client.server_capabilities, capability) is not None

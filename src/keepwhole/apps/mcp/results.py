@@ -1,0 +1,96 @@
+"""One result of another server: every text of it kept whole, what is returned within budget.
+
+Owns: what becomes of texts and structured content. Images, audio, links and embedded resources are not touched.
+Must not know: where a result came from, who asked for it.
+"""
+
+import json
+from typing import Any, NamedTuple, cast
+
+from keepwhole.apps.mcp.recalling import shown_items
+from keepwhole.session import Session
+from keepwhole.session.shown import Shown
+
+
+class Kept(NamedTuple):
+    """What keeping needs to know of a call."""
+
+    session: Session
+    tool: str
+    arguments: dict[str, Any]
+    version: str
+    """The revision that the client speaks."""
+
+    async def within_budget(self, result: dict[str, Any]) -> dict[str, Any]:
+        """The result as the client gets it; what could not be stored is in it whole."""
+        failed = bool(result.get("isError"))
+        content: list[Any] = list(result.get("content") or [])
+        texts = [text for item in content if (text := _text_of(item)) is not None]
+        if _too_many(texts, self._limit()):
+            content = await self._together(content, texts, failed)
+        else:
+            content = self._each(content, [await self._keep(text, failed) for text in texts])
+        more, structured = await self._structured(result.get("structuredContent"), texts, failed)
+        changed = {**result, "content": [*content, *more]}
+        if structured is None:
+            changed.pop("structuredContent", None)
+        return changed
+
+    async def _together(self, content: list[Any], texts: list[str], failed: bool) -> list[Any]:
+        """Texts that would be too much even one by one, as one text."""
+        joined = await self._keep("\n".join(texts), failed)
+        if joined.artifact_id is None:
+            return content
+        return [*shown_items(joined, self.version), *(item for item in content if _text_of(item) is None)]
+
+    def _each(self, content: list[Any], kept: list[Shown]) -> list[Any]:
+        shown, items = iter(kept), list[Any]()
+        for item in content:
+            if _text_of(item) is None:
+                items.append(item)
+            else:
+                one = next(shown)
+                view, *links = shown_items(one, self.version)
+                items += [item if one.artifact_id is None else {**item, **view}, *links]
+        return items
+
+    async def _structured(self, value: Any, texts: list[str], failed: bool) -> tuple[list[Any], Any]:
+        """What to add to the content, and what to leave as structured content: all of it or nothing."""
+        if value is None:
+            return [], None
+        written = json.dumps(value, ensure_ascii=False)
+        if len(written) <= self._limit():
+            return [], value
+        if any(_repeats(text, value) for text in texts):
+            return [], None
+        shown = await self._keep(written, failed)
+        return ([], value) if shown.artifact_id is None else (shown_items(shown, self.version), None)
+
+    def _limit(self) -> int:
+        return self.session.configuration.for_tool(self.tool).inline_limit
+
+    async def _keep(self, text: str, failed: bool) -> Shown:
+        return await self.session.akeep(self.tool, self.arguments, text, is_error=failed)
+
+
+def _text_of(item: Any) -> str | None:
+    if not isinstance(item, dict):
+        return None
+    fields = cast("dict[str, Any]", item)
+    text = fields.get("text") if fields.get("type") == "text" else None
+    return text if isinstance(text, str) else None
+
+
+def _too_many(texts: list[str], limit: int) -> bool:
+    """Whether texts are too much together, even if each were cut to its limit."""
+    return len(texts) > 1 and sum(min(len(text), limit) for text in texts) > 2 * limit
+
+
+def _repeats(text: str, value: Any) -> bool:
+    """Whether a text says what the structured content says, as servers are asked to have it."""
+    if isinstance(value, dict) and list(cast("dict[str, Any]", value).values()) == [text]:
+        return True
+    try:
+        return json.loads(text) == value
+    except (ValueError, RecursionError):
+        return False

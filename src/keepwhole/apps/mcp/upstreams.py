@@ -1,0 +1,250 @@
+"""One server behind the gateway: connected when first needed, connected again after it went away.
+
+Owns: the connection's life, and what goes over it as it came: requests and results are not written anew.
+Must not know: who asks, what becomes of a result.
+"""
+
+import logging
+import math
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, NamedTuple, cast
+
+import anyio
+import mcp_types as types
+from mcp import Client
+from mcp.client.session import ClientRequestContext, IncomingMessage
+from mcp.client.subscriptions import SubscriptionLost
+from mcp.shared.dispatcher import ProgressFnT
+from mcp.shared.exceptions import MCPError
+from mcp_types import LOG_LEVEL_META_KEY
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import TypeAdapter
+
+from keepwhole.apps.mcp.servers_file import ServerSpec
+from keepwhole.apps.mcp.transports import transport, watched
+from keepwhole.version import VERSION
+
+CONNECT_SECONDS = 30.0
+LISTEN_AGAIN_SECONDS = 5.0
+_ANY: Any = TypeAdapter(dict[str, Any])
+_TERMINATED = "Session terminated"
+_log = logging.getLogger("keepwhole.mcp")
+
+
+class _Raw(types.Request):  # pyright: ignore[reportMissingTypeArgument] - naming them makes a public class here
+    """A request of any method, with the parameters as they came."""
+
+    method: str
+    params: dict[str, Any]
+
+
+class Lost(MCPError):
+    """A server that cannot be reached, or went away before it answered."""
+
+
+class Hooks(NamedTuple):
+    """Whom a server's own messages go to."""
+
+    ask: Callable[["Upstream", types.InputRequest], Any]
+    """What a client answers to a server's question (sampling, elicitation, roots)."""
+    tell: Callable[["Upstream", types.ServerNotification], Any]
+    """What a server says unasked: its log, changes of its lists."""
+
+
+class _Attempt:
+    """One try to connect, and how it ended."""
+
+    def __init__(self) -> None:
+        self.wanted, self.over = anyio.Event(), anyio.Event()
+        self.error: Exception | None = None
+
+
+class Upstream:
+    """One server. `run` holds its connection, from a task of its own; everything else may be called from any."""
+
+    def __init__(self, spec: ServerSpec, hooks: Hooks, connect: Callable[[], Any] | None = None) -> None:
+        self.spec, self._hooks, self._connect = spec, hooks, connect
+        self.client: Client | None = None
+        self.log_level: str | None = None
+        self._attempt, self._dropped = _Attempt(), anyio.Event()
+        self._watching: set[str] = set()
+        self._watch_again = anyio.Event()
+
+    @property
+    def name(self) -> str:
+        """What the file calls it."""
+        return self.spec.name
+
+    @property
+    def is_modern(self) -> bool:
+        """Whether it speaks a revision without handshake, in which servers ask by answering."""
+        return self.client is not None and self.client.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+    async def run(self) -> None:
+        """Connect when it is wanted, and again after the connection ended. Never returns."""
+        while True:
+            attempt = self._attempt
+            await attempt.wanted.wait()
+            try:
+                await self._hold(attempt)
+            except Exception as error:
+                attempt.error = error
+                _log.warning("server %r: %s", self.name, _first(error))
+            finally:
+                self._end(attempt)
+                attempt.over.set()
+
+    async def connected(self) -> Client:
+        """The connection; opened first where there is none."""
+        if self.client is None:
+            attempt = self._attempt
+            attempt.wanted.set()
+            with anyio.move_on_after(CONNECT_SECONDS):
+                await attempt.over.wait()
+            if self.client is None:
+                why = _first(attempt.error) if attempt.error else f"no answer in {CONNECT_SECONDS:.0f} s"
+                raise Lost(types.CONNECTION_CLOSED, f"The MCP server `{self.name}` cannot be reached: {why}")
+        return self.client
+
+    async def send(
+        self, method: str, params: dict[str, Any], progress: ProgressFnT | None = None, again: bool = True
+    ) -> dict[str, Any]:
+        """What the server answers, as it came. What only reads may be sent `again` if the connection ended."""
+
+        async def sent(client: Client) -> dict[str, Any]:
+            given = params
+            if self.is_modern and self.log_level is not None:
+                given = {**params, "_meta": {LOG_LEVEL_META_KEY: self.log_level, **params.get("_meta", {})}}
+            request = _Raw(method=method, params=given)
+            return await client.session.send_request(request, _ANY, self.spec.timeout, progress_callback=progress)
+
+        return await self._over(sent, again)
+
+    async def tools(self, cursor: str | None) -> dict[str, Any]:
+        """A page of its tools. The client library reads them too: some say which arguments go into headers."""
+        params = types.PaginatedRequestParams(cursor=cursor) if cursor is not None else None
+
+        async def listed(client: Client) -> dict[str, Any]:
+            page = await client.session.list_tools(params=params)
+            return page.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+        return await self._over(listed, again=True)
+
+    async def notify(self, notification: types.ClientNotification) -> None:
+        """Tell the server, where it is there to be told."""
+        if self.client is not None and not self.is_modern:
+            await self.client.session.send_notification(notification)
+
+    async def watch(self, uri: str, on: bool = True) -> None:
+        """Have the server say when a resource changes, in the words of its revision."""
+        await self.connected()
+        if not self.is_modern:
+            await self.send("resources/subscribe" if on else "resources/unsubscribe", {"uri": uri})
+            return
+        (self._watching.add if on else self._watching.discard)(uri)
+        self._watch_again.set()
+
+    async def _over(self, ask: Callable[[Client], Awaitable[dict[str, Any]]], again: bool) -> dict[str, Any]:
+        client = await self.connected()
+        try:
+            return await ask(client)
+        except MCPError as error:
+            if not _has_ended(error):
+                raise
+            if self.client is client:
+                self._dropped.set()
+                self._end(self._attempt)
+            if again:
+                return await self._over(ask, again=False)
+            raise Lost(
+                types.CONNECTION_CLOSED,
+                f"The MCP server `{self.name}` went away before it answered. It is started again for the next call.",
+            ) from error
+
+    async def _hold(self, attempt: _Attempt) -> None:
+        self._dropped = anyio.Event()
+        given = self._connect() if self._connect else watched(transport(self.spec), self._dropped)
+        client = Client(
+            given,
+            sampling_callback=self._asked_to_sample,
+            elicitation_callback=self._asked_to_elicit,
+            list_roots_callback=self._asked_for_roots,
+            message_handler=self._told,
+            client_info=types.Implementation(name="keepwhole-gateway", version=VERSION),
+            cache=None,
+            mode=self.spec.mode,
+        )
+        async with client:
+            self.client = client
+            attempt.over.set()
+            async with anyio.create_task_group() as tasks:
+                if self.is_modern:
+                    tasks.start_soon(self._listen, client)
+                await self._dropped.wait()
+                self._end(attempt)
+                tasks.cancel_scope.cancel()
+
+    def _end(self, attempt: _Attempt) -> None:
+        """From now on, who needs the server waits for the next attempt."""
+        if self._attempt is attempt:
+            self.client, self._attempt = None, _Attempt()
+
+    async def _listen(self, client: Client) -> None:
+        """Changes of lists and resources, which this revision tells only those who listen."""
+        while True:
+            self._watch_again = anyio.Event()
+            patience = LISTEN_AGAIN_SECONDS
+            try:
+                await self._listen_once(client)
+            except (SubscriptionLost, TimeoutError):
+                pass
+            except MCPError:  # it does not tell; it may when there is something else to watch
+                patience = math.inf
+            with anyio.move_on_after(patience):
+                await self._watch_again.wait()
+
+    async def _listen_once(self, client: Client) -> None:
+        uris = sorted(self._watching)
+        async with (
+            client.listen(
+                tools_list_changed=True,
+                prompts_list_changed=True,
+                resources_list_changed=True,
+                resource_subscriptions=uris,
+            ) as changes,
+            anyio.create_task_group() as tasks,
+        ):
+            tasks.start_soon(self._until_watched_again, tasks)
+            with suppress(SubscriptionLost):
+                async for _ in changes:  # `_told` gets the same events
+                    pass
+            tasks.cancel_scope.cancel()
+
+    async def _until_watched_again(self, tasks: Any) -> None:
+        await self._watch_again.wait()
+        tasks.cancel_scope.cancel()
+
+    async def _asked_to_sample(self, context: ClientRequestContext, params: types.CreateMessageRequestParams) -> Any:
+        return await self._hooks.ask(self, types.CreateMessageRequest(params=params))
+
+    async def _asked_to_elicit(self, context: ClientRequestContext, params: types.ElicitRequestParams) -> Any:
+        return await self._hooks.ask(self, types.ElicitRequest(params=params))
+
+    async def _asked_for_roots(self, context: ClientRequestContext) -> Any:
+        return await self._hooks.ask(self, types.ListRootsRequest())
+
+    async def _told(self, message: IncomingMessage) -> None:
+        if not isinstance(message, Exception):
+            await self._hooks.tell(self, message)
+
+
+def _has_ended(error: MCPError) -> bool:
+    return error.code == types.CONNECTION_CLOSED or error.message == _TERMINATED
+
+
+def _first(error: BaseException) -> str:
+    """What went wrong, in the words of the first error of a group."""
+    while isinstance(error, BaseExceptionGroup):
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    return f"{type(error).__name__}: {error}"[:300]

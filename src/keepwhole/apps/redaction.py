@@ -1,0 +1,64 @@
+"""The second line of defence for keys: what is logged is looked at once more for anything that has the shape of one.
+
+Owns: the shapes. The first line is that no key is handed to a log at all.
+Must not know: where a key comes from.
+"""
+
+import logging
+import re
+
+_HIDDEN = "[redacted]"
+_SHAPES = re.compile(
+    r"(?i:\bbearer\s+)[\w.~+/=-]{8,}"
+    r"|\b(?:sk|pk|rk)-[\w-]{8,}"
+    r"|\bhf-[\w-]{16,}"
+    r"|\bhf_\w{16,}"
+    r"|\bgh[pousr]_\w{20,}"
+    r"|\bA(?:KIA|SIA)[0-9A-Z]{12,}"
+    r"|\bAIza[\w-]{20,}"
+    r"|\bxox[abprs]-[\w-]{8,}"
+    r"|(?<=://)[^\s/:@]+:[^\s/@]+(?=@)"
+    r"|(?i:\b(?:x-api-key|api-key|authorization|x-goog-api-key)\s*[:=]\s*)\S{8,}"
+)
+
+
+def redacted(text: str) -> str:
+    """A text without what looks like a key.
+
+    >>> redacted("sent with Bearer sk-ant-api03-AAAABBBB to the provider")
+    'sent with [redacted] to the provider'
+    """
+    return _SHAPES.sub(_HIDDEN, text)
+
+
+class Redaction(logging.Filter):
+    """Looks at every record of a log before it is written."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Write the record, without keys."""
+        message = record.getMessage()
+        clean = redacted(message)
+        if clean != message:
+            record.msg, record.args = clean, ()
+        if record.exc_info:
+            record.exc_text = redacted(logging.Formatter().formatException(record.exc_info))
+        return True
+
+
+def redact_logs() -> None:
+    """Let nothing that looks like a key into the logs of this process, whoever writes them."""
+    for name in _LOGGERS:
+        logger = logging.getLogger(name)
+        if not any(isinstance(each, Redaction) for each in logger.filters):
+            logger.addFilter(Redaction())
+
+
+_LOGGERS = (
+    "keepwhole",
+    "asyncio",
+    "aiohttp.access",
+    "aiohttp.client",
+    "aiohttp.internal",
+    "aiohttp.server",
+    "aiohttp.web",
+)

@@ -1,0 +1,152 @@
+"""Sessions whose requests were viewed beside those that were held out: what each came to, and what can be said of it.
+
+Owns: the figures of a session, the spread of a group's, and that nothing is claimed which the numbers do not bear out.
+Must not know: how it is printed.
+"""
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from keepwhole.apps import steps as figures
+from keepwhole.apps.steps import ProfileOf
+from keepwhole.replay.resampling import Interval, interval
+from keepwhole.session.sent import Step
+
+FEWEST = 5
+"""Sessions that a group needs before it is compared."""
+VIEWED, HELD_OUT = "viewed", "held out"
+_VIEWED, _HELD_OUT = "on", "shadow"
+"""The modes of their requests."""
+_RESAMPLES, _SEED = 2_000, 5
+
+
+class Measure(NamedTuple):
+    """One figure of every session: its name, and how it is called in a sentence."""
+
+    name: str
+    words: str
+    is_compared: bool = True
+
+
+MEASURES = (
+    Measure("steps", "requests a session"),
+    Measure("tokens", "input tokens a request"),
+    Measure("cached", "share of input from the cache"),
+    Measure("cost", "input cost a session"),
+    Measure("filled", "share of sessions that filled 90 % of the window"),
+    Measure("full", "request at which they did", is_compared=False),  # those that never did have none
+)
+
+
+class Group(NamedTuple):
+    """Sessions that were treated alike."""
+
+    sessions: int
+    measures: Mapping[str, Interval]
+    """The mean of each figure and its 95 % interval, where sessions have it."""
+    counts: Mapping[str, int]
+    """How many sessions have it."""
+
+
+class Report(NamedTuple):
+    """Both groups, and what sets them apart."""
+
+    groups: Mapping[str, Group]
+    mixed: int
+    """Sessions that were both viewed and not, and so belong to neither."""
+    ratios: Mapping[str, Interval]
+    """Viewed over held out, only where both groups are large enough."""
+    says: tuple[str, ...]
+
+
+def reported(sessions: Iterable[Sequence[Step]], profile_of: ProfileOf) -> Report:
+    """What sessions came to, by how they were treated."""
+    values: dict[str, list[dict[str, float]]] = {VIEWED: [], HELD_OUT: []}
+    mixed = 0
+    for steps in map(figures.turns, sessions):
+        modes = {step.request.mode for step in steps}
+        is_mixed = modes >= {_VIEWED, _HELD_OUT}
+        if steps and not is_mixed:
+            values[VIEWED if _VIEWED in modes else HELD_OUT].append(_figures(steps, profile_of))
+        mixed += is_mixed
+    groups = {name: _group(found) for name, found in values.items()}
+    compared = ((measure.name, _ratio(measure.name, values)) for measure in MEASURES if measure.is_compared)
+    ratios = {name: ratio for name, ratio in compared if ratio is not None}
+    return Report(groups, mixed, ratios, tuple(_sentences(groups, ratios)))
+
+
+def _figures(steps: Sequence[Step], profile_of: ProfileOf) -> dict[str, float]:
+    """The figures of one session; those that nobody told are not there."""
+    found = {"steps": float(len(steps)), "tokens": sum(figures.sizes(step)[0] for step in steps) / len(steps)}
+    told = [(step.response.cached, total) for step in steps if (total := figures.billed(step)) and step.response]
+    if told and all(cached is not None for cached, _ in told):
+        found["cached"] = sum(cached or 0 for cached, _ in told) / sum(total for _, total in told)
+    cost = figures.cost_of(steps, profile_of)
+    if cost is not None:
+        found["cost"] = cost.paid
+    full = [first for branch in figures.branches(steps) if (first := _full(branch, profile_of)) is not None]
+    return found | {"filled": float(bool(full))} | ({"full": float(min(full))} if full else {})
+
+
+def _full(branch: Sequence[Step], profile_of: ProfileOf) -> int | None:
+    return figures.first_full(branch, profile_of, whole=False)
+
+
+def _group(sessions: Sequence[Mapping[str, float]]) -> Group:
+    by_name = {measure.name: _values(measure.name, sessions) for measure in MEASURES}
+    means = {name: interval([(value, 1.0) for value in found]) for name, found in by_name.items() if found}
+    return Group(len(sessions), means, {name: len(found) for name, found in by_name.items()})
+
+
+def _values(name: str, sessions: Sequence[Mapping[str, float]]) -> list[float]:
+    return [session[name] for session in sessions if name in session]
+
+
+def _ratio(name: str, values: Mapping[str, Sequence[Mapping[str, float]]]) -> Interval | None:
+    """One mean over the other, each group drawn anew by itself; None where there is too little to compare."""
+    viewed, held_out = (_values(name, values[group]) for group in (VIEWED, HELD_OUT))
+    if min(len(viewed), len(held_out)) < FEWEST or not any(held_out):
+        return None
+    chance = random.Random(_SEED)
+    drawn = [
+        _quotient(chance.choices(viewed, k=len(viewed)), chance.choices(held_out, k=len(held_out)))
+        for _ in range(_RESAMPLES)
+    ]
+    drawn.sort()
+    low, high = drawn[int(0.025 * _RESAMPLES)], drawn[int(0.975 * _RESAMPLES) - 1]
+    return Interval(_quotient(viewed, held_out), low, high)
+
+
+def _quotient(one: Sequence[float], other: Sequence[float]) -> float:
+    below = sum(other) / len(other)
+    return sum(one) / len(one) / below if below else float("inf")
+
+
+def _sentences(groups: Mapping[str, Group], ratios: Mapping[str, Interval]) -> Iterable[str]:
+    counts = {name: group.sessions for name, group in groups.items()}
+    if min(counts.values()) < FEWEST:
+        yield (
+            f"Too few sessions to tell: {counts[VIEWED]} {VIEWED}, {counts[HELD_OUT]} {HELD_OUT}; "
+            f"{FEWEST} of each are the least. `proxy.holdout: 0.1` holds out one in ten."
+        )
+        return
+    for measure in MEASURES:
+        if measure.name in ratios:
+            yield _sentence(measure, ratios[measure.name])
+
+
+def _sentence(measure: Measure, ratio: Interval) -> str:
+    spread = f"between {_share(ratio.low)} and {_share(ratio.high)}"
+    if ratio.low <= 1 <= ratio.high:
+        return f"{measure.words.capitalize()}: no difference seen; if there is one, it lies {spread}."
+    return f"{measure.words.capitalize()}: {_share(ratio.value)} where viewed, {spread}."
+
+
+def _share(ratio: float) -> str:
+    """A ratio as people say it.
+
+    >>> _share(0.8), _share(1.25)
+    ('20 % less', '25 % more')
+    """
+    return f"{abs(1 - ratio) * 100:.0f} % {'less' if ratio < 1 else 'more'}"

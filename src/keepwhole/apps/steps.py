@@ -1,0 +1,113 @@
+"""What the requests of a session came to: tokens, cost, and when the window would have been full.
+
+Owns: the arithmetic over requests on record. What a provider billed counts where it said so; where it did not, nothing
+is made up.
+Must not know: where the requests come from, how figures are printed.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from keepwhole.projection.profiles import Profile, input_price
+from keepwhole.projection.thresholds import Thresholds
+from keepwhole.session.sent import Step
+
+ProfileOf: TypeAlias = Callable[[str], Profile]
+_MILLION = 1_000_000
+
+
+class Cost(NamedTuple):
+    """What input cost and what it would have cost whole, in tokens at the price of uncached input."""
+
+    paid: float = 0.0
+    whole: float = 0.0
+    dollars: float | None = 0.0
+    """What was paid; None where the price of a model is not known."""
+    dollars_whole: float | None = 0.0
+
+    def __add__(self, other: "Cost") -> "Cost":  # type: ignore[override]
+        """Both together."""
+        return Cost(
+            self.paid + other.paid,
+            self.whole + other.whole,
+            _sum(self.dollars, other.dollars),
+            _sum(self.dollars_whole, other.dollars_whole),
+        )
+
+
+def turns(steps: Iterable[Step]) -> list[Step]:
+    """Those that an agent made progress with: no counting, no calls beside the conversation."""
+    return [step for step in steps if step.request.purpose in ("turn", "compaction")]
+
+
+def billed(step: Step) -> int | None:
+    """Tokens of input that the provider counted, from the cache or not; None where it did not say."""
+    return None if step.response is None else step.response.input
+
+
+def sizes(step: Step) -> tuple[float, float]:
+    """Tokens that were sent and that it would have been whole, by the provider's count where there is one."""
+    count, sent = billed(step), step.request.tokens_sent
+    scale = count / sent if count and sent else 1.0
+    return sent * scale, step.request.tokens_whole * scale
+
+
+def branches(steps: Iterable[Step]) -> list[list[Step]]:
+    """The steps of each conversation that a session holds side by side, in order."""
+    found: dict[str, list[Step]] = {}
+    for step in steps:
+        found.setdefault(step.request.branch, []).append(step)
+    return list(found.values())
+
+
+def cost_of(steps: Sequence[Step], profile_of: ProfileOf) -> Cost | None:
+    """The cost of a session's requests; None where the provider billed nothing that we know of.
+
+    Whole, every request is taken to find all of the one before it in the cache, which is the best that can happen: a
+    saving is rather more than it says here.
+    """
+    total = Cost()
+    paid = [one for branch in branches(steps) if (one := _cost_of_branch(branch, profile_of)) is not None]
+    return sum(paid, total) if paid else None
+
+
+def _cost_of_branch(steps: Sequence[Step], profile_of: ProfileOf) -> Cost | None:
+    told = [step for step in steps if billed(step) is not None]
+    is_cached = any(step.response.cached for step in told if step.response)
+    total, before = Cost(), None
+    for step in told:
+        cost, before = _cost_of_step(step, profile_of(step.request.model), before if is_cached else 0.0)
+        total += cost
+    return total if told else None
+
+
+def _cost_of_step(step: Step, profile: Profile, before: float | None) -> tuple[Cost, float]:
+    """A step's cost, and its size whole; `before` is that of the one before it, if that is known."""
+    response = step.response
+    assert response is not None
+    cached, written = response.cached or 0, response.written or 0
+    plain = max(0, (response.input or 0) - cached - written)
+    paid = plain + cached * profile.read + written * profile.write
+    _, size = sizes(step)
+    found = min(cached if before is None else before, size)
+    whole = found * profile.read + (size - found) * (profile.write if written else 1.0)
+    price = input_price(step.request.model)
+    rate = None if price is None else price / _MILLION
+    return Cost(paid, whole, _times(rate, paid), _times(rate, whole)), size
+
+
+def first_full(steps: Sequence[Step], profile_of: ProfileOf, *, whole: bool) -> int | None:
+    """The number of the first step at which a client would compact, as it was sent or whole; None if at none."""
+    share = Thresholds().compact
+    for number, step in enumerate(steps, 1):
+        if sizes(step)[whole] >= share * profile_of(step.request.model).window:
+            return number
+    return None
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
+
+
+def _times(rate: float | None, amount: float) -> float | None:
+    return None if rate is None else rate * amount

@@ -1,0 +1,182 @@
+"""Entries: what happened in a session, one after the other, chained by hash.
+
+Owns: the fields of an entry, their canonical bytes, the chain.
+Must not know: how an entry is stored, what a cut or a manifest means (an entry carries it as an opaque body).
+
+The header bytes are what the chain covers. They are ASCII JSON in a fixed order, so that the same entry has
+the same bytes on any machine; lone surrogates survive as escapes.
+"""
+
+import hashlib
+import json
+from typing import Any, TypeAlias, cast
+
+from keepwhole.canonical.body import BodyFacts
+from keepwhole.canonical.value import Value
+from keepwhole.errors import Damaged
+
+GENESIS = b"\x00" * 32
+"""What the first entry of a session is chained to."""
+
+
+_encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+
+
+class Result(Value):
+    """A tool returned something; the body is what it returned."""
+
+    at: int
+    """When it was kept, in unix milliseconds. Order comes from `seq`, never from this."""
+    trace_id: str
+    artifact_id: str
+    """The id it goes by once it is shown cut or replaced; drawn at ingest, so it never changes."""
+    tool: str
+    arguments: str | None = None
+    """The call's arguments as JSON text, as the provider spelled them where it gave text."""
+    call_id: str | None = None
+    is_error: bool = False
+    exit_code: int | None = None
+    turn: int | None = None
+    task_id: str | None = None
+    query_id: str | None = None
+    question: str | None = None
+    media_type: str = "text/plain"
+    flags: tuple[str, ...] = ()
+    """`truncation_marker`: it arrived looking cut."""
+
+
+class Decision(Value):
+    """How a result is shown from now on; the body is the cut itself, not the recipe."""
+
+    at: int
+    trace_id: str
+    rule: str
+    strategy: str
+    version: str
+    """The Keepwhole that decided; what it decided holds under any other."""
+    shown_digest: str
+    """Digest of the view as shown, by which it is known when it comes back."""
+    shown_chars: int
+
+
+class Request(Value):
+    """Something was sent to a provider; the body is its manifest, from which its bytes are put together again."""
+
+    at: int
+    trace_id: str
+    size: int
+    """Bytes that were sent."""
+    digest: str
+    """SHA-256 of the bytes that were sent, by which they are known to be put together right."""
+    base: int | None = None
+    """The number of the earlier request that the manifest is written against."""
+    same: int = 0
+    """Bytes at its beginning that are those of its base."""
+    dialect: str = ""
+    model: str = ""
+    branch: str = "main"
+    """Which of the conversations that a session holds side by side: an agent's, or one of its helpers'."""
+    purpose: str = "turn"
+    """`turn`, `compaction` and the like."""
+    policy: str = ""
+    mode: str = ""
+    tokens_whole: int = 0
+    """Tokens of what the client meant to send, about."""
+    tokens_sent: int = 0
+    predicted: int | None = None
+    """Tokens that the provider should find in its cache."""
+    edited: int = 0
+    """Results in it that are shown otherwise than they came."""
+    decisions: int = 0
+    """How many decisions were made for it."""
+    recall: str = ""
+    """`tools` where ours were offered."""
+    scale: float = 0.0
+    """Tokens billed for an estimated one, as was thought when it was sent; 0 where its bill teaches nothing of that."""
+
+
+class Response(Value):
+    """A provider answered; the body is what came, as it came, packed where that makes it shorter."""
+
+    at: int
+    trace_id: str
+    """That of the request it answers."""
+    status: int
+    """As HTTP has it; 0 where there was no answer at all."""
+    outcome: str
+    """`complete`, `incomplete` or `refused`."""
+    response_id: str | None = None
+    """What the provider calls it."""
+    input: int | None = None
+    """Tokens of the request as billed, those from the cache and those written to it too."""
+    cached: int | None = None
+    written: int | None = None
+    output: int | None = None
+    first_ms: int | None = None
+    """Milliseconds from the request to the first byte."""
+    total_ms: int | None = None
+    packing: str = ""
+    """`zlib`, or empty: streams of events say the same again and again."""
+
+
+Header: TypeAlias = Result | Decision | Request | Response
+KINDS: dict[str, type[Header]] = {"result": Result, "decision": Decision, "request": Request, "response": Response}
+KIND_OF: dict[type[Any], str] = {kind: name for name, kind in KINDS.items()}
+
+
+class Entry(Value):
+    """One happening of a session, numbered by `seq`."""
+
+    session: str
+    seq: int
+    header: Header
+    facts: BodyFacts
+    chain: bytes
+
+    @property
+    def kind(self) -> str:
+        """`result`, `decision`, `request` or `response`."""
+        return KIND_OF[type(self.header)]
+
+
+def header_bytes(header: Header, facts: BodyFacts) -> bytes:
+    """The canonical bytes of an entry's header, the body's facts included."""
+    fields = {"v": 1, "kind": KIND_OF[type(header)], **header.as_dict()}
+    index = hashlib.sha256(facts.blocks).hexdigest() if facts.blocks else ""
+    fields["body"] = [facts.size, facts.chars, facts.lines, facts.eol, facts.encoding, index]
+    return _encode(fields).encode("ascii")
+
+
+def parse_header(raw: bytes, digest: bytes, blocks: bytes) -> tuple[Header, BodyFacts]:
+    """The header and facts that `header_bytes` wrote.
+
+    Raises `Damaged` for anything else: header bytes come from disk.
+    """
+    try:
+        fields = cast("dict[str, Any]", json.loads(raw))
+        kind = KINDS[fields.pop("kind")]
+        size, chars, lines, eol, encoding, index = fields.pop("body")
+        fields.pop("v")
+        if "flags" in fields:
+            fields["flags"] = tuple(fields["flags"])
+        if blocks and hashlib.sha256(blocks).hexdigest() != index:
+            raise ValueError("the block index was changed")
+        return kind(**fields), BodyFacts(size, chars, lines, eol, encoding, digest, blocks)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise Damaged(f"An entry's header cannot be read ({error}). Run `keepwhole sessions verify`.") from error
+
+
+def next_chain(previous: bytes, header: bytes, digest: bytes) -> bytes:
+    """The chain hash of an entry that follows one with the hash `previous`."""
+    return hashlib.sha256(b"hf1" + previous + hashlib.sha256(header).digest() + digest).digest()
+
+
+def arguments_text(arguments: object) -> str | None:
+    """Arguments as JSON text; text is kept as the provider spelled it.
+
+    >>> arguments_text({"path": "a.txt"})
+    '{"path": "a.txt"}'
+    """
+    if arguments is None or isinstance(arguments, str):
+        return arguments
+    return json.dumps(arguments, ensure_ascii=False, default=str)

@@ -1,0 +1,136 @@
+"""The manifest of a request: the pieces it was made of, so that its bytes can be put together again.
+
+Owns: the kinds of pieces, how a manifest is written as bytes, how a text is spelled as JSON.
+Must not know: where earlier requests and results are kept, how a request was taken apart.
+
+One line of ASCII JSON lists the pieces in order, then the literal bytes follow: a number is a literal of so many bytes,
+`[first, stop]` are pieces of the base, `[trace_id, decision, spelling]` is a result as it was shown.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, TypeAlias, cast
+
+from keepwhole.errors import Damaged
+
+
+class Copied(NamedTuple):
+    """Pieces of the base, as they are there."""
+
+    first: int
+    stop: int
+
+
+class Literal(NamedTuple):
+    """Bytes as they were sent."""
+
+    data: bytes
+
+
+class Shown(NamedTuple):
+    """The text of a result as a JSON string, quotes included."""
+
+    trace_id: str
+    decision: int
+    """The number of the decision that shows it; 0 for the whole."""
+    spelling: str
+
+
+Piece: TypeAlias = Copied | Literal | Shown
+Atom: TypeAlias = Literal | Shown
+"""A piece that needs no base."""
+
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+_ascii = json.JSONEncoder().encode
+_utf8 = json.JSONEncoder(ensure_ascii=False).encode
+_HALVES = re.compile("[\ud800-\udfff]")
+_MARKUP = re.compile("[<>&\u2028\u2029]")
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
+
+
+def _as_utf8(text: str) -> str:
+    """As most clients write: only half a surrogate pair, which has no UTF-8, is escaped."""
+    return _HALVES.sub(_escaped, _utf8(text))
+
+
+def _as_markup(text: str) -> str:
+    """As clients write that make JSON safe inside a page."""
+    return _MARKUP.sub(_escaped, _as_utf8(text))
+
+
+_SPELLINGS: dict[str, Callable[[str], str]] = {"ascii": _ascii, "utf8": _as_utf8, "markup": _as_markup}
+
+
+def spelling_of(text: str, written: str) -> str | None:
+    """How `text` was spelled to give the JSON string `written`; None for a way that we do not know.
+
+    >>> spelling_of("é", '"é"')
+    'utf8'
+    """
+    return next((name for name, spell in _SPELLINGS.items() if spell(text) == written), None)
+
+
+def spelled(text: str, spelling: str) -> bytes:
+    """The JSON string of a text."""
+    return _SPELLINGS[spelling](text).encode()
+
+
+def encode_manifest(pieces: Iterable[Piece]) -> bytes:
+    """The bytes of a manifest."""
+    listed: list[object] = []
+    literals: list[bytes] = []
+    for piece in pieces:
+        if isinstance(piece, Literal):
+            listed.append(len(piece.data))
+            literals.append(piece.data)
+        else:
+            listed.append(piece)
+    return b"\n".join((_encode(listed).encode("ascii"), b"".join(literals)))
+
+
+def decode_manifest(raw: bytes) -> list[Piece]:
+    """The pieces that `encode_manifest` wrote; `Damaged` for anything else."""
+    listed, _, rest = raw.partition(b"\n")
+    try:
+        return list(_pieces(cast("Iterable[Any]", json.loads(listed)), rest))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise Damaged(f"A stored manifest cannot be read ({error}). Run `keepwhole sessions verify`.") from error
+
+
+def _pieces(listed: Iterable[Any], rest: bytes) -> Iterator[Piece]:
+    at = 0
+    for one in listed:
+        if isinstance(one, list):
+            yield _reference(*cast("list[Any]", one))
+        elif one >= 0:
+            yield Literal(rest[at : at + one])
+            at += one
+        else:
+            raise ValueError("a literal is shorter than nothing")
+    if at != len(rest):
+        raise ValueError("its literals have another size")
+
+
+def _reference(first: Any, second: Any, spelling: Any = None) -> Piece:
+    if spelling is None:
+        return Copied(int(first), int(second))
+    if spelling not in _SPELLINGS:
+        raise ValueError("a text is spelled in no way that is known")
+    return Shown(str(first), int(second), spelling)
+
+
+def atoms(pieces: Iterable[Piece], base: list[Atom]) -> list[Atom]:
+    """The pieces with those of the base in their places; `Damaged` where the base does not have them."""
+    found: list[Atom] = []
+    for piece in pieces:
+        if not isinstance(piece, Copied):
+            found.append(piece)
+        elif 0 <= piece.first <= piece.stop <= len(base):
+            found += base[piece.first : piece.stop]
+        else:
+            raise Damaged("A request takes up what its base does not have. Run `keepwhole sessions verify`.")
+    return found

@@ -1,0 +1,156 @@
+# pyright: basic, reportMissingImports=false
+"""Claude's Agent SDK: hooks that keep results and show what fits, and a server in the process with the recall tools.
+
+Owns: where in the results of Claude's tools the text is, and how options are added to.
+Must not know: what is kept or shown, and why.
+
+A result is replaced when it comes; the SDK has no place to change what is sent again later. A replacement that misses
+its tool's shape is dropped by the client, so only texts inside shapes that were tried are replaced. What `Read` gives
+is only kept: the client numbers the lines of a replacement anew, and a number must not lie.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+from keepwhole.errors import UsageError
+from keepwhole.projection.transcript import Path
+from keepwhole.session import Session
+from keepwhole.truncation.configuration import TruncationConfiguration
+from keepwhole.wire.edits import apply
+
+try:
+    from claude_agent_sdk import (
+        ClaudeAgentOptions,
+        HookMatcher,
+        McpSdkServerConfig,
+        SdkMcpTool,
+        create_sdk_mcp_server,
+    )
+    from mcp.types import ToolAnnotations
+except ImportError as error:
+    raise ImportError("Keepwhole for Claude's Agent SDK needs `pip install 'keepwhole[claude-agent]'`.") from error
+
+SERVER = "keepwhole"
+_RETURNED, _FAILED = "PostToolUse", "PostToolUseFailure"
+_RESPONSE = "tool_response"
+_WHOLE = TruncationConfiguration(inline_limit=1 << 40)
+_FILE = "persistedOutputPath"
+"""Of a long output of `Bash`: the client's own file that holds all of it, where the hook is given the beginning."""
+_SPILLED = frozenset((_FILE, "persistedOutputSize"))
+
+
+def with_keepwhole(options: ClaudeAgentOptions, session: Session) -> ClaudeAgentOptions:
+    """The options with our hooks, server and tools added to what they say."""
+    if not isinstance(options.mcp_servers, dict):
+        raise UsageError("`mcp_servers` names a file. Give `with_keepwhole` options whose `mcp_servers` is a dict.")
+    hooks: dict[Any, list[HookMatcher]] = {**(options.hooks or {})}
+    for event, callback in _callbacks(session).items():
+        hooks[event] = [*hooks.get(event, ()), HookMatcher(hooks=[callback])]
+    names = [f"mcp__{SERVER}__{tool['name']}" for tool in session.tools("mcp")]
+    return replace(
+        options,
+        hooks=hooks,
+        mcp_servers={**options.mcp_servers, SERVER: recall_server(session)} if names else options.mcp_servers,
+        allowed_tools=[*options.allowed_tools, *names],
+    )
+
+
+def recall_server(session: Session) -> McpSdkServerConfig:
+    """The server with the recall tools, for `mcp_servers` of your own making."""
+    most = {"maxResultSizeChars": session.settings.retrieval_limit}
+    about = ToolAnnotations.model_validate({"readOnlyHint": True, **most})
+    tools = [
+        SdkMcpTool(tool["name"], tool["description"], tool["inputSchema"], _answering(session, tool["name"]), about)
+        for tool in session.tools("mcp")
+    ]
+    return create_sdk_mcp_server(SERVER, tools=tools)
+
+
+def _answering(session: Session, name: str) -> Callable[[Any], Awaitable[dict[str, Any]]]:
+    async def answer(arguments: Any) -> dict[str, Any]:
+        answer = await session.acall_tool(name, arguments)
+        return {"content": [{"type": "text", "text": answer.content}], "is_error": answer.is_error}
+
+    return answer
+
+
+def _callbacks(session: Session) -> dict[str, Any]:
+    """What is called when a tool has returned, and when it has failed."""
+    whole = Session(session.id, store=session.store, policy=_WHOLE, settings=session.settings)
+    shows = session if session.settings.mode == "on" else whole
+
+    async def returned(event: Any, call_id: str | None, context: Any) -> Any:
+        return await asyncio.to_thread(_returned, shows, whole, event)
+
+    async def failed(event: Any, call_id: str | None, context: Any) -> Any:
+        await asyncio.to_thread(_keep, whole, event, event.get("error"), is_error=True)
+        return {}
+
+    return {_RETURNED: returned, _FAILED: failed}
+
+
+def _returned(session: Session, whole: Session, event: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep the texts of a result; the hook's answer, empty where nothing is left out."""
+    places = _places(event)
+    if not places:
+        response = event.get(_RESPONSE)
+        _keep(whole, event, response if isinstance(response, str) else json.dumps(response, ensure_ascii=False))
+        return {}
+    edits = [(path, _keep(session, event, text)) for path, text in places]
+    changed = [(path, shown) for (path, shown), (_, text) in zip(edits, places, strict=True) if shown != text]
+    if not changed:
+        return {}
+    response: Any = apply([event], {0: changed}).messages[0][_RESPONSE]
+    if isinstance(response, dict):
+        response = {key: value for key, value in cast("dict[str, Any]", response).items() if key not in _SPILLED}
+    return {"hookSpecificOutput": {"hookEventName": _RETURNED, "updatedToolOutput": response}}
+
+
+def _keep(session: Session, event: Mapping[str, Any], text: Any, is_error: bool = False) -> str:
+    shown = session.keep(
+        event["tool_name"],
+        event.get("tool_input"),
+        text if isinstance(text, str | bytes) else str(text),
+        call_id=event.get("tool_use_id"),
+        task_id=event.get("agent_id"),
+        is_error=is_error,
+    )
+    return shown.content
+
+
+def _places(event: Mapping[str, Any]) -> list[tuple[Path, Any]]:
+    """Where in an event the texts are that may be replaced, and all of each."""
+    tool, response = event["tool_name"], event.get(_RESPONSE)
+    if tool.startswith("mcp__"):
+        return list(_blocks(response))
+    fields = cast("dict[str, Any]", response) if isinstance(response, dict) else {}
+    names = _TEXTS.get(tool, ())
+    found = [((_RESPONSE, name), fields[name]) for name in names if isinstance(fields.get(name), str)]
+    if fields.get(_FILE):
+        return [((_RESPONSE, "stdout"), text)] if (text := _spilled(fields)) is not None else []
+    return [(path, text) for path, text in found if text]
+
+
+_TEXTS = {"Bash": ("stdout", "stderr"), "Grep": ("content",)}
+
+
+def _blocks(response: object) -> Iterable[tuple[Path, str]]:
+    if isinstance(response, str):
+        yield (_RESPONSE,), response
+    for at, block in enumerate(cast("list[object]", response) if isinstance(response, list) else []):
+        fields = cast("dict[str, Any]", block) if isinstance(block, dict) else {}
+        if fields.get("type") == "text" and isinstance(text := fields.get("text"), str):
+            yield (_RESPONSE, at, "text"), text
+
+
+def _spilled(fields: Mapping[str, Any]) -> bytes | None:
+    """All of an output of which the client gives the beginning; None where its file is not it."""
+    try:
+        with open(fields[_FILE], "rb") as file:
+            data = file.read()
+    except OSError:
+        return None
+    return data if len(data) >= len(fields.get("stdout") or "") else None

@@ -1,0 +1,265 @@
+# pyright: basic, reportMissingImports=false
+"""LangChain and LangGraph: a middleware. The model sees the view; the graph's state keeps what the tools returned.
+
+Owns: LangChain's messages as chat messages and back, and which session a thread belongs to.
+Must not know: what is shown and why (`Session.view`).
+"""
+
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from keepwhole.canonical.ids import is_session_id
+from keepwhole.recall.names import DEFINITIONS, NAMES
+from keepwhole.session.session import Session
+from keepwhole.session.shown import Shown
+
+try:
+    from langchain.agents.middleware.types import AgentMiddleware, ModelRequest, ToolCallRequest
+    from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+    from langchain_core.tools import BaseTool, StructuredTool
+    from langgraph.config import get_config
+    from langgraph.types import Command
+except ImportError as error:
+    raise ImportError("This needs LangChain 1.2 or newer: `pip install 'keepwhole[langchain]'`.") from error
+
+_INDEX = "langchain_index"
+"""The key under which a chat message says which message it stands for."""
+_THREADS = 256
+"""Threads whose sessions are at hand; another one is opened anew from the record."""
+
+
+class KeepwholeMiddleware(AgentMiddleware):
+    """Keep every tool result whole, send the model what fits, give it the tools to read the rest.
+
+    `session` is one session for everything, or a function of the thread's id that gives one. Without it each thread
+    has a session of its name, so that a resumed thread goes on with its record.
+    """
+
+    def __init__(self, session: Session | Callable[[str], Session] | None = None) -> None:
+        super().__init__()
+        if session is None:
+            session = Session(agent="langchain")
+            self._session_of = _by_thread(session)
+        else:
+            self._session_of = _always(session) if isinstance(session, Session) else session
+        offers = not isinstance(session, Session) or session.recall_by == "tools"
+        self.tools = recall_tools(self.session) if offers else []
+
+    def session(self) -> Session:
+        """The session of the thread that runs."""
+        return self._session_of(_thread())
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
+        """A result arrives: it goes on record; the state keeps it whole, with its ids in `artifact`."""
+        session, call = self.session(), request.tool_call
+        if call["name"] in NAMES and self.tools:
+            return _answered(call, session.call_tool(call["name"], call["args"]))
+        result = handler(request)
+        shown = [session.keep(*each.what, **each.how) for each in _arrivals(call, result)]
+        return _marked(result, session.id, shown)
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
+    ) -> Any:
+        """The same for event loops."""
+        session, call = self.session(), request.tool_call
+        if call["name"] in NAMES and self.tools:
+            return _answered(call, await session.acall_tool(call["name"], call["args"]))
+        result = await handler(request)
+        shown = [await session.akeep(*each.what, **each.how) for each in _arrivals(call, result)]
+        return _marked(result, session.id, shown)
+
+    def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
+        """Messages are about to be sent: the model gets the view, the state stays as it is."""
+        messages = viewed(self.session(), request.messages, model=_name_of(request.model))
+        return handler(request.override(messages=messages))
+
+    async def awrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Any]]) -> Any:
+        """The same for event loops."""
+        messages = await aviewed(self.session(), request.messages, model=_name_of(request.model))
+        return await handler(request.override(messages=messages))
+
+
+def viewed(session: Session, messages: Sequence[AnyMessage], *, model: str | None = None) -> list[AnyMessage]:
+    """What to send of messages, for a node of your own in a graph; the messages themselves stay as they are."""
+    if session.settings.mode == "off":
+        return [*messages]
+    chat = to_chat(messages)
+    return from_chat(session.view(chat, model=model), chat, messages)
+
+
+async def aviewed(session: Session, messages: Sequence[AnyMessage], *, model: str | None = None) -> list[AnyMessage]:
+    """The same for event loops."""
+    if session.settings.mode == "off":
+        return [*messages]
+    chat = to_chat(messages)
+    return from_chat(await session.aview(chat, model=model), chat, messages)
+
+
+def recall_tools(session: Callable[[], Session]) -> list[BaseTool]:
+    """The recall tools for a graph of your own; `session` is asked at each call."""
+    return [_tool(*definition, session) for definition in DEFINITIONS]
+
+
+def to_chat(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
+    """Messages as OpenAI Chat spells them, as far as `Session.view` looks at them, each with its place."""
+    answered = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
+    return [_chat(message, at, answered) for at, message in enumerate(messages)]
+
+
+def from_chat(
+    sent: Sequence[Mapping[str, Any]], chat: Sequence[Mapping[str, Any]], messages: Sequence[AnyMessage]
+) -> list[AnyMessage]:
+    """The messages that chat messages stand for: the same objects, except results whose content was changed."""
+    return [_message(each, chat, messages) for each in sent]
+
+
+def _chat(message: BaseMessage, at: int, answered: set[str]) -> dict[str, Any]:
+    if isinstance(message, ToolMessage):
+        return {"role": "tool", "tool_call_id": message.tool_call_id, "content": _result(message), _INDEX: at}
+    said = {"role": "other", "content": _parts(message.content), _INDEX: at}
+    if isinstance(message, AIMessage):
+        calls = [*message.tool_calls, *(call for call in message.invalid_tool_calls if call["id"] in answered)]
+        called = {"tool_calls": [_call(call) for call in calls]} if calls else {}
+        return {**said, "role": "assistant", **called}
+    if isinstance(message, HumanMessage | SystemMessage):
+        said["role"] = "user" if isinstance(message, HumanMessage) else "system"
+    return said
+
+
+def _result(message: ToolMessage) -> Any:
+    """The content of a result; nothing that could be kept where LangChain's own middleware cleared it."""
+    cleared = message.response_metadata.get("context_editing", {}).get("cleared")
+    return [{"type": "cleared"}] if cleared else message.content
+
+
+def _call(call: Mapping[str, Any]) -> dict[str, Any]:
+    return {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": call["args"]}}
+
+
+def _parts(content: Any) -> Any:
+    """Words, and a mark for each image or file; what providers spell their own way must not name a dialect."""
+    if isinstance(content, str):
+        return content
+    return [
+        {"type": "text", "text": part} if isinstance(part, str) else part if part.get("type") == "text" else _MEDIA
+        for part in content
+        if isinstance(part, str) or part.get("type") not in _CALLS
+    ]
+
+
+_MEDIA = {"type": "image_url"}
+_CALLS = ("tool_use", "tool_call", "function_call", "tool_call_chunk", "input_json_delta", "invalid_tool_call")
+"""Blocks that repeat `tool_calls`."""
+
+
+def _message(sent: Mapping[str, Any], chat: Sequence[Mapping[str, Any]], messages: Sequence[AnyMessage]) -> AnyMessage:
+    at = sent.get(_INDEX)
+    if at is None:
+        if sent["role"] == "tool":
+            return ToolMessage(content=sent["content"], tool_call_id=sent["tool_call_id"])
+        return HumanMessage(content=sent["content"])
+    if sent["content"] == chat[at]["content"]:
+        return messages[at]
+    return messages[at].model_copy(update={"content": sent["content"]})
+
+
+class _Arrival(NamedTuple):
+    """One text that a tool returned, as `Session.keep` takes it."""
+
+    what: tuple[Any, ...]
+    how: dict[str, Any]
+
+
+def _arrivals(call: Mapping[str, Any], result: Any) -> list[_Arrival]:
+    return [
+        _Arrival(
+            (call["name"], call["args"], text), {"call_id": message.tool_call_id, "is_error": message.status == "error"}
+        )
+        for message in _results(result)
+        if message.tool_call_id == call["id"]
+        for text in _texts(message.content)
+    ]
+
+
+def _results(result: Any) -> list[ToolMessage]:
+    """The results in what a tool returned: a message, or a command with messages in it."""
+    if isinstance(result, Command):
+        update = result.update if isinstance(result.update, Mapping) else {}
+        given = update.get("messages", ())
+        return [message for message in given if isinstance(message, ToolMessage)] if isinstance(given, list) else []
+    return [result] if isinstance(result, ToolMessage) else []
+
+
+def _texts(content: Any) -> list[str]:
+    """The texts of a result, those that `Session.view` will find in it."""
+    if isinstance(content, str):
+        return [content]
+    texts = (part if isinstance(part, str) else part.get("text") for part in content)
+    return [text for text in texts if isinstance(text, str)]
+
+
+def _marked(result: Any, session: str, shown: Sequence[Shown]) -> Any:
+    """The same result with its ids on it, beside the content, where no model looks."""
+    if not shown or shown[0].problem is not None:
+        return result
+    ids = {"session": session, "trace_id": shown[0].trace_id, "artifact_id": shown[0].artifact_id}
+    if not isinstance(result, Command):
+        return _with_ids(result, ids)
+    mine = {id(message) for message in _results(result)}
+    messages = [_with_ids(each, ids) if id(each) in mine else each for each in result.update["messages"]]
+    return replace(result, update={**result.update, "messages": messages})
+
+
+def _with_ids(message: ToolMessage, ids: Mapping[str, Any]) -> ToolMessage:
+    """In `artifact`; where the tool has an artifact of its own, in `response_metadata`."""
+    if message.artifact is None:
+        return message.model_copy(update={"artifact": {"keepwhole": ids}})
+    return message.model_copy(update={"response_metadata": {**message.response_metadata, "keepwhole": ids}})
+
+
+def _answered(call: Mapping[str, Any], answer: Any) -> ToolMessage:
+    status = "error" if answer.is_error else "success"
+    return ToolMessage(content=answer.content, tool_call_id=call["id"], name=call["name"], status=status)
+
+
+def _tool(name: str, description: str, parameters: dict[str, Any], session: Callable[[], Session]) -> BaseTool:
+    def answer(**arguments: Any) -> str:
+        return session().call_tool(name, arguments).content
+
+    async def aanswer(**arguments: Any) -> str:
+        return (await session().acall_tool(name, arguments)).content
+
+    return StructuredTool(name=name, description=description, args_schema=parameters, func=answer, coroutine=aanswer)
+
+
+def _always(session: Session) -> Callable[[str], Session]:
+    return lambda _: session
+
+
+def _by_thread(first: Session) -> Callable[[str], Session]:
+    """Sessions by thread, all on the store of the first; what runs in no thread goes to that one."""
+
+    @lru_cache(maxsize=_THREADS)
+    def opened(thread: str) -> Session:
+        name = thread if is_session_id(thread) else f"thread-{hashlib.sha256(thread.encode()).hexdigest()[:32]}"
+        return Session(name, agent="langchain", store=first.store, settings=first.settings)
+
+    return lambda thread: opened(thread) if thread else first
+
+
+def _thread() -> str:
+    """The id of the thread that runs; empty where there is none."""
+    try:
+        return str(get_config().get("configurable", {}).get("thread_id") or "")
+    except RuntimeError:  # outside of a graph
+        return ""
+
+
+def _name_of(model: Any) -> str | None:
+    """What a chat model calls the model it asks."""
+    names = (getattr(model, field, None) for field in ("model_name", "model"))
+    return next((name for name in names if isinstance(name, str)), None)

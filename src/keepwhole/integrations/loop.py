@@ -1,0 +1,67 @@
+"""Loops that people write themselves: one call where a tool has returned.
+
+Owns: answering calls of the recall tools, running the others, and turning what they raise into results.
+Must not know: how messages are sent; `Session.view` says what of them.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias, cast
+
+from keepwhole.session.session import Session
+from keepwhole.wire.calls import parse_call
+
+ToolEnd: TypeAlias = Callable[[object, object], dict[str, Any]]
+AsyncToolEnd: TypeAlias = Callable[[object, object], Awaitable[dict[str, Any]]]
+
+
+def on_tool_end(session: Session) -> ToolEnd:
+    """`ended(call, output)`: keep what a tool returned and give the block to send, in the call's own dialect.
+
+    `output` is what `Session.keep` takes, an exception, or a function that runs the tool. A function is not called for
+    a call of the recall tools, which the session answers itself; what it raises is kept as an error and sent as one.
+    """
+
+    def ended(call: object, output: object) -> dict[str, Any]:
+        answer = session.answer(call)
+        if answer is not None:
+            return answer
+        value, is_error = _returned(output)
+        return session.keep(call, value, is_error=is_error).block(parse_call(call).dialect)
+
+    return ended
+
+
+def aon_tool_end(session: Session) -> AsyncToolEnd:
+    """`on_tool_end` for event loops; the function may be a coroutine function."""
+
+    async def ended(call: object, output: object) -> dict[str, Any]:
+        answer = await session.aanswer(call)
+        if answer is not None:
+            return answer
+        value, is_error = _returned(output)
+        if isinstance(value, Awaitable):
+            value, is_error = await _awaited(cast("Awaitable[object]", value))
+        shown = await session.akeep(call, value, is_error=is_error)
+        return shown.block(parse_call(call).dialect)
+
+    return ended
+
+
+def _returned(output: object) -> tuple[Any, bool]:
+    """What a tool returned, and whether it failed."""
+    try:
+        value = output() if callable(output) else output
+    except Exception as error:
+        return _words(error), True
+    return (_words(value), True) if isinstance(value, Exception) else (value, False)
+
+
+async def _awaited(value: Awaitable[object]) -> tuple[Any, bool]:
+    try:
+        return await value, False
+    except Exception as error:
+        return _words(error), True
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

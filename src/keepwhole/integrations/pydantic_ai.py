@@ -1,0 +1,197 @@
+# pyright: basic, reportMissingImports=false
+"""pydantic-ai: a capability that keeps results, shows the view and offers the recall tools.
+
+Owns: how their messages and parts are spelled. Must not know: what is kept or shown, and why.
+
+Their message history keeps the truth: only the request that goes to the model is changed. Results go on record when a
+request first holds them, because only then a policy knows the model and the rest of the step.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import is_
+from typing import Any, NamedTuple, cast
+
+from keepwhole.session import Session
+
+try:
+    from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.messages import (
+        ModelMessage,
+        ModelRequest,
+        ModelResponse,
+        ToolCallPart,
+        ToolReturnPart,
+        UserPromptPart,
+    )
+    from pydantic_ai.models import ModelRequestContext
+    from pydantic_ai.tools import RunContext, Tool
+    from pydantic_ai.toolsets import FunctionToolset
+except ImportError as error:
+    raise ImportError("Keepwhole for pydantic-ai needs `pip install 'keepwhole[pydantic-ai]'`.") from error
+
+_HAS_LATER = hasattr(AbstractCapability, "prepare_model_request")
+_AT = "keepwhole_at"
+"""The key under which a block says whose part it is: the message's place and the part's."""
+
+
+@dataclass
+class Keepwhole(AbstractCapability[Any]):
+    """What goes into `Agent(capabilities=[…])`: one session for all runs of the agent."""
+
+    session: Session
+
+    def __post_init__(self) -> None:
+        """Begin with no conversation."""
+        self._shower = _Shower(self.session)
+
+    def get_toolset(self) -> FunctionToolset[Any]:
+        """The tools with which a model reads back."""
+        return recall_toolset(self.session)
+
+    async def prepare_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Show what fits to the model that is about to be asked."""
+        return await self._with_view(request_context)
+
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """The same where pydantic-ai has no later hook."""
+        return request_context if _HAS_LATER else await self._with_view(request_context)
+
+    async def _with_view(self, request: ModelRequestContext) -> ModelRequestContext:
+        messages = await asyncio.to_thread(self._shower.shown, request.messages, request.model.model_name)
+        return replace(request, messages=messages)
+
+
+def recall_toolset(session: Session) -> FunctionToolset[Any]:
+    """The tools with which a model reads back, for agents that take toolsets."""
+    return FunctionToolset(
+        [
+            Tool.from_schema(_answering(session, tool["name"]), tool["name"], tool["description"], tool["inputSchema"])
+            for tool in session.tools("mcp")
+        ]
+    )
+
+
+def history_processor(session: Session) -> Callable[[list[ModelMessage]], Awaitable[list[ModelMessage]]]:
+    """The same view as a processor of histories; results that it showed before are known again by what was shown."""
+
+    shower = _Shower(session)
+
+    async def shown(messages: list[ModelMessage]) -> list[ModelMessage]:
+        return await asyncio.to_thread(shower.shown, messages, None)
+
+    return shown
+
+
+def _answering(session: Session, name: str) -> Callable[..., Awaitable[str]]:
+    async def answer(**arguments: Any) -> str:
+        return (await session.acall_tool(name, arguments)).content
+
+    return answer
+
+
+class _Shower:
+    """The view of a session in their messages; how the newest conversation is spelled is held from call to call."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._held: dict[int, _Spelled] = {}
+
+    def shown(self, messages: Sequence[ModelMessage], model: str | None) -> list[ModelMessage]:
+        """The messages to send: the same objects where nothing is left out."""
+        spelled = [self._spelled(at, message) for at, message in enumerate(messages)]
+        self._held = {id(each.message): each for each in spelled}
+        same = {id(each.wire): each.message for each in spelled}
+        sent = self._session.view([each.wire for each in spelled], model=model)
+        return [same.get(id(each)) or _read(each, messages) for each in sent]
+
+    def _spelled(self, at: int, message: ModelMessage) -> "_Spelled":
+        """A message as blocks, each with its part's place; as before where it is the same in the same place."""
+        held, parts = self._held.get(id(message)), message.parts
+        if held is not None and held.at == at and held.is_still(message):
+            return held
+        role = "assistant" if isinstance(message, ModelResponse) else "user"
+        blocks = [{**_block(part), _AT: (at, number)} for number, part in enumerate(parts)]
+        return _Spelled(message, at, tuple(parts), {"role": role, "content": blocks})
+
+
+class _Spelled(NamedTuple):
+    """One message as `Session.view` reads it."""
+
+    message: ModelMessage
+    at: int
+    parts: tuple[Any, ...]
+    wire: dict[str, Any]
+
+    def is_still(self, message: ModelMessage) -> bool:
+        """Whether a message is this one, with the same parts."""
+        same = self.message is message and len(self.parts) == len(message.parts)
+        return same and all(map(is_, self.parts, message.parts))
+
+
+def _block(part: Any) -> dict[str, Any]:
+    if isinstance(part, ToolCallPart):
+        return {"type": "tool_use", "id": part.tool_call_id, "name": part.tool_name, "input": part.args}
+    if _is_result(part):
+        text, failed = _text(part), getattr(part, "outcome", "failed") != "success"
+        content = [{"type": "image"}] if text is None else text
+        return {"type": "tool_result", "tool_use_id": part.tool_call_id, "content": content, "is_error": failed}
+    content = getattr(part, "content", None)
+    if not isinstance(content, str):
+        words = cast("list[object]", content) if isinstance(content, list) else []
+        content = "\n".join(word for word in words if isinstance(word, str))
+    return {"type": "text", "text": content}
+
+
+def _is_result(part: Any) -> bool:
+    """Whether a part answers a call; what asks to try again did so as a part of its own before pydantic-ai 2."""
+    return isinstance(part, ToolReturnPart) or (part.part_kind == "retry-prompt" and part.tool_name is not None)
+
+
+def _text(part: Any) -> str | None:
+    """The text of a result; None where it is more than text."""
+    if not isinstance(part, ToolReturnPart):
+        return part.model_response()
+    if isinstance(part.content, str):
+        return part.content
+    return None if part.files else part.model_response_str(wrap_if_error=False)
+
+
+def _read(spelled: Mapping[str, Any], messages: Sequence[ModelMessage]) -> ModelMessage:
+    """The message that blocks stand for, edited or joined; with what else the newest of its messages says."""
+    blocks = spelled["content"]
+    places = [block[_AT][0] for block in blocks if _AT in block]
+    if not places:
+        return ModelRequest([_part(block, messages) for block in blocks])
+    own = messages[places[-1]]
+    if isinstance(own, ModelResponse):
+        return own
+    parts = [_part(block, messages) for block in blocks]
+    same = len(parts) == len(own.parts) and all(map(is_, parts, own.parts))
+    return own if same else replace(own, parts=parts)
+
+
+def _part(block: Mapping[str, Any], messages: Sequence[ModelMessage]) -> Any:
+    """The part of a block; a block without a place was put in."""
+    if _AT not in block:
+        return UserPromptPart(block["text"]) if "text" in block else _put_in(block, messages)
+    at, number = block[_AT]
+    part: Any = messages[at].parts[number]
+    if not _is_result(part) or not isinstance(block["content"], str) or block["content"] == _text(part):
+        return part
+    if isinstance(part, ToolReturnPart):
+        return replace(part, content=block["content"])
+    return ToolReturnPart(tool_name=part.tool_name, content=block["content"], tool_call_id=part.tool_call_id)
+
+
+def _put_in(block: Mapping[str, Any], messages: Sequence[ModelMessage]) -> ToolReturnPart:
+    """The words in place of a result that is missing."""
+    call_id = block["tool_use_id"]
+    calls = (part for message in messages for part in message.parts if isinstance(part, ToolCallPart))
+    name = next((call.tool_name for call in calls if call.tool_call_id == call_id), "tool")
+    return ToolReturnPart(tool_name=name, content=block["content"], tool_call_id=call_id)

@@ -1,0 +1,277 @@
+"""The pipeline as a transport of httpx2, which the SDKs of OpenAI and Anthropic send with. Needs no port.
+
+Owns: requests and responses of httpx2, sync and async. Everything else is the exchange's.
+"""
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from typing import Any, cast
+
+try:
+    import anyio.to_thread
+    import httpx2
+except ImportError as error:
+    raise ImportError("The SDKs send with httpx2. Install it with `pip install 'keepwhole[sdk]'`.") from error
+
+from keepwhole.integrations.desk import Desk, Refused
+from keepwhole.session.exchange import Exchange
+from keepwhole.wire.endpoint import SESSION_HEADER
+from keepwhole.wire.ends import is_whole
+
+_CHANGED = ("content-length", "content-encoding", "transfer-encoding")
+"""Headers of a body that is written anew."""
+
+
+class Transport(httpx2.BaseTransport):
+    """Views every request of a conversation on its way out, and answers the model's calls of our tools."""
+
+    def __init__(self, inner: httpx2.BaseTransport, desk: Desk) -> None:
+        self._inner = inner
+        self.desk = desk
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request; an answer may take several rounds."""
+        begun = self.desk.begin(request.method, request.url.path, request.headers, request.read())
+        if not isinstance(begun, Exchange):
+            return _refused(begun) if begun else self._inner.handle_request(_with_body(request, request.content))
+        while True:
+            response = self.send(request, begun)
+            if response.status_code != 200:
+                return response
+            if not begun.offers:
+                return _as_it_came(response, _Watched(begun, response))
+            if _is_stream(response):
+                return _rewritten(response, _Stream(self, request, begun, response))
+            raw = b"".join(cast("Iterable[bytes]", response.stream))
+            response.close()
+            data = _decoded(response, raw)
+            out = begun.whole(data)
+            begun.finish(response.status_code, data, complete=True)
+            if out is not None:
+                self.desk.counts["rounds"] += begun.count
+                return _again(response, raw) if out is data else _written(response, out, begun)
+
+    def send(self, request: httpx2.Request, exchange: Exchange) -> httpx2.Response:
+        """Send one round."""
+        return self._inner.handle_request(_with_body(request, exchange.body))
+
+    def close(self) -> None:
+        """Close the connections and the sessions."""
+        self._inner.close()
+        self.desk.close()
+
+
+class AsyncTransport(httpx2.AsyncBaseTransport):
+    """The same for event loops; what waits for the record does so on a worker thread."""
+
+    def __init__(self, inner: httpx2.AsyncBaseTransport, desk: Desk) -> None:
+        self._inner = inner
+        self.desk = desk
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request; an answer may take several rounds."""
+        body, begin = await request.aread(), self.desk.begin
+        begun = await anyio.to_thread.run_sync(begin, request.method, request.url.path, request.headers, body)
+        if not isinstance(begun, Exchange):
+            return _refused(begun) if begun else await self._inner.handle_async_request(_with_body(request, body))
+        while True:
+            response = await self.send(request, begun)
+            if response.status_code != 200:
+                return response
+            if not begun.offers:
+                return _as_it_came(response, _AsyncWatched(begun, response))
+            if _is_stream(response):
+                return _rewritten(response, _AsyncStream(self, request, begun, response))
+            raw = b"".join([chunk async for chunk in cast("AsyncIterable[bytes]", response.stream)])
+            await response.aclose()
+            data = _decoded(response, raw)
+            out = await anyio.to_thread.run_sync(begun.whole, data)
+            await anyio.to_thread.run_sync(begun.finish, response.status_code, data, True)
+            if out is not None:
+                self.desk.counts["rounds"] += begun.count
+                return _again(response, raw) if out is data else _written(response, out, begun)
+
+    async def send(self, request: httpx2.Request, exchange: Exchange) -> httpx2.Response:
+        """Send one round."""
+        return await self._inner.handle_async_request(_with_body(request, exchange.body))
+
+    async def aclose(self) -> None:
+        """Close the connections and the sessions."""
+        await self._inner.aclose()
+        await anyio.to_thread.run_sync(self.desk.close)
+
+
+class _Heard:
+    """What came of one round's answer, until the exchange learns from it; that is once, however it ends."""
+
+    def __init__(self, exchange: Exchange, response: httpx2.Response) -> None:
+        self._exchange, self._response = exchange, response
+        self.pieces: list[bytes] = []
+        self._is_done = False
+
+    def end(self, complete: bool, is_packed: bool = False) -> None:
+        """The answer ended, or nobody wants the rest."""
+        if not self._is_done:
+            self._is_done = True
+            raw, self.pieces = b"".join(self.pieces), []
+            data = _decoded(self._response, raw) if is_packed else raw
+            # Some SDKs close a stream after its last event without reading on to where it ends.
+            whole = complete or is_whole(self._exchange.dialect, data, _is_stream(self._response))
+            self._exchange.finish(self._response.status_code, data, whole)
+
+
+class _Watched(httpx2.SyncByteStream):
+    """An answer that is passed on as it comes, and learned from when it has ended."""
+
+    def __init__(self, exchange: Exchange, response: httpx2.Response) -> None:
+        self._response, self._heard = response, _Heard(exchange, response)
+
+    def __iter__(self) -> Iterator[bytes]:
+        for chunk in cast("Iterable[bytes]", self._response.stream):
+            self._heard.pieces.append(chunk)
+            yield chunk
+        self._heard.end(complete=True, is_packed=True)
+
+    def close(self) -> None:
+        self._response.close()
+        self._heard.end(complete=False, is_packed=True)
+
+
+class _AsyncWatched(httpx2.AsyncByteStream):
+    """The same for event loops."""
+
+    def __init__(self, exchange: Exchange, response: httpx2.Response) -> None:
+        self._response, self._heard = response, _Heard(exchange, response)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in cast("AsyncIterable[bytes]", self._response.stream):
+            self._heard.pieces.append(chunk)
+            yield chunk
+        await anyio.to_thread.run_sync(self._heard.end, True, True)
+
+    async def aclose(self) -> None:
+        await self._response.aclose()
+        await anyio.to_thread.run_sync(self._heard.end, False, True)
+
+
+class _Stream(httpx2.SyncByteStream):
+    """A streamed answer, round after round."""
+
+    def __init__(
+        self, transport: Transport, request: httpx2.Request, exchange: Exchange, response: httpx2.Response
+    ) -> None:
+        self._transport, self._request, self._exchange, self._response = transport, request, exchange, response
+        self._heard = _Heard(exchange, response)
+
+    def __iter__(self) -> Iterator[bytes]:
+        exchange = self._exchange
+        while True:
+            for chunk in self._response.iter_bytes():
+                self._heard.pieces.append(chunk)
+                if out := exchange.feed(chunk):
+                    yield out
+            self._response.close()
+            last = exchange.ended()
+            if last is not None:
+                self._transport.desk.counts["rounds"] += exchange.count
+                yield last
+                self._heard.end(complete=True)
+                return
+            self._heard.end(complete=True)
+            self._response = self._transport.send(self._request, exchange)
+            self._heard = _Heard(exchange, self._response)
+            if self._response.status_code != 200:
+                yield exchange.failed(self._response.status_code, self._response.read())
+                return
+
+    def close(self) -> None:
+        self._response.close()
+        self._heard.end(complete=False)
+
+
+class _AsyncStream(httpx2.AsyncByteStream):
+    """The same for event loops."""
+
+    def __init__(
+        self, transport: AsyncTransport, request: httpx2.Request, exchange: Exchange, response: httpx2.Response
+    ) -> None:
+        self._transport, self._request, self._exchange, self._response = transport, request, exchange, response
+        self._heard = _Heard(exchange, response)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        exchange = self._exchange
+        while True:
+            async for chunk in self._response.aiter_bytes():
+                self._heard.pieces.append(chunk)
+                if out := exchange.feed(chunk):
+                    yield out
+            await self._response.aclose()
+            last = await anyio.to_thread.run_sync(exchange.ended)
+            if last is not None:
+                self._transport.desk.counts["rounds"] += exchange.count
+                yield last
+                await anyio.to_thread.run_sync(self._heard.end, True)
+                return
+            await anyio.to_thread.run_sync(self._heard.end, True)
+            self._response = await self._transport.send(self._request, exchange)
+            self._heard = _Heard(exchange, self._response)
+            if self._response.status_code != 200:
+                yield exchange.failed(self._response.status_code, await self._response.aread())
+                return
+
+    async def aclose(self) -> None:
+        await self._response.aclose()
+        await anyio.to_thread.run_sync(self._heard.end, False)
+
+
+def _with_body(request: httpx2.Request, body: bytes) -> httpx2.Request:
+    """The request with another body; the same one where nothing changes."""
+    if body == request.content and SESSION_HEADER not in request.headers:
+        return request
+    left_out = ("content-length", "transfer-encoding", SESSION_HEADER)
+    headers = [(key, value) for key, value in request.headers.multi_items() if key.lower() not in left_out]
+    return httpx2.Request(request.method, request.url, headers=headers, content=body, extensions=request.extensions)
+
+
+def _is_stream(response: httpx2.Response) -> bool:
+    return response.headers.get("content-type", "").startswith("text/event-stream")
+
+
+def _decoded(response: httpx2.Response, raw: bytes) -> bytes:
+    """The body unpacked; as it came where that cannot be done."""
+    if "content-encoding" not in response.headers:
+        return raw
+    try:
+        return httpx2.Response(200, headers=response.headers, content=raw).content
+    except httpx2.DecodingError:
+        return raw
+
+
+_new = httpx2.Response
+
+
+def _again(response: httpx2.Response, raw: bytes) -> httpx2.Response:
+    """A response that was read, as it came."""
+    return _as_it_came(response, httpx2.ByteStream(raw))
+
+
+def _as_it_came(response: httpx2.Response, stream: Any) -> httpx2.Response:
+    return _new(response.status_code, headers=response.headers, stream=stream, extensions=response.extensions)
+
+
+def _rewritten(response: httpx2.Response, stream: Any) -> httpx2.Response:
+    return _new(response.status_code, headers=_kept(response), stream=stream, extensions=response.extensions)
+
+
+def _written(response: httpx2.Response, body: bytes, exchange: Exchange) -> httpx2.Response:
+    """The last round's response with another body; what all rounds took is in its headers."""
+    sums = [(f"x-keepwhole-{name.replace('_', '-')}", str(count)) for name, count in exchange.tokens.items()]
+    headers = [*_kept(response), ("x-keepwhole-rounds", str(exchange.count + 1)), *sums]
+    return _new(response.status_code, headers=headers, content=body, extensions=response.extensions)
+
+
+def _kept(response: httpx2.Response) -> list[tuple[str, str]]:
+    return [(key, value) for key, value in response.headers.multi_items() if key.lower() not in _CHANGED]
+
+
+def _refused(answer: Refused) -> httpx2.Response:
+    return _new(answer.status, headers={"content-type": "application/json"}, content=answer.body)

@@ -1,0 +1,147 @@
+"""Numbers about the record, derived from its entries: the same whether they are counted live or read back.
+
+Owns: the counters of the canonical and truncation documents, and their Prometheus text.
+Must not know: who keeps the entries.
+"""
+
+import threading
+from hashlib import blake2b
+from typing import NamedTuple, TypeVar
+
+from keepwhole.canonical.entry import Decision, Entry, Result
+
+MARKER = "truncation_marker"
+_MOST_RESULTS = 100_000
+_MOST_TOOLS = 500
+_OTHERS = "others"
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+
+class _Call(NamedTuple):
+    """A call, as far as it takes to know it again: the arguments of many are as large as what they return."""
+
+    tool: str
+    digest: bytes
+
+
+_UNKNOWN = _Call("", b"")
+
+
+def _call_of(session: str, result: Result) -> _Call:
+    told = "\0".join((session, result.tool, "" if result.arguments is None else f"={result.arguments}"))
+    return _Call(result.tool, blake2b(told.encode("utf-8", "surrogatepass"), digest_size=16).digest())
+
+
+class Metrics:
+    """Counters over observed entries. Safe from threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.results_total = 0
+        self.truncations_total: dict[tuple[str, str], int] = {}
+        self.chars_in_total = 0
+        self.chars_out_total = 0
+        self.bytes_kept_total = 0
+        self.canonical_writes_with_truncation_marker = 0
+        self.unstored_total = 0
+        self.refetches_total = 0
+        self._results: dict[str, tuple[_Call, int]] = {}
+        self._hidden: dict[_Call, None] = {}
+
+    def observe(self, entry: Entry) -> None:
+        """Count one entry."""
+        with self._lock:
+            if isinstance(entry.header, Result):
+                self._observe_result(entry.session, entry.header, entry.facts.chars, entry.facts.size)
+            elif isinstance(entry.header, Decision):
+                self._observe_decision(entry.header)
+
+    def observe_unstored(self) -> None:
+        """Count a result that could not be stored."""
+        with self._lock:
+            self.unstored_total += 1
+
+    def _observe_result(self, session: str, result: Result, chars: int, size: int) -> None:
+        self.results_total += 1
+        self.chars_in_total += chars
+        self.chars_out_total += chars
+        self.bytes_kept_total += size
+        self.canonical_writes_with_truncation_marker += MARKER in result.flags
+        call = _call_of(session, result)
+        self.refetches_total += call in self._hidden
+        _remember(self._results, result.trace_id, (call, chars))
+
+    def _observe_decision(self, decision: Decision) -> None:
+        call, shown = self._results.get(decision.trace_id, (_UNKNOWN, decision.shown_chars))
+        key = (call.tool, decision.strategy)
+        if key not in self.truncations_total and len(self.truncations_total) >= _MOST_TOOLS:
+            key = (_OTHERS, decision.strategy)
+        self.truncations_total[key] = self.truncations_total.get(key, 0) + 1
+        self.chars_out_total += decision.shown_chars - shown
+        _remember(self._results, decision.trace_id, (call, decision.shown_chars))
+        _remember(self._hidden, call, None)
+
+    @property
+    def truncation_rate(self) -> float:
+        """Share of results that were shown cut or replaced."""
+        return sum(self.truncations_total.values()) / self.results_total if self.results_total else 0.0
+
+    @property
+    def tool_result_missing_rate(self) -> float:
+        """Calls without a result on record, of all calls."""
+        calls = self.results_total + self.unstored_total
+        return self.unstored_total / calls if calls else 0.0
+
+    @property
+    def tool_refetch_rate(self) -> float:
+        """Calls repeated with the same arguments while the earlier result was hidden, of all calls."""
+        calls = self.results_total + self.unstored_total
+        return self.refetches_total / calls if calls else 0.0
+
+    def as_dict(self) -> dict[str, float]:
+        """Every number by its name; labelled ones summed."""
+        with self._lock:
+            return self._numbers()
+
+    def _numbers(self) -> dict[str, float]:
+        return {
+            "results_total": self.results_total,
+            "truncations_total": sum(self.truncations_total.values()),
+            "chars_in_total": self.chars_in_total,
+            "chars_out_total": self.chars_out_total,
+            "bytes_kept_total": self.bytes_kept_total,
+            "unstored_total": self.unstored_total,
+            "canonical_writes_with_truncation_marker": self.canonical_writes_with_truncation_marker,
+            "truncation_rate": self.truncation_rate,
+            "tool_result_missing_rate": self.tool_result_missing_rate,
+            "tool_refetch_rate": self.tool_refetch_rate,
+        }
+
+    def prometheus(self) -> str:
+        """The numbers in Prometheus' text format."""
+        lines: list[str] = []
+        for name, value in self.as_dict().items():
+            kind = "gauge" if name.endswith("_rate") else "counter"
+            lines.append(f"# TYPE keepwhole_{name} {kind}")
+            if name == "truncations_total":
+                lines += [
+                    f'keepwhole_{name}{{tool="{_label(tool)}",strategy="{_label(strategy)}"}} {count}'
+                    for (tool, strategy), count in sorted(self.truncations_total.copy().items())
+                ]
+            else:
+                lines.append(f"keepwhole_{name} {value:g}" if kind == "gauge" else f"keepwhole_{name} {value}")
+        return "\n".join(lines) + "\n"
+
+
+def _remember(known: dict[_K, _V], key: _K, value: _V) -> None:
+    """Hold something, and give up what was held longest: a process that serves for months must not grow."""
+    known[key] = value
+    if len(known) > _MOST_RESULTS:
+        del known[next(iter(known))]
+
+
+def _label(text: str) -> str:
+    """A label value: escaped, printable, and not endless, since tools name themselves."""
+    printable = "".join(char if char.isprintable() else "?" for char in text[:80])
+    return printable.replace("\\", "\\\\").replace('"', '\\"')

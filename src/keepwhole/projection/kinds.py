@@ -1,0 +1,136 @@
+"""What kind of work a result comes from: a file read is worth keeping longer than the output of a shell."""
+
+import json
+import re
+from functools import lru_cache
+from typing import Literal, TypeAlias, cast
+
+from keepwhole.truncation.tools import LIST, READ, SEARCH, SHELL, job_of
+
+Kind: TypeAlias = Literal["read", "shell", "search", "report", "other"]
+
+_REPORTS = re.compile(
+    r"(?:(?:dispatch|spawn|run|call|launch|invoke|wait|new|sub)[_-]?)?(?:task|agent|subagent)s?(?:[_-]?output)?"
+    r"|delegate\w*",
+    re.I,
+)
+_MORE: dict[str, Kind] = {
+    **dict.fromkeys(("open", "goto", "scroll_up", "scroll_down", "NotebookRead"), "read"),
+    **dict.fromkeys(("find_file", "search_dir", "search_file"), "search"),
+}
+"""SWE-agent's tools and others whose names say too little for `job_of`."""
+_EDITORS = re.compile(r"str_replace|text_editor", re.I)
+_VIEWS = re.compile(r'"command"\s*:\s*"view"')
+_COMMAND = re.compile(r'"(?:command|cmd|script|input)"\s*:\s*"\s*([\w-]*)')
+_STRING = re.compile(r'[^"\\]*(?:\\.[^"\\]*)*', re.S)
+_COMMAND_KEYS = ("command", "cmd", "commands", "script", "input")
+_LONGEST = 400
+_HARMLESS = re.compile(r"2>(?:&1|/dev/null)|\|\| *(?:true\b|echo\b[^;&|\n]*)|'[^'\n]*'|\"[^\"\n]*\"")
+_BETWEEN = re.compile(r"\s*(?:&&|;|\n)\s*")
+_ODD = frozenset("|&;\n<>`$")
+"""What makes a command line more than one program with its arguments."""
+_PROGRAMS: dict[str, Kind | None] = {
+    **dict.fromkeys(("cat", "nl", "head", "tail", "less", "more", "bat", "batcat"), "read"),
+    **dict.fromkeys(("rg", "grep", "egrep", "ag", "find", "fd", "ls", "tree"), "search"),
+    **dict.fromkeys(("cd", "pwd", "echo", "printf", "true", "set"), None),
+}
+"""What a program's output is; None for those that show nothing."""
+_SHOWS = re.compile(r"\s*(?:(sed -n)|git grep|git ls-files)\b")
+"""Programs that only show, by their first two words."""
+_SIFTS = re.compile(r"\s*(?:sort|uniq|cut|wc|tr|column|cat|nl|head|tail|less|more|rg|grep|egrep|sed -n)\b")
+
+
+def kind_of(tool: str, arguments: str) -> Kind:
+    """The kind of a call; what a shell is asked to do counts, not that it is a shell.
+
+    >>> kind_of("bash", '{"command": "cat README.md"}')
+    'read'
+    """
+    kind = _kind_of_tool(tool)
+    if kind == "shell":
+        return _kind_of_shell(arguments)
+    if kind == "editor":
+        return "read" if _VIEWS.search(arguments, 0, _LONGEST) else "other"
+    return kind
+
+
+@lru_cache(1_024)
+def _kind_of_tool(tool: str) -> Kind | Literal["editor"]:
+    name = tool.rpartition("__")[2]
+    job = job_of(tool)
+    if job is READ:
+        return "read"
+    if job in (SEARCH, LIST):
+        return "search"
+    if job is SHELL:
+        return "shell"
+    if _REPORTS.fullmatch(name):
+        return "report"
+    return "editor" if _EDITORS.search(name) else _MORE.get(name, "other")
+
+
+def _kind_of_command(command: str) -> Kind:
+    """A read or a search if the whole line does nothing else; reads among searches make it a read."""
+    line = command[:_LONGEST].lstrip()
+    first = _kind_of_program(line)
+    if first == "shell" or _ODD.isdisjoint(line):
+        return first or "shell"
+    line = _HARMLESS.sub("''", line).strip(" ';\n")
+    kinds = {_kind_of_pipe(part) for part in _BETWEEN.split(line)}
+    if "shell" in kinds:
+        return "shell"
+    return "read" if "read" in kinds else "search" if "search" in kinds else "shell"
+
+
+def _kind_of_pipe(part: str) -> Kind | None:
+    """The kind of what feeds a pipe, if the rest of it only sifts; None for a step that shows nothing."""
+    if not _ODD.isdisjoint(part.replace("|", "").replace("$", "")):
+        return "shell"
+    first, *rest = part.split("|")
+    return _kind_of_program(first) if all(map(_SIFTS.match, rest)) else "shell"
+
+
+def _kind_of_program(line: str) -> Kind | None:
+    word = _first_word(line)
+    if word in _PROGRAMS:
+        return _PROGRAMS[word]
+    shows = _SHOWS.match(line)
+    return "shell" if shows is None else "read" if shows[1] else "search"
+
+
+def _first_word(line: str) -> str:
+    return line.lstrip().partition(" ")[0]
+
+
+def _kind_of_shell(arguments: str) -> Kind:
+    """Most lines run something else than a reader or a searcher, and their first word tells."""
+    found = _COMMAND.search(arguments, 0, 10 * _LONGEST)
+    if found is None:
+        return _kind_of_command(_loaded_command(arguments))
+    word = found[1]
+    if word not in _PROGRAMS and not _SHOWS.match(arguments, found.start(1)):
+        return "shell"
+    return _kind_of_command(_beginning(arguments, found.start(1)))
+
+
+def _beginning(arguments: str, start: int) -> str:
+    """The beginning of the JSON string that `start` lies in, unescaped as far as its programs show."""
+    line = arguments[start : start + _LONGEST].partition('"')[0]
+    if "\\" not in line:
+        return line
+    written = _STRING.match(arguments, start, start + _LONGEST)
+    return (written[0] if written else line).replace('\\"', '"').replace("\\n", "\n")
+
+
+def _loaded_command(arguments: str) -> str:
+    try:
+        given = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return arguments
+    if isinstance(given, dict):
+        fields = cast("dict[str, object]", given)
+        given = next((fields[key] for key in _COMMAND_KEYS if key in fields), "")
+    if isinstance(given, list):
+        words = [str(word) for word in cast("list[object]", given)]
+        given = words[-1] if len(words) == 3 and words[1] in ("-c", "-lc") else " ".join(words)
+    return given if isinstance(given, str) else ""

@@ -1,0 +1,185 @@
+"""What providers charge and allow, as data. Users override it in their settings.
+
+Owns: the table of models, how a model's name finds its row, and when a rewrite pays.
+Must not know: which model a session uses; it is given the name.
+"""
+
+import re
+from collections.abc import Mapping
+from math import inf
+from types import MappingProxyType
+from typing import cast
+
+from keepwhole.canonical.value import Value
+from keepwhole.errors import ConfigError
+
+
+class Profile(Value):
+    """One provider's model: prices against the input price, window and cache rules."""
+
+    name: str
+    window: int = 200_000
+    """Tokens that a request may take."""
+    read: float = 0.1
+    """Price of a cached token; an uncached one costs 1."""
+    write: float = 1.25
+    """Price of a token written to the cache."""
+    minimum: int = 1_024
+    """Shortest prefix that is cached."""
+    lifetime: int = 300
+    """Seconds until the cache is cold."""
+    breakpoints: int = 4
+    """Explicit breakpoints a request may carry; 0 where prefixes are cached automatically."""
+    assumed: tuple[str, ...] = ()
+    """Fields that no source gives: a guess on the careful side, worth overriding where it matters."""
+
+
+DEFAULT = Profile("default", assumed=("window", "read", "write", "minimum", "lifetime", "breakpoints"))
+
+_MILLION = 1_048_576
+_CLAUDE = Profile("claude", assumed=("window",))
+_CLAUDE_LATER = _CLAUDE.replace(assumed=("window", "minimum", "lifetime"))
+_GPT = Profile("gpt-5", window=272_000, write=1.0, breakpoints=0, assumed=("window",))
+_GPT_LATER = _GPT.replace(write=1.25, lifetime=1_800, breakpoints=4, assumed=("window", "breakpoints"))
+_GEMINI = Profile("gemini", window=_MILLION, write=1.0, minimum=4_096, breakpoints=0, assumed=("lifetime",))
+_DEEPSEEK = Profile(
+    "deepseek", window=128_000, write=1.0, minimum=64, lifetime=7_200, breakpoints=0, assumed=("lifetime",)
+)
+_OTHERS = Profile(
+    "others", window=128_000, write=1.0, breakpoints=0, assumed=("window", "write", "minimum", "lifetime")
+)
+
+# Prices of November 2026, from the table bundled in litellm 1.108.4 and the vendors' pages. By the beginning of the
+# model's name, dots as dashes; the longest that fits holds.
+_ROWS: dict[str, Profile] = {
+    "claude": _CLAUDE,
+    "claude-haiku-4-5": _CLAUDE.replace(minimum=4_096),
+    "claude-opus-4-5": _CLAUDE.replace(minimum=4_096),
+    "claude-opus-4-6": _CLAUDE.replace(minimum=4_096),
+    "claude-opus-5": _CLAUDE.replace(minimum=512),
+    "claude-opus-5-5": _CLAUDE_LATER.replace(read=0.05),
+    "claude-sonnet-5-5": _CLAUDE_LATER.replace(read=0.05),
+    "claude-fable-5-1": _CLAUDE_LATER.replace(read=0.025),
+    "gpt-4o": _GPT.replace(window=128_000, read=0.5, assumed=()),
+    "gpt-4-1": _GPT.replace(window=1_047_576, read=0.25, assumed=()),
+    "gpt-5": _GPT,
+    "gpt-5-6": _GPT_LATER,
+    "gpt-6": _GPT_LATER,
+    "gpt-6-1-sol": _GPT_LATER.replace(read=0.05),
+    "gemini": _GEMINI,
+    "gemini-2-5-flash": _GEMINI.replace(minimum=1_024),
+    "gemini-3-flash": _GEMINI.replace(minimum=1_024),
+    "deepseek": _DEEPSEEK,
+    "deepseek-v4": _DEEPSEEK.replace(read=0.02, assumed=("window", "minimum", "lifetime")),
+    "deepseek-v4-pro": _DEEPSEEK.replace(read=0.033, assumed=("window", "minimum", "lifetime")),
+    "kimi": _OTHERS.replace(read=0.17),
+    "glm": _OTHERS.replace(read=0.18),
+    "minimax": _OTHERS.replace(read=0.1, write=1.25, assumed=("window", "minimum", "lifetime")),
+}
+PROFILES: Mapping[str, Profile] = MappingProxyType({key: row.replace(name=key) for key, row in _ROWS.items()})
+"""The rows by the beginnings of models' names."""
+
+_INPUT: Mapping[str, float] = MappingProxyType(
+    {
+        "claude-fable-5": 10.0,
+        "claude-fable-5-1": 10.0,
+        "claude-haiku-4-5": 1.0,
+        "claude-opus-4-5": 5.0,
+        "claude-opus-4-6": 5.0,
+        "claude-opus-4-7": 5.0,
+        "claude-opus-4-8": 5.0,
+        "claude-opus-5": 5.0,
+        "claude-opus-5-5": 4.0,
+        "claude-sonnet-4-5": 3.0,
+        "claude-sonnet-4-6": 3.0,
+        "claude-sonnet-5": 2.0,
+        "claude-sonnet-5-5": 2.0,
+        "deepseek-chat": 0.28,
+        "deepseek-reasoner": 0.28,
+        "deepseek-v4-flash": 0.3,
+        "deepseek-v4-pro": 1.32,
+        "gemini-2-5-flash": 0.3,
+        "gemini-2-5-pro": 1.25,
+        "glm-4-7": 0.6,
+        "gpt-4-1": 2.0,
+        "gpt-4o": 2.5,
+        "gpt-5": 1.25,
+        "gpt-5-1": 1.25,
+        "gpt-5-2": 1.75,
+        "gpt-5-4": 2.5,
+        "gpt-5-5": 5.0,
+        "gpt-5-6": 4.0,
+        "gpt-6-sol": 2.0,
+        "gpt-6-1-sol": 2.0,
+        "kimi-k2-5": 0.6,
+        "minimax-m2-1": 0.3,
+    }
+)
+"""Dollars for a million input tokens by a model's whole name, from the same table; a date may follow the name."""
+_DATED = re.compile(r"(?:[-@:](?:\d{6,}|\d{4}-\d\d-\d\d|latest|preview|v\d+)(?:[:]\d)?)*")
+_PLACES = re.compile(r"^(?:[a-z]+[.:])+")
+"""Regions and vendors before a name: `us.anthropic.`, `ft:`."""
+_NUMBERS = ("window", "minimum", "lifetime", "breakpoints")
+_PRICES = ("read", "write")
+_NO_OVERRIDES: Mapping[str, Mapping[str, object]] = MappingProxyType({})
+
+
+def profile_for(model: str | None, overrides: Mapping[str, Mapping[str, object]] = _NO_OVERRIDES) -> Profile:
+    """The profile of a model by the longest beginning of its name that the table has.
+
+    Overrides go by beginnings of names too, longer ones last; `default` is for models that the table does not have.
+
+    >>> profile_for("openrouter/anthropic/claude-opus-5.5-20260801").read
+    0.05
+    """
+    for key, fields in overrides.items():
+        _check(key, fields)
+    name = _plain(model or "")
+    found = max((key for key in PROFILES if _begins(name, key)), key=len, default="")
+    profile = PROFILES[found] if found else DEFAULT.replace(**overrides.get("default", {}))
+    for key in sorted(overrides, key=len):
+        if _begins(name, _plain(key)):
+            profile = profile.replace(**overrides[key])
+    return profile
+
+
+def input_price(model: str | None) -> float | None:
+    """Dollars for a million input tokens of a model; None where the table does not have it by its whole name.
+
+    >>> input_price("claude-sonnet-4-5-20250929"), input_price("claude-of-tomorrow")
+    (3.0, None)
+    """
+    name = _plain(model or "")
+    found = max((key for key in _INPUT if _begins(name, key)), key=len, default="")
+    return _INPUT[found] if found and _DATED.fullmatch(name[len(found) :]) else None
+
+
+def payback(profile: Profile, after: int, aged: int) -> float:
+    """Further requests until ageing `aged` tokens has earned what rewriting the `after` tokens behind them cost."""
+    if aged <= 0 or profile.read <= 0:
+        return inf
+    return after / aged * max(0.0, profile.write - profile.read) / profile.read
+
+
+def _plain(model: str) -> str:
+    """A model's name without who serves it, in lower case, dots as dashes."""
+    return _PLACES.sub("", model.strip().lower().rpartition("/")[2]).replace(".", "-")
+
+
+def _begins(name: str, key: str) -> bool:
+    """Whether `key` is the beginning of `name`, up to the end of a word."""
+    return key != "" and name.startswith(key) and not name[len(key) : len(key) + 1].isalnum()
+
+
+def _check(key: str, fields: Mapping[str, object]) -> None:
+    if not isinstance(cast("object", fields), Mapping):
+        raise ConfigError(f"`profiles.{key}` must hold keys and values, such as `window: 200000`.")
+    for field, value in fields.items():
+        where = f"`profiles.{key}.{field}`"
+        if field not in _NUMBERS and field not in _PRICES:
+            known = ", ".join(f"`{known}`" for known in (*_NUMBERS, *_PRICES))
+            raise ConfigError(f"{where} is no setting. Use one of {known}.")
+        if field in _PRICES and (type(value) not in (int, float) or not 0 <= float(str(value)) < inf):
+            raise ConfigError(f"{where} is {value!r}. Give a price against the input price, such as 0.1.")
+        if field in _NUMBERS and (type(value) is not int or value < (field == "window")):
+            raise ConfigError(f"{where} is {value!r}. Give a whole number{', 1 or more' * (field == 'window')}.")

@@ -1,0 +1,85 @@
+"""What a recall tool says to the model, and how it prints the call that comes next."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from keepwhole.canonical.value import Value
+from keepwhole.recall.names import GET_ARTIFACT
+from keepwhole.truncation import notice
+
+LISTED = 10
+ROOM = 200
+"""Characters kept free, beside the printed call, for the line that says what is shown."""
+
+
+class Answer(Value):
+    """What a recall tool says to the model."""
+
+    content: str
+    is_error: bool = False
+
+
+class Known(Value):
+    """An artifact that an answer may name."""
+
+    artifact_id: str
+    summary: str
+    size: int
+
+
+class Printed(Value):
+    """A call as answers print it; what was given so far, to which a range is added."""
+
+    id: str
+    tool: str = GET_ARTIFACT
+    key: str = "id"
+    given: tuple[tuple[str, object], ...] = ()
+
+    def text(self, **more: object) -> str:
+        """The call in full, ready to be run as printed.
+
+        >>> Printed("art_1_x").text(lines="1-9")
+        'get_artifact(id="art_1_x", lines="1-9")'
+        """
+        words = ((self.key, self.id), *self.given, *more.items())
+        return f"{self.tool}({', '.join(f'{key}={_literal(value)}' for key, value in words)})"
+
+    def adding(self, **more: object) -> "Printed":
+        """The same call with more given."""
+        return self.replace(given=(*self.given, *more.items()))
+
+    def room(self, limit: int) -> int:
+        """Characters that an answer within `limit` has for text."""
+        return limit - ROOM - len(self.text())
+
+
+def _literal(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
+
+
+def asked_id(arguments: Mapping[str, Any]) -> str:
+    """The id a call asks for, under any of the names that our notices and the documents use."""
+    for key in ("id", "artifact_id", "trace_id", "traceId", "artifactId"):
+        if arguments.get(key):
+            return str(arguments[key])
+    return ""
+
+
+def unknown(asked: str, known: Sequence[Known], limit: int = 32_000) -> Answer:
+    """The same answer for an id that is foreign, purged, misspelt or made up: what this session has."""
+    shown = asked if asked.isprintable() and len(asked) <= 80 else "?"
+    if not known:
+        return Answer(f'404: there is no artifact "{shown}" in this session. It has none yet.', is_error=True)
+    listed, room = "", limit - 2 * ROOM
+    for number, artifact in enumerate(reversed(known[-LISTED:])):
+        line = f"- {notice.reference(artifact.artifact_id, artifact.summary, artifact.size)}\n"
+        if number and len(listed) + len(line) > room:
+            break
+        listed = line + listed
+    more = "(older ones not listed)\n" if len(known) > listed.count("\n") else ""
+    return Answer(
+        f'404: there is no artifact "{shown}" in this session. It has:\n{listed}{more}'
+        f"Next: {Printed(known[-1].artifact_id).text()}",
+        is_error=True,
+    )

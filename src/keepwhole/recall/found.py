@@ -1,0 +1,95 @@
+"""What a selection gives: units of stored results, each with where it is from and the call that reads more."""
+
+from collections.abc import Iterable
+
+from keepwhole.canonical.value import Value
+from keepwhole.truncation.neutral import quoted
+from keepwhole.truncation.notice import size_text
+from keepwhole.truncation.way import Way
+
+_AROUND_LINES, _AROUND_CHARS = 10, 1_000
+"""How much more the printed call reads on either side."""
+
+
+class Found(Value):
+    """A unit of a stored result."""
+
+    trace_id: str
+    artifact_id: str
+    tool: str
+    summary: str
+    """The call in a few words."""
+    start: int
+    stop: int
+    """Its characters in the result."""
+    first_line: int
+    last_line: int
+    text: str
+    score: float
+    size: int
+    """Bytes of the whole result."""
+    in_long_line: bool = False
+    """Whether lines would say too little of where it is."""
+    reachable: Way | None = None
+    """How it is read back; by our tool if not said."""
+
+    @property
+    def place(self) -> str:
+        """Where it is in its result, in words."""
+        if self.in_long_line:
+            return f"characters {self.start:,}-{self.stop:,}"
+        if self.first_line == self.last_line:
+            return f"line {self.first_line:,}"
+        return f"lines {self.first_line:,}-{self.last_line:,}"
+
+    @property
+    def lines_around(self) -> str:
+        """Its lines and some on either side, as `lines` takes them."""
+        return f"{max(1, self.first_line - _AROUND_LINES)}-{self.last_line + _AROUND_LINES}"
+
+    @property
+    def chars_around(self) -> str:
+        """Its characters and some on either side, from the first up to the second."""
+        return f"{max(0, self.start - _AROUND_CHARS)}-{self.stop + _AROUND_CHARS}"
+
+    @property
+    def call(self) -> str:
+        """The call that reads it and what stands round it."""
+        if self.reachable is not None:
+            first, _, last = self.lines_around.partition("-")
+            return self.reachable.whole() if self.in_long_line else self.reachable.lines(int(first), int(last))
+        if not self.in_long_line:
+            return f'get_artifact(id="{self.artifact_id}", lines="{self.lines_around}")'
+        start, _, stop = self.chars_around.partition("-")
+        return f'get_artifact(id="{self.artifact_id}", start_char={start}, length={int(stop) - int(start)})'
+
+    @property
+    def heading(self) -> str:
+        """The line that says what it is and how to read more."""
+        return f"[{self.summary}; {self.place} of {size_text(self.size)}; more: {self.call}]"
+
+
+class Selection(Value):
+    """What was found, best first."""
+
+    query: str
+    units: tuple[Found, ...] = ()
+    tokens: int = 0
+    """What `text` takes, at most."""
+    is_all: bool = True
+    """Whether everything kept was looked at; if there was no time for that, the next question goes on from there."""
+
+    @property
+    def text(self) -> str:
+        """The units with a line above each; what imitates a notice of ours is marked as quoted."""
+        return text_of(self.units)
+
+
+def text_of(units: Iterable[Found]) -> str:
+    """Units one below the other."""
+    return "\n".join(map(written, units))
+
+
+def written(unit: Found) -> str:
+    """A unit as it is shown: the line that says what it is, then its text."""
+    return f"{unit.heading}\n{quoted(unit.text.rstrip())}\n"

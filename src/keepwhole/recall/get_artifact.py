@@ -1,0 +1,61 @@
+"""`get_artifact`: read back what a view left out. Bounded, never cut again; only ids of the session are valid."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from keepwhole.canonical.media import TEXT
+from keepwhole.errors import UsageError
+from keepwhole.recall.address import Elements, addressed, outline, page_elements
+from keepwhole.recall.answer import Answer, Printed
+from keepwhole.recall.grep import grep, wanted_of
+from keepwhole.recall.page import page
+from keepwhole.recall.ranges import range_of
+from keepwhole.store.reader import BodyReader
+from keepwhole.truncation import notice
+
+
+def read_artifact(
+    reader: BodyReader, media_type: str, call: Printed, arguments: Mapping[str, Any], limit: int
+) -> Answer:
+    """The part of an open artifact that `arguments` ask for."""
+    if media_type != TEXT:
+        words = notice.binary(media_type, reader.facts.size, reader.facts.digest)
+        return Answer(f"{words}\n[Not text: `keepwhole artifacts show {call.id} --raw` gives the bytes]")
+    path = arguments.get("path")
+    if path is None or path == "":
+        return Answer(_read(reader, call, arguments, limit))
+    return Answer(_at_path(reader, call, str(path).strip(), arguments, limit))
+
+
+def _read(reader: BodyReader, call: Printed, arguments: Mapping[str, Any], limit: int) -> str:
+    wanted, within = wanted_of(arguments), range_of(arguments)
+    return grep(reader, call, wanted, within, limit) if wanted else page(reader, call, within, limit)
+
+
+def _at_path(reader: BodyReader, call: Printed, path: str, arguments: Mapping[str, Any], limit: int) -> str:
+    """What an address leads to; a value too long for one answer is paged, an array by its elements."""
+    if len(call.text(path=path)) > limit // 3:
+        message = "The path is too long to be followed here. Read the part above it instead."
+        raise UsageError(message, message)
+    found, narrower = addressed(reader, path), limit - len(path) - 100
+    if isinstance(found, Elements):
+        shown = page_elements(found, call, narrower)
+        return shown if isinstance(shown, str) else _at_path(reader, call, found.one(shown), arguments, limit)
+    with found.reader as value:
+        call = call.adding(path=path)
+        if value.chars <= limit or range_of(arguments) is not None or wanted_of(arguments) is not None:
+            return _read(value, call, arguments, limit)
+        return _too_long(reader, value, call, path, limit)
+
+
+def _too_long(reader: BodyReader, value: BodyReader, call: Printed, path: str, limit: int) -> str:
+    """An array by its elements, an object by its keys, anything else by its lines and characters."""
+    bare, first = Printed(call.id, call.tool, call.key), value.text(0, 1)
+    if first == "[":
+        array = addressed(reader, f"{path}[0:]")
+        shown = page_elements(array, bare, limit - len(path) - 100) if isinstance(array, Elements) else 0
+        if isinstance(shown, str):
+            return shown
+    if first == "{":
+        return outline(value, bare, path, limit)
+    return page(value, call, None, limit)

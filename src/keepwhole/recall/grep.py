@@ -1,0 +1,189 @@
+"""The places of a text where a pattern is, each with its line's number and the lines round it.
+
+Owns: what an answer to a search inside one result looks like, bounded, with totals and the call that goes on.
+Must not know: how a pattern is found, stores, sessions.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from keepwhole.canonical.utf8 import decode, showable
+from keepwhole.canonical.value import Value
+from keepwhole.errors import UsageError
+from keepwhole.recall.answer import Printed
+from keepwhole.recall.patterns import finder
+from keepwhole.recall.ranges import Chars, Lines, Range, Tail, number_of
+from keepwhole.recall.scan import Scan
+from keepwhole.store.reader import BodyReader
+
+_LONG_LINE = 400
+"""Characters of a line above which only what stands round the match is shown."""
+_ROUND = 150
+_NEAR = 4 * _LONG_LINE
+"""Bytes round a match in which the ends of its line are looked for."""
+_MOST_CONTEXT = 50
+_MOST_HITS = 200
+_TRUE = frozenset(("true", "1", "yes"))
+
+
+class Wanted(Value):
+    """What to look for, and how many lines to show round it."""
+
+    pattern: str
+    regex: bool = False
+    context: int = 0
+
+
+class _Hit(NamedTuple):
+    """A match: its line, and the stretch of it that is shown where the line is long."""
+
+    line: int
+    text: str
+    excerpt: tuple[int, int] | None
+    after: int
+    """The byte from which to look on."""
+
+
+def wanted_of(arguments: Mapping[str, Any]) -> Wanted | None:
+    """What a call's arguments look for; None where they look for nothing."""
+    pattern = arguments.get("pattern")
+    if pattern is None or pattern == "":
+        return None
+    context = number_of(arguments, "context") or 0
+    if context < 0:
+        message = "context is a number of lines, at least 0."
+        raise UsageError(message, message)
+    regex = str(arguments.get("regex", "")).lower() in _TRUE
+    return Wanted(str(pattern), regex, min(context, _MOST_CONTEXT))
+
+
+def grep(reader: BodyReader, call: Printed, wanted: Wanted, within: Range | None, limit: int) -> str:
+    """The matches within a range, as many as fit in `limit` characters, and the call for the next ones."""
+    call = call.adding(pattern=wanted.pattern, **_options(wanted))
+    if len(call.text()) > limit // 3:
+        message = "The pattern is too long to be looked for here. Give a shorter part of it."
+        raise UsageError(message, message)
+    start, stop = _bytes_within(reader, within)
+    scan = Scan(reader, finder(wanted.pattern, wanted.regex), stop)
+    found = _Found(reader, wanted.context, call.room(limit))
+    hit = _next(reader, scan, start)
+    while hit is not None:
+        following = _next(reader, scan, hit.after)
+        if len(found.hits) == _MOST_HITS or not found.add(hit, following):
+            more = 1 + scan.count(hit.after) if scan.reached < stop else 1
+            return found.text + _note(reader, call, found, hit, more, scan, stop)
+        hit = following
+    return found.text + _note(reader, call, found, None, 0, scan, stop)
+
+
+def _options(wanted: Wanted) -> dict[str, object]:
+    regex: dict[str, object] = {"regex": True} if wanted.regex else {}
+    return regex | ({"context": wanted.context} if wanted.context else {})
+
+
+def _bytes_within(reader: BodyReader, within: Range | None) -> tuple[int, int]:
+    """The bytes that a range stands for."""
+    if isinstance(within, Tail):
+        within = Lines(max(1, reader.lines - within.lines + 1))
+    if isinstance(within, Lines):
+        if within.first > reader.lines:
+            return reader.facts.size, reader.facts.size
+        return reader.line_bytes(within.first, reader.lines if within.last is None else within.last)
+    if isinstance(within, Chars):
+        stop = reader.chars if within.length is None else within.start + within.length
+        return reader.byte_at(within.start), reader.byte_at(stop)
+    return 0, reader.facts.size
+
+
+def _next(reader: BodyReader, scan: Scan, start: int) -> _Hit | None:
+    """The next match with what is shown of its line; read from what stands round it, never from the beginning."""
+    match = scan.find(start)
+    if match is None:
+        return None
+    low, high = max(0, match[0] - _NEAR), min(reader.facts.size, match[1] + _NEAR)
+    data, eol, line = reader.read(low, high), reader.eol.encode(), reader.line_at(match[0])
+    first = data.rfind(eol, 0, match[0] - low) + 1
+    last = data.find(eol, match[0] - low) + 1
+    begins = low + first if first or low == 0 else None
+    ends = low + last if last else high if high == reader.facts.size else None
+    if begins is not None and ends is not None:
+        text = decode(data[begins - low : ends - low], reader.facts.encoding)
+        if len(text) <= _LONG_LINE:
+            return _Hit(line, text, None, max(match[1], ends))
+    at = reader.char_at(match[0])
+    shown = (
+        max(0 if begins is None else reader.char_at(begins), at - _ROUND),
+        min(reader.chars if ends is None else reader.char_at(ends), at + _LONG_LINE),
+    )
+    return _Hit(line, reader.text(*shown), shown, max(match[1], reader.byte_at(shown[1])))
+
+
+class _Found:
+    """The matches that are shown so far."""
+
+    def __init__(self, reader: BodyReader, context: int, room: int) -> None:
+        self._reader, self._context, self._room = reader, context, room
+        self._shown = 0
+        """The last line that is shown, matching or not."""
+        self.text = ""
+        self.hits: list[_Hit] = []
+
+    def add(self, hit: _Hit, following: _Hit | None) -> bool:
+        """Show one more match with its neighbours, if it fits; its own line alone if they do not."""
+        before = hit.line - self._context
+        upto = hit.line + self._context if following is None else min(hit.line + self._context, following.line - 1)
+        for first, last in ((before, upto), (hit.line, hit.line)):
+            last = max(hit.line, min(last, self._reader.lines))
+            block = self._block(hit, max(1, first, self._shown + 1), last)
+            if len(self.text) + len(block) <= self._room:
+                self.text += block
+                self._shown = last
+                self.hits.append(hit)
+                return True
+        return False
+
+    def _block(self, hit: _Hit, first: int, last: int) -> str:
+        apart = "--\n" if self._context and self.text and first > self._shown + 1 else ""
+        where = "" if hit.excerpt is None else f" (characters {hit.excerpt[0]}-{hit.excerpt[1]})"
+        own = f"{hit.line}{where}: {_plain(hit.text)}\n"
+        return apart + self._neighbours(first, hit.line - 1) + own + self._neighbours(hit.line + 1, last)
+
+    def _neighbours(self, first: int, last: int) -> str:
+        shown = ""
+        for number in range(first, last + 1):
+            start, stop = self._reader.line_span(number, number)
+            text = self._reader.text(start, min(stop, start + _LONG_LINE))
+            shown += f"{number}- {_plain(text)}{'…' if stop - start > _LONG_LINE else ''}\n"
+        return shown
+
+
+def _plain(text: str) -> str:
+    return showable(text.rstrip("\r\n").replace("\r", " "))
+
+
+def _note(reader: BodyReader, call: Printed, found: _Found, left: _Hit | None, more: int, scan: Scan, stop: int) -> str:
+    """The last line: what is shown, what there is, and how to go on."""
+    count = len(found.hits)
+    shown = f"{count:,} {'match' if count == 1 else 'matches'} shown" if count else "no match"
+    whole = f"in {reader.lines:,} lines, {reader.chars:,} characters"
+    if left is not None:
+        where = {"start_char": left.excerpt[0]} if left.excerpt is not None else {"lines": f"{left.line}-"}
+        least = "at least " if scan.is_over else ""
+        return f"[{shown} {whole}; {least}{more:,} more; next: {call.text(**_upto(reader, where, stop))}]"
+    if scan.is_over:
+        reached = reader.char_at(scan.reached)
+        going_on = call.text(**_upto(reader, {"start_char": reached}, stop))
+        return f"[{shown} {whole}; looked at up to character {reached:,}; next: {going_on}]"
+    if not count:
+        return f"[{shown} {whole}; case and spaces count; next: {Printed(call.id, call.tool, call.key).text()}]"
+    return f"[{shown} {whole}, all there are]"
+
+
+def _upto(reader: BodyReader, where: dict[str, Any], stop: int) -> dict[str, Any]:
+    """The range of a call that goes on, with the end of the range that was asked for."""
+    if stop >= reader.facts.size:
+        return where
+    last = reader.char_at(stop)
+    if "lines" in where:
+        return {"lines": f"{where['lines']}{max(int(where['lines'][:-1]), reader.ends_before(last))}"}
+    return {**where, "length": max(1, last - where["start_char"])}

@@ -1,0 +1,249 @@
+"""Addresses inside JSON: `$.items[40:60].name`, `$["a key"][-1]`, `$[*]`.
+
+Owns: reading an address, and finding the values it names without building the rest of the tree.
+Must not know: how values are shown.
+
+Keys that follow each other up to the next list are found in one pass by `msgspec`, which skips what it is not asked
+for at memory speed; what it refuses (NaN, half surrogates) is walked by the scanner that cuts JSON.
+"""
+
+import json
+import re
+from functools import lru_cache
+from typing import Any, TypeAlias, cast
+
+from keepwhole.canonical.value import Value
+from keepwhole.errors import UsageError
+from keepwhole.truncation.json_spans import NotJson, members
+
+_STEP = re.compile(
+    r"""\.(?P<name>[^\s.\[\]"'*]+)
+      |\[\s*(?P<quoted>"(?:[^"\\]|\\.)*"|'[^']*')\s*\]
+      |\[\s*(?P<index>-?\d{1,15})\s*\]
+      |\[\s*(?P<start>-?\d{1,15})?\s*:\s*(?P<stop>-?\d{1,15})?\s*\]
+      |(?P<all>\[\s*\*\s*\]|\.\*)""",
+    re.VERBOSE,
+)
+_LISTED = 20
+_LONGEST = 300
+_LARGEST_ODD = 4_000_000
+_NOT_JSON = "This is not JSON that can be addressed. Leave path out to page through it, or give a pattern."
+
+
+class Key(Value):
+    """The member of an object by its name."""
+
+    name: str
+
+
+class Index(Value):
+    """One element of an array; from the end where negative."""
+
+    number: int
+
+
+class Slice(Value):
+    """Elements of an array, as Python slices them."""
+
+    start: int | None = None
+    stop: int | None = None
+
+
+Step: TypeAlias = Key | Index | Slice
+
+
+class NoSuchValue(UsageError):
+    """An address leads nowhere; the message says what there is."""
+
+
+def parse_path(text: str) -> list[Step]:
+    """The steps of an address.
+
+    >>> parse_path("$.items[40:60].name")
+    [Key(name='items'), Slice(start=40, stop=60), Key(name='name')]
+    """
+    text = text.strip()
+    rest = text[1:] if text.startswith("$") else text if text.startswith("[") else f".{text}"
+    steps: list[Step] = []
+    at = 0
+    while at < len(rest):
+        found = _STEP.match(rest, at)
+        if found is None or len(text) > _LONGEST:
+            message = f'"{text[:60]}" is no address. Write it as $.items[40:60].name, $["a key"] or $[-1].'
+            raise UsageError(message, message)
+        steps.append(_step(found))
+        at = found.end()
+    return steps
+
+
+def _step(found: "re.Match[str]") -> Step:
+    if found["all"]:
+        return Slice()
+    if found["index"] is not None:
+        return Index(int(found["index"]))
+    if found["name"] is not None:
+        return Key(found["name"])
+    quoted = found["quoted"]
+    if quoted is None:
+        return Slice(*(None if number is None else int(number) for number in (found["start"], found["stop"])))
+    try:
+        return Key(json.loads(quoted) if quoted[0] == '"' else quoted[1:-1])
+    except ValueError:
+        return Key(quoted[1:-1])
+
+
+def written(steps: list[Step]) -> str:
+    """An address in its usual spelling.
+
+    >>> written([Key("items"), Slice(40, None), Key("a key")])
+    '$.items[40:]["a key"]'
+    """
+    return "$" + "".join(map(_written, steps))
+
+
+def _written(step: Step) -> str:
+    if isinstance(step, Key):
+        plain = _STEP.fullmatch(f".{step.name}")
+        bare = plain is not None and plain["name"] == step.name
+        return f".{step.name}" if bare else f"[{json.dumps(step.name, ensure_ascii=False)}]"
+    if isinstance(step, Index):
+        return f"[{step.number}]"
+    return f"[{'' if step.start is None else step.start}:{'' if step.stop is None else step.stop}]"
+
+
+def descend(data: bytes, steps: list[Step]) -> tuple[bytes, int]:
+    """The value that the steps up to the first slice lead to, and how many they are."""
+    at = 0
+    while at < len(steps) and not isinstance(steps[at], Slice):
+        upto = at
+        while upto < len(steps) and isinstance(steps[upto], Key):
+            upto += 1
+        if upto > at:
+            data = _by_keys(data, cast("list[Key]", steps[at:upto]), steps[:at])
+        else:
+            data = _element(data, cast("Index", steps[at]), steps[:at])
+            upto = at + 1
+        at = upto
+    return data, at
+
+
+def listed(data: bytes, steps: list[Step]) -> tuple[bytes | None, "list[Any] | None", int]:
+    """The elements at the first slice of an address, found in the same pass as the keys that lead there.
+
+    Gives the value where there is no slice, else its elements, and how many steps led there.
+    """
+    upto = next((number for number, step in enumerate(steps) if not isinstance(step, Key)), len(steps))
+    if upto < len(steps) and isinstance(steps[upto], Slice):
+        found = _at_keys(data, [cast("Key", step).name for step in steps[:upto]], list[_raw()])
+        if found is not None:
+            return None, cast("list[Any]", found), upto
+    value, at = descend(data, steps)
+    return (value, None, at) if at == len(steps) else (None, elements(value, steps[:at]), at)
+
+
+def elements(data: bytes, at: list[Step]) -> list[Any]:
+    """The elements of an array, or the values of an object."""
+    inside = children(data)
+    if inside is None:
+        raise _nowhere(f"What is at {written(at)} is neither array nor object.")
+    return list(inside.values()) if isinstance(inside, dict) else inside
+
+
+def children(data: bytes) -> "dict[str, Any] | list[Any] | None":
+    """What a value holds, one level down, each as its own bytes; None for a value that holds nothing."""
+    first = data.lstrip(b" \t\r\n\xef\xbb\xbf")[:1]
+    if first not in (b"{", b"["):
+        return None
+    kind = dict[str, _raw()] if first == b"{" else list[_raw()]
+    found = _decoded(data, kind)
+    return found if found is not None else _walked(data)
+
+
+def _by_keys(data: bytes, keys: list[Key], before: list[Step]) -> bytes:
+    found = _at_keys(data, [key.name for key in keys], _raw())
+    if found is not None:
+        return bytes(found)
+    at = list(before)
+    for key in keys:
+        inside = children(data)
+        if not isinstance(inside, dict):
+            raise _nowhere(f"What is at {written(at)} is no object, so it has no key {_quoted(key.name)}.")
+        if key.name not in inside:
+            names = ", ".join(_quoted(name) for name in list(inside)[:_LISTED])
+            more = f" and {len(inside) - _LISTED:,} more" if len(inside) > _LISTED else ""
+            raise _nowhere(f"There is no key {_quoted(key.name)} at {written(at)}. There are: {names}{more}.")
+        data = bytes(inside[key.name])
+        at.append(key)
+    return data
+
+
+def _element(data: bytes, step: Index, before: list[Step]) -> bytes:
+    inside = children(data)
+    if not isinstance(inside, list):
+        raise _nowhere(f"What is at {written(before)} is no array, so it has no element {step.number}.")
+    if not -len(inside) <= step.number < len(inside):
+        raise _nowhere(f"There is no element {step.number} at {written(before)}: it has {len(inside):,}.")
+    return bytes(inside[step.number])
+
+
+def _quoted(name: str) -> str:
+    return json.dumps(name[:60])
+
+
+def _nowhere(message: str) -> NoSuchValue:
+    return NoSuchValue(message, message)
+
+
+def _raw() -> Any:
+    import msgspec
+
+    return msgspec.Raw
+
+
+@lru_cache(maxsize=32)
+def _nested(names: tuple[str, ...], kind: Any) -> Any:
+    """A type that has only these keys, one inside the other; None where one of them cannot name a field."""
+    import msgspec
+
+    try:
+        for name in reversed(names):
+            fields: list[Any] = [("inner", kind | None, None)]
+            kind = msgspec.defstruct("At", fields, rename={"inner": name})
+    except ValueError:
+        return None
+    return kind
+
+
+def _at_keys(data: bytes, names: list[str], kind: Any) -> Any:
+    """What keys lead to, one inside the other, as this type, in one pass; None where it must be looked for slowly."""
+    nested = _nested(tuple(names), kind)
+    found = None if nested is None else _decoded(data, nested)
+    for _ in names:
+        found = getattr(found, "inner", None)
+    return found
+
+
+def _decoded(data: bytes, kind: Any) -> Any:
+    """`data` as this type; None where it is of another, or not JSON as the standard has it."""
+    import msgspec
+
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.MsgspecError, ValueError, TypeError, RecursionError):
+        return None
+
+
+def _walked(data: bytes) -> "dict[str, Any] | list[Any]":
+    """The same by the scanner that accepts what Python's own `json` accepts; it is slow, so not for large ones."""
+    if len(data) > _LARGEST_ODD:
+        raise UsageError(_NOT_JSON, _NOT_JSON)
+    text = data.decode("utf-8", "surrogateescape").lstrip("\ufeff").strip(" \t\r\n")
+    try:
+        spans = members(text, 0, len(text))
+        values = [text[span.value : span.stop].encode("utf-8", "surrogateescape") for span in spans]
+        if text[0] == "[":
+            return values
+        scan: Any = json.JSONDecoder().raw_decode
+        return {scan(text, span.start)[0]: value for span, value in zip(spans, values, strict=True)}
+    except (NotJson, ValueError, RecursionError):
+        raise UsageError(_NOT_JSON, _NOT_JSON) from None

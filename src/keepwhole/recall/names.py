@@ -1,0 +1,53 @@
+"""What the recall tools are called and how they are described to a model.
+
+The definitions come first in a prompt, so they are short, and the same bytes in every request of a session.
+"""
+
+from typing import Any, NamedTuple
+
+GET_ARTIFACT = "get_artifact"
+GET_TASK_TRACE = "get_task_trace"
+SEARCH_ARTIFACTS = "search_artifacts"
+NAMES = (GET_ARTIFACT, GET_TASK_TRACE, SEARCH_ARTIFACTS)
+
+_TEXT = {"type": "string"}
+_NUMBER = {"type": "integer"}
+
+
+class Definition(NamedTuple):
+    """A tool as a model is told of it."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+DEFINITIONS = (
+    Definition(
+        GET_ARTIFACT,
+        "Read back what [Artifact: id] stands for: all, or a page and the next call. path: $.items[0:9].name",
+        {
+            "type": "object",
+            "properties": {
+                "id": _TEXT,
+                "lines": _TEXT,
+                "start_char": _NUMBER,
+                "length": _NUMBER,
+                "pattern": _TEXT,
+                "path": _TEXT,
+            },
+            "required": ["id"],
+        },
+    ),
+    Definition(GET_TASK_TRACE, "A call and its raw output", {"type": "object", "properties": {"trace_id": _TEXT}}),
+    Definition(SEARCH_ARTIFACTS, "Find stored results", {"type": "object", "properties": {"query": _TEXT}}),
+)
+
+
+def is_recall(tool: str) -> bool:
+    """Whether a tool of a conversation is one of ours, also behind an MCP server's prefix.
+
+    >>> is_recall("mcp__keepwhole__get_artifact")
+    True
+    """
+    return tool.rpartition("__")[2] in NAMES

@@ -1,0 +1,106 @@
+"""Which part of an artifact is meant: lines or characters, as people and models write them."""
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from keepwhole.canonical.value import Value
+from keepwhole.errors import UsageError
+
+_FAR = 10**15
+"""No text is longer: what a model writes beyond this is not worth printing."""
+
+
+class Lines(Value):
+    """Lines `first` to `last`, from 1, both included."""
+
+    first: int
+    last: int | None = None
+
+
+class Chars(Value):
+    """`length` characters from `start`, counted from 0; to the end where no length is given."""
+
+    start: int
+    length: int | None = None
+
+
+class Tail(Value):
+    """The last `lines` lines."""
+
+    lines: int
+
+
+Range: TypeAlias = Lines | Chars | Tail
+
+
+def parse_lines(text: str) -> Lines:
+    """`"100-200"`, `"100-"` or `"100"`.
+
+    >>> parse_lines("100-200")
+    Lines(first=100, last=200)
+    """
+    first, dash, last = text.replace(",", "").replace("–", "-").partition("-")
+    try:
+        begin = min(_FAR, int(first))
+        end = begin if not dash else min(_FAR, int(last)) if last.strip() else None
+    except ValueError:
+        begin = end = 0
+    if begin < 1 or (end is not None and end < begin):
+        message = f'"{text[:40]}" is no range of lines. Give it as lines="100-200", counted from 1.'
+        raise UsageError(message, message)
+    return Lines(begin, end)
+
+
+def parse_chars(text: str) -> Chars:
+    """`"0-5000"`: from the first up to, not including, the second; counted from 0."""
+    first, _, last = text.replace(",", "").partition("-")
+    try:
+        start = int(first)
+        length = int(last) - start if last.strip() else None
+    except ValueError:
+        start, length = -1, None
+    if start < 0 or (length is not None and length < 0):
+        message = f'"{text[:40]}" is no range of characters. Give it as "0-5000", counted from 0.'
+        raise UsageError(message, message)
+    return Chars(start, length)
+
+
+def range_of(arguments: Mapping[str, Any]) -> Range | None:
+    """The range that a call's arguments ask for; None for the whole."""
+    lines = arguments.get("lines")
+    if lines is not None:
+        return parse_lines(str(lines))
+    first, last = number_of(arguments, "start_line"), number_of(arguments, "end_line")
+    if first is not None or last is not None:
+        return parse_lines(f"{first or 1}-{'' if last is None else last}")
+    start, length = number_of(arguments, "start_char"), number_of(arguments, "length")
+    if start is None and length is None:
+        return _tail(arguments)
+    if (start or 0) < 0 or (length is not None and length < 1):
+        message = "start_char counts from 0 and length is at least 1. Give both as whole numbers."
+        raise UsageError(message, message)
+    return Chars(start or 0, length)
+
+
+def _tail(arguments: Mapping[str, Any]) -> Tail | None:
+    count = number_of(arguments, "from_end")
+    if count is None:
+        return None
+    if count < 1:
+        message = "from_end is how many of the last lines to read, at least 1."
+        raise UsageError(message, message)
+    return Tail(count)
+
+
+def number_of(arguments: Mapping[str, Any], key: str) -> int | None:
+    """A whole number that a call gives, in figures or in words of figures; None where it gives none."""
+    value = arguments.get(key)
+    if value is None or value == "":
+        return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(max(-_FAR, min(_FAR, value)))  # JSON does not tell 5.0 from 5
+    try:
+        return max(-_FAR, min(_FAR, int(str(value).replace(",", ""))))
+    except ValueError:
+        message = f"{key} must be a whole number, not {str(value)[:40]!r}."
+        raise UsageError(message, message) from None

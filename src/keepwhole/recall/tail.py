@@ -1,0 +1,107 @@
+"""Recall at the tail: what would be put back when the newest words name something that only a hidden result holds.
+
+Owns: which unit, and where it would stand. Pure.
+Must not know: whether it is done. For now it is only counted: a projection's account says how often it would be.
+
+The unit would be appended inside the newest tool result, never as the user's words: text of a tool must not gain
+authority. At a user's turn there is no such result, so one line that points to it would stand there.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from keepwhole.projection.policy import Decided, shown
+from keepwhole.projection.transcript import Item, Transcript
+from keepwhole.recall.scorer import Term, best_units, terms
+from keepwhole.truncation.cut import TextSource
+from keepwhole.truncation.neutral import quoted
+from keepwhole.truncation.notice import reference
+from keepwhole.truncation.present import summarise
+from keepwhole.truncation.question import fold
+from keepwhole.truncation.sniff import sniff
+
+BUDGET = 400
+"""Tokens that one unit may take."""
+_NAMES = 3.0
+"""What a term counts that names something: an identifier, a path, a long number."""
+_NEWEST = 4_000
+_SHORTEST = 4
+
+
+class Recalled(NamedTuple):
+    """What would be put back."""
+
+    source: int
+    """The hidden result, by its number."""
+    into: int | None
+    """The newest result, inside which it would be appended; None at a user's turn, where a pointer would stand."""
+    named: str
+    """What the newest words name."""
+    text: str
+
+
+def at_the_tail(
+    transcript: Transcript, decided: Decided, budget: int = BUDGET, beside: Iterable[str] = ()
+) -> Recalled | None:
+    """The unit that the newest words ask for; None where they name nothing that is hidden.
+
+    `beside` are texts that are sent too: what was put back before.
+    """
+    newest, into = _newest(transcript)
+    named = {word: term for word, term in terms(newest).items() if term.weight >= _NAMES and len(word) >= _SHORTEST}
+    hidden = [item for item in reversed(transcript.items) if _is_hidden(item, decided)] if named else []
+    if not hidden:
+        return None
+    folded = [(item, fold(item.text)) for item in hidden]
+    sent = [fold(text) for text in (*_sent(transcript, decided), *beside)]
+    for word, term in named.items():
+        item = next((item for item, text in folded if _holds(text, term)), None)
+        if item is not None and not any(_holds(text, term) for text in sent):
+            found = _recalled(item, word, term, into, budget)
+            if found is not None:
+                return found
+    return None
+
+
+def _newest(transcript: Transcript) -> tuple[str, int | None]:
+    """What was said last by the user or the model, never by a tool; and the result that ends the conversation."""
+    if not transcript.messages:
+        return "", None
+    last = transcript.messages[-1]
+    if last.role == "user" and last.said and not last.returned:
+        return last.said[-_NEWEST:], None
+    if not transcript.items or transcript.items[-1].index != len(transcript.messages) - 1:
+        return "", None
+    step = transcript.items[-1].step
+    asked = [item.call.arguments for item in transcript.items if item.step == step and item.call is not None]
+    said = next((message.said for message in reversed(transcript.messages) if message.role == "assistant"), "")
+    return "\n".join([said, *asked])[-_NEWEST:], transcript.items[-1].number
+
+
+def _is_hidden(item: Item, decided: Decided) -> bool:
+    """Whether something of a result on record is not sent."""
+    return item.name is not None and (item.gone or item.number in decided)
+
+
+def _holds(folded: str, term: Term) -> bool:
+    return any(spelling in folded for spelling in term.spellings)
+
+
+def _sent(transcript: Transcript, decided: Decided) -> Iterable[str]:
+    """The results as they are sent; the newest words themselves do not count."""
+    for item in transcript.items:
+        if not item.gone:
+            yield shown(item, decided.get(item.number))
+
+
+def _recalled(item: Item, word: str, term: Term, into: int | None, budget: int) -> Recalled | None:
+    assert item.name is not None
+    units = best_units(item.text, {word: term}, budget, kind=sniff(TextSource(item.text)))
+    if not units:
+        return None
+    tool, arguments = (item.call.tool, item.call.arguments) if item.call else ("result", None)
+    about = reference(item.name.artifact_id, summarise(tool, arguments), len(item.text.encode("utf-8", "replace")))
+    if into is None:
+        return Recalled(item.number, None, word, f"{about}, {item.name.way.whole()} reads it back")
+    unit = units[0]
+    return Recalled(item.number, into, word, f"\n{about}, from it:\n{quoted(item.text[unit.start : unit.stop])}")

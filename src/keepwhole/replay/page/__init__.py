@@ -1,0 +1,127 @@
+"""The report of a replay as one HTML document that needs nothing but a browser.
+
+Owns: the document, its security policy and the data in it.
+Must not know: how the figures came about. Text from transcripts is hostile:
+it goes through `markup` or JSON, never around.
+"""
+
+import json
+import math
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from importlib.resources import files
+from string import Template
+from typing import Any, NamedTuple, cast
+
+from keepwhole.replay.page.account import method, settings, unread
+from keepwhole.replay.page.figures import Part, words
+from keepwhole.replay.page.frontier import frontier
+from keepwhole.replay.page.headline import facts, headline, title
+from keepwhole.replay.page.markup import Markup, joined, tag
+from keepwhole.replay.page.policies import table
+from keepwhole.replay.page.results import missed, results
+from keepwhole.replay.page.runs import runs
+from keepwhole.replay.page.tools import tools
+
+_NO_MARKUP = {ord(char): f"\\u{ord(char):04x}" for char in "<>&"}
+"""JSON reads these as the characters; HTML finds no tag, comment or entity in them."""
+
+
+def page(report: Mapping[str, Any]) -> str:
+    """The report as HTML: no other file, no network, no text of a transcript that a browser would act on."""
+    style, script = _asset("page.css"), _asset("page.js")
+    sections = _sections(report)
+    slots = {
+        "policy": f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'",
+        "title": joined(title(report)),
+        "style": style,
+        "script": script,
+        "headline": headline(report),
+        "facts": facts(report),
+        "links": joined(tag("a", each.link, href=f"#{each.key}") for each in sections),
+        "sections": joined(_section(each) for each in sections),
+        "version": joined(words(report, "keepwhole")),
+        "data": data(report),
+    }
+    return Template(_asset("page.html")).substitute(slots)
+
+
+def data(report: Mapping[str, Any]) -> str:
+    """The report as JSON that cannot end the element it stands in."""
+    return json.dumps(_finite(report), separators=(",", ":")).translate(_NO_MARKUP)
+
+
+class _Section(NamedTuple):
+    """A part of the page: its anchor, its names in the list of links and above it, and what it shows."""
+
+    key: str
+    link: str
+    name: str
+    said: str
+    content: Markup | None
+
+
+def _sections(report: Part) -> list[_Section]:
+    """Every section that has something to show."""
+    found = [_Section(key, link, name, said, content(report)) for key, link, name, said, content in _CONTENTS]
+    return [section for section in found if section.content is not None]
+
+
+_CONTENTS: tuple[tuple[str, str, str, str, Callable[[Part], Markup | None]], ...] = (
+    (
+        "frontier",
+        "Frontier",
+        "Cost and evidence",
+        "Higher keeps more of what later steps needed; further left costs less. The band joins the policies that no "
+        "other beats in both. Thin lines are 95% intervals.",
+        frontier,
+    ),
+    (
+        "policies",
+        "Policies",
+        "Policy by policy",
+        "Sending everything is 100%. Below a share stands its 95% interval.",
+        table,
+    ),
+    (
+        "runs",
+        "A run",
+        "A run, step by step",
+        "Tokens of each request. A ring marks a request that changed something already sent.",
+        runs,
+    ),
+    ("tools", "Tools", "Where tokens go", "Tokens of tool results, and how much of them no later step used.", tools),
+    ("biggest", "Results", "The biggest results", "What each policy would have made of them.", results),
+    ("hidden", "Hidden", "Hidden, but needed", "", missed),
+    ("settings", "Settings", "Settings to copy", "Put this in keepwhole.yaml where the agent works.", settings),
+    ("read", "Read", "What was read, and what was not", "", unread),
+    ("method", "Method", "How it was measured", "", method),
+)
+
+
+def _section(section: _Section) -> Markup:
+    name = f"{section.key}-name"
+    said = tag("p", section.said, class_="said") if section.said else None
+    return tag("section", tag("h2", section.name, id=name), said, section.content, id=section.key, aria_labelledby=name)
+
+
+def _asset(name: str) -> str:
+    return (files(__name__) / name).read_text(encoding="utf-8").strip()
+
+
+def _hash(text: str) -> str:
+    """What a browser must find to accept the text as ours."""
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _finite(value: Any) -> Any:
+    """The value without the numbers that JSON has no word for."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): _finite(each) for key, each in cast(Mapping[Any, Any], value).items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in cast(list[Any], value)]
+    return value

@@ -1,0 +1,84 @@
+"""The finding in a sentence or two, and what it was found on."""
+
+from collections.abc import Sequence
+
+from keepwhole.replay.page.figures import NONE, Part, count, number, part, parts, plural, share, tokens, words
+from keepwhole.replay.page.markup import Inside, Markup, short, tag
+from keepwhole.replay.page.points import all_in, in_context
+
+
+def headline(report: Part) -> Markup:
+    """What a reader should know who reads nothing else."""
+    inside = [*_spent(part(report, "totals")), " ", *_saved(row_named(report, watched(report)))]
+    return tag("h1", inside)
+
+
+def facts(report: Part) -> Markup:
+    """What was read and how it was priced, in one row."""
+    totals, read, price = part(report, "totals"), part(report, "read"), part(report, "price")
+    pairs = [
+        ("Runs", _runs(totals)),
+        ("Steps", count(number(totals, "steps"))),
+        ("Tokens", tokens(number(totals, "tokens"))),
+        ("Window", tokens(number(report, "window"))),
+        ("Prices", _priced(words(report, "provider"), price)),
+        ("Read from", ", ".join(f"{name} {many}" for name, many in part(read, "sources").items())),
+    ]
+    return tag(
+        "dl",
+        [tag("div", tag("dt", name), tag("dd", value)) for name, value in pairs if value not in ("", NONE)],
+        class_="facts",
+    )
+
+
+def row_named(report: Part, name: str) -> Part:
+    """The figures of a policy, or none."""
+    found = [row for row in parts(report, "policies") if words(row, "name") == name]
+    return found[0] if found else {}
+
+
+def watched(report: Part) -> str:
+    """The policy that the findings speak of."""
+    return words(part(report, "hidden"), "policy") or "auto"
+
+
+def _spent(totals: Part) -> Sequence[Inside]:
+    results, unused = number(totals, "share"), number(totals, "never_used")
+    if results is None:
+        return ("No run here is long enough to say what its tool results cost.",)
+    first = (_figure(results), " of the tokens were tool results")
+    if unused is None:
+        return (*first, ".")
+    return (*first, ", and ", _figure(unused), " of those were never used again.")
+
+
+def _saved(row: Part) -> Sequence[Inside]:
+    cost, kept = all_in(row), in_context(row)
+    if cost is None:
+        return ()
+    words_of_cost = (" would have cost ", _figure(abs(1 - cost.value)), " less" if cost.value <= 1 else " more")
+    sentence = ("With ", tag("em", short(words(row, "name"), 40)), " the same runs", *words_of_cost)
+    if kept is None:
+        return (*sentence, ".")
+    return (*sentence, ", with ", _figure(kept.value), " of what was needed later still in context.")
+
+
+def _figure(value: float) -> Markup:
+    return tag("b", share(value))
+
+
+def _runs(totals: Part) -> str:
+    runs, replayed = number(totals, "runs"), number(totals, "replayed")
+    return count(runs) if replayed is None or replayed == runs else f"{count(runs)}, {count(replayed)} replayed"
+
+
+def _priced(provider: str, price: Part) -> str:
+    read, write = number(price, "read"), number(price, "write")
+    if read is None or write is None:
+        return provider
+    return f"{provider} (cached {read:g}×, written {write:g}×)".strip()
+
+
+def title(report: Part) -> str:
+    """What the window of the browser is called."""
+    return f"Keepwhole replay: {plural(number(part(report, 'totals'), 'runs'), 'run')}"

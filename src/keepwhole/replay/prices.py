@@ -1,0 +1,61 @@
+"""Whose prices and window hold for runs: the provider that is named, else the one that recorded them.
+
+Owns: names of providers, and what a log says of its model.
+Must not know: prices themselves; those are in `projection.profiles`.
+"""
+
+from collections.abc import Mapping
+
+from keepwhole.errors import UsageError
+from keepwhole.projection.profiles import DEFAULT, Profile, profile_for
+from keepwhole.replay.survey import Totals
+
+PROVIDERS: dict[str, str] = {
+    "anthropic": "claude",
+    "openai": "gpt-5",
+    "google": "gemini",
+    "deepseek": "deepseek",
+    "moonshot": "kimi",
+    "zhipu": "glm",
+    "minimax": "minimax",
+}
+"""A provider's usual model."""
+_CLIENTS = {"claude-code": "anthropic", "codex": "openai", "gemini": "google", "gemini-cli": "google"}
+_SIZES = {"k": 1_000, "m": 1_000_000}
+_Overrides = Mapping[str, Mapping[str, object]]
+
+
+def named(provider: str, models: _Overrides) -> Profile:
+    """The profile of a provider, or of a model."""
+    profile = profile_for(PROVIDERS.get(provider, provider), models)
+    if profile.name == DEFAULT.name:
+        known = ", ".join(PROVIDERS)
+        raise UsageError(f"There are no prices for `{provider}`. Use a model's name or one of {known}.")
+    return profile
+
+
+def recorded(totals: Totals, models: _Overrides) -> tuple[str, Profile]:
+    """The model that most tokens were recorded with, else the client's usual provider, and its profile."""
+    names = [name for name, _ in totals.models.most_common()]
+    names += [_CLIENTS[source] for source, _ in totals.sources.most_common() if source in _CLIENTS]
+    for name in names:
+        profile = profile_for(PROVIDERS.get(name, name), models)
+        if profile.name != DEFAULT.name:
+            return name, profile
+    return "anthropic", profile_for(PROVIDERS["anthropic"], models)
+
+
+def tokens(text: str) -> int:
+    """A size that people write.
+
+    >>> tokens("128k"), tokens("1m"), tokens("200_000")
+    (128000, 1000000, 200000)
+    """
+    digits, unit = (text[:-1], text[-1].lower()) if text[-1:].lower() in _SIZES else (text, "")
+    try:
+        found = int(float(digits) * _SIZES[unit]) if unit else int(digits)
+    except (ValueError, OverflowError):
+        found = 0
+    if found < 1_000:
+        raise UsageError(f"`{text}` is no window. Give tokens, such as 128k or 200000.")
+    return found

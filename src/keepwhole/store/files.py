@@ -1,0 +1,76 @@
+"""Results laid out as read-only files, for agents that read files on the same machine.
+
+Owns: 0400 files in 0700 folders, durable before a notice names one, gone with their session.
+Must not know: rows and blobs. These are copies: whatever becomes of one, the record stays as it is. No id becomes a
+path: names are digests.
+"""
+
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Iterable
+from contextlib import suppress
+
+from keepwhole.errors import NotStored
+from keepwhole.store.durable import make_folder, sync_folder, write_file
+
+
+class ResultFiles:
+    """The folder of results that were laid out, one folder a session inside it."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._there: set[str] = set()
+
+    def path_of(self, session: str, trace_id: str) -> str:
+        """Where a result of a session lies, or would."""
+        return os.path.join(self._folder(session), f"{_digest(trace_id)}.txt")
+
+    def lay_out(self, session: str, trace_id: str, chunks: Iterable[bytes]) -> None:
+        """Write a result to its file unless it is there; durable on return. `NotStored` where that cannot be."""
+        path = self.path_of(session, trace_id)
+        if path in self._there and _is_file(path):
+            return
+        folder = self._folder(session)
+        try:
+            make_folder(folder)
+            if os.path.islink(folder):
+                raise OSError(errno.ELOOP, "there is a link in place of its folder", folder)
+            if _is_file(path):
+                sync_folder(folder)  # whoever wrote it may have been killed before its name was on the disk
+            else:
+                write_file(path, chunks, 0o400)
+        except OSError as error:
+            raise NotStored(
+                f"`{path}` could not be written ({error.strerror}), so the result is shown whole. Free space, or set "
+                "`recall` to `tools`."
+            ) from error
+        self._there.add(path)
+
+    def remove(self, session: str) -> None:
+        """Delete what was laid out of a session; what cannot be deleted is left, and a link is not followed."""
+        folder = self._folder(session)
+        with suppress(OSError):
+            if os.path.islink(folder):
+                os.unlink(folder)
+                return
+            for name in os.listdir(folder):
+                with suppress(OSError):  # not ours to delete; the others are
+                    os.unlink(os.path.join(folder, name))
+            os.rmdir(folder)
+
+    def _folder(self, session: str) -> str:
+        return os.path.join(self._path, _digest(session))
+
+
+def _digest(name: str) -> str:
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+def _is_file(path: str) -> bool:
+    """Whether the file itself is there; a link that somebody put in its place is written over."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False

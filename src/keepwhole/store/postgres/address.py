@@ -1,0 +1,84 @@
+"""The address of a record in PostgreSQL, and how any address may be shown.
+
+Owns: that a password is in no error, log or list of settings.
+"""
+
+from typing import NamedTuple
+
+from keepwhole.errors import ConfigError
+from keepwhole.store.bucket import is_bucket
+from keepwhole.store.bucket import redacted as redacted_bucket
+
+SCHEMES = ("postgresql://", "postgres://")
+_SCHEMA = r"[a-z_][a-z0-9_]{0,62}"
+_SEARCH_PATH = r"search_path=([^\s,]+)"
+_SECRET = ("password", "sslpassword", "passfile", "sslkey")
+
+
+class Address(NamedTuple):
+    """Where a record lies: what the server is asked with, the schema in it, and both as they may be shown."""
+
+    url: str
+    schema: str
+    shown: str
+
+
+class Hidden(str):
+    """An address whose `repr`, as it stands in a traceback or a log of settings, keeps its secret."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """What may be shown."""
+        return repr(redacted(self))
+
+
+def is_address(text: str) -> bool:
+    """Whether this names a record in PostgreSQL rather than a folder."""
+    return text.startswith(SCHEMES)
+
+
+def address_of(text: str) -> Address:
+    """An address with its schema told apart: `?schema=`, else the search path in its options, else `keepwhole`."""
+    import re  # settings are read at every start, and few have an address
+    from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+    try:
+        parts = urlsplit(text)
+        asked = dict(parse_qsl(parts.query, keep_blank_values=True))
+    except ValueError:
+        raise ConfigError(_HOW) from None
+    if "@" in parts.path or parts.netloc.count("@") > 1 or parts.fragment:
+        raise ConfigError(_HOW)  # a password in parts, which an error would show as a host or a database
+    options = re.search(_SEARCH_PATH, asked.get("options", ""))
+    schema = asked.pop("schema", None) or (options.group(1) if options else "keepwhole")
+    if re.fullmatch(_SCHEMA, schema) is None:
+        raise ConfigError("A schema's name has small letters, digits and `_`, 63 at most. Set it with `?schema=`.")
+    return Address(parts._replace(query=urlencode(asked, quote_via=quote)).geturl(), schema, redacted(text))
+
+
+def redacted(text: str) -> str:
+    """An address without what is secret in it, and without all of it where that cannot be told; else as it is."""
+    if is_bucket(text):
+        return redacted_bucket(text)
+    if not is_address(text):
+        return text
+    from urllib.parse import parse_qsl, urlencode, urlsplit
+
+    try:
+        parts = urlsplit(text)
+        parts.port  # noqa: B018 - no number where a password may stand
+        asked = [(key, value) for key, value in parse_qsl(parts.query) if key.lower() not in _SECRET]
+    except ValueError:
+        return _HIDDEN
+    user, at, place = parts.netloc.rpartition("@")
+    if "@" in parts.path + parts.query + parts.fragment + user:
+        return _HIDDEN
+    return parts._replace(netloc=user.partition(":")[0] + at + place, query=urlencode(asked, safe="/")).geturl()
+
+
+_HIDDEN = "postgresql://…"
+_HOW = (
+    "The store cannot be read as an address. Give `postgresql://user:password@host:5432/database`, with `?schema=` for "
+    "a schema of its own, and write what is special in a password in its percent form: `@` is `%40`, `/` is `%2F`."
+)

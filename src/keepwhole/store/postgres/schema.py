@@ -1,0 +1,86 @@
+"""The schema of the record: made and brought up to date by numbered scripts, when its owner asks."""
+
+import os
+from typing import Any
+
+from psycopg import Connection, sql
+
+from keepwhole.errors import StoreRefused
+from keepwhole.store.postgres.address import Address
+
+SQL = os.path.join(os.path.dirname(__file__), "sql")
+_LOCK = 0x486F6C6466617374
+_GRANTS = (
+    "GRANT USAGE ON SCHEMA {schema} TO {role}",
+    "GRANT SELECT, INSERT ON sessions, entries, pieces, endings, secrets TO {role}",
+    "GRANT SELECT ON tombstones, record, migrations TO {role}",
+    "GRANT SELECT, INSERT, UPDATE, DELETE ON words, passages, indexed TO {role}",
+    "GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA {schema} TO {role}",
+)
+
+
+def scripts() -> list[str]:
+    """The migration scripts, in order."""
+    texts: list[str] = []
+    for name in sorted(name for name in os.listdir(SQL) if name.endswith(".sql")):
+        with open(os.path.join(SQL, name), encoding="utf-8") as file:
+            texts.append(file.read())
+    return texts
+
+
+def version_of(connection: Connection[Any]) -> int:
+    """The version of the schema that the connection looks at; 0 where there is none."""
+    if connection.execute("SELECT to_regclass('migrations')").fetchone() == (None,):
+        return 0
+    row = connection.execute("SELECT coalesce(max(version), 0) FROM migrations").fetchone()
+    return row[0] if row else 0
+
+
+def refuse_other(address: Address, found: int) -> None:
+    """Leave alone what is not as this Keepwhole would have made it."""
+    known = len(scripts())
+    if found > known:
+        raise StoreRefused(
+            f"`{address.shown}` has schema version {found}, newer than this Keepwhole's {known}. "
+            "Upgrade with `pip install -U keepwhole`; nothing was changed."
+        )
+    if found < known:
+        raise StoreRefused(
+            f"`{address.shown}` has no record of this version in its schema `{address.schema}` yet. "
+            f"Run `keepwhole store migrate` with `KEEPWHOLE_STORE={address.shown}`, as the schema's owner."
+        )
+
+
+def _writers(connection: Connection[Any]) -> list[str]:
+    """The roles that were let write to the record."""
+    query = (
+        "SELECT DISTINCT r.rolname FROM pg_class c, aclexplode(c.relacl) a JOIN pg_roles r ON r.oid = a.grantee "
+        "WHERE c.oid = 'entries'::regclass AND a.privilege_type = 'INSERT' AND a.grantee <> c.relowner"
+    )
+    return [name for (name,) in connection.execute(query).fetchall()]
+
+
+def migrate(connection: Connection[Any], address: Address, role: str | None = None) -> int:
+    """Bring the schema up to date, one transaction for all of it; how many scripts were run.
+
+    A `role` may then add to the record and read it, and has no right to change or delete. Roles that could before can
+    still, with what is new.
+    """
+    names = {"schema": sql.Identifier(address.schema)}
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+        if connection.execute("SELECT to_regnamespace(%s)", (address.schema,)).fetchone() == (None,):
+            connection.execute(sql.SQL("CREATE SCHEMA {schema}").format(**names))
+        connection.execute(sql.SQL("SET LOCAL search_path TO {schema}, pg_temp").format(**names))
+        found = version_of(connection)
+        if found > len(scripts()):
+            refuse_other(address, found)
+        connection.execute("CREATE TABLE IF NOT EXISTS migrations (version bigint PRIMARY KEY)")
+        for version, script in enumerate(scripts()[found:], found + 1):
+            connection.execute(script.encode())
+            connection.execute("INSERT INTO migrations VALUES (%s)", (version,))
+        connection.execute(sql.SQL("REVOKE ALL ON ALL FUNCTIONS IN SCHEMA {schema} FROM PUBLIC").format(**names))
+        for writer in {*_writers(connection), *([role] if role else [])}:
+            for grant in _GRANTS:
+                connection.execute(sql.SQL(grant).format(**names, role=sql.Identifier(writer)))
+    return len(scripts()) - found

@@ -1,0 +1,94 @@
+"""Past requests, put together again byte for byte from their manifests and the record.
+
+Owns: following a request to its bases, rendering the results in it, and checking what comes out.
+Must not know: how a manifest came about.
+"""
+
+import hashlib
+
+from keepwhole.canonical.entry import Request
+from keepwhole.canonical.manifest import Atom, Literal, Shown, atoms, decode_manifest, spelled
+from keepwhole.errors import Damaged
+from keepwhole.store.protocol import Row, Store, body_of, decision_of, entry_of
+from keepwhole.truncation.cut import decode_cut, render
+
+_REMEMBERED = 32
+"""Requests whose pieces are remembered, so that reading one after the other takes one step each."""
+_ROOM = 32_000_000
+"""Bytes of rendered results that are remembered."""
+
+
+class Requests:
+    """The requests of one session."""
+
+    def __init__(self, store: Store, session: str) -> None:
+        self._store, self._session = store, session
+        self._atoms: dict[int, list[Atom]] = {}
+        self._texts: dict[Shown, bytes] = {}
+        self._held = 0
+
+    def body(self, row: Row) -> bytes:
+        """The bytes of the request that a row records; `Damaged` if they cannot be put together."""
+        request = request_of(row)
+        data = b"".join(self._rendered(atom) for atom in self._all(row))
+        if hashlib.sha256(data).hexdigest() != request.digest:
+            raise Damaged(f"Request `{row.trace_id}` is not what was sent. Run `keepwhole sessions verify`.")
+        return data
+
+    def _all(self, row: Row) -> list[Atom]:
+        """The pieces of a request, its bases' among them; from the nearest that is remembered on."""
+        line = [row]
+        while line[-1].seq not in self._atoms and (base := request_of(line[-1]).base) is not None:
+            line.append(self._base(line[-1], base))
+        found: list[Atom] = []
+        for each in reversed(line):
+            known = self._atoms.pop(each.seq, None)
+            found = atoms(decode_manifest(_read(self._store, each)), found) if known is None else known
+            self._atoms[each.seq] = found
+        while len(self._atoms) > _REMEMBERED:
+            del self._atoms[next(iter(self._atoms))]
+        return found
+
+    def _base(self, row: Row, seq: int) -> Row:
+        base = self._store.entry(self._session, seq) if seq < row.seq else None
+        if base is None:
+            raise Damaged(f"Entry {row.seq} is written against a request that is not on record.")
+        return base
+
+    def _rendered(self, atom: Atom) -> bytes:
+        if isinstance(atom, Literal):
+            return atom.data
+        data = self._texts.get(atom)
+        if data is None:
+            data = spelled(self._text(atom), atom.spelling)
+            if self._held > _ROOM:
+                self._texts, self._held = {}, 0
+            self._texts[atom] = data
+            self._held += len(data)
+        return data
+
+    def _text(self, shown: Shown) -> str:
+        """The text of a result as it was shown."""
+        subject = self._store.find(self._session, shown.trace_id)
+        if subject is None:
+            raise Damaged(f"A request shows the result `{shown.trace_id}`, which is not on record.")
+        with self._store.open(body_of(subject)) as reader:
+            if not shown.decision:
+                return reader.text()
+            decided = self._store.entry(self._session, shown.decision)
+            if decided is None or decision_of(decided).trace_id != shown.trace_id:
+                raise Damaged(f"A request shows `{shown.trace_id}` by a decision that is not on record.")
+            return render(decode_cut(_read(self._store, decided)), reader)
+
+
+def request_of(row: Row) -> Request:
+    """The request a row records."""
+    header = entry_of(row).header
+    if not isinstance(header, Request):
+        raise Damaged(f"Entry {row.seq} of session `{row.session}` is no request. Run `keepwhole sessions verify`.")
+    return header
+
+
+def _read(store: Store, row: Row) -> bytes:
+    with store.open(body_of(row)) as reader:
+        return reader.read()

@@ -1,0 +1,97 @@
+"""The file's schema: made once, migrated by numbered scripts, never between two of them."""
+
+import os
+import sqlite3
+from collections.abc import Sequence
+
+from keepwhole.errors import StoreRefused
+from keepwhole.store.durable import sync
+from keepwhole.store.sqlite.connection import APPLICATION_ID, Transaction
+
+_HEADER, _VERSION_AT = 100, 60
+SQL = os.path.join(os.path.dirname(os.path.dirname(__file__)), "sql")
+
+
+def scripts() -> list[str]:
+    """The migration scripts, in order."""
+    names = sorted(name for name in os.listdir(SQL) if name.endswith(".sql"))
+    texts: list[str] = []
+    for name in names:
+        with open(os.path.join(SQL, name), encoding="utf-8") as file:
+            texts.append(file.read())
+    return texts
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """The schema version of the open file."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def version_in_file(path: str) -> int:
+    """The schema version in a file's header, without opening it as a database; 0 for none."""
+    try:
+        with open(path, "rb") as file:
+            header = file.read(_HEADER)
+    except FileNotFoundError:
+        return 0
+    known = len(header) == _HEADER and header.startswith(b"SQLite format 3\x00")
+    return int.from_bytes(header[_VERSION_AT : _VERSION_AT + 4], "big") if known else 0
+
+
+def refuse_newer(path: str, found: int, known: int) -> None:
+    """Leave alone what a later Keepwhole wrote."""
+    if found > known:
+        raise StoreRefused(
+            f"`{path}` has schema {found}, newer than this Keepwhole's {known}. "
+            "Upgrade with `pip install -U keepwhole`; nothing was changed."
+        )
+
+
+def migrate(connection: sqlite3.Connection, path: str, migrations: Sequence[str]) -> None:
+    """Bring the file up to date. A new file is made in one transaction; one that may have data is copied first, and
+    each script is one."""
+    found = version_of(connection)
+    refuse_newer(path, found, len(migrations))
+    if found == len(migrations):
+        return
+    if int(connection.execute("PRAGMA application_id").fetchone()[0]) not in (0, APPLICATION_ID):
+        raise StoreRefused(f"`{path}` belongs to another program. Set `KEEPWHOLE_HOME` to another folder.")
+    if found == 0:
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute("PRAGMA journal_mode = WAL")
+    else:
+        _back_up(connection, f"{path}.before-{found + 1}")
+    ends = [len(migrations)] if found == 0 else range(found + 1, len(migrations) + 1)
+    for end in ends:
+        with Transaction(connection, "BEGIN EXCLUSIVE") as execute:
+            for statement in (each for script in migrations[found:end] for each in statements(script)):
+                execute(statement)
+            execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            execute(f"PRAGMA user_version = {end}")
+        found = end
+
+
+def statements(script: str) -> list[str]:
+    """The statements of a script, triggers whole."""
+    found: list[str] = []
+    pending = ""
+    for line in script.splitlines(keepends=True):
+        pending += line
+        if sqlite3.complete_statement(pending):
+            found.append(pending)
+            pending = ""
+    return found
+
+
+def _back_up(connection: sqlite3.Connection, target: str) -> None:
+    part = target + ".part"
+    if os.path.exists(part):
+        os.unlink(part)
+    connection.execute("VACUUM INTO ?", (part,))
+    fd = os.open(part, os.O_RDWR)
+    try:
+        os.fchmod(fd, 0o600)
+        sync(fd)
+    finally:
+        os.close(fd)
+    os.replace(part, target)

@@ -1,0 +1,111 @@
+"""The record's SQL, and its rows as values."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from keepwhole.canonical.entry import GENESIS
+from keepwhole.canonical.utf8 import showable
+from keepwhole.store.columns import COLUMNS, ENTRIES, as_bytes, as_row, no_session
+from keepwhole.store.protocol import Draft, Row, SessionInfo, call_id_of
+
+Execute: TypeAlias = Callable[..., Any]
+
+FROM = f"{ENTRIES} ?"
+SESSIONS = """
+SELECT s.name, s.agent, s.workspace, s.created_at, s.ephemeral, d.at,
+       (SELECT count(*) FROM entries e WHERE e.session = s.id),
+       (SELECT stored FROM entries e WHERE e.session = s.id ORDER BY e.seq DESC LIMIT 1),
+       coalesce((SELECT at FROM entries e WHERE e.session = s.id ORDER BY e.seq DESC LIMIT 1), s.created_at) AS last
+FROM sessions s LEFT JOIN endings d ON d.session = s.id
+"""
+BY_LAST = " ORDER BY last DESC, s.id DESC"
+AMONG_NEWEST = """
+WHERE s.id IN (
+    SELECT s.id FROM sessions s ORDER BY
+        coalesce((SELECT at FROM entries e WHERE e.session = s.id ORDER BY e.seq DESC LIMIT 1), s.created_at) DESC,
+        s.id DESC LIMIT ?
+)
+"""
+"""Entries are counted only where they are shown."""
+_NEWER = "SELECT 1 FROM entries WHERE session = ? AND seq > ? AND kind IN ('result', 'decision') LIMIT 1"
+_INSERT_SESSION = (
+    "INSERT INTO sessions (name, agent, workspace, created_at, ephemeral) VALUES (?, ?, ?, ?, ?) "
+    "ON CONFLICT (name) DO NOTHING"
+)
+_INSERT_ENTRY = (
+    "INSERT INTO entries (session, seq, kind, trace_id, artifact_id, call_id, at, stored, previous, header, "
+    "digest, chain, blob, blocks, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+def insert_session(execute: Execute, info: SessionInfo) -> None:
+    """Add a session unless there is one of that name."""
+    agent = None if info.agent is None else showable(info.agent)
+    workspace = None if info.workspace is None else showable(info.workspace)
+    execute(_INSERT_SESSION, (info.name, agent, workspace, info.created_at, int(info.ephemeral)))
+
+
+def insert_entry(execute: Execute, number: int, row: Row, draft: Draft, stored: int) -> None:
+    """Add an entry to the session with this number; `stored` is the session's total with it."""
+    header, call_id = draft.header, call_id_of(draft)
+    execute(
+        _INSERT_ENTRY,
+        (
+            *(number, row.seq, row.kind, row.trace_id, row.artifact_id, None if call_id is None else as_bytes(call_id)),
+            *(header.at, stored, row.previous, row.header, row.digest, row.chain, row.blob, row.blocks, row.inline),
+        ),
+    )
+
+
+def condemn(execute: Execute, blob: str) -> bool:
+    """Make sure that no entry ever refers to a body; whether none refers to it."""
+    if execute("SELECT 1 FROM entries WHERE blob = ?", (blob,)).fetchone():
+        return False
+    execute("INSERT INTO condemned VALUES (?) ON CONFLICT DO NOTHING", (blob,))
+    return True
+
+
+def is_overtaken(execute: Execute, number: int, after: int) -> bool:
+    """Whether a session has a result or a decision with a greater number."""
+    return execute(_NEWER, (number, after)).fetchone() is not None
+
+
+def known_call(execute: Execute, session: str, draft: Draft) -> Row | None:
+    """The row on record that this draft is again: the same call with the same bytes."""
+    call_id = call_id_of(draft)
+    if call_id is None:
+        return None
+    query = f"SELECT {COLUMNS} {FROM} AND e.call_id = ? AND e.digest = ? ORDER BY +e.seq LIMIT 1"
+    values = execute(query, (session, as_bytes(call_id), draft.body.facts.digest)).fetchone()
+    return None if values is None else as_row(values)
+
+
+def number_and_head(execute: Execute, session: str) -> tuple[int, int, bytes, int]:
+    """The number of a session and where its chain stands, in one look."""
+    row = execute(
+        "SELECT s.id, e.seq, e.chain, e.stored FROM sessions s LEFT JOIN entries e ON e.session = s.id "
+        "WHERE s.name = ? ORDER BY e.seq DESC LIMIT 1",
+        (session,),
+    ).fetchone()
+    if row is None or row[1] is None:
+        number = number_of(execute, session)
+        return number, *head_of(execute, session, number)
+    return row
+
+
+def number_of(execute: Execute, session: str) -> int:
+    """The number of a session in this file."""
+    row = execute("SELECT id FROM sessions WHERE name = ?", (session,)).fetchone()
+    if row is None:
+        raise no_session(session)
+    return row[0]
+
+
+def head_of(execute: Execute, session: str, number: int) -> tuple[int, bytes, int]:
+    """Where a session's chain stands: last seq, last hash, bytes stored; after its tombstone if it was purged."""
+    row = execute(
+        "SELECT seq, chain, stored FROM entries WHERE session = ? ORDER BY seq DESC LIMIT 1", (number,)
+    ).fetchone()
+    if row is None:
+        row = execute("SELECT seq, chain, 0 FROM tombstones WHERE name = ?", (session,)).fetchone()
+    return row or (0, GENESIS, 0)

@@ -1,0 +1,98 @@
+"""Proof that a session is what was written: chain, numbers, every body's hash, every recorded view and request."""
+
+from collections.abc import Callable
+
+from keepwhole.canonical.body import digest_of, measure
+from keepwhole.canonical.entry import GENESIS, Decision, Entry, Request
+from keepwhole.canonical.value import Value
+from keepwhole.errors import KeepwholeError
+from keepwhole.store.protocol import Body, Row, Store, entry_of
+from keepwhole.store.requests import Requests
+from keepwhole.truncation.cut import decode_cut, render
+
+
+class Finding(Value):
+    """One thing that is not as it was written."""
+
+    seq: int
+    what: str
+
+
+class Verification(Value):
+    """What a check of one session found."""
+
+    session: str
+    entries: int
+    bytes: int
+    head: str
+    """The chain hash of the last entry; equal heads mean equal sessions."""
+    findings: tuple[Finding, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether everything is as it was written."""
+        return not self.findings
+
+
+def verify(store: Store, session: str, on_entry: Callable[[Entry], None] = lambda entry: None) -> Verification:
+    """Check every entry of `session` against the chain and every byte against its digest."""
+    seq, previous = _start(store, session)
+    entries = size = 0
+    findings: list[Finding] = []
+    requests = Requests(store, session)
+    for row in store.rows(session):
+        seq += 1
+        if row.seq != seq:
+            findings.append(Finding(row.seq, f"numbers {seq} to {row.seq - 1} are missing"))
+            seq = row.seq
+        if row.previous != previous:
+            findings.append(Finding(row.seq, "does not follow from the entry before it"))
+        previous = row.chain
+        try:
+            entry = entry_of(row)
+            _check(store, row, entry)
+            if isinstance(entry.header, Request):
+                requests.body(row)
+            size += entry.facts.size
+            on_entry(entry)
+        except KeepwholeError as error:
+            findings.append(Finding(row.seq, str(error)))
+        entries += 1
+    return Verification(session=session, entries=entries, bytes=size, head=previous.hex(), findings=tuple(findings))
+
+
+def _start(store: Store, session: str) -> tuple[int, bytes]:
+    """Where the chain of a session begins: after its tombstone, if it was purged before."""
+    for stone in store.tombstones():
+        if stone.name == session:
+            return stone.seq, stone.chain
+    return 0, GENESIS
+
+
+def _check(store: Store, row: Row, entry: Entry) -> None:
+    header = entry.header
+    body = Body(entry.facts, row.inline, row.blob)
+    with store.open(body) as reader:
+        counted = sum(len(chunk) for chunk in reader.stream())
+    if row.inline is not None and len(row.inline) != entry.facts.size:
+        raise KeepwholeError("its body has another size")
+    if counted != entry.facts.size or (not counted and digest_of([]) != entry.facts.digest):
+        raise KeepwholeError("its body has another size")
+    if isinstance(header, Decision):
+        _check_view(store, row, header, body)
+
+
+def _check_view(store: Store, row: Row, decision: Decision, body: Body) -> None:
+    """A recorded view must still be what its cut gives."""
+    subject = store.find(row.session, decision.trace_id)
+    if subject is None:
+        raise KeepwholeError("it decides about a result that is not on record")
+    result = entry_of(subject)
+    with store.open(body) as reader:
+        cut = decode_cut(reader.read())
+    if not cut.covers(result.facts.chars):
+        raise KeepwholeError("its cut does not cover the result")
+    with store.open(Body(result.facts, subject.inline, subject.blob)) as source:
+        shown = render(cut, source)
+    if measure(shown.encode()).digest.hex() != decision.shown_digest:
+        raise KeepwholeError("its cut does not give the view that was shown")

@@ -1,0 +1,74 @@
+"""What is looked at in a record and in requests, in any dialect, when an adapter is tested."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from keepwhole.projection.tokens import estimate
+from keepwhole.projection.transcript import Message
+from keepwhole.recall.names import NAMES
+from keepwhole.session.compacting import TOOL
+from keepwhole.session.rounds import TOOL as ROUND
+from keepwhole.session.session import Session
+from keepwhole.store.protocol import body_of, result_of
+from keepwhole.wire.decode import decode_message
+
+
+def on_record(session: Session) -> list[tuple[str, str]]:
+    """The results on record with their tools, in order, without what was asked of us and what we wrote."""
+    return list(_recorded(session))
+
+
+def _recorded(session: Session) -> Iterator[tuple[str, str]]:
+    for row in session.store.rows(session.id, kind="result"):
+        tool = result_of(row).tool.rpartition("__")[2]  # a client may put the server's name before it
+        if tool in (*NAMES, TOOL, ROUND):
+            continue
+        with session.store.open(body_of(row)) as reader:
+            yield tool, reader.text()
+
+
+def results_in(messages: Sequence[Any]) -> list[tuple[str, str]]:
+    """The results in messages of any dialect: the call's id and the text."""
+    return [(each.call_id, each.text) for message in _decoded(messages) for each in message.returned]
+
+
+def unpaired(messages: Sequence[Any]) -> set[str]:
+    """Calls without a result after them, results without a call before them, and calls with two results.
+
+    Calls that end a conversation still wait for theirs.
+    """
+    waiting: set[str] = set()
+    known: set[str] = set()
+    wrong: set[str] = set()
+    decoded = _decoded(messages)
+    for message in decoded:
+        answered = {each.call_id for each in message.returned}
+        wrong |= answered - waiting
+        waiting -= answered
+        asked = {call.call_id for call in message.calls}
+        wrong |= asked & known
+        known |= asked
+        waiting |= asked
+    last = {call.call_id for call in decoded[-1].calls} if decoded else set[str]()
+    return wrong | (waiting - last)
+
+
+def broken_prefixes(requests: Sequence[Sequence[Any]]) -> list[int]:
+    """Which requests do not begin with the one before."""
+    pairs = itertools.pairwise(requests)
+    return [at for at, (old, new) in enumerate(pairs, 1) if list(new[: len(old)]) != list(old)]
+
+
+def tokens_of(messages: Sequence[Any]) -> int:
+    """About how many tokens messages take."""
+    return sum(_tokens(message) for message in _decoded(messages))
+
+
+def _tokens(message: Message) -> int:
+    texts = (message.said, *(each.text for each in message.returned), *(call.arguments for call in message.calls))
+    return message.other + sum(map(estimate, texts))
+
+
+def _decoded(messages: Sequence[Any]) -> list[Message]:
+    return [decode_message(message) for message in messages]

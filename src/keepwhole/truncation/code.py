@@ -1,0 +1,100 @@
+"""Keep the shape of source code: imports, signatures, and whole the functions that the question names.
+
+A unit is a definition: its signature with what stands above it, and its body. Found by the words that begin a
+definition in common languages; a text without any is left to `head_tail`.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from keepwhole.truncation.cut import Cut, Source, whole
+from keepwhole.truncation.head_tail import head_tail
+from keepwhole.truncation.lines import split_after
+from keepwhole.truncation.options import StrategyOptions
+from keepwhole.truncation.question import fold, scores, terms
+from keepwhole.truncation.units import Chosen, cut_of, widest_mark
+
+_DEFINITION = re.compile(
+    r"\n[ \t]*(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|pub(?:\([a-z]+\))?"
+    r"|unsafe|virtual|override|inline|extern|const|sealed|partial|open|data|suspend)[ \t]+)*"
+    r"(?:def|class|func|function|fn|impl|struct|enum|interface|trait|type|module|namespace|object|record|protocol|macro"
+    r"|sub|proc|fun|val|test|describe|it)\b[ \t(*]",
+)
+_TYPED = re.compile(r"^[A-Za-z_][\w<>\[\]:,*&? \t]*[ \t*&]+[A-Za-z_]\w*[ \t]*\([^;\n]*\)[^;\n]*\{[ \t]*$", re.M)
+_LEAST = 3
+_NAMED = 3
+"""A definition whose own name is asked for counts this much more than one that mentions it."""
+_NEAR = 3
+_MOST_ASKED = 8
+_LONGEST = 600
+"""A body longer than this is several units, so that a part of it can be asked for."""
+_ASKED, _SHAPE = 0.6, 0.7
+"""How much of the room bodies that are asked for may take, and signatures."""
+
+
+def code(source: Source, budget: int, options: StrategyOptions) -> Cut:
+    """Bodies of what is asked for, signatures, then the end and bodies from the top as far as they fit."""
+    if source.chars <= budget:
+        return whole(source.chars)
+    text = source.text(0, source.chars)
+    starts = definitions(text)
+    if len(starts) < _LEAST:
+        return head_tail(source, budget, options)
+    bounds, named = definition_bounds(text, starts)
+    bounds = split_after(text, bounds, max(64, min(_LONGEST, budget // 8)), ("\n",))
+    signatures = [unit for unit, start in enumerate(bounds[:-1]) if start in named]
+    chosen, shape = (Chosen(bounds, int(budget * share), widest_mark(source)) for share in (1, _SHAPE))
+    for unit in _asked_for(text, bounds, named, options.question):
+        next_one = bisect_right(signatures, unit)
+        own = signatures[next_one - 1] if next_one else 0
+        stop = signatures[next_one] if next_one < len(signatures) else len(bounds) - 1
+        chosen.add_all([own, unit, *range(own, stop)], _ASKED)
+    shape.add_all(signatures)
+    chosen.add_all(sorted(shape.units))
+    chosen.add(len(bounds) - 2)
+    chosen.fill(1.0)
+    return cut_of(source, bounds, chosen.units)
+
+
+def _asked_for(text: str, bounds: Sequence[int], named: set[int], question: str) -> list[int]:
+    """The units that a question is about, best first; a definition whose name is asked for before one that uses it."""
+    found = scores(fold(text), bounds, terms(question)) if question else {}
+    worth = {unit: score * (_NAMED if bounds[unit] in named else 1) for unit, score in found.items()}
+    return sorted(worth, key=lambda unit: (-worth[unit], unit))[:_MOST_ASKED]
+
+
+def definitions(text: str) -> list[int]:
+    """Where lines that begin a definition begin, in order."""
+    found = {match.start() + 1 for match in _DEFINITION.finditer(text)}
+    if _DEFINITION.match("\n" + text[:400]):
+        found.add(0)
+    if len(found) < _LEAST:
+        found |= {match.start() for match in _TYPED.finditer(text)}
+    return sorted(found)
+
+
+def definition_bounds(text: str, starts: list[int]) -> tuple[list[int], set[int]]:
+    """Units, and where those begin that are signatures: what stands above a definition belongs to it."""
+    bounds = [0]
+    signatures: set[int] = set()
+    for start in starts:
+        above = _above(text, start, bounds[-1])
+        stop = text.find("\n", start) + 1 or len(text)
+        if above > bounds[-1]:
+            bounds.append(above)
+        signatures.add(bounds[-1])
+        bounds.append(stop)
+    if bounds[-1] < len(text):
+        bounds.append(len(text))
+    return bounds, signatures
+
+
+def _above(text: str, start: int, lowest: int) -> int:
+    """The decorators and comment lines right above a definition."""
+    for _ in range(_NEAR):
+        line = text.rfind("\n", 0, max(0, start - 1)) + 1
+        if line < lowest or line == start or text[line:start].lstrip()[:1] not in ("@", "#", "/", "*"):
+            break
+        start = line
+    return start

@@ -1,0 +1,235 @@
+"""What a strategy decided, as a value: which parts are kept, which are left out, what is put between.
+
+Owns: the cut, its invariants, and the one renderer.
+Must not know: why a strategy chose these parts, artifacts, limits.
+
+Offsets count characters of the original. Kept, gap and elided segments cover the original once and in order,
+so losslessness holds by construction and can be checked for any stored cut.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Literal, Protocol, TypeAlias, cast
+
+from keepwhole.canonical.utf8 import encode, showable
+from keepwhole.canonical.value import Value
+from keepwhole.errors import Damaged
+
+Part: TypeAlias = Literal["kept", "gap", "elided"]
+_CODES: dict[str, str] = {"kept": "k", "gap": "g", "elided": "e"}
+_PARTS: dict[str, Part] = {"k": "kept", "g": "gap", "e": "elided"}
+
+
+class Source(Protocol):
+    """A text of known size whose parts can be read without loading the rest."""
+
+    @property
+    def chars(self) -> int:
+        """Characters in all."""
+        ...
+
+    @property
+    def lines(self) -> int:
+        """Lines in all; a last one without its line end counts."""
+        ...
+
+    @property
+    def eol(self) -> str:
+        """The character that ends a line."""
+        ...
+
+    def text(self, start: int, stop: int) -> str:
+        """The characters from `start` up to `stop`."""
+        ...
+
+    def ends_before(self, offset: int) -> int:
+        """How many line ends stand before character `offset`."""
+        ...
+
+    def byte_at(self, char: int) -> int:
+        """The byte at which character `char` begins."""
+        ...
+
+
+class Segment(Value):
+    """A stretch of the original: shown (`kept`), left out and noticed (`gap`), or left out as noise (`elided`)."""
+
+    part: Part
+    start: int
+    stop: int
+
+    def __init__(self, part: Part, start: int, stop: int) -> None:
+        values = self.__dict__
+        values["part"] = part
+        values["start"] = start
+        values["stop"] = stop
+
+
+class Inserted(Value):
+    """Words of ours between two segments."""
+
+    text: str
+
+    def __init__(self, text: str) -> None:
+        self.__dict__["text"] = text
+
+
+Piece: TypeAlias = Segment | Inserted
+
+
+class Cut(Value):
+    """How one original is shown: pieces in order, and the notices round them."""
+
+    pieces: tuple[Piece, ...]
+    above: str = ""
+    below: str = ""
+
+    def __init__(self, pieces: tuple[Piece, ...], above: str = "", below: str = "") -> None:
+        values = self.__dict__
+        values["pieces"] = pieces
+        values["above"] = above
+        values["below"] = below
+
+    @property
+    def segments(self) -> list[Segment]:
+        """The pieces that stand for parts of the original."""
+        return [piece for piece in self.pieces if isinstance(piece, Segment)]
+
+    @property
+    def gaps(self) -> list[Segment]:
+        """What was left out and is said to be."""
+        return [segment for segment in self.segments if segment.part == "gap"]
+
+    @property
+    def left_out(self) -> list[Segment]:
+        """Everything that is not shown, said to be or not."""
+        return [segment for segment in self.segments if segment.part != "kept"]
+
+    @property
+    def kept(self) -> list[Segment]:
+        """What is shown, verbatim."""
+        return [segment for segment in self.segments if segment.part == "kept"]
+
+    def covers(self, chars: int) -> bool:
+        """Whether the segments cover an original of `chars` characters once, in order, with nothing between."""
+        at = 0
+        for segment in self.segments:
+            if segment.start != at or segment.stop < segment.start:
+                return False
+            at = segment.stop
+        return at == chars
+
+
+def whole(chars: int) -> Cut:
+    """The cut that leaves nothing out."""
+    return Cut((Segment("kept", 0, chars),))
+
+
+def nothing(chars: int) -> Cut:
+    """The cut that leaves everything out: what a strategy says where nothing of a text fits its rules."""
+    return Cut((Segment("gap", 0, chars),))
+
+
+def behind(cut: Cut, chars: int) -> Cut:
+    """The same cut of a text that has `chars` more characters before it, which are kept."""
+    moved = (
+        Segment(piece.part, piece.start + chars, piece.stop + chars) if isinstance(piece, Segment) else piece
+        for piece in cut.pieces
+    )
+    return Cut((Segment("kept", 0, chars), *moved), cut.above, cut.below)
+
+
+def render(cut: Cut, source: Source) -> str:
+    """The view that `cut` gives of `source`, notices and all."""
+    return cut.above + render_body(cut, source) + cut.below
+
+
+def render_body(cut: Cut, source: Source) -> str:
+    """The view without the notices round it: kept text verbatim, our words between, lone surrogates as U+FFFD."""
+    return showable("".join(_written(cut.pieces, source)))
+
+
+def _written(pieces: Iterable[Piece], source: Source) -> Iterable[str]:
+    for piece in pieces:
+        if isinstance(piece, Inserted):
+            yield piece.text
+        elif piece.part == "kept":
+            yield source.text(piece.start, piece.stop)
+
+
+def length(pieces: Iterable[Piece]) -> int:
+    """Characters that these pieces show."""
+    total = 0
+    for piece in pieces:
+        if isinstance(piece, Inserted):
+            total += len(piece.text)
+        elif piece.part == "kept":
+            total += piece.stop - piece.start
+    return total
+
+
+def encode_cut(cut: Cut) -> bytes:
+    """The canonical bytes of a cut, as a decision stores them."""
+    rows: list[object] = [
+        piece.text if isinstance(piece, Inserted) else [_CODES[piece.part], piece.start, piece.stop]
+        for piece in cut.pieces
+    ]
+    return json.dumps([cut.above, rows, cut.below], ensure_ascii=True, separators=(",", ":")).encode("ascii")
+
+
+def decode_cut(raw: bytes) -> Cut:
+    """The cut that `encode_cut` wrote; `Damaged` for anything else."""
+    try:
+        above, rows, below = json.loads(raw)
+        if not isinstance(above, str) or not isinstance(below, str) or not isinstance(rows, list):
+            raise ValueError("no cut")
+        return Cut(tuple(_piece(row) for row in cast("list[object]", rows)), above, below)
+    except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
+        raise Damaged(f"A stored cut cannot be read ({error}). Run `keepwhole sessions verify`.") from error
+
+
+def _piece(row: object) -> Piece:
+    if isinstance(row, str):
+        return Inserted(row)
+    code, start, stop = cast("list[object]", row)
+    if type(start) is not int or type(stop) is not int:
+        raise ValueError("an offset is no number")
+    return Segment(_PARTS[cast("str", code)], start, stop)
+
+
+class TextSource:
+    """A text in memory as a `Source`."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.chars = len(text)
+        self.eol = "\n" if "\n" in text or "\r" not in text else "\r"
+        self._ends = text.count(self.eol)
+        self.lines = self._ends + (text != "" and not text.endswith(self.eol))
+        self._known = {0: 0, self.chars: self._ends}
+        self._last = 0
+
+    def text(self, start: int, stop: int) -> str:
+        """The characters from `start` up to `stop`."""
+        return self._text[start:stop]
+
+    def ends_before(self, offset: int) -> int:
+        """How many line ends stand before character `offset`."""
+        offset = max(0, min(offset, self.chars))
+        found = self._known.get(offset)
+        if found is None:
+            near = self._last
+            if offset < near // 2:
+                near = 0
+            elif self.chars - offset < abs(offset - near):
+                near = self.chars
+            low, high = sorted((near, offset))
+            count = self._text.count(self.eol, low, high)
+            found = self._known[near] + (count if offset > near else -count)
+            self._known[offset] = found
+        self._last = offset
+        return found
+
+    def byte_at(self, char: int) -> int:
+        """The byte at which character `char` begins."""
+        return len(encode(self._text[:char])[0])

@@ -1,0 +1,99 @@
+"""Keep elements: of JSON and XML by structure, of plain text line by line, grouped as listings and searches are.
+
+What is left of JSON parses and what is left of XML is well-formed. Where a text is neither, a line is an element:
+the first of every folder in a listing, the first matches of every file in a search.
+"""
+
+import re
+from collections.abc import Iterable
+from itertools import chain, zip_longest
+
+from keepwhole.truncation.cut import Cut, Source, behind, nothing, whole
+from keepwhole.truncation.head_tail import head_tail
+from keepwhole.truncation.json_element import JsonCut
+from keepwhole.truncation.json_spans import NotJson
+from keepwhole.truncation.lines import line_bounds
+from keepwhole.truncation.options import StrategyOptions
+from keepwhole.truncation.question import fold, scores, terms
+from keepwhole.truncation.sniff import preface
+from keepwhole.truncation.units import Chosen, cut_of, widest_mark
+from keepwhole.truncation.xml_element import NotXml, XmlCut
+
+_LARGEST = 64_000_000
+_SAMPLE, _LINES, _WIDTH = 16_384, 30, 160
+"""Lines are judged by the first ones, and these by their beginnings."""
+_MATCH = re.compile(r"[^\s:|][^:\n|]*(?<=[/.\\\w])[:-]\d+[:-]|[\w./-]+\.\w{1,6}:\d+")
+_ONE_FILE = re.compile(r"([^:\n]*)[^\n]*(?:\n\1:[^\n]*)*+\n?")
+_ONE_FOLDER = re.compile(r"((?:[^\n]*/(?=[^/\n]))?)[^\n]*(?:\n\1[^/\n]*/?(?![^\n]))*+\n?")
+"""All of a run of lines at once: a pattern goes through them much faster than a loop."""
+
+
+def element(source: Source, budget: int, options: StrategyOptions) -> Cut:
+    """Elements within the budget, by whatever structure the text has."""
+    if source.chars <= budget:
+        return whole(source.chars)
+    if source.chars > _LARGEST:
+        return head_tail(source, budget, options)
+    text = source.text(0, source.chars)
+    wanted = tuple(terms(options.question))
+    try:
+        cut = _json(text, budget, options)
+    except NotJson:
+        try:
+            cut = XmlCut(text, wanted, options.max_depth).cut(budget)
+        except NotXml:
+            cut = _by_group(source, text, budget, options)
+    return cut if cut is not None else nothing(source.chars)
+
+
+def _json(text: str, budget: int, options: StrategyOptions) -> Cut | None:
+    """JSON by its structure; what a shell's wrapper says before it is kept."""
+    wanted, keys = tuple(terms(options.question)), frozenset(options.keep_keys)
+    try:
+        return JsonCut(text, wanted, options.max_depth, keys).cut(budget)
+    except NotJson:
+        skip = preface(text)
+        if not 0 < skip < budget:
+            raise
+        cut = JsonCut(text[skip:], wanted, options.max_depth, keys).cut(budget - skip)
+        return None if cut is None else behind(cut, skip)
+
+
+def _by_group(source: Source, text: str, budget: int, options: StrategyOptions) -> Cut | None:
+    """As many lines of each group as fit for all groups alike, in their order."""
+    bounds = line_bounds(text, source.eol)
+    chosen = Chosen(bounds, budget, widest_mark(source))
+    if options.question:
+        found = scores(fold(text), bounds, terms(options.question))
+        chosen.add_all(sorted(found, key=lambda unit: (-found[unit], unit)), 0.5)
+    chosen.add_rounds(zip_longest(*map(chain.from_iterable, _groups(text, budget, len(bounds) - 1)), fillvalue=-1))
+    chosen.fill(options.head_ratio)
+    return cut_of(source, bounds, chosen.units) if chosen.units else None
+
+
+def _groups(text: str, budget: int, count: int) -> Iterable[list[range]]:
+    """The lines of each group, by their numbers; no groups where their names alone take more than the budget."""
+    runs = _runs_in(text)
+    if runs is None:
+        return ([range(count)],)
+    groups: dict[str, list[range]] = {}
+    room, stop = budget, 0
+    for run in runs.finditer(text):
+        name, start = run[1], stop
+        at, end = run.span()
+        stop = min(count, start + text.count("\n", at, end) + (end == len(text)))
+        if name not in groups:
+            groups[name] = []
+            room -= len(name)
+            if room < 0:
+                return ()
+        groups[name].append(range(start, stop))
+    return groups.values()
+
+
+def _runs_in(text: str) -> re.Pattern[str] | None:
+    """What finds lines that belong together, by the file in a search and by the folder in a listing; None elsewhere."""
+    lines = [line[:_WIDTH] for line in text[:_SAMPLE].split("\n")[:_LINES] if line.strip()]
+    if sum(_MATCH.match(line) is not None for line in lines) >= max(1, 0.5 * len(lines)):
+        return _ONE_FILE
+    return _ONE_FOLDER if sum("/" in line for line in lines) >= max(1, 0.5 * len(lines)) else None

@@ -1,0 +1,16 @@
+"""Keep the beginning: for text whose point comes first."""
+
+from keepwhole.truncation.cut import Cut, Inserted, Segment, Source, whole
+from keepwhole.truncation.edges import head_edge
+from keepwhole.truncation.notice import remainder_omitted
+from keepwhole.truncation.options import StrategyOptions
+
+
+def head(source: Source, budget: int, options: StrategyOptions) -> Cut:
+    """The first part of `source` and a notice that the rest is missing."""
+    if source.chars <= budget:
+        return whole(source.chars)
+    room = budget - len(remainder_omitted(source.lines, source.chars))
+    stop = head_edge(source, room)
+    words = remainder_omitted(source.lines - source.ends_before(stop), source.chars - stop)
+    return Cut((Segment("kept", 0, stop), Inserted(words), Segment("gap", stop, source.chars)))

@@ -1,0 +1,129 @@
+"""Noise in what is shown: colour codes, overwritten progress frames, the rest of endless lines.
+
+Owns: finding noise in kept text, leaving it out, and giving the room it took to more text.
+Must not know: which strategy chose the text. Nothing here touches a text that fits, or the record.
+"""
+
+import re
+from collections.abc import Callable
+from typing import TypeAlias
+
+from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, Source, length
+from keepwhole.truncation.notice import omitted
+from keepwhole.truncation.options import StrategyOptions
+from keepwhole.truncation.units import whole_before
+
+_ESCAPES = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|[PX^_][^\x1b]{0,4096}\x1b\\|[ -/]*[0-~])"
+)
+_PASSES = 4
+_FULL = 0.85
+"""A view this full is left as it is."""
+Strategy: TypeAlias = Callable[[Source, int, StrategyOptions], Cut]
+
+
+def without_noise(strategy: Strategy, source: Source, budget: int, options: StrategyOptions) -> Cut:
+    """The strategy's cut with its noise left out, and with as much more text as that makes room for."""
+    best: Cut | None = None
+    allowance = budget
+    for _ in range(_PASSES):
+        cut = strategy(source, allowance, options)
+        tidy = tidied(cut, source, options.line_cap)
+        size = length(tidy.pieces)
+        if tidy is cut and allowance == budget:
+            return cut
+        if size > budget:
+            allowance -= size - budget
+            continue
+        if best is None or size > length(best.pieces):
+            best = tidy
+        if size > budget * _FULL or not tidy.gaps:
+            break
+        allowance = int(allowance * min(8.0, 0.98 * budget / max(size, 1)))
+    return best if best is not None else strategy(source, budget, options)
+
+
+def tidied(cut: Cut, source: Source, line_cap: int) -> Cut:
+    """The same cut without the noise in its kept parts; the cut itself where there is none."""
+    pieces: list[Piece] = []
+    noisy = False
+    for piece in cut.pieces:
+        if isinstance(piece, Segment) and piece.part == "kept":
+            text = source.text(piece.start, piece.stop)
+            quiet = _quiet_pieces(text, piece.start, source, line_cap)
+            if quiet is not None:
+                pieces += quiet
+                noisy = True
+                continue
+        pieces.append(piece)
+    return cut.replace(pieces=tuple(pieces)) if noisy else cut
+
+
+def _quiet_pieces(text: str, base: int, source: Source, line_cap: int) -> list[Piece] | None:
+    """The kept text as pieces with its noise left out; None where there is none."""
+    spans = _escapes(text) if "\x1b" in text else []
+    if "\r" in text and source.eol == "\n":
+        spans += _frames(text)
+    long = _long_lines(text, source, line_cap, spans)
+    if not spans and not long:
+        return None
+    pieces: list[Piece] = []
+    at = 0
+    for start, stop, is_gap in sorted([(*span, False) for span in spans] + [(*span, True) for span in long]):
+        if stop <= at:
+            continue
+        start = max(start, at)
+        pieces.append(Segment("kept", base + at, base + start))
+        if is_gap:
+            pieces.append(Inserted(omitted(text.count(source.eol, start, stop), stop - start)))
+        pieces.append(Segment("gap" if is_gap else "elided", base + start, base + stop))
+        at = stop
+    pieces.append(Segment("kept", base + at, base + len(text)))
+    return [piece for piece in pieces if isinstance(piece, Inserted) or piece.stop > piece.start]
+
+
+def _escapes(text: str) -> list[tuple[int, int]]:
+    return [match.span() for match in _ESCAPES.finditer(text)]
+
+
+def _frames(text: str) -> list[tuple[int, int]]:
+    """What a carriage return overwrote: all of a line before its last one that is not part of a CRLF."""
+    found: list[tuple[int, int]] = []
+    at = text.find("\r")
+    while at >= 0:
+        stop = text.find("\n", at)
+        stop = len(text) if stop < 0 else stop
+        last = text.rfind("\r", at, stop - 1 if text[stop - 1 : stop] == "\r" else stop)
+        if last >= 0 and last + 1 < stop:
+            found.append((text.rfind("\n", 0, at) + 1, last + 1))
+        at = text.find("\r", stop)
+    return found
+
+
+def _has_long_line(text: str, eol: str, line_cap: int) -> bool:
+    """Whether any line is over the cap, told by looking at one line end in as many characters."""
+    at = 0
+    while len(text) - at > line_cap:
+        at = text.rfind(eol, at, at + line_cap + 1) + 1
+        if at == 0:
+            return True
+    return False
+
+
+def _long_lines(text: str, source: Source, line_cap: int, noise: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The rest of lines over the cap, noise not counted, where there are other lines that want the room."""
+    if len(text) <= line_cap or source.lines < 3:
+        return []
+    if not _has_long_line(text, source.eol, line_cap):
+        return []
+    found: list[tuple[int, int]] = []
+    start = 0
+    while start < len(text):
+        stop = text.find(source.eol, start)
+        stop = len(text) if stop < 0 else stop
+        if stop - start > line_cap:
+            quiet = stop - start - sum(end - begin for begin, end in noise if start <= begin < stop)
+            if quiet > line_cap:
+                found.append((whole_before(text, stop - (quiet - line_cap)), stop))
+        start = stop + 1
+    return found

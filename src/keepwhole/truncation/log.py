@@ -1,0 +1,274 @@
+"""Keep what a log is read for: errors with their neighbours, what the question names, the beginning and the end.
+
+A unit is an event: a line with the indented lines that follow it. Runs of lines that differ only in numbers are folded
+to the first of them. Only the neighbourhood of what is interesting is ever split into lines, so size costs little.
+"""
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+
+from keepwhole.canonical.utf8 import holds_any
+from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, Source, length, whole
+from keepwhole.truncation.notice import similar_lines
+from keepwhole.truncation.options import StrategyOptions
+from keepwhole.truncation.question import fold, hits_of, scores, terms
+from keepwhole.truncation.units import Chosen, cut_of, split_long, unit_at, widest_mark
+
+ERROR_WORDS = ("error", "fail", "exception", "traceback", "fatal", "panic", "critical", "assert", "segfault")
+_ELSEWHERE = {
+    "LATIN": ("fehler", "ausnahme", "erreur", "échec", "fallo", "falló", "falha", "błąd", "hata"),
+    "CYRILLIC": ("ошибк", "исключени", "сбой", "помилк"),
+    "CJK": ("错误", "錯誤", "异常", "異常", "失败", "失敗"),
+    "KATAKANA": ("エラー", "例外"),
+    "HANGUL": ("오류", "실패", "예외"),
+    "ARABIC": ("خطأ",),
+    "DEVANAGARI": ("त्रुटि",),
+}
+"""The same in other languages, by the script that makes it worth looking for them."""
+_SAMPLE = 32_768
+_EXIT = "exit"
+_FAILED_EXIT = re.compile(r"exit[a-z]*(?:[ _]?(?:with|code|status|value))*[\s:=(\"']*-?[1-9]")
+_NONE_BEFORE = tuple(f"{edge}{word} " for edge in " ,;(=[\t" for word in ("0", "no", "without"))
+_NONE_AFTER = re.compile(r"\w*[=:] ?0\b")
+_COUNTED = frozenset(("error", "fail"))
+"""Words that are also said of what did not happen."""
+_DIGITS = b"0123456789"
+_WIDTH = 240
+"""A line is judged by so many of its characters."""
+_MOST_ASKED = 40
+_MOST_FIRST, _MOST_LAST = 3_000, 1_000
+"""Of more lines with one word the first and the last ones are looked at."""
+_MOST_ERRORS = 120
+_BEFORE, _AFTER, _MOST_INDENTED = 2, 2, 20
+_LAST_LINES = 4
+_FOLD_AT = 3
+_PASSES = 2
+_FULL = 0.6
+
+
+def log(source: Source, budget: int, options: StrategyOptions) -> Cut:
+    """The last lines, errors with their neighbours, what is asked for, then both ends as far as they fit."""
+    if source.chars <= budget:
+        return whole(source.chars)
+    found = _Findings(source.text(0, source.chars), source.eol, options.question)
+    best = found.cut(source, budget, budget, options.head_ratio)
+    allowance = budget
+    for _ in range(_PASSES):
+        shown = length(best.pieces)
+        if shown > _FULL * budget:
+            break
+        allowance = int(allowance * min(4.0, 0.95 * budget / max(shown, 1)))
+        fuller = found.cut(source, allowance, budget, options.head_ratio)
+        if not shown < length(fuller.pieces) <= budget:
+            break
+        best = fuller
+    return best
+
+
+class _Findings:
+    """What is worth keeping of one log: found once, then cut to any budget."""
+
+    def __init__(self, text: str, eol: str, question: str) -> None:
+        self._text, self._eol = text, eol
+        self._lowered = fold(text)
+        self._wanted = terms(question)
+        self._errors = error_lines(self._lowered, eol)
+        asked = (at for term in self._wanted for at in hits_of(self._lowered, term, _MOST_ASKED))
+        self._places = [*self._errors, *asked]
+        self._rounds = {at: event_round(text, at, eol) for at in map(self._line_start, self._places)}
+
+    def _line_start(self, at: int) -> int:
+        return self._text.rfind(self._eol, 0, at) + 1
+
+    def cut(self, source: Source, allowance: int, budget: int, head_ratio: float) -> Cut:
+        """The cut of at most `allowance` characters before repeats are folded; they leave room for more."""
+        text, eol = self._text, self._eol
+        bounds = split_long(text, _bounds(text, eol, self._rounds.values(), 2 * allowance), max(budget // 4, 64))
+        chosen = Chosen(bounds, allowance, widest_mark(source))
+        share = budget / max(allowance, 1)
+        last = len(bounds) - 2
+        chosen.add_all(range(last, last - _LAST_LINES, -1), 0.1 * share)
+        found = scores(self._lowered, bounds, self._wanted)
+        alone, with_others = (0.3, 0.45) if found else (0.4, 0.6)
+        for at in self._errors:
+            chosen.add_all(_units(bounds, *event(text, at, eol)), alone * share)
+        for at in self._errors:
+            chosen.add_all(_units(bounds, *self._rounds[at]), with_others * share)
+        chosen.add_all(sorted(found, key=lambda unit: (-found[unit], unit)), 0.8 * share)
+        chosen.fill(head_ratio / 2)
+        return folded(cut_of(source, bounds, chosen.units), text, eol)
+
+
+def _units(bounds: Sequence[int], start: int, stop: int) -> range:
+    """The units from `start` up to `stop`."""
+    return range(unit_at(bounds, start), unit_at(bounds, max(start, stop - 1)) + 1)
+
+
+def error_lines(lowered: str, eol: str) -> list[int]:
+    """Where lines with an error begin, those that are unlike the others first."""
+    words = (*ERROR_WORDS, _EXIT, *_words_elsewhere(lowered))
+    there = (word for word in words if holds_any(lowered, (word,)))
+    lines = {start: line for word in there for start, line in _lines_with(lowered, word, eol)}
+    starts = sorted(lines)
+    alike: dict[bytes, list[int]] = {}
+    for start in starts:
+        alike.setdefault(_shape(lines[start]), []).append(start)
+    ranked = _by_rarity([(lines[group[0]], group) for group in alike.values()])
+    ends = [at for group in _rare_and_common(ranked) for at in (group[0], group[-1])]
+    return list(dict.fromkeys([*ends, *starts]))[:_MOST_ERRORS]
+
+
+def _words_elsewhere(lowered: str) -> Iterator[str]:
+    """The words for errors in scripts that stand at the beginning, in the middle or at the end; none for ASCII."""
+    if lowered.isascii():
+        return
+    middle = len(lowered) // 2
+    seen = {*lowered[:_SAMPLE], *lowered[middle : middle + _SAMPLE], *lowered[-_SAMPLE:]}
+    scripts = {unicodedata.name(char, "").split(" ")[0] for char in seen if not char.isascii()}
+    for script in _ELSEWHERE.keys() & scripts:
+        yield from _ELSEWHERE[script]
+
+
+def _lines_with(lowered: str, word: str, eol: str) -> Iterator[tuple[int, str]]:
+    """The lines that have `word` and mean it, and where they begin; of very many the first and the last."""
+    at, seen, stop = lowered.find(word), 0, 0
+    while at >= 0 and seen < _MOST_FIRST:
+        start, stop, seen = lowered.rfind(eol, 0, at) + 1, lowered.find(eol, at), seen + 1
+        line = _line(lowered, start, eol)
+        if _is_error(line, word):
+            yield start, line
+        at = lowered.find(word, stop) if stop >= 0 else -1
+    at, seen = lowered.rfind(word, stop) if at >= 0 else -1, 0
+    while at >= 0 and seen < _MOST_LAST:
+        start, seen = lowered.rfind(eol, 0, at) + 1, seen + 1
+        line = _line(lowered, start, eol)
+        if _is_error(line, word):
+            yield start, line
+        at = lowered.rfind(word, stop, max(stop, start))
+
+
+def _line(text: str, start: int, eol: str) -> str:
+    stop = text.find(eol, start, start + _WIDTH)
+    return text[start : stop if stop >= 0 else start + _WIDTH]
+
+
+def _is_error(line: str, word: str) -> bool:
+    """Whether a line with `word` tells of an error: not where there are none, nor where the exit code is 0."""
+    if word == _EXIT:
+        return _FAILED_EXIT.search(line) is not None
+    if word not in _COUNTED:
+        return True
+    line = " " + line
+    at = line.find(word)
+    while at >= 0:
+        if not line.endswith(_NONE_BEFORE, 0, at) and _NONE_AFTER.match(line, at + len(word)) is None:
+            return True
+        at = line.find(word, at + 1)
+    return False
+
+
+def _by_rarity(groups: Sequence[tuple[str, list[int]]]) -> list[list[int]]:
+    """Groups of lines alike, first those whose words few other errors use: what happens again and again tells less."""
+    words = [set(line.encode("utf-8", "replace").translate(None, _DIGITS).split()) for line, _ in groups]
+    uses: dict[bytes, int] = {}
+    for own, (_, group) in zip(words, groups, strict=True):
+        for word in own:
+            uses[word] = uses.get(word, 0) + len(group)
+    weight = {word: 1 / count for word, count in uses.items()}
+    rarity = [math.fsum(sorted(map(weight.__getitem__, own))) for own in words]
+    return [groups[at][1] for at in sorted(range(len(groups)), key=lambda at: -rarity[at])]
+
+
+def _rare_and_common(ranked: Sequence[list[int]]) -> Iterator[list[int]]:
+    """Two of the rarest for one of the most common, which is what mostly goes wrong."""
+    front, back = 0, len(ranked) - 1
+    for turn in range(len(ranked)):
+        if turn % 3 == 2:
+            yield ranked[back]
+            back -= 1
+        else:
+            yield ranked[front]
+            front += 1
+
+
+def event(text: str, start: int, eol: str) -> tuple[int, int]:
+    """The event whose line begins at `start`: the line and the indented ones that hang on it."""
+    stop = _next_line(text, start, eol)
+    for _ in range(_MOST_INDENTED):
+        if text[stop : stop + 1] not in (" ", "\t"):
+            break
+        stop = _next_line(text, stop, eol)
+    return start, stop
+
+
+def event_round(text: str, start: int, eol: str) -> tuple[int, int]:
+    """The same event with its neighbours: what led to it and what came of it."""
+    first, after = start, _next_line(text, start, eol)
+    for _ in range(_BEFORE):
+        first = text.rfind(eol, 0, max(0, first - 1)) + 1
+    for _ in range(_AFTER):
+        after = _next_line(text, after, eol)
+    return first, max(after, event(text, start, eol)[1])
+
+
+def _next_line(text: str, at: int, eol: str) -> int:
+    stop = text.find(eol, at)
+    return len(text) if stop < 0 else stop + 1
+
+
+def _bounds(text: str, eol: str, rounds: Iterable[tuple[int, int]], reach: int) -> list[int]:
+    """Where lines begin near both ends and in the `rounds` of interesting places; what lies between is never split."""
+    starts = {0, len(text)}
+    _add_starts(starts, text, 0, min(reach, len(text)), eol)
+    _add_starts(starts, text, max(0, len(text) - reach), len(text), eol)
+    for first, stop in rounds:
+        if stop - first < reach:
+            starts.add(first)
+            _add_starts(starts, text, first, stop, eol)
+    return sorted(starts)
+
+
+def _add_starts(starts: set[int], text: str, first: int, stop: int, eol: str) -> None:
+    at = text.find(eol, first, stop)
+    while at >= 0:
+        starts.add(at + 1)
+        at = text.find(eol, at + 1, stop)
+
+
+def folded(cut: Cut, text: str, eol: str) -> Cut:
+    """The same cut with runs of lines that differ only in numbers shown once, and counted."""
+    pieces: list[Piece] = []
+    for piece in cut.pieces:
+        if isinstance(piece, Segment) and piece.part == "kept":
+            pieces += _folded_lines(text, piece.start, piece.stop, eol)
+        else:
+            pieces.append(piece)
+    return cut.replace(pieces=tuple(pieces))
+
+
+def _shape(line: str) -> bytes:
+    """What is left of a line without its digits; UTF-8 keeps them apart from all other characters."""
+    return line.encode("utf-8", "surrogatepass").translate(None, b"0123456789abcdefABCDEF")
+
+
+def _folded_lines(text: str, start: int, stop: int, eol: str) -> list[Piece]:
+    pieces: list[Piece] = []
+    kept_from = at = start
+    while at < stop:
+        after = min(stop, _next_line(text, at, eol))
+        shape = _shape(text[at:after])
+        end, count = after, 0
+        while end < stop:
+            further = min(stop, _next_line(text, end, eol))
+            if _shape(text[end:further]) != shape:
+                break
+            end, count = further, count + 1
+        if count >= _FOLD_AT and end - after > len(similar_lines(count)):
+            pieces += [Segment("kept", kept_from, after), Inserted(similar_lines(count)), Segment("gap", after, end)]
+            kept_from = end
+        at = end
+    if kept_from < stop:
+        pieces.append(Segment("kept", kept_from, stop))
+    return pieces

@@ -1,0 +1,135 @@
+"""The words that say what is missing. Every sentence a model may act on is written here and nowhere else."""
+
+from keepwhole.truncation.cut import Segment, Source
+from keepwhole.truncation.way import Way
+
+
+def omitted(lines: int, chars: int) -> str:
+    """Between two kept parts.
+
+    >>> omitted(150, 12340)
+    '\\n... [150 lines / 12,340 chars omitted] ...\\n'
+    """
+    return f"\n... [{lines:,} lines / {chars:,} chars omitted] ...\n"
+
+
+def remainder_omitted(lines: int, chars: int) -> str:
+    """After a kept beginning."""
+    return f"\n... [Remainder omitted: {lines:,} lines / {chars:,} chars] ..."
+
+
+def beginning_omitted(lines: int, chars: int) -> str:
+    """Before a kept end."""
+    return f"... [Beginning omitted: {lines:,} lines / {chars:,} chars] ...\n"
+
+
+def items_omitted(count: int) -> str:
+    """In an array.
+
+    >>> items_omitted(45)
+    '... 45 items omitted ...'
+    """
+    return f"... {count:,} items omitted ..."
+
+
+def keys_omitted(count: int) -> str:
+    """In an object."""
+    return f"{count:,} keys omitted"
+
+
+def elements_omitted(count: int) -> str:
+    """In XML."""
+    return f"<!-- ... {count:,} elements omitted ... -->"
+
+
+def text_omitted(chars: int) -> str:
+    """In XML, for the text of one element."""
+    return f"<!-- ... {chars:,} chars omitted ... -->"
+
+
+def rows_omitted(count: int, chars: int) -> str:
+    """After a table."""
+    return f"... [{count:,} rows / {chars:,} chars omitted] ...\n"
+
+
+def similar_lines(count: int) -> str:
+    """In place of lines that differ from the one before only in numbers."""
+    return f"... [{count:,} similar lines] ...\n"
+
+
+def size_text(size: int) -> str:
+    """Bytes for people: 1024 to the unit, one decimal.
+
+    >>> size_text(2_411_725)
+    '2.3 MB'
+    """
+    if size < 1024:
+        return f"{size} bytes" if size != 1 else "1 byte"
+    amount = float(size)
+    for unit in ("KB", "MB", "GB", "TB"):
+        amount /= 1024
+        if amount < 1023.95 or unit == "TB":
+            return f"{amount:.1f} {unit}"
+    raise AssertionError("unreachable")
+
+
+def reference(artifact_id: str, summary: str, size: int) -> str:
+    """The line that names an artifact."""
+    return f"[Artifact: {artifact_id}] {summary} ({size_text(size)})"
+
+
+def aged(way: Way, size: int) -> str:
+    """In place of a whole result; its call is still there to be read, so that this can be short.
+
+    What our tool is for its definition says; any other way back is spelled out.
+
+    >>> aged(Way("art_1_x"), 2048)
+    '[Artifact: art_1_x] 2.0 KB'
+    """
+    words = f"[Artifact: {way.artifact_id}] {size_text(size)}"
+    return words if way.reader == "get_artifact" else f"{words}: {way.whole()}"
+
+
+def how_to_fetch(way: Way, gap: Segment, source: Source, in_part: bool = False) -> str:
+    """The exact call that returns a gap: by lines where it begins and ends with whole ones, else by characters."""
+    are = "are left out in part" if in_part else "are left out"
+    first = source.ends_before(gap.start) + 1
+    last = source.ends_before(gap.stop)
+    begins_a_line = gap.start == 0 or source.text(gap.start - 1, gap.start) == source.eol
+    ends_a_line = gap.stop == source.chars or source.text(gap.stop - 1, gap.stop) == source.eol
+    if begins_a_line and ends_a_line:
+        last = max(first, source.lines if gap.stop == source.chars else last)
+        return f"Lines {first:,}-{last:,} of {source.lines:,} {are}: {way.lines(first, last)}"
+    call = way.chars(gap.start, gap.stop, source)
+    return f"Characters {gap.start:,}-{gap.stop:,} of {source.chars:,} {are}: {call}"
+
+
+def binary(media_type: str, size: int, digest: bytes) -> str:
+    """What stands for a body that is not text."""
+    return f"[Binary: {media_type}, {size_text(size)}, digest {digest.hex()[:16]}]"
+
+
+def preview(way: Way) -> str:
+    """How to get at a result of which only a preview is shown."""
+    with_what = "Use the get_artifact tool to retrieve" if way.reader == "get_artifact" else "Retrieve"
+    return (
+        f"{with_what} specific portions:\n- {way.whole()} for full content\n- {way.lines(1, 100)} for first 100 lines"
+    )
+
+
+def unchanged(earlier: str) -> str:
+    """Where a client only points at an earlier result, of which we have shown a part."""
+    return f"The file is unchanged, but the earlier result shows only a part of it.\n{earlier.strip()}"
+
+
+def before(session: str, command: str) -> str:
+    """After a conversation was resumed or compacted: where results are that are no longer in it.
+
+    >>> before("s1", "keepwhole")
+    'Tool results from before are on record, whole: `keepwhole search --session s1 WORDS` finds them, \
+`keepwhole sessions show s1` lists them, `keepwhole show --session s1 STEP` prints one.'
+    """
+    return (
+        f"Tool results from before are on record, whole: `{command} search --session {session} WORDS` finds them, "
+        f"`{command} sessions show {session}` lists them, `{command} show --session {session} STEP` prints one."
+    )

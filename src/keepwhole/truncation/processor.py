@@ -1,0 +1,59 @@
+"""The processor: text of a tool in, what to show out. Strategies, storage and configuration are injected."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from keepwhole.canonical.utf8 import encode
+from keepwhole.truncation.configuration import Limits, TruncationConfiguration
+from keepwhole.truncation.cut import TextSource, length, whole
+from keepwhole.truncation.neutral import neutralised
+from keepwhole.truncation.present import Artifact, needs_artifact, present, summarise
+from keepwhole.truncation.result import TruncationResult
+from keepwhole.truncation.strategy import ITruncationStrategy
+
+
+class IArtifactStorage(Protocol):
+    """Where the processor puts an original before it shows less than all of it."""
+
+    def create(self, content: str, tool_name: str) -> str:
+        """Store `content` whole and return its artifact id; on return it is durable."""
+        ...
+
+    def get(self, artifact_id: str, *, lines: tuple[int, int] | None = None) -> str:
+        """The stored content, or the lines asked for; `NotFound` for an id that is not there."""
+        ...
+
+
+class TruncationProcessor:
+    """Shows a result within its limits; whatever it leaves out is in `storage` first."""
+
+    def __init__(
+        self,
+        strategies: Mapping[str, ITruncationStrategy],
+        storage: IArtifactStorage,
+        configuration: TruncationConfiguration | None = None,
+    ) -> None:
+        self._strategies = strategies
+        self._storage = storage
+        self._configuration = configuration or TruncationConfiguration()
+
+    def process(self, content: str, tool_name: str, config: TruncationConfiguration | None = None) -> TruncationResult:
+        """What to show of `content`, the result of `tool_name`.
+
+        Raises `NotStored` where the original could not be stored: nothing is hidden then.
+        """
+        limits = (config or self._configuration).for_tool(tool_name)
+        source = TextSource(content)
+        hidden = needs_artifact(len(content), limits) or _too_long_when_quoted(source, limits)
+        artifact = Artifact(
+            artifact_id=self._storage.create(content, tool_name) if hidden else "",
+            summary=summarise(tool_name, None),
+            size=len(encode(content)[0]),
+        )
+        shown = present(source, artifact, limits, self._strategies)
+        return shown.replace(artifact_id=artifact.artifact_id if hidden else None)
+
+
+def _too_long_when_quoted(source: TextSource, limits: Limits) -> bool:
+    """Whether a text that fits no longer does once imitated notices in it are marked."""
+    return needs_artifact(length(neutralised(whole(source.chars), source).pieces), limits)

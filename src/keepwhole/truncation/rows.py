@@ -1,0 +1,99 @@
+"""Keep rows: the header of a table, its first and last rows, and those that the question names. Never half a row.
+
+CSV stays CSV: nothing of ours stands inside it, the count follows after the body. NDJSON stays NDJSON: a line that is
+a JSON string counts the rows left out in its place.
+"""
+
+import json
+import re
+from array import array
+from collections.abc import Sequence
+from functools import cache
+
+from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, Source, nothing, whole
+from keepwhole.truncation.lines import line_bounds
+from keepwhole.truncation.notice import rows_omitted
+from keepwhole.truncation.options import StrategyOptions
+from keepwhole.truncation.question import fold, scores, terms
+from keepwhole.truncation.sniff import sniff
+from keepwhole.truncation.units import Chosen
+
+_HEADER = 4_096
+
+
+def rows(source: Source, budget: int, options: StrategyOptions) -> Cut:
+    """Whole rows within the budget."""
+    if source.chars <= budget:
+        return whole(source.chars)
+    text = source.text(0, source.chars)
+    is_json = text.lstrip()[:1] in ("{", "[") and sniff(source) != "csv"
+    bounds = record_bounds(text, source.eol, quoted=not is_json)
+    mark = len(_marker(len(bounds), source.eol)) if is_json else 0
+    after = 0 if is_json else len(rows_omitted(len(bounds), source.chars)) + 1
+    chosen = Chosen(bounds, budget - after, mark)
+    if not chosen.add(0) and not is_json:
+        return nothing(source.chars)
+    if options.question:
+        found = scores(fold(text), bounds, terms(options.question))
+        chosen.add_all(sorted(found, key=lambda unit: (-found[unit], unit)), 0.6)
+    chosen.fill(options.head_ratio)
+    if not chosen.units:
+        return nothing(source.chars)
+    return _cut(source, bounds, sorted(chosen.units), is_json)
+
+
+def record_bounds(text: str, eol: str, quoted: bool) -> Sequence[int]:
+    """Where records begin, as `csv.reader` splits them; where quotes do not add up, a line is a record."""
+    if not (quoted and '"' in text):
+        return line_bounds(text, eol)
+    bounds = array("q", (0,))
+    for record in _record(_delimiter(text), eol).finditer(text):
+        if record.lastindex:
+            return line_bounds(text, eol)
+        bounds.append(record.end())
+    return bounds[:-1]
+
+
+def _delimiter(text: str) -> str:
+    """What parts the columns: the mark that the first line has most of."""
+    return max(",\t;|", key=text[:_HEADER].partition("\n")[0].count)
+
+
+@cache
+def _record(delimiter: str, eol: str) -> re.Pattern[str]:
+    """One record: a quote counts where a field begins with it, up to the one that closes it; nowhere else.
+
+    What is no record is a group of its own, so that the search never moves on to look for one.
+    """
+    mark = re.escape(delimiter)
+    field = rf"(?<![^{mark}\r\n])\"(?:[^\"]++|\"\")*+\"[^{mark}\r\n]*+"
+    stray = rf"(?<=[^{mark}\r\n])\""
+    end = r"\r?\n" if eol == "\n" else r"\r"
+    return re.compile(rf"(?:[^\"\r\n]++|{field}|{stray})*+(?:{end}|\r?\Z)|([\s\S])")
+
+
+def _cut(source: Source, bounds: Sequence[int], units: list[int], is_json: bool) -> Cut:
+    pieces: list[Piece] = []
+    at = left_out = 0
+    for before, unit in zip([-1, *units], [*units, len(bounds) - 1], strict=True):
+        missing = unit - before - 1
+        start = bounds[unit] if unit < len(bounds) - 1 else source.chars
+        if missing:
+            left_out += missing
+            if is_json:
+                pieces.append(Inserted(_marker(missing, source.eol)))
+            pieces.append(Segment("gap", at, start))
+            at = start
+        if unit < len(bounds) - 1:
+            last = pieces[-1] if pieces else None
+            if not missing and isinstance(last, Segment) and last.part == "kept":
+                pieces[-1] = Segment("kept", last.start, bounds[unit + 1])
+            else:
+                pieces.append(Segment("kept", at, bounds[unit + 1]))
+            at = bounds[unit + 1]
+    gaps = sum(piece.stop - piece.start for piece in pieces if isinstance(piece, Segment) and piece.part == "gap")
+    return Cut(tuple(pieces), below="" if is_json else rows_omitted(left_out, gaps))
+
+
+def _marker(count: int, eol: str) -> str:
+    return json.dumps(f"... {count:,} rows omitted ...") + eol

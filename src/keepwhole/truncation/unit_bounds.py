@@ -1,0 +1,127 @@
+"""Where the units of any text begin: elements of JSON, rows, log events, definitions, hunks, paragraphs, lines.
+
+Owns: the unit of each kind of text, none longer than asked for where it can be split.
+Must not know: which units are wanted. Units cover the text without holes: unit `i` is `bounds[i]` to `bounds[i + 1]`.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+
+from keepwhole.truncation.code import definition_bounds, definitions
+from keepwhole.truncation.cut import TextSource
+from keepwhole.truncation.diff import hunk_bounds
+from keepwhole.truncation.json_spans import NotJson, members, root_span
+from keepwhole.truncation.lines import line_bounds, split_after
+from keepwhole.truncation.paragraphs import bounds_of
+from keepwhole.truncation.rows import record_bounds
+from keepwhole.truncation.sniff import sniff
+
+LONGEST = 800
+"""Characters of a unit, unless something else is asked for."""
+_ENDS = (("\n",), (". ", "? ", "! ", "。", "？", "！"), ("},", "], ", "}, ", ","), (" ",))
+"""Where a long unit is split: after lines, else sentences, else members of data, else words."""
+_SHORT = 120
+"""Neighbouring paragraphs shorter than this belong together: a heading and what follows it."""
+_TINY = 60
+"""So do neighbouring elements shorter than this."""
+_EVENT = re.compile(r"\n(?=[^\s])")
+_TAG = re.compile(r">\s*(?=<[^/])")
+
+
+def unit_bounds(text: str, kind: str | None = None, longest: int = LONGEST) -> Sequence[int]:
+    """Where units begin, and where the text ends; `kind` is what `sniff` says where it is known already."""
+    if len(text) <= _SHORT:
+        return (0, len(text))
+    source = TextSource(text)
+    find = _FINDERS.get(kind or sniff(source), _paragraphs)
+    return split_after(text, find(text, source.eol, longest), longest, *_ENDS)
+
+
+def _paragraphs(text: str, eol: str, longest: int) -> list[int]:
+    """Paragraphs, short ones joined with those that follow while they fit."""
+    bounds = [0]
+    for start, stop in pairwise(bounds_of(text, eol)):
+        if start - bounds[-1] >= _SHORT or stop - bounds[-1] > longest:
+            bounds.append(start)
+    return [at for before, at in pairwise([-1, *bounds]) if at > before] + [len(text)]
+
+
+def _events(text: str, eol: str, longest: int) -> list[int]:
+    """Lines, each with the indented ones that hang on it."""
+    if eol != "\n":
+        return list(line_bounds(text, eol))
+    return [0, *(match.end() for match in _EVENT.finditer(text)), len(text)]
+
+
+def _lines(text: str, eol: str, longest: int) -> Sequence[int]:
+    return line_bounds(text, eol)
+
+
+def _records(text: str, eol: str, longest: int) -> Sequence[int]:
+    return record_bounds(text, eol, quoted=True)
+
+
+def _definitions(text: str, eol: str, longest: int) -> Sequence[int]:
+    """Definitions whole, each with what stands above it."""
+    starts = definitions(text)
+    bounds, signatures = definition_bounds(text, starts)
+    return [0, *(at for at in bounds[1:-1] if at in signatures), len(text)]
+
+
+def _hunks(text: str, eol: str, longest: int) -> Sequence[int]:
+    """Hunks with their headers."""
+    bounds, headers = hunk_bounds(text)
+    begin = set(headers)
+    return [0, *(at for at in bounds[1:-1] if at in begin), len(text)]
+
+
+def _elements(text: str, eol: str, longest: int) -> Sequence[int]:
+    """The largest elements that fit, short neighbours joined; where the text is no JSON after all, lines."""
+    try:
+        start, stop = root_span(text)
+        found = _inside(text, start, stop, longest) if stop - start > longest else []
+    except NotJson:
+        return line_bounds(text, eol)
+    bounds = [0]
+    for at in found:
+        if at - bounds[-1] >= _TINY:
+            bounds.append(at)
+    return [*bounds, len(text)]
+
+
+def _inside(text: str, start: int, stop: int, longest: int) -> list[int]:
+    """Where elements begin, from the outermost container inwards as long as they are too long."""
+    found: set[int] = set()
+    left = [(start, stop)]
+    while left:
+        for member in members(text, *left.pop()):
+            found.add(member.start)
+            if member.stop - member.value > longest and text[member.value] in "[{":
+                left.append((member.value, member.stop))
+    return sorted(found)
+
+
+def _tags(text: str, eol: str, longest: int) -> Sequence[int]:
+    """Before opening tags, joined while they fit."""
+    bounds = [0]
+    before = 0
+    for match in _TAG.finditer(text):
+        if match.end() - bounds[-1] > longest // 2 and before > bounds[-1]:
+            bounds.append(before)
+        before = match.end()
+    return [*bounds, len(text)]
+
+
+_FINDERS: Mapping[str, Callable[[str, str, int], Sequence[int]]] = {
+    "json": _elements,
+    "xml": _tags,
+    "csv": _records,
+    "ndjson": _lines,
+    "log": _events,
+    "code": _definitions,
+    "diff": _hunks,
+    "search": _lines,
+    "listing": _lines,
+    "text": _paragraphs,
+}

@@ -1,0 +1,82 @@
+"""How what a view leaves out is read back, in words that whoever reads them can act on as they stand.
+
+Owns: the spelling of a call by our own tool, by an agent's own file tools, and by a person's command.
+Must not know: whether the tool is offered or the file is there; whoever makes a `Way` sees to that.
+"""
+
+import json
+import shlex
+from typing import Literal, TypeAlias
+
+from keepwhole.canonical.value import Value
+from keepwhole.truncation.cut import Source
+
+Reader: TypeAlias = Literal["get_artifact", "Read", "read", "read_file", "sed", "keepwhole"]
+
+
+class Way(Value):
+    """The way back to one result: by its id, or from the file that holds it."""
+
+    artifact_id: str
+    file: str = ""
+    reader: Reader = "get_artifact"
+    """Our tool; `Read`, `read` and `read_file` as coding agents have them; a shell; or our command line, for people."""
+
+    def whole(self) -> str:
+        """The call that reads all of it.
+
+        >>> Way("art_1_x").whole()
+        'get_artifact(id="art_1_x")'
+        """
+        if self.reader == "sed":
+            return f"cat {shlex.quote(self.file)}"
+        return self._call()
+
+    def lines(self, first: int, last: int) -> str:
+        """The call that reads these lines, counted from 1.
+
+        >>> Way("art_1_x", "/f.txt", "Read").lines(11, 20)
+        'Read(file_path="/f.txt", offset=11, limit=10)'
+        """
+        if self.reader == "sed":
+            return f"sed -n '{first},{last}p' {shlex.quote(self.file)}"
+        if self.file:
+            return self._call(offset=first, limit=last - first + 1)
+        return self._call(lines=f"{first}-{last}")
+
+    def chars(self, start: int, stop: int, source: Source) -> str:
+        """The call that reads these characters, counted from 0; file tools know none, so a shell reads their bytes."""
+        if not self.file:
+            if self.reader == "keepwhole":
+                return self._call(chars=f"{start}-{stop}")
+            return self._call(start_char=start, length=stop - start)
+        first, last = source.byte_at(start), source.byte_at(stop)
+        return self._bytes(first + 1, last - first)
+
+    def longest(self, chars: int) -> str:
+        """A call at least as long as any for a text of so many characters."""
+        if not self.file:
+            given = (
+                {"chars": f"{chars}-{chars}"} if self.reader == "keepwhole" else {"start_char": chars, "length": chars}
+            )
+            return self._call(**given)
+        return max(self.lines(chars, 2 * chars), self._bytes(4 * chars, 4 * chars), key=len)
+
+    def _bytes(self, first: int, count: int) -> str:
+        return f"tail -c +{first} {shlex.quote(self.file)} | head -c {count}"
+
+    def _call(self, **more: object) -> str:
+        if self.reader == "keepwhole":
+            words = "".join(f" --{key} {value}" for key, value in more.items())
+            return f"`keepwhole artifacts show {self.artifact_id}{words}`"
+        key, value = ("id", self.artifact_id) if not self.file else (_FILE[self.reader], self.file)
+        given = {key: value, **more}
+        words = ", ".join(f"{key}={_literal(value)}" for key, value in given.items())
+        return f"{self.reader}({words})"
+
+
+_FILE = {"Read": "file_path", "read": "filePath", "read_file": "path"}
+
+
+def _literal(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)

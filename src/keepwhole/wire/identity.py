@@ -1,0 +1,117 @@
+"""Whose conversation a request belongs to, which branch of it, and what the request is for.
+
+Owns: the names under which clients say what a session is, the name of one that nobody names, and the signs by which
+a client's own compaction and its side calls are known.
+Must not know: what is done with a request.
+
+Nothing is remembered: a request belongs to the same conversation after a restart and in another process.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from keepwhole.canonical.ids import is_session_id
+from keepwhole.wire import splice
+from keepwhole.wire.decode import decode_message
+from keepwhole.wire.endpoint import SESSION_HEADER, Endpoint
+from keepwhole.wire.fields import fields_of, text_of
+from keepwhole.wire.purpose import Purpose, continues, purpose_of
+
+MAIN = "main"
+"""The branch of whoever does not say that it is a sub-agent."""
+_PARENT, _OPENCODE = "x-parent-session-id", "x-session-id"
+_HEADERS = ("x-claude-code-session-id", "session-id", _PARENT, _OPENCODE, "x-opencode-session")
+"""What clients call their session; opencode's sub-agents have one of their own, and share their parent's here."""
+_AGENTS = ("x-claude-code-agent-id", "thread-id")
+By: TypeAlias = Literal["header", "client", "messages", "nobody"]
+
+
+class Identity(NamedTuple):
+    """What a request says of itself."""
+
+    session: str | None = None
+    """The session; None where nobody names it and nothing was called yet, so that there is nothing to hide."""
+    branch: str = MAIN
+    purpose: Purpose = "turn"
+    by: By = "nobody"
+    """Who names the session: a header of ours, the client in its own way, or else the messages alone."""
+
+    @property
+    def explicit(self) -> bool:
+        """Whether a session is asked for in so many words."""
+        return self.by == "header"
+
+
+def identity_of(endpoint: Endpoint, headers: Mapping[str, str], request: splice.Request) -> Identity:
+    """Whose request this is and what it is for, from the request alone."""
+    purpose = purpose_of(endpoint, headers, request)
+    branch = _branch(headers)
+    for by, told in _told(headers, request.fields):
+        if told:
+            return Identity(session_id(told), branch, purpose, by)
+    name = None if continues(request) else conversation(request.messages)
+    return Identity(name, branch, purpose, "messages" if name else "nobody")
+
+
+def sender_of(headers: Mapping[str, str]) -> tuple[str | None, ...]:
+    """Who sends a request, as far as its headers tell: a guess at which one came before, never more."""
+    return tuple(headers.get(name) for name in (SESSION_HEADER, *_HEADERS, *_AGENTS))
+
+
+def conversation(messages: Sequence[Any]) -> str | None:
+    """The name of a conversation that nobody names: all that was said up to the first call of a tool.
+
+    Ids of calls are drawn at random, so two conversations that begin alike have two names; where a provider numbers
+    them, the arguments help to tell. What clients change in place does not count: cache markers, how a text is
+    spelled, white space, reasoning, system messages.
+    """
+    said: list[Any] = []
+    for message in messages:
+        decoded = decode_message(message)
+        if decoded.role not in ("system", "other"):
+            said.append((decoded.role, "".join(decoded.said.split()), decoded.calls))
+        if decoded.calls:
+            return "untold-" + _digest(json.dumps(said))
+    return None
+
+
+def session_id(told: str, scope: Callable[[str], str] = str) -> str:
+    """What somebody calls a session as an id of ours; `scope` says whose, and may make it longer.
+
+    >>> session_id("ses_1", "acme:{}".format)
+    'acme:ses_1'
+    """
+    name = scope(told)
+    return name if is_session_id(name) else "told-" + _digest(name)
+
+
+def _told(headers: Mapping[str, str], fields: Mapping[str, Any]) -> Iterator[tuple[By, str]]:
+    """What a session is called, whoever says so, those first who say it best."""
+    yield "header", headers.get(SESSION_HEADER) or ""
+    for name in _HEADERS:
+        yield "client", headers.get(name) or ""
+    kept = fields.get("conversation")
+    yield "client", text_of(kept) or text_of(fields_of(kept).get("id"))
+    yield "client", _of_user(text_of(fields_of(fields.get("metadata")).get("user_id")))
+    yield "client", text_of(fields.get("prompt_cache_key"))
+
+
+def _of_user(user: str) -> str:
+    """A user's id, or the session's where a client wraps both."""
+    try:
+        wrapped: object = json.loads(user) if user.startswith("{") else None
+    except (ValueError, RecursionError):
+        return user
+    return text_of(fields_of(wrapped).get("session_id")) or user
+
+
+def _branch(headers: Mapping[str, str]) -> str:
+    agent, thread = headers.get("x-claude-code-agent-id"), headers.get("thread-id")
+    own = headers.get(_OPENCODE) if headers.get(_PARENT) else None
+    return agent or (thread if thread != headers.get("session-id") else None) or own or MAIN
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

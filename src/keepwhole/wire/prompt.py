@@ -1,0 +1,140 @@
+"""Requests as a provider's cache sees them: a digest, a size and the breakpoints, element by element.
+
+Owns: what of a request goes into the prompt, and what of it a cache does not look at: its markers, and whether one
+text is a string or a list of one block.
+Must not know: what a cache holds (`projection.forecast`).
+
+A request is mostly the one before and a bit more, so texts that are as they were are not looked at again.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from hashlib import blake2b
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from keepwhole.projection.forecast import Point, Prompt
+from keepwhole.projection.tokens import estimate
+from keepwhole.wire import splice
+from keepwhole.wire.fields import fields_of, parts_of
+from keepwhole.wire.markers import NAME, markers, unmarked
+from keepwhole.wire.places import find_span
+
+_FRONT = ("model", "tools", "system", "instructions")
+_FRONT_EXPLICIT = (*_FRONT, "tool_choice", "thinking")
+"""What changes the prompt from its beginning on; with breakpoints these do so too."""
+_TEXT = frozenset(("type", "text", NAME))
+_BRANCHES = 8
+
+
+class _Element(NamedTuple):
+    """One element, remembered by its text."""
+
+    text: str
+    digest: bytes
+    """Of this element alone."""
+    tokens: int
+    blocks: int
+
+
+class _Branch(NamedTuple):
+    elements: list[_Element]
+    digests: list[bytes]
+
+
+class Prompts:
+    """The prompts of one session. Not safe from threads."""
+
+    def __init__(self) -> None:
+        self._branches: deque[_Branch] = deque(maxlen=_BRANCHES)
+
+    def read(self, request: splice.Request, explicit: bool) -> Prompt:
+        """A request's prompt; `explicit` where it is cached at breakpoints."""
+        texts = [_front(request, explicit), *_slices(request)]
+        before = max(self._branches, key=lambda branch: _alike(branch, texts), default=None)
+        elements = list(_elements(request, texts, before.elements if before else []))
+        digests = list(_rolled(elements, before))
+        if before is not None:
+            self._branches.remove(before) if _is_extended(before, digests) else None
+        self._branches.append(_Branch(elements, digests))
+        tokens = list(accumulate(element.tokens for element in elements))
+        blocks = list(accumulate(element.blocks for element in elements))
+        return Prompt(digests, tokens, blocks, tuple(_points(request)) if explicit else None)
+
+
+def _front(request: splice.Request, explicit: bool) -> str:
+    names = _FRONT_EXPLICIT if explicit else _FRONT
+    text, spans = request.text, request.spans
+    return "\0".join(text[slice(*spans[name])] for name in names if name in spans)
+
+
+def _slices(request: splice.Request) -> Iterator[str]:
+    if not request.starts and request.key in request.spans:
+        yield request.text[slice(*request.spans[request.key])]
+    text = request.text
+    for start, stop in zip(request.starts, request.stops, strict=True):
+        yield text[start:stop]
+
+
+def _alike(branch: _Branch, texts: list[str]) -> int:
+    """How many elements at the front have the same text."""
+    pairs = zip(branch.elements, texts, strict=False)
+    return next((at for at, (element, text) in enumerate(pairs) if element.text != text), len(texts))
+
+
+def _elements(request: splice.Request, texts: list[str], before: list[_Element]) -> Iterator[_Element]:
+    for at, text in enumerate(texts):
+        if at < len(before) and before[at].text == text:
+            yield before[at]
+        elif at == 0:
+            blocks = len(parts_of(request.fields.get("tools"))) + max(1, len(parts_of(request.fields.get("system"))))
+            yield _element(text, text, blocks)
+        else:
+            message = request.messages[at - 1] if request.messages else None
+            content = fields_of(message).get("content")
+            yield _element(text, _plain(text, content), max(1, len(parts_of(content))))
+
+
+def _element(text: str, seen: str, blocks: int) -> _Element:
+    seen = unmarked(seen)
+    return _Element(text, blake2b(seen.encode("utf-8", "replace"), digest_size=16).digest(), estimate(seen), blocks)
+
+
+def _plain(text: str, content: Any) -> str:
+    """A message's text where its content, if that is one block of text, is that text alone."""
+    parts = parts_of(content)
+    if len(parts) != 1 or fields_of(parts[0]).get("type") != "text" or not fields_of(parts[0]).keys() <= _TEXT:
+        return text
+    whole, inner = find_span(text, 0, ("content",)), find_span(text, 0, ("content", 0, "text"))
+    return text if whole is None or inner is None else text[: whole[0]] + text[slice(*inner)] + text[whole[1] :]
+
+
+def _rolled(elements: list[_Element], before: _Branch | None) -> Iterator[bytes]:
+    """The digests of all that goes before, element by element."""
+    is_same, last = before is not None, b""
+    for at, element in enumerate(elements):
+        is_same = is_same and before is not None and at < len(before.elements)
+        if is_same and before is not None and before.elements[at].digest == element.digest:
+            last = before.digests[at]
+        else:
+            is_same = False
+            last = blake2b(last + element.digest, digest_size=16).digest()
+        yield last
+
+
+def _is_extended(branch: _Branch, digests: list[bytes]) -> bool:
+    length = len(branch.digests)
+    return length <= len(digests) and digests[length - 1] == branch.digests[-1]
+
+
+def _points(request: splice.Request) -> Iterator[Point]:
+    """The breakpoints; one inside a message counts from the message before."""
+    for marker in markers(request):
+        index = marker.message
+        is_top = index == len(request.messages)
+        inside = index >= 0 and not is_top and marker.block + 1 < _blocks(request, index)
+        yield Point(max(0, index + (0 if inside or is_top else 1)), marker.seconds)
+
+
+def _blocks(request: splice.Request, index: int) -> int:
+    return len(parts_of(fields_of(request.messages[index]).get("content")))
