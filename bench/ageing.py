@@ -8,10 +8,10 @@ tokens and thousand turns that they had been there, by their age in turns. Takes
 from collections import Counter
 from collections.abc import Iterator
 
-from keepwhole.projection.transcript import Transcript
+from keepwhole.policies.transcript import Transcript
 from keepwhole.replay.__main__ import parser, work_from
-from keepwhole.replay.draw import batches, read_again
-from keepwhole.replay.measured import Measured
+from keepwhole.replay.run_facts import Measured
+from keepwhole.replay.run_sample import batches, read_again
 
 _LEAST = 200
 _AGES = (5, 10, 20, 40, 80, 160)

@@ -23,8 +23,8 @@ from bench.database import Database, database
 from bench.postgres import Group
 from bench.proxy import cpu, process, request
 from bench.setup import PYTHON, Setup, say
-from keepwhole.replay.importers.read import files, read_runs
-from keepwhole.replay.run import Run
+from keepwhole.logs.reader import files, read_runs
+from keepwhole.logs.run import Run
 from keepwhole.replay.samples.files import write_samples
 from keepwhole.store.postgres.store import INLINE_BODY
 

@@ -18,13 +18,13 @@ from bench.timing import interleaved
 from keepwhole import SqliteStore
 from keepwhole.canonical.entry import Result
 from keepwhole.canonical.ids import RANDOM_BYTES, artifact_id, trace_id
-from keepwhole.store.archive import export_session, import_session
-from keepwhole.store.backup import Backup, compressed
-from keepwhole.store.copying import carry_out, compare, plan
 from keepwhole.store.durable import write_file
 from keepwhole.store.feed import Feed
 from keepwhole.store.protocol import Draft, SessionInfo
-from keepwhole.store.restoring import restore
+from keepwhole.transfer.archive import export_session, import_session
+from keepwhole.transfer.backup import Backup, compressed
+from keepwhole.transfer.copy import carry_out, compare, plan
+from keepwhole.transfer.restore import restore
 
 _TOGETHER = 256
 _COLUMNS = (

@@ -26,7 +26,7 @@ from bench import floors
 from bench.row import Row, judged, reported
 from bench.setup import PYTHON, ROOT, Setup, say
 from bench.texts import KINDS, text_file
-from keepwhole.session.sent import About, Answer, Sent, Usage
+from keepwhole.exchange.request_log import About, Answer, Sent, Usage
 
 _WHAT = "inspector"
 _LINES = 200

@@ -20,7 +20,7 @@ from bench.setup import Setup, say
 from keepwhole import Session, SqliteStore
 from keepwhole.canonical import ids
 from keepwhole.canonical.entry import Result
-from keepwhole.contexts.pointers import Pointers
+from keepwhole.standalone.contexts.pointers import Pointers
 from keepwhole.store.feed import Feed
 from keepwhole.store.protocol import Draft
 

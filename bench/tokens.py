@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from bench.sniffing import FOLDER, rendered
 from bench.spelled import SPELLED
-from keepwhole.projection import tokens
+from keepwhole.models import tokens
 
 _LONGER_THAN = 500
 _OF_EACH = {"result": 1_500, "arguments": 500, "assistant": 400, "user": 400}

@@ -23,6 +23,7 @@ from bench.row import Row, judged, reported
 from bench.samples import Sample
 from bench.setup import Setup, say
 from bench.timing import interleaved
+from keepwhole.standalone.processor import TruncationProcessor
 from keepwhole.store.reader import BodyReader
 from keepwhole.truncation.configuration import Limits, ToolOverride, TruncationConfiguration
 from keepwhole.truncation.cut import Source, TextSource, render_body
@@ -31,7 +32,6 @@ from keepwhole.truncation.log import ERROR_WORDS
 from keepwhole.truncation.notice import omitted
 from keepwhole.truncation.options import StrategyOptions
 from keepwhole.truncation.present import Artifact, present
-from keepwhole.truncation.processor import TruncationProcessor
 from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.strategy import STRATEGIES
 

@@ -9,12 +9,12 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from keepwhole.projection.arrival import artifact_of, question_in
-from keepwhole.projection.auto import Auto, capped_at
-from keepwhole.projection.policy import Choice, Decided
-from keepwhole.projection.presets import CAREFUL, LEAN, AutoSettings
-from keepwhole.projection.tokens import estimate
-from keepwhole.projection.transcript import Item, Transcript
+from keepwhole.models.tokens import estimate
+from keepwhole.policies.auto import Auto, capped_at
+from keepwhole.policies.auto_settings import CAREFUL, LEAN, AutoSettings
+from keepwhole.policies.policy import Choice, Decided
+from keepwhole.policies.transcript import Item, Transcript
+from keepwhole.policies.truncation import artifact_of, question_in
 from keepwhole.replay.__main__ import parser, work_from
 from keepwhole.replay.contenders import Contender, contender, same
 from keepwhole.replay.runner import replay_all

@@ -17,9 +17,9 @@ from bench import floors
 from bench.row import Row, judged
 from bench.setup import Setup
 from bench.timing import interleaved
-from keepwhole.projection.transcript import Path
+from keepwhole.canonical.message import Path
 from keepwhole.wire.decode import decode_message
-from keepwhole.wire.splice import Request, read
+from keepwhole.wire.request_body import RequestBody, read_request
 
 _STEPS = 1_000
 _RESULT = 1_700
@@ -98,7 +98,7 @@ def _rows(setup: Setup, case: _Case) -> list[Row]:
         f"wire {case.name}",
         setup.rounds,
         {
-            "read": lambda: _least(lambda: read(body)),
+            "read": lambda: _least(lambda: read_request(body)),
             "loads": lambda: _least(lambda: json.loads(body)),
             "splice": lambda: _least(lambda: _read(body).splice(edits)),
             "dumps": lambda: _least(lambda: json.dumps(value).encode()),
@@ -121,8 +121,8 @@ def _rows(setup: Setup, case: _Case) -> list[Row]:
     ]
 
 
-def _read(body: bytes) -> Request:
-    request = read(body)
+def _read(body: bytes) -> RequestBody:
+    request = read_request(body)
     if request is None:
         raise RuntimeError("the request was not understood")
     return request

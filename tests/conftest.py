@@ -39,6 +39,6 @@ def _private_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Searches that look at everything however busy the machine is, where answers are compared to the letter."""
-    from keepwhole.session import answering
+    from keepwhole.recall import tools
 
-    monkeypatch.setattr(answering, "_SEARCH_SECONDS", 60)
+    monkeypatch.setattr(tools, "_SEARCH_SECONDS", 60)

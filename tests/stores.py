@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from keepwhole import MemoryStore
-from keepwhole.store.opening import open_store
+from keepwhole.store.factory import open_store
 from keepwhole.store.protocol import Store
 from tests.objects import fresh_bucket
 from tests.postgres import fresh_url

@@ -8,7 +8,7 @@ from typing import Any
 from claude_agent_sdk import ClaudeAgentOptions
 
 from keepwhole.integrations.claude_agent import with_keepwhole
-from keepwhole.session.session import Session
+from keepwhole.session import Session
 
 
 def agent(session: Session | None, tool: str, outputs: Sequence[str]) -> Callable[[], int]:

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.tools import StructuredTool
 
 from keepwhole.integrations.langchain import KeepwholeMiddleware
-from keepwhole.session.session import Session
+from keepwhole.session import Session
 
 
 class _Model(GenericFakeChatModel):

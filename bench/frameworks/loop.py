@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from keepwhole.integrations.loop import on_tool_end
-from keepwhole.session.session import Session
+from keepwhole.session import Session
 
 
 def agent(session: Session | None, tool: str, outputs: Sequence[str]) -> Callable[[], int]:

@@ -8,7 +8,7 @@ from agents import Agent, RunConfig, Runner, SQLiteSession, function_tool, set_t
 from agents.testing import ScriptedModel, assistant_message, function_call
 
 from keepwhole.integrations.openai_agents import KeepwholeSession, input_filter, recall_tools
-from keepwhole.session.session import Session
+from keepwhole.session import Session
 
 set_tracing_disabled(True)
 

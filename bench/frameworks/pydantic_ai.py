@@ -12,7 +12,7 @@ from pydantic_ai.tools import Tool
 from pydantic_ai.usage import UsageLimits
 
 from keepwhole.integrations.pydantic_ai import Keepwhole
-from keepwhole.session.session import Session
+from keepwhole.session import Session
 
 
 def agent(session: Session | None, tool: str, outputs: Sequence[str]) -> Callable[[], int]:

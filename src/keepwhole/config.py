@@ -12,9 +12,9 @@ from typing import Any, cast
 from keepwhole import preferences
 from keepwhole.canonical.value import Value
 from keepwhole.errors import ConfigError
-from keepwhole.projection.presets import CAREFUL, PRESETS, AutoSettings
+from keepwhole.policies.auto_settings import CAREFUL, PRESETS, AutoSettings
 from keepwhole.proxy_settings import ProxySettings
-from keepwhole.store.bucket import bucket_of, is_bucket
+from keepwhole.store.blobs.bucket_address import bucket_of, is_bucket
 from keepwhole.store.postgres.address import Hidden, is_address, redacted
 from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
 from keepwhole.truncation.strategy import STRATEGIES

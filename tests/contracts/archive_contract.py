@@ -7,9 +7,9 @@ import pytest
 
 from keepwhole import Session
 from keepwhole.errors import KeepwholeError
-from keepwhole.store.archive import export_session, import_session
 from keepwhole.store.protocol import Store
 from keepwhole.store.verify import verify
+from keepwhole.transfer.archive import export_session, import_session
 from tests.build import NOON
 from tests.contracts.store_contract import filled
 
@@ -28,7 +28,7 @@ def changed(line: bytes, **fields: Any) -> bytes:
 
 
 class ArchiveContract:
-    """What `keepwhole.store.archive` promises between two back ends, a test for each sentence."""
+    """What `keepwhole.transfer.archive` promises between two back ends, a test for each sentence."""
 
     def test_an_archive_brings_a_session_to_another_back_end_with_the_same_head(
         self, store: Store, other: Store

@@ -11,7 +11,7 @@ from keepwhole import MemoryStore, Session
 from keepwhole.canonical.body import BLOCK
 from keepwhole.canonical.entry import GENESIS, header_bytes
 from keepwhole.errors import NotFound, NotStored, Overtaken, QuotaExceeded, UsageError
-from keepwhole.session.sent import Answer, Sent
+from keepwhole.exchange.request_log import Answer, Sent
 from keepwhole.store.feed import Feed
 from keepwhole.store.protocol import SessionInfo, Store, body_of, decision_of, entry_of
 from keepwhole.store.verify import verify

@@ -11,7 +11,7 @@ import pytest
 
 from keepwhole import MemoryStore, Session
 from keepwhole.config import Settings
-from keepwhole.projection.policies import OWN
+from keepwhole.policies.catalog import OWN
 from tests.corpus.test_truncation import folder
 
 pytestmark = [pytest.mark.torture, pytest.mark.timeout(3_600)]

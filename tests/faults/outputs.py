@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import IO
 
 from keepwhole import KeepwholeError, Session
-from keepwhole.session.shown import Shown
+from keepwhole.record.shown import Shown
 from tests.torture.bodies import pieces, text
 
 KINDS = ("str", "bytes", "iterator", "pipe")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from keepwhole import Session
-from keepwhole.session.shown import Shown
+from keepwhole.record.shown import Shown
 from tests.faults.outputs import BLOB, INLINE, KINDS, LARGE, Keeper, assert_given_back, handed_over, unfinished_files
 from tests.torture.bodies import pieces, text
 from tests.torture.checks import opened

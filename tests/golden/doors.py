@@ -23,32 +23,33 @@ from keepwhole.apps.hooks import command as hook_command
 from keepwhole.apps.hooks import run as hook_run
 from keepwhole.canonical.entry import Decision
 from keepwhole.errors import KeepwholeError, NotFound, NotStored
-from keepwhole.integrations.desk import Desk, Refused
-from keepwhole.projection import rolling as rolling_functions
-from keepwhole.projection.compaction import Compaction
-from keepwhole.projection.context_window import (
+from keepwhole.exchange.exchange import Exchange
+from keepwhole.exchange.request_log import Sent
+from keepwhole.exchange.router import Desk, Refused
+from keepwhole.logs.reader import read_runs
+from keepwhole.logs.run import Run
+from keepwhole.policies.catalog import OWN, PEERS
+from keepwhole.policies.compaction import Compaction
+from keepwhole.policies.rolling import RollingContext
+from keepwhole.policies.transcript import Name, Transcript
+from keepwhole.recall import tools
+from keepwhole.record.log_import import import_run
+from keepwhole.replay.samples.files import write_samples
+from keepwhole.standalone import rolling
+from keepwhole.standalone.context_window import (
     AssistantMessage,
     ContextWindow,
     SpecRefreshMessage,
     ToolResultMessage,
     UserMessage,
 )
-from keepwhole.projection.policies import OWN, PEERS
-from keepwhole.projection.retention import ToolResultRetentionPolicy
-from keepwhole.projection.transcript import Name, Transcript
-from keepwhole.projection.transport import TransportLimiter
-from keepwhole.replay.importers.read import read_runs
-from keepwhole.replay.run import Run
-from keepwhole.replay.samples.files import write_samples
-from keepwhole.session import answering
-from keepwhole.session.exchange import Exchange
-from keepwhole.session.importing import import_run
-from keepwhole.session.sent import Sent
+from keepwhole.standalone.processor import TruncationProcessor
+from keepwhole.standalone.retention import ToolResultRetentionPolicy
+from keepwhole.standalone.transport_limiter import TransportLimiter
 from keepwhole.store.protocol import body_of, entry_of
-from keepwhole.truncation.processor import TruncationProcessor
 from keepwhole.truncation.strategy import STRATEGIES
+from keepwhole.wire.completion import is_whole
 from keepwhole.wire.decode import decode_message
-from keepwhole.wire.ends import is_whole
 
 NOON = 1_700_000_000
 """When every scenario begins, in unix seconds."""
@@ -87,8 +88,8 @@ def seeded(seed: str) -> Callable[[int], bytes]:
 @contextmanager
 def unhurried() -> Iterator[None]:
     """Searches look at everything however busy the machine is, and the environment says nothing."""
-    before, kept = answering._SEARCH_SECONDS, dict(os.environ)
-    answering._SEARCH_SECONDS = 600
+    before, kept = tools._SEARCH_SECONDS, dict(os.environ)
+    tools._SEARCH_SECONDS = 600
     logging.disable()
     for name in [name for name in os.environ if name.startswith(("KEEPWHOLE_", "KEEPWHOLE_"))]:
         del os.environ[name]
@@ -96,7 +97,7 @@ def unhurried() -> Iterator[None]:
         yield
     finally:
         logging.disable(logging.NOTSET)
-        answering._SEARCH_SECONDS = before
+        tools._SEARCH_SECONDS = before
         os.environ.clear()
         os.environ.update(kept)
 
@@ -491,14 +492,14 @@ def gateway_result(session: Any, tool: str, arguments: dict[str, Any], version: 
 
 def mcp_recalled(session: Any, name: str, arguments: dict[str, Any]) -> Any:
     """What an MCP server of ours answers to a call of a recall tool."""
-    from keepwhole.apps.mcp.recalling import recalled
+    from keepwhole.apps.mcp.recall_tools import recalled
 
     return asyncio.run(recalled(session, name, arguments))
 
 
 def mcp_resource(session: Any, artifact_id: str) -> Any:
     """What an MCP server of ours gives for the address of a result."""
-    from keepwhole.apps.mcp.recalling import SCHEME, read_artifact
+    from keepwhole.apps.mcp.recall_tools import SCHEME, read_artifact
 
     return asyncio.run(read_artifact(session, f"{SCHEME}{artifact_id}"))
 
@@ -577,12 +578,12 @@ def retained(messages: list[tuple[str, str, int]], turn: int) -> Any:
 
 def rolled(messages: list[Any], **settings: Any) -> Any:
     """The rolling functions over chat messages."""
-    own = rolling_functions.RollingContext(**settings)
+    own = RollingContext(**settings)
     return {
-        "steps": rolling_functions.count_steps(messages),
-        "tags": [tag.step for tag in rolling_functions.tag_with_steps(messages)],
-        "old": rolling_functions.truncate_old_tool_outputs(messages, own),
-        "rolled": plain(rolling_functions.roll(messages, own)),
+        "steps": rolling.count_steps(messages),
+        "tags": [tag.step for tag in rolling.tag_with_steps(messages)],
+        "old": rolling.truncate_old_tool_outputs(messages, own),
+        "rolled": plain(rolling.roll(messages, own)),
     }
 
 

@@ -16,8 +16,8 @@ pytestmark = [
 ]
 pytest.importorskip("aiohttp", reason="needs the extra `proxy`")
 
+from tests.apps.proxy.serving import Served, proxy
 from tests.integrations.own_loop import in_own_loop
-from tests.proxy.serving import Served, proxy
 from tests.upstream.server import Upstream, upstream
 from tests.upstream.spelling import Json, Part, Text, Tool
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from keepwhole.session.session import Session
+from keepwhole.session import Session
 from keepwhole.testing import AdapterContract, MemoryStore, Ran, Script, printed_calls
 from keepwhole.testing.look import on_record, results_in, unpaired
 from keepwhole.testing.script import Tools

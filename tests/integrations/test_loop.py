@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from keepwhole.integrations.loop import aon_tool_end, on_tool_end
-from keepwhole.session.session import Session
+from keepwhole.session import Session
 from keepwhole.testing import AdapterContract, MemoryStore, Ran, Script
 from keepwhole.testing.script import Tools
 

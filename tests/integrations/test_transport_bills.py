@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from keepwhole import MemoryStore, Session
-from keepwhole.session.exchange import Exchange
+from keepwhole.exchange.exchange import Exchange
 from keepwhole.wire.usage import Usage
 from tests.integrations.sdks import SDKS, Anthropic
 from tests.integrations.test_transport import LOG, USER, recall

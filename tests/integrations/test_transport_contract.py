@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from keepwhole.session.session import Session
+from keepwhole.session import Session
 from keepwhole.testing import AdapterContract, Ran, Script
 from keepwhole.testing.script import Tools
 from tests.integrations.sdks import Anthropic, Chat, Responses

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from keepwhole.integrations.desk import Desk
+from keepwhole.exchange.router import Desk
 from keepwhole.testing import MemoryStore
 from tests.integrations.sdks import SDKS
 from tests.integrations.test_transport import LOG, USER, recall, recall_of_nothing

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from keepwhole import Session
-from keepwhole.session.shown import Shown
+from keepwhole.record.shown import Shown
 from keepwhole.store.protocol import Store
 from tests.build import fixed_clock, seeded
 

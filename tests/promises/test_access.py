@@ -13,10 +13,10 @@ from urllib.parse import quote
 import pytest
 
 from keepwhole import KeepwholeError, Session
-from keepwhole.apps.inspector.desk import Desk
 from keepwhole.apps.inspector.routes import ROUTES
+from keepwhole.apps.inspector.services import Desk
 from keepwhole.config import Settings
-from keepwhole.session.sent import Answer, Sent
+from keepwhole.exchange.request_log import Answer, Sent
 from keepwhole.store.protocol import Store
 from tests.apps.inspector.served import served
 from tests.build import numbered_lines

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from keepwhole import MemoryStore, Session, SqliteStore, TruncationConfiguration
 from keepwhole.canonical import utf8
-from keepwhole.store.archive import import_session
 from keepwhole.store.verify import verify
+from keepwhole.transfer.archive import import_session
 from keepwhole.truncation.configuration import ToolOverride
 from tests.build import fixed_clock, numbered_lines, seeded
 from tests.promises.real import NAMES, real, work

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from keepwhole import MemoryStore, Session, SqliteStore
 from keepwhole.canonical.utf8 import showable
 from keepwhole.config import Settings
-from keepwhole.projection.auto import Auto
-from keepwhole.store.archive import export_session, import_session
+from keepwhole.policies.auto import Auto
 from keepwhole.store.protocol import Store, result_of
 from keepwhole.store.verify import verify
+from keepwhole.transfer.archive import export_session, import_session
 from tests.build import draft, fixed_clock, numbered_lines, opened, run_python, seeded
 from tests.promises import conversations as talk
 from tests.promises.real import NAMES, real, work
@@ -150,7 +150,7 @@ def carry(source: Store, target: Store) -> None:
 
 CHILD = """
 import sys
-from keepwhole.store.opening import open_store
+from keepwhole.store.factory import open_store
 from tests.build import draft
 store = open_store(sys.argv[1], sys.argv[2], inline_body=32_768)
 for number in range(20):
@@ -174,7 +174,7 @@ def test_processes_that_append_the_same_calls_add_each_once_and_in_one_chain(whe
 
 HELD = """
 import sys
-from keepwhole.store.opening import open_store
+from keepwhole.store.factory import open_store
 store = open_store(sys.argv[1], sys.argv[2], inline_body=32_768)
 store.hold("s")
 print("held", flush=True)

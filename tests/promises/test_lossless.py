@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from keepwhole import MemoryStore, Session, SqliteStore, TruncationConfiguration
 from keepwhole.canonical.utf8 import showable
-from keepwhole.session.shown import Shown
-from keepwhole.store.archive import export_session, import_session
+from keepwhole.record.shown import Shown
 from keepwhole.store.protocol import result_of
 from keepwhole.store.verify import verify
+from keepwhole.transfer.archive import export_session, import_session
 from keepwhole.truncation.cut import Inserted
 from tests.build import in_memory, run_python
 from tests.promises.real import FOLDER, NAMES, real

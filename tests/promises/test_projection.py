@@ -25,9 +25,9 @@ from hypothesis.stateful import (
 from keepwhole import MemoryStore, Session
 from keepwhole.canonical.entry import Entry
 from keepwhole.errors import NotStored
-from keepwhole.projection.auto import Auto
-from keepwhole.projection.policies import policy_named
-from keepwhole.projection.presets import AutoSettings
+from keepwhole.policies.auto import Auto
+from keepwhole.policies.auto_settings import AutoSettings
+from keepwhole.policies.catalog import policy_named
 from keepwhole.store.protocol import Draft, Store
 from tests.promises import conversations as talk
 from tests.stores import everywhere, made

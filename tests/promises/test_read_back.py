@@ -6,9 +6,9 @@ import pytest
 
 from keepwhole import MemoryStore, Session
 from keepwhole.config import Settings
-from keepwhole.projection.auto import aged
-from keepwhole.projection.policy import Choice
-from keepwhole.projection.transcript import Transcript
+from keepwhole.policies.auto import aged
+from keepwhole.policies.policy import Choice
+from keepwhole.policies.transcript import Transcript
 from tests.build import numbered_lines
 from tests.promises import conversations as talk
 

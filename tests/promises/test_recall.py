@@ -10,7 +10,7 @@ from keepwhole import MemoryStore, Session, TruncationConfiguration
 from keepwhole.canonical.utf8 import showable
 from keepwhole.config import Settings
 from keepwhole.recall.answer import Answer
-from keepwhole.session.shown import Shown
+from keepwhole.record.shown import Shown
 from keepwhole.testing import PrintedCall, printed_calls
 from keepwhole.truncation.strategy import STRATEGIES
 from tests.build import in_memory, numbered_lines

@@ -3,7 +3,7 @@
 import pytest
 
 from bench.needles import BUDGET, HELD_OUT, KNOWN, Template, found, record
-from keepwhole.projection.tokens import at_most
+from keepwhole.models.tokens import at_most
 
 SEEDS = range(500, 502)
 

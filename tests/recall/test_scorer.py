@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepwhole.projection.tokens import at_most
+from keepwhole.models.tokens import at_most
 from keepwhole.recall.scorer import best_units, rank, terms
 
 

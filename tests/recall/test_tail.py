@@ -6,8 +6,8 @@ import pytest
 
 from keepwhole import MemoryStore, Session
 from keepwhole.config import Settings
-from keepwhole.projection.policy import Choice, Decisions, replaced
-from keepwhole.projection.transcript import Item, Name, Transcript
+from keepwhole.policies.policy import Choice, Decisions, replaced
+from keepwhole.policies.transcript import Item, Name, Transcript
 from keepwhole.recall.tail import Recalled, at_the_tail
 from keepwhole.wire.decode import decode_message
 from tests.build import numbered_lines

@@ -4,11 +4,11 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from keepwhole.projection.policy import ANYWHERE, Choice, Decided, Situation, replaced
-from keepwhole.projection.transcript import Item, Transcript
+from keepwhole.logs.run import Run, run_of
+from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Situation, replaced
+from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.replay.frequency import Frequency
-from keepwhole.replay.measured import Measured
-from keepwhole.replay.run import Run, run_of
+from keepwhole.replay.run_facts import Measured
 
 
 def run(*turns: dict[str, Any], id: str = "one", source: str = "made/up", **meta: object) -> Run:

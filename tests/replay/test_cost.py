@@ -2,12 +2,12 @@
 
 import pytest
 
-from keepwhole.projection.profiles import Profile
+from keepwhole.models.profiles import Profile
 from keepwhole.replay.cache import Breakpoints, RequestEnds, Sent, Usage
 from keepwhole.replay.cost import Loss, Price, Request, buying_back, cached, price_of, sending
 from keepwhole.replay.fetch import around
+from keepwhole.replay.intervals import interval, ratio
 from keepwhole.replay.replay import replay
-from keepwhole.replay.resampling import interval, ratio
 from keepwhole.replay.summary import Pair, summarise
 from tests.replay.recorded import KEEP_ALL, calls, measured, result, run
 

@@ -3,11 +3,11 @@
 import pytest
 
 from keepwhole.errors import UsageError
+from keepwhole.logs.run import Run, run_of
 from keepwhole.replay.atoms import atoms, in_context, lines, occurs, parts
 from keepwhole.replay.evidence import Evidence, evidence, recorded_under_masking
 from keepwhole.replay.frequency import Frequency
 from keepwhole.replay.outcome import Kept, kinds
-from keepwhole.replay.run import Run, run_of
 from tests.replay.recorded import calls, result, run, says, user
 
 

@@ -1,14 +1,14 @@
 """Replay: what is visible under a policy, and what the requests are."""
 
-from keepwhole.projection.auto import Auto
-from keepwhole.projection.policy import Choice, Decided, Situation
-from keepwhole.projection.presets import CAREFUL
-from keepwhole.projection.profiles import DEFAULT
-from keepwhole.projection.transcript import Transcript
+from keepwhole.logs.run import Run
+from keepwhole.models.profiles import DEFAULT
+from keepwhole.policies.auto import Auto
+from keepwhole.policies.auto_settings import CAREFUL
+from keepwhole.policies.policy import Choice, Decided, Situation
+from keepwhole.policies.transcript import Transcript
 from keepwhole.replay.oracles import ORACLES, oracle_named
 from keepwhole.replay.outcome import Kept, Outcome
 from keepwhole.replay.replay import replay
-from keepwhole.replay.run import Run
 from keepwhole.replay.summary import Pair, summarise
 from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, measured, once_read, result, run, says, user
 

@@ -9,13 +9,13 @@ import pytest
 
 from keepwhole.replay.contenders import BOUND, Contender, contender, same
 from keepwhole.replay.cost import Price
-from keepwhole.replay.course import MOST_RESULTS, MOST_RUNS
-from keepwhole.replay.gathered import Gathered
 from keepwhole.replay.page import page
 from keepwhole.replay.report import Basis, Report, report
+from keepwhole.replay.run_course import MOST_RESULTS, MOST_RUNS
 from keepwhole.replay.runner import Work, frequencies, replay_all
 from keepwhole.replay.samples.files import write_samples
 from keepwhole.replay.survey import Totals, survey
+from keepwhole.replay.totals import Gathered
 from tests.replay.logs import logged, record, write
 from tests.replay.recorded import DROP_ALL
 from tests.replay.reports import full

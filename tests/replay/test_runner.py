@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from keepwhole.projection.peers import PEERS
-from keepwhole.projection.policy import Choice, Decided, Situation
-from keepwhole.projection.transcript import Transcript
+from keepwhole.policies.peers import PEERS
+from keepwhole.policies.policy import Choice, Decided, Situation
+from keepwhole.policies.transcript import Transcript
 from keepwhole.replay.__main__ import main
 from keepwhole.replay.contenders import Contender, contender, same
-from keepwhole.replay.draw import sample
+from keepwhole.replay.run_sample import sample
 from keepwhole.replay.runner import Work, frequencies, replay_all
 from keepwhole.replay.summary import Pair
 from keepwhole.replay.survey import Logged, Where, logged, survey

@@ -10,7 +10,7 @@ import pytest
 from keepwhole import NotFound, Session, TruncationConfiguration
 from keepwhole.canonical.entry import Result
 from keepwhole.errors import TooLargeToRecall, UnknownStrategy, UsageError
-from keepwhole.session.shown import Shown
+from keepwhole.record.shown import Shown
 from keepwhole.store.protocol import result_of
 from keepwhole.truncation.configuration import ToolOverride
 from tests.build import in_memory, numbered_lines

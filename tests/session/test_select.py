@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from keepwhole import MemoryStore, Session, SqliteStore
-from keepwhole.projection.tokens import at_most
+from keepwhole.models.tokens import at_most
 from keepwhole.recall.selector import Candidate, by_embedding, by_model
 from keepwhole.store.passages import INDEXED_BYTES
 from keepwhole.store.protocol import Row, Store

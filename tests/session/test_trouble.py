@@ -16,7 +16,7 @@ import pytest
 from keepwhole import MemoryStore, NotStored, Session, SqliteStore
 from keepwhole.config import Settings
 from keepwhole.errors import QuotaExceeded, StoreRefused
-from keepwhole.store import blobs
+from keepwhole.store.blobs import folder
 from tests.build import numbered_lines, run_python
 
 LARGE = numbered_lines(9_000)
@@ -207,7 +207,7 @@ def test_a_process_without_file_descriptors_loses_no_result(tmp_path: Path) -> N
 def test_a_disk_that_fails_while_syncing_costs_no_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
 ) -> None:
-    real, count = blobs.sync, 0
+    real, count = folder.sync, 0
 
     def sync(fd: int) -> None:
         nonlocal count
@@ -218,7 +218,7 @@ def test_a_disk_that_fails_while_syncing_costs_no_result(
 
     session = Session("s", store=str(tmp_path))
     session.keep("t", None, "small")
-    monkeypatch.setattr(blobs, "sync", sync)
+    monkeypatch.setattr(folder, "sync", sync)
     assert_whole(session.keep("t", None, iter([LARGE])), LARGE, NotStored)
     assert session.verify().whole
     session.close()
@@ -232,7 +232,7 @@ def test_after_a_disk_failed_no_large_body_is_trusted_to_it(tmp_path: Path, monk
         raise OSError(errno.EIO, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr(blobs, "sync", sync)
+        patch.setattr(folder, "sync", sync)
         assert_whole(session.keep("t", None, iter([LARGE])), LARGE, NotStored)
     shown = session.keep("t", None, iter([LARGE]))
     assert_whole(shown, LARGE, NotStored)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from keepwhole.session.session import Session
+from keepwhole.session import Session
 from keepwhole.testing import AdapterContract, Called, Harness, Ran, Script
 from keepwhole.testing.look import unpaired
 from keepwhole.testing.script import Tools

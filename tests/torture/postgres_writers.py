@@ -19,7 +19,7 @@ from keepwhole.canonical.body import measure
 from keepwhole.canonical.entry import Entry
 from keepwhole.errors import NotFound, StoreError
 from keepwhole.store.postgres import server
-from keepwhole.store.postgres.appending import Append
+from keepwhole.store.postgres.append import Append
 from keepwhole.store.postgres.store import PostgresStore
 from keepwhole.store.protocol import Body, Draft, SessionInfo
 from keepwhole.truncation.cut import encode_cut, whole

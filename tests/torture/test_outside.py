@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from keepwhole.store.opening import open_store
+from keepwhole.store.factory import open_store
 from keepwhole.store.protocol import Store, body_of
 from keepwhole.store.verify import verify
 from tests.objects import fresh_bucket
@@ -19,7 +19,7 @@ KILLS = 20
 WRITER = """
 import hashlib, os, sys
 from keepwhole import Session
-from keepwhole.store.opening import open_store
+from keepwhole.store.factory import open_store
 
 store = open_store(sys.argv[1], sys.argv[2], blobs=sys.argv[3], inline_body=32_768)
 session = Session("s", store=store)
@@ -71,9 +71,9 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_left_when_writers_are_kille
 
 def left(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The bodies in the bucket after what no entry has was collected, however new."""
-    from keepwhole.store import objects
+    from keepwhole.store.blobs import s3
 
-    monkeypatch.setattr(objects, "ORPHAN_SECONDS", -10)
+    monkeypatch.setattr(s3, "ORPHAN_SECONDS", -10)
     places = store.blobs  # type: ignore[attr-defined]
     store.collect_orphans()  # type: ignore[attr-defined]
     return sorted(f"@{name}" for name in places.outside().old())

@@ -18,7 +18,8 @@ import traceback
 from typing import Any
 
 from keepwhole import Session, SqliteStore
-from keepwhole.store import blobs, durable
+from keepwhole.store import durable
+from keepwhole.store.blobs import folder
 from keepwhole.store.sqlite import connection, store
 from keepwhole.store.sqlite.connection import Transaction
 from tests.torture import bodies
@@ -90,7 +91,7 @@ def break_on_purpose(what: str) -> None:
         assert pragmas != list(connection._PRAGMAS)
         connection._PRAGMAS = tuple(pragmas)
     elif what == "unsynced":
-        blobs.sync = durable.sync = lambda fd: None
+        folder.sync = durable.sync = lambda fd: None
     elif what == "late":
         store.Transaction = LateTransaction
     elif what:

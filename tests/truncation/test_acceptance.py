@@ -19,7 +19,7 @@ from keepwhole.config import load
 from keepwhole.errors import UsageError
 from keepwhole.recall.answer import Printed
 from keepwhole.recall.get_artifact import read_artifact
-from keepwhole.session.shown import Shown
+from keepwhole.record.shown import Shown
 from keepwhole.store.protocol import result_of
 from tests.build import in_memory, numbered_lines, printed_call, run_python
 

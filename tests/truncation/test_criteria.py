@@ -11,18 +11,19 @@ import pytest
 
 import keepwhole
 from keepwhole.errors import ConfigError
-from keepwhole.truncation import choice, configuration, notice, present, processor, result, strategy
+from keepwhole.standalone import processor
+from keepwhole.standalone.processor import TruncationProcessor
+from keepwhole.truncation import choice, configuration, notice, present, result, strategy
 from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
 from keepwhole.truncation.cut import Cut, Segment, Source
 from keepwhole.truncation.options import StrategyOptions
 from keepwhole.truncation.present import Artifact
-from keepwhole.truncation.processor import TruncationProcessor
 from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.strategy import STRATEGIES
 from tests.build import in_memory, numbered_lines
 from tests.promises.real import NAMES, real
 from tests.promises.views import ALL, check, viewed
-from tests.truncation.test_processor import Shelf
+from tests.standalone.test_processor import Shelf
 
 TEXT = numbered_lines(1_000)
 LARGE = numbered_lines(5_000)

@@ -10,7 +10,7 @@ from keepwhole import TruncationConfiguration
 from keepwhole.canonical.utf8 import showable
 from keepwhole.truncation.cut import Segment, TextSource
 from keepwhole.truncation.notice import how_to_fetch, omitted, reference, remainder_omitted, size_text
-from keepwhole.truncation.way import Way
+from keepwhole.truncation.recall_link import Way
 from tests.build import in_memory, numbered_lines, printed_call
 
 

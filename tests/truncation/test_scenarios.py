@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from keepwhole import NotFound, Session
-from keepwhole.session.shown import Shown
+from keepwhole.record.shown import Shown
+from keepwhole.standalone.processor import TruncationProcessor
 from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
-from keepwhole.truncation.processor import TruncationProcessor
 from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.strategy import STRATEGIES
 from tests.build import in_memory, numbered_lines, printed_call
-from tests.truncation.test_processor import Shelf
+from tests.standalone.test_processor import Shelf
 
 TEXT = numbered_lines(1_000)
 LARGE = numbered_lines(5_000)

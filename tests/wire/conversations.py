@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from keepwhole.projection.transcript import Call, Message, Returned, Transcript
+from keepwhole.canonical.message import Call, Message, Returned
+from keepwhole.policies.transcript import Transcript
 
 DIALECTS = ("openai_chat", "openai_responses", "anthropic")
 Wire = dict[str, Any]

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepwhole.errors import UsageError
-from keepwhole.projection.compaction import Compaction, Summary
-from keepwhole.projection.transcript import Item, Name
+from keepwhole.policies.compaction import Compaction, Summary
+from keepwhole.policies.transcript import Item, Name
 from keepwhole.wire.compacted import compacted, marked
 from tests.wire.conversations import DIALECTS, Turn, alternates, complaints, spelled, transcript_of, turns
 

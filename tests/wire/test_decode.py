@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepwhole.projection.transcript import Call, Message, Returned
+from keepwhole.canonical.message import Call, Message, Returned
 from keepwhole.wire import anthropic, openai_chat, openai_responses
+from keepwhole.wire.content import MEDIA_TOKENS
 from keepwhole.wire.decode import decode_message, dialect_of
 from keepwhole.wire.edits import apply
-from keepwhole.wire.parts import MEDIA_TOKENS
 from tests.wire.requests import ANTHROPIC, CHAT, PNG, RESPONSES
 
 ALL = [*CHAT, *RESPONSES, *ANTHROPIC]
@@ -22,7 +22,7 @@ THOUGHT = -(-len("Four letters make a token") // 4)
 @pytest.fixture(autouse=True)
 def _four_characters_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sizes that can be checked on paper."""
-    monkeypatch.setattr("keepwhole.wire.parts.estimate", lambda text: -(-len(text) // 4))
+    monkeypatch.setattr("keepwhole.wire.content.estimate", lambda text: -(-len(text) // 4))
 
 
 def test_chat() -> None:

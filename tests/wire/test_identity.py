@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from keepwhole.canonical.ids import is_session_id
-from keepwhole.wire import splice
 from keepwhole.wire.endpoint import endpoint_of
 from keepwhole.wire.identity import Identity, conversation, identity_of, session_id
+from keepwhole.wire.request_body import read_request
 from tests.wire.clients import CHECKPOINT, CLIENTS, SUMMARISE, ClaudeCode, Codex, Nameless, Opencode, Sent, marked
 
 
 def identity(sent: Sent) -> Identity:
-    endpoint, request = endpoint_of(sent.path), splice.read(sent.data)
+    endpoint, request = endpoint_of(sent.path), read_request(sent.data)
     assert endpoint is not None
     assert request is not None
     return identity_of(endpoint, sent.headers, request)

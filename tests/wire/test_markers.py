@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepwhole.wire import splice
 from keepwhole.wire.markers import Marker, markers, unmarked, with_marker
+from keepwhole.wire.request_body import RequestBody, read_request
 
 EPHEMERAL = {"type": "ephemeral"}
 LONG = {"type": "ephemeral", "ttl": "1h"}
@@ -18,8 +18,8 @@ CALL = {"type": "tool_use", "id": "c1", "name": "work", "input": {}}
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "s"}
 
 
-def request(messages: list[Any], **fields: Any) -> splice.Request:
-    read = splice.read(json.dumps({"model": "claude-sonnet-5", **fields, "messages": messages}).encode())
+def request(messages: list[Any], **fields: Any) -> RequestBody:
+    read = read_request(json.dumps({"model": "claude-sonnet-5", **fields, "messages": messages}).encode())
     assert read is not None
     return read
 
@@ -28,7 +28,7 @@ def marked(block: Any, marker: Any = EPHEMERAL) -> Any:
     return {**block, "cache_control": marker}
 
 
-def put(made: splice.Request, index: int, most: int = 4) -> Any:
+def put(made: RequestBody, index: int, most: int = 4) -> Any:
     data = with_marker(made, index, most)
     return None if data is None else json.loads(data)["messages"]
 
@@ -70,7 +70,7 @@ def test_a_marker_goes_on_the_last_block() -> None:
 
 def test_a_string_becomes_one_block_with_its_own_bytes() -> None:
     text = '{"messages": [{"role": "user", "content": "caf\\u00e9 \\ud83d\\ude00"}, {"role":"user","content":"b"}]}'
-    made = splice.read(text.encode())
+    made = read_request(text.encode())
     assert made is not None
     data = with_marker(made, 0, 4)
     assert data is not None
@@ -123,14 +123,14 @@ def test_never_more_than_allowed_and_nothing_else_changes(
     messages: list[Any], index: int, most: int, narrow: bool
 ) -> None:
     text = json.dumps({"messages": copy.deepcopy(messages)}, separators=(",", ":") if narrow else None)
-    made = splice.read(text.encode())
+    made = read_request(text.encode())
     assert made is not None
     before = len(markers(made))
     assert before == text.count('"cache_control"')
     data = with_marker(made, index, most)
     if data is None:
         return
-    again = splice.read(data)
+    again = read_request(data)
     assert again is not None
     assert len(markers(again)) == before + 1 <= most
     content = messages[index]["content"]

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepwhole.errors import UsageError
-from keepwhole.wire.mending import NO_RESULT
 from keepwhole.wire.repair import is_broken, repair
+from keepwhole.wire.repaired import NO_RESULT
 from tests.wire.conversations import DIALECTS, Made, Turn, complaints, spelled, turns
 
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS)

@@ -13,7 +13,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from keepwhole.wire.calls import result_block
 from keepwhole.wire.decode import decode_message
 from keepwhole.wire.edits import apply
-from keepwhole.wire.splice import read
+from keepwhole.wire.request_body import read_request
 from tests.wire.requests import ANTHROPIC, CHAT, RESPONSES
 
 DIALECTS = [
@@ -75,7 +75,7 @@ def test_edited_messages_are_accepted_and_differ_in_nothing_but_the_edits(
             value[path[-1]] = text
     applied = apply(messages, edits)
     assert (applied.messages, applied.skipped) == (expected, frozenset())
-    request = read(json.dumps({"model": "m", key: messages}).encode())
+    request = read_request(json.dumps({"model": "m", key: messages}).encode())
     assert request is not None
     sent = json.loads(request.splice(edits))
     assert (sent, request.skipped) == ({"model": "m", key: expected}, [])

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from keepwhole.apps import steps as figures
 from keepwhole.apps.steps import ProfileOf
-from keepwhole.replay.resampling import Interval, interval
-from keepwhole.session.sent import Step
+from keepwhole.exchange.request_log import Step
+from keepwhole.replay.intervals import Interval, interval
 
 FEWEST = 5
 """Sessions that a group needs before it is compared."""

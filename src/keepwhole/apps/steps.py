@@ -8,9 +8,9 @@ Must not know: where the requests come from, how figures are printed.
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from keepwhole.projection.profiles import Profile, input_price
-from keepwhole.projection.thresholds import Thresholds
-from keepwhole.session.sent import Step
+from keepwhole.exchange.request_log import Step
+from keepwhole.models.profiles import Profile, input_price
+from keepwhole.models.thresholds import Thresholds
 
 ProfileOf: TypeAlias = Callable[[str], Profile]
 _MILLION = 1_000_000

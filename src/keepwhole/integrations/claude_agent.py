@@ -15,8 +15,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
+from keepwhole.canonical.message import Path
 from keepwhole.errors import UsageError
-from keepwhole.projection.transcript import Path
 from keepwhole.session import Session
 from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.wire.edits import apply

@@ -6,7 +6,7 @@ Nothing of httpx2 is imported before it is asked for.
 from typing import TYPE_CHECKING, Any, cast
 
 from keepwhole.errors import UsageError
-from keepwhole.session.session import Session
+from keepwhole.session import Session
 
 if TYPE_CHECKING:
     import httpx2
@@ -29,7 +29,7 @@ def http_client(
     `session` is a session or its id; without one, a conversation that names itself goes by that, any other by one
     session a client. `transport` is what sends in the end; other options are those of `httpx2.Client`.
     """
-    from keepwhole.integrations.desk import Desk
+    from keepwhole.exchange.router import Desk
     from keepwhole.integrations.transport import Transport, httpx2
 
     desk = Desk(session, **_given(session, store, agent, recall))
@@ -54,7 +54,7 @@ def async_http_client(
     **options: Any,
 ) -> "httpx2.AsyncClient":
     """The same for `AsyncOpenAI(http_client=…)` or `AsyncAnthropic(http_client=…)`."""
-    from keepwhole.integrations.desk import Desk
+    from keepwhole.exchange.router import Desk
     from keepwhole.integrations.transport import AsyncTransport, httpx2
 
     desk = Desk(session, **_given(session, store, agent, recall))

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from keepwhole.canonical.ids import is_session_id
 from keepwhole.recall.names import DEFINITIONS, NAMES
-from keepwhole.session.session import Session
-from keepwhole.session.shown import Shown
+from keepwhole.record.shown import Shown
+from keepwhole.session import Session
 
 try:
     from langchain.agents.middleware.types import AgentMiddleware, ModelRequest, ToolCallRequest

@@ -7,7 +7,7 @@ Must not know: how messages are sent; `Session.view` says what of them.
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias, cast
 
-from keepwhole.session.session import Session
+from keepwhole.session import Session
 from keepwhole.wire.calls import parse_call
 
 ToolEnd: TypeAlias = Callable[[object, object], dict[str, Any]]

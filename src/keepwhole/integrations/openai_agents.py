@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias, cast
 
-from keepwhole.projection.transcript import Path
+from keepwhole.canonical.message import Path
 from keepwhole.session import Session
 from keepwhole.store.protocol import body_of, result_of
 from keepwhole.truncation.configuration import TruncationConfiguration

@@ -12,10 +12,10 @@ try:
 except ImportError as error:
     raise ImportError("The SDKs send with httpx2. Install it with `pip install 'keepwhole[sdk]'`.") from error
 
-from keepwhole.integrations.desk import Desk, Refused
-from keepwhole.session.exchange import Exchange
+from keepwhole.exchange.exchange import Exchange
+from keepwhole.exchange.router import Desk, Refused
+from keepwhole.wire.completion import is_whole
 from keepwhole.wire.endpoint import SESSION_HEADER
-from keepwhole.wire.ends import is_whole
 
 _CHANGED = ("content-length", "content-encoding", "transfer-encoding")
 """Headers of a body that is written anew."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from keepwhole.canonical.value import Value
 from keepwhole.truncation.neutral import quoted
 from keepwhole.truncation.notice import size_text
-from keepwhole.truncation.way import Way
+from keepwhole.truncation.recall_link import Way
 
 _AROUND_LINES, _AROUND_CHARS = 10, 1_000
 """How much more the printed call reads on either side."""

@@ -18,7 +18,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from heapq import nlargest
 from typing import NamedTuple, TypeVar
 
-from keepwhole.projection.tokens import at_most
+from keepwhole.models.tokens import at_most
 from keepwhole.truncation.question import fold
 from keepwhole.truncation.unit_bounds import LONGEST, unit_bounds
 from keepwhole.truncation.words import runs, spelled, words

@@ -14,7 +14,7 @@ from keepwhole.canonical.body import BLOCK
 from keepwhole.canonical.entry import Entry, Result
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import StoreError
-from keepwhole.projection.tokens import at_most
+from keepwhole.models.tokens import at_most
 from keepwhole.recall.found import Found, Selection, text_of, written
 from keepwhole.recall.ranking import Ranked, ranked
 from keepwhole.recall.scorer import Term, Wanted, in_turn, terms, unit_terms

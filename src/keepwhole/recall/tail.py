@@ -10,8 +10,8 @@ authority. At a user's turn there is no such result, so one line that points to 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from keepwhole.projection.policy import Decided, shown
-from keepwhole.projection.transcript import Item, Transcript
+from keepwhole.policies.policy import Decided, shown
+from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.recall.scorer import Term, best_units, terms
 from keepwhole.truncation.cut import TextSource
 from keepwhole.truncation.neutral import quoted

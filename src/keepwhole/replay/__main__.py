@@ -8,17 +8,17 @@ from functools import partial
 from pathlib import Path
 
 from keepwhole.errors import UsageError
-from keepwhole.projection.profiles import DEFAULT
-from keepwhole.projection.tokens import estimate
-from keepwhole.replay.appended import line
+from keepwhole.logs.reader import files
+from keepwhole.models.profiles import DEFAULT
+from keepwhole.models.tokens import estimate
 from keepwhole.replay.contenders import contender
-from keepwhole.replay.draw import sample
-from keepwhole.replay.importers.read import files
 from keepwhole.replay.processes import spread
+from keepwhole.replay.run_sample import sample
 from keepwhole.replay.runner import Work, exact_counter, frequencies, replay_all
 from keepwhole.replay.summary import Pair, by_source, summarise
 from keepwhole.replay.survey import summed, survey
 from keepwhole.replay.table import table
+from keepwhole.replay.tail_recall import line
 
 
 def main(argv: Sequence[str] | None = None) -> None:

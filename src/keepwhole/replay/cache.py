@@ -9,8 +9,8 @@ A request is its messages' sizes, and the first message that is not as it was in
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from keepwhole.projection.forecast import LOOK_BACK
-from keepwhole.projection.profiles import Profile
+from keepwhole.models.forecast import LOOK_BACK
+from keepwhole.models.profiles import Profile
 
 
 class Sent(NamedTuple):

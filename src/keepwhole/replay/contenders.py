@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from keepwhole.errors import UsageError
-from keepwhole.projection.auto import Auto
-from keepwhole.projection.peers import PEERS
-from keepwhole.projection.policies import OWN, policy_named
-from keepwhole.projection.policy import Policy
-from keepwhole.projection.presets import LEAN
-from keepwhole.replay.measured import Measured
+from keepwhole.policies.auto import Auto
+from keepwhole.policies.auto_settings import LEAN
+from keepwhole.policies.catalog import OWN, policy_named
+from keepwhole.policies.peers import PEERS
+from keepwhole.policies.policy import Policy
 from keepwhole.replay.oracles import ORACLES, oracle_named
+from keepwhole.replay.run_facts import Measured
 
 Maker: TypeAlias = Callable[[Measured], Policy]
 """Makes a policy for one run; oracles look at its evidence."""

@@ -7,7 +7,7 @@ Left out, for all policies alike: tool schemas, the model's own output, eviction
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from keepwhole.projection.profiles import Profile
+from keepwhole.models.profiles import Profile
 from keepwhole.replay.cache import Usage
 
 Mode: TypeAlias = Literal["prefix", "tail", "explicit"]

@@ -7,11 +7,11 @@ Must not know: policies.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
-from keepwhole.projection.transcript import Message
+from keepwhole.canonical.message import Message
+from keepwhole.logs.run import Run
 from keepwhole.replay.atoms import atoms, lines, occurs, parts
 from keepwhole.replay.frequency import Frequency
-from keepwhole.replay.run import Run
-from keepwhole.replay.told import Step, Told
+from keepwhole.replay.word_sources import Step, Told
 
 Kind: TypeAlias = Literal["args", "line", "answer"]
 RECENT = 5

@@ -5,8 +5,8 @@ Owns: in the results of how many other tasks a string occurs.
 
 from collections.abc import Iterable
 
+from keepwhole.logs.run import Run
 from keepwhole.replay.atoms import occurs, words
-from keepwhole.replay.run import Run
 
 SHARE = 0.2
 """Of the other tasks; what occurs in more is common."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from keepwhole.projection.policy import ANYWHERE, Choice, Decided, Policy, Situation, replaced
-from keepwhole.projection.profiles import Profile
-from keepwhole.projection.transcript import Item, Transcript
+from keepwhole.models.profiles import Profile
+from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Policy, Situation, replaced
+from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.replay.atoms import places
 from keepwhole.replay.evidence import Evidence
 from keepwhole.truncation.cut import Cut, Piece, Segment

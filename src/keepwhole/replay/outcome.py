@@ -6,11 +6,11 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from keepwhole.canonical.value import Value
-from keepwhole.replay.appended import Appended
 from keepwhole.replay.cost import Asked, Loss, Request
 from keepwhole.replay.evidence import RECENT, Evidence
-from keepwhole.replay.missed import Missed
-from keepwhole.replay.needs import Seen
+from keepwhole.replay.missed_evidence import Missed
+from keepwhole.replay.result_use import Seen
+from keepwhole.replay.tail_recall import Appended
 
 
 class Kept(NamedTuple):

@@ -7,7 +7,7 @@ Must not know: prices themselves; those are in `projection.profiles`.
 from collections.abc import Mapping
 
 from keepwhole.errors import UsageError
-from keepwhole.projection.profiles import DEFAULT, Profile, profile_for
+from keepwhole.models.profiles import DEFAULT, Profile, profile_for
 from keepwhole.replay.survey import Totals
 
 PROVIDERS: dict[str, str] = {

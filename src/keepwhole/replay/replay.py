@@ -10,16 +10,16 @@ compare policies and bound the harm; they are no success rates.
 from collections.abc import Sequence
 from itertools import groupby
 
-from keepwhole.projection.policy import ANYWHERE, Choice, Decided, Policy, Situation, shown
-from keepwhole.projection.profiles import DEFAULT, Profile
-from keepwhole.projection.transcript import Item, Name, Transcript
-from keepwhole.replay.appended import Appending
+from keepwhole.models.profiles import DEFAULT, Profile
+from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Policy, Situation, shown
+from keepwhole.policies.transcript import Item, Name, Transcript
 from keepwhole.replay.cache import Breakpoints, RequestEnds, Sent
-from keepwhole.replay.compacted import Compacted
+from keepwhole.replay.client_compaction import Compacted
 from keepwhole.replay.cost import Request
 from keepwhole.replay.evidence import LATE, RECENT
-from keepwhole.replay.measured import Measured
 from keepwhole.replay.outcome import Change, Kept, Outcome, kinds
+from keepwhole.replay.run_facts import Measured
+from keepwhole.replay.tail_recall import Appending
 from keepwhole.replay.tally import Tally
 
 WINDOW = 128_000

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 from keepwhole.canonical.value import Value
 from keepwhole.replay.contenders import Contender
 from keepwhole.replay.cost import Price
-from keepwhole.replay.course import History
-from keepwhole.replay.gathered import Gathered
-from keepwhole.replay.resampling import Interval
+from keepwhole.replay.intervals import Interval
+from keepwhole.replay.run_course import History
 from keepwhole.replay.summary import Row, by_source, summarise
 from keepwhole.replay.survey import Totals
+from keepwhole.replay.totals import Gathered
 from keepwhole.replay.verdict import recommended, verdict
 from keepwhole.version import VERSION as KEEPWHOLE
 

@@ -9,16 +9,16 @@ from math import inf
 from typing import Any, NamedTuple, cast
 
 from keepwhole.errors import UsageError
-from keepwhole.projection.profiles import DEFAULT, Profile
-from keepwhole.projection.tokens import estimate
+from keepwhole.logs.run import Run
+from keepwhole.models.profiles import DEFAULT, Profile
+from keepwhole.models.tokens import estimate
 from keepwhole.replay.contenders import Contender
-from keepwhole.replay.draw import Batch, batches, longest_first, read_again, tasks_of
 from keepwhole.replay.frequency import Frequency
-from keepwhole.replay.measured import Counter, Measured
 from keepwhole.replay.outcome import Outcome
 from keepwhole.replay.processes import spread
 from keepwhole.replay.replay import WINDOW, replay, sent_whole
-from keepwhole.replay.run import Run
+from keepwhole.replay.run_facts import Counter, Measured
+from keepwhole.replay.run_sample import Batch, batches, longest_first, read_again, tasks_of
 from keepwhole.replay.summary import Pair
 from keepwhole.replay.survey import Logged
 

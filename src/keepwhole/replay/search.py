@@ -12,9 +12,9 @@ from collections.abc import Collection, Mapping
 from heapq import nlargest
 from typing import NamedTuple, TypeAlias
 
-from keepwhole.projection.tokens import Counter
+from keepwhole.models.tokens import Counter
 from keepwhole.recall.scorer import idf, in_turn
-from keepwhole.replay.told import Texts
+from keepwhole.replay.word_sources import Texts
 
 PAGE = 1_000
 """Tokens of the first page."""

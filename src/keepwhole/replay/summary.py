@@ -10,9 +10,9 @@ from typing import NamedTuple
 from keepwhole.canonical.value import Value
 from keepwhole.replay.cost import PRICES, Mode, Price, buying_back, buying_blind, sending
 from keepwhole.replay.evidence import recorded_under_masking
+from keepwhole.replay.intervals import Interval, interval, ratio
 from keepwhole.replay.outcome import Outcome
 from keepwhole.replay.replay import WINDOW
-from keepwhole.replay.resampling import Interval, interval, ratio
 
 _MASKED_RUNS = 5
 """Runs with late steps that it takes to tell how they were recorded."""

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from keepwhole.projection.tokens import estimate
-from keepwhole.replay.importers.copies import Marks, marks, originals
-from keepwhole.replay.importers.lines import Unread
-from keepwhole.replay.importers.read import read_runs
-from keepwhole.replay.measured import Measured
-from keepwhole.replay.run import Length, Run, length_of
+from keepwhole.logs.duplicates import Marks, marks, originals
+from keepwhole.logs.lines import Unread
+from keepwhole.logs.reader import read_runs
+from keepwhole.logs.run import Length, Run, length_of
+from keepwhole.models.tokens import estimate
+from keepwhole.replay.run_facts import Measured
 
 
 class Where(NamedTuple):

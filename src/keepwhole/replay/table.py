@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from keepwhole.replay.resampling import Interval
+from keepwhole.replay.intervals import Interval
 from keepwhole.replay.summary import Row
 
 _COLUMNS: dict[str, Callable[[Row], str]] = {

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
-from keepwhole.projection.policy import Decided
-from keepwhole.projection.transcript import Item
-from keepwhole.replay.again import hidden
-from keepwhole.replay.blind import ask
+from keepwhole.policies.policy import Decided
+from keepwhole.policies.transcript import Item
+from keepwhole.replay.blind_search import ask
 from keepwhole.replay.cost import Asked, Loss
 from keepwhole.replay.evidence import Evidence, is_visible
 from keepwhole.replay.fetch import around
-from keepwhole.replay.measured import Measured
-from keepwhole.replay.missed import Missed, missed
+from keepwhole.replay.missed_evidence import Missed, missed
+from keepwhole.replay.repeated_calls import hidden
+from keepwhole.replay.run_facts import Measured
 
 
 class Tally:

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 from keepwhole.canonical.body import CHUNK, BodyFacts
 from keepwhole.errors import NotStored
-from keepwhole.store.blobs import not_stored
+from keepwhole.store.blobs.folder import not_stored
+from keepwhole.store.body_stream import Measuring
 from keepwhole.store.durable import make_folder, write_all
 from keepwhole.store.feed import Feed
-from keepwhole.store.measuring import Measuring
 from keepwhole.store.reader import BodyReader, bytes_reader, file_reader
 
 IN_MEMORY = 8 * CHUNK

@@ -12,9 +12,9 @@ import asyncio
 import unittest
 
 from keepwhole.config import Settings
-from keepwhole.projection.tokens import estimate
+from keepwhole.models.tokens import estimate
 from keepwhole.recall.names import NAMES
-from keepwhole.session.session import Session
+from keepwhole.session import Session
 from keepwhole.store.memory import MemoryStore
 from keepwhole.store.protocol import Store
 from keepwhole.testing.look import broken_prefixes, on_record, results_in, tokens_of, unpaired

@@ -4,12 +4,12 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from keepwhole.projection.tokens import estimate
-from keepwhole.projection.transcript import Message
+from keepwhole.canonical.message import Message
+from keepwhole.conversation.summary_entries import TOOL
+from keepwhole.exchange.hidden_rounds import TOOL as ROUND
+from keepwhole.models.tokens import estimate
 from keepwhole.recall.names import NAMES
-from keepwhole.session.compacting import TOOL
-from keepwhole.session.rounds import TOOL as ROUND
-from keepwhole.session.session import Session
+from keepwhole.session import Session
 from keepwhole.store.protocol import body_of, result_of
 from keepwhole.wire.decode import decode_message
 

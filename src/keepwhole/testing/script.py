@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from keepwhole.session.session import Session
+from keepwhole.session import Session
 from keepwhole.testing.model import PrintedCall
 from keepwhole.wire.decode import decode_message
 

@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from keepwhole.errors import StoreError
-from keepwhole.session.session import Session
+from keepwhole.session import Session
 from keepwhole.store.memory import MemoryStore
 from keepwhole.testing.script import Harness, Ran, Script, Step, Tools
 

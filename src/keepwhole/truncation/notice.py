@@ -1,7 +1,7 @@
 """The words that say what is missing. Every sentence a model may act on is written here and nowhere else."""
 
 from keepwhole.truncation.cut import Segment, Source
-from keepwhole.truncation.way import Way
+from keepwhole.truncation.recall_link import Way
 
 
 def omitted(lines: int, chars: int) -> str:

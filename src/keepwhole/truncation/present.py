@@ -15,9 +15,9 @@ from keepwhole.truncation.configuration import Limits
 from keepwhole.truncation.cut import Cut, Inserted, Segment, Source, length, render_body, whole
 from keepwhole.truncation.hygiene import without_noise
 from keepwhole.truncation.neutral import neutralised
+from keepwhole.truncation.recall_link import Way
 from keepwhole.truncation.result import TruncationMetadata, TruncationResult
 from keepwhole.truncation.strategy import ITruncationStrategy, strategy_named
-from keepwhole.truncation.way import Way
 
 _SUMMARY = 100
 _TRIES = 6

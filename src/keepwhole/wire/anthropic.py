@@ -8,9 +8,9 @@ Must not know: the other dialects.
 from collections.abc import Mapping
 from typing import Any
 
-from keepwhole.projection.transcript import Call, Message, Returned
-from keepwhole.wire.fields import build, fields_of, json_text, kind_of_part, parts_of
-from keepwhole.wire.parts import ROLES, WORDS, results_in, size_of
+from keepwhole.canonical.message import Call, Message, Returned
+from keepwhole.wire.as_dict import build, fields_of, json_text, kind_of_part, parts_of
+from keepwhole.wire.content import ROLES, WORDS, results_in, size_of
 
 _OURS = ("tool_use", "tool_result", "image", "document", "search_result")
 _THEIRS = ("thinking", "redacted_thinking", "server_tool_use", "mcp_tool_use", "mcp_tool_result", "compaction")

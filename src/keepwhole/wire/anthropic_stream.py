@@ -7,7 +7,7 @@ Must not know: who answers the calls.
 import json
 from typing import Any
 
-from keepwhole.wire.fields import fields_of
+from keepwhole.wire.as_dict import fields_of
 from keepwhole.wire.reply import Json, Names, Reply, end_reason, is_ours, read_reply
 from keepwhole.wire.sse import Event, written
 

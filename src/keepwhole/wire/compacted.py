@@ -9,10 +9,10 @@ it: what is quoted in it must not gain the authority of the user.
 
 from collections.abc import Collection, Sequence
 
+from keepwhole.canonical.steps import Ties, whole_steps
 from keepwhole.errors import UsageError
-from keepwhole.projection.steps import Ties, whole_steps
+from keepwhole.wire.as_dict import fields_of
 from keepwhole.wire.dialect import dialect_named
-from keepwhole.wire.fields import fields_of
 from keepwhole.wire.pairs import Wire, blocks_of, contents, ties_in
 
 _TAG = "keepwhole-summary"

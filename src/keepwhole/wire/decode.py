@@ -7,10 +7,10 @@ Must not know: how a dialect spells calls and results.
 from collections.abc import Iterable
 from typing import Any
 
-from keepwhole.projection.transcript import Message
+from keepwhole.canonical.message import Message
 from keepwhole.wire import anthropic, openai_chat, openai_responses
+from keepwhole.wire.as_dict import fields_of, kind_of_part, parts_of
 from keepwhole.wire.dialect import Dialect
-from keepwhole.wire.fields import fields_of, kind_of_part, parts_of
 
 _CHAT_PARTS = frozenset(("image_url", "input_audio", "file", "refusal"))
 _RESPONSES_PARTS = frozenset(("input_text", "output_text", "input_image", "input_file"))

@@ -8,7 +8,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
-from keepwhole.projection.transcript import Path
+from keepwhole.canonical.message import Path
 
 
 class Applied(NamedTuple):

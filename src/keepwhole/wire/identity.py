@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from keepwhole.canonical.ids import is_session_id
-from keepwhole.wire import splice
+from keepwhole.wire.as_dict import fields_of, text_of
 from keepwhole.wire.decode import decode_message
 from keepwhole.wire.endpoint import SESSION_HEADER, Endpoint
-from keepwhole.wire.fields import fields_of, text_of
 from keepwhole.wire.purpose import Purpose, continues, purpose_of
+from keepwhole.wire.request_body import RequestBody
 
 MAIN = "main"
 """The branch of whoever does not say that it is a sub-agent."""
@@ -44,7 +44,7 @@ class Identity(NamedTuple):
         return self.by == "header"
 
 
-def identity_of(endpoint: Endpoint, headers: Mapping[str, str], request: splice.Request) -> Identity:
+def identity_of(endpoint: Endpoint, headers: Mapping[str, str], request: RequestBody) -> Identity:
     """Whose request this is and what it is for, from the request alone."""
     purpose = purpose_of(endpoint, headers, request)
     branch = _branch(headers)

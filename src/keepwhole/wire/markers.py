@@ -9,9 +9,9 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from keepwhole.wire import splice
-from keepwhole.wire.fields import fields_of, kind_of_part, parts_of
-from keepwhole.wire.places import find_span
+from keepwhole.wire.as_dict import fields_of, kind_of_part, parts_of
+from keepwhole.wire.json_edit import find_span
+from keepwhole.wire.request_body import RequestBody
 
 NAME = "cache_control"
 _NAMED = re.compile(rf'"{NAME}"\s*:')
@@ -39,7 +39,7 @@ class Marker(NamedTuple):
         return _SECONDS.get(self.ttl or "")
 
 
-def markers(request: splice.Request) -> list[Marker]:
+def markers(request: RequestBody) -> list[Marker]:
     """The markers of a request, in the order of the prompt; only what has one is looked into."""
     fields = request.fields
     found = [*_in_list(-2, fields.get("tools")), *_in_list(-1, fields.get("system"))]
@@ -48,7 +48,7 @@ def markers(request: splice.Request) -> list[Marker]:
     return [*found, *_on(len(request.messages), 0, fields)]
 
 
-def with_marker(request: splice.Request, index: int, most: int) -> bytes | None:
+def with_marker(request: RequestBody, index: int, most: int) -> bytes | None:
     """The request with a marker on the last block of a message; None where that cannot be, or there are enough."""
     known = markers(request)
     if len(known) >= most or not 0 <= index < len(request.messages) or any(one.message == index for one in known):
@@ -75,7 +75,7 @@ def unmarked(text: str) -> str:
     return _MARKER.sub("", text) if NAME in text else text
 
 
-def _on_text(request: splice.Request, index: int, written: str) -> bytes | None:
+def _on_text(request: RequestBody, index: int, written: str) -> bytes | None:
     span = find_span(request.text, request.starts[index], ("content",))
     if span is None:
         return None
@@ -88,7 +88,7 @@ def _ttl_at(index: int, known: list[Marker]) -> str:
     return "" if near is None or near.ttl is None else f', "ttl": "{near.ttl}"'
 
 
-def _marked(request: splice.Request) -> list[int]:
+def _marked(request: RequestBody) -> list[int]:
     """The messages in whose text a marker is."""
     if not request.starts or NAME not in request.text:
         return []

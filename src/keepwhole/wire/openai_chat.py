@@ -7,9 +7,9 @@ Must not know: the other dialects.
 from collections.abc import Mapping
 from typing import Any
 
-from keepwhole.projection.transcript import Call, Message
-from keepwhole.wire.fields import build, fields_of, json_text, parts_of
-from keepwhole.wire.parts import ROLES, results_in, size_of, spoken
+from keepwhole.canonical.message import Call, Message
+from keepwhole.wire.as_dict import build, fields_of, json_text, parts_of
+from keepwhole.wire.content import ROLES, results_in, size_of, spoken
 
 
 def decode(message: Mapping[str, Any]) -> Message:

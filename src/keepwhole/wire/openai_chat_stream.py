@@ -6,7 +6,7 @@ Must not know: who answers the calls.
 
 from typing import Any
 
-from keepwhole.wire.fields import fields_of, parts_of
+from keepwhole.wire.as_dict import fields_of, parts_of
 from keepwhole.wire.reply import BREAK, Json, Names, Reply, end_reason, is_ours, read_message
 from keepwhole.wire.sse import DONE, Event, written
 

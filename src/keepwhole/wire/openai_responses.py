@@ -8,9 +8,9 @@ Must not know: the other dialects.
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from keepwhole.projection.transcript import Call, Message, Returned
-from keepwhole.wire.fields import build, fields_of, json_text, parts_of, text_of
-from keepwhole.wire.parts import ROLES, results_in, size_of, spoken
+from keepwhole.canonical.message import Call, Message, Returned
+from keepwhole.wire.as_dict import build, fields_of, json_text, parts_of, text_of
+from keepwhole.wire.content import ROLES, results_in, size_of, spoken
 
 Item: TypeAlias = Mapping[str, Any]
 

@@ -4,7 +4,7 @@ Owns: leaving out the items that call our tools, numbering the others and the ev
 Must not know: who answers the calls.
 """
 
-from keepwhole.wire.fields import fields_of
+from keepwhole.wire.as_dict import fields_of
 from keepwhole.wire.reply import Json, Names, Reply, is_ours, joined_reply, read_reply
 from keepwhole.wire.sse import Event, written
 

@@ -6,11 +6,11 @@ Owns: finding the ids. Must not know: what is done about them.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from keepwhole.canonical.message import Role
+from keepwhole.canonical.steps import Ties
 from keepwhole.errors import UsageError
-from keepwhole.projection.steps import Ties
-from keepwhole.projection.transcript import Role
+from keepwhole.wire.as_dict import fields_of, parts_of
 from keepwhole.wire.dialect import dialect_named
-from keepwhole.wire.fields import fields_of, parts_of
 
 Wire: TypeAlias = Mapping[str, Any]
 """A message, an input item or a block as it is sent."""

@@ -13,12 +13,12 @@ from hashlib import blake2b
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from keepwhole.projection.forecast import Point, Prompt
-from keepwhole.projection.tokens import estimate
-from keepwhole.wire import splice
-from keepwhole.wire.fields import fields_of, parts_of
+from keepwhole.models.forecast import Point, Prompt
+from keepwhole.models.tokens import estimate
+from keepwhole.wire.as_dict import fields_of, parts_of
+from keepwhole.wire.json_edit import find_span
 from keepwhole.wire.markers import NAME, markers, unmarked
-from keepwhole.wire.places import find_span
+from keepwhole.wire.request_body import RequestBody
 
 _FRONT = ("model", "tools", "system", "instructions")
 _FRONT_EXPLICIT = (*_FRONT, "tool_choice", "thinking")
@@ -48,7 +48,7 @@ class Prompts:
     def __init__(self) -> None:
         self._branches: deque[_Branch] = deque(maxlen=_BRANCHES)
 
-    def read(self, request: splice.Request, explicit: bool) -> Prompt:
+    def read(self, request: RequestBody, explicit: bool) -> Prompt:
         """A request's prompt; `explicit` where it is cached at breakpoints."""
         texts = [_front(request, explicit), *_slices(request)]
         before = max(self._branches, key=lambda branch: _alike(branch, texts), default=None)
@@ -62,13 +62,13 @@ class Prompts:
         return Prompt(digests, tokens, blocks, tuple(_points(request)) if explicit else None)
 
 
-def _front(request: splice.Request, explicit: bool) -> str:
+def _front(request: RequestBody, explicit: bool) -> str:
     names = _FRONT_EXPLICIT if explicit else _FRONT
     text, spans = request.text, request.spans
     return "\0".join(text[slice(*spans[name])] for name in names if name in spans)
 
 
-def _slices(request: splice.Request) -> Iterator[str]:
+def _slices(request: RequestBody) -> Iterator[str]:
     if not request.starts and request.key in request.spans:
         yield request.text[slice(*request.spans[request.key])]
     text = request.text
@@ -82,7 +82,7 @@ def _alike(branch: _Branch, texts: list[str]) -> int:
     return next((at for at, (element, text) in enumerate(pairs) if element.text != text), len(texts))
 
 
-def _elements(request: splice.Request, texts: list[str], before: list[_Element]) -> Iterator[_Element]:
+def _elements(request: RequestBody, texts: list[str], before: list[_Element]) -> Iterator[_Element]:
     for at, text in enumerate(texts):
         if at < len(before) and before[at].text == text:
             yield before[at]
@@ -127,7 +127,7 @@ def _is_extended(branch: _Branch, digests: list[bytes]) -> bool:
     return length <= len(digests) and digests[length - 1] == branch.digests[-1]
 
 
-def _points(request: splice.Request) -> Iterator[Point]:
+def _points(request: RequestBody) -> Iterator[Point]:
     """The breakpoints; one inside a message counts from the message before."""
     for marker in markers(request):
         index = marker.message
@@ -136,5 +136,5 @@ def _points(request: splice.Request) -> Iterator[Point]:
         yield Point(max(0, index + (0 if inside or is_top else 1)), marker.seconds)
 
 
-def _blocks(request: splice.Request, index: int) -> int:
+def _blocks(request: RequestBody, index: int) -> int:
     return len(parts_of(fields_of(request.messages[index]).get("content")))

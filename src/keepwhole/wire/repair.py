@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from keepwhole.errors import UsageError
+from keepwhole.wire.as_dict import fields_of, parts_of
 from keepwhole.wire.dialect import Dialect, dialect_named
-from keepwhole.wire.fields import fields_of, parts_of
-from keepwhole.wire.mending import Repairs, mend_anthropic, mend_chat, mend_responses
 from keepwhole.wire.pairs import ANSWERS, OUTPUTS, Wire, pending_items
+from keepwhole.wire.repaired import Repairs, mend_anthropic, mend_chat, mend_responses
 
 
 def is_broken(messages: Sequence[Wire], dialect: str) -> bool:

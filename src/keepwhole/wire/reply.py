@@ -8,8 +8,8 @@ Must not know: who answers the calls, how a response is streamed.
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from keepwhole.wire.as_dict import fields_of, parts_of
 from keepwhole.wire.dialect import Dialect
-from keepwhole.wire.fields import fields_of, parts_of
 
 Json: TypeAlias = dict[str, Any]
 Names: TypeAlias = Collection[str]

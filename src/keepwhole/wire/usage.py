@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from keepwhole.wire.as_dict import fields_of, kind_of_part, parts_of
 from keepwhole.wire.dialect import Dialect
-from keepwhole.wire.fields import fields_of, kind_of_part, parts_of
 from keepwhole.wire.sse import Events
 
 _TOLD = re.compile(rb'"usage"\s*:\s*\{|"applied_edits"\s*:')

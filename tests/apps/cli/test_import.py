@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.apps.cli.cli import Cli
-from tests.replay.importers.logs import written
-from tests.replay.importers.test_claude_code import persisted
+from tests.logs.log_files import written
+from tests.logs.test_claude_code import persisted
 from tests.replay.logs import record, write
 
 

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from keepwhole import Session, SqliteStore
-from keepwhole.session.sent import About, Answer, Sent, Usage
+from keepwhole.exchange.request_log import About, Answer, Sent, Usage
 from tests.apps.cli.cli import Cli
 
 HOSTILE = "\x1b[2J\x07é" * 90

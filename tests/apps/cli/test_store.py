@@ -20,7 +20,7 @@ from tests.apps.cli.cli import Cli
 from tests.build import draft, opened
 from tests.objects import fresh_bucket
 from tests.postgres import fresh_url, running
-from tests.store.test_copying import compared
+from tests.transfer.test_copy import compared
 
 
 class Quick(Cli):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepwhole.apps.hooks.claude_code import hear
-from keepwhole.apps.hooks.heard import Boundary, Returned
+from keepwhole.apps.hooks.payload import Boundary, Returned
 from tests.apps.hooks.recorded import event, events
 
 JSON = st.recursive(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepwhole.apps.hooks.codex import hear
-from keepwhole.apps.hooks.heard import Boundary, Returned
+from keepwhole.apps.hooks.payload import Boundary, Returned
 from tests.apps.hooks.recorded import events
 
 SMALL, FAILED, CUT, *_ = [one for one in events("codex") if one["hook_event_name"] == "PostToolUse"]

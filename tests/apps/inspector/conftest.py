@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from keepwhole import config
-from keepwhole.apps.inspector.desk import Desk
 from keepwhole.apps.inspector.sample import play
+from keepwhole.apps.inspector.services import Desk
 from keepwhole.session import Session
 from keepwhole.store.sqlite.store import SqliteStore
 from tests.apps.inspector.looking import fake, look

@@ -8,9 +8,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from keepwhole.apps.inspector.desk import Desk
 from keepwhole.apps.inspector.server import Inspector, inspecting
-from keepwhole.apps.listening import Address
+from keepwhole.apps.inspector.services import Desk
+from keepwhole.apps.listener import Address
 
 TOKEN = "t" * 43
 OURS = {"x-keepwhole-inspector": "1"}

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from keepwhole.apps.inspector.access import Rule
-from keepwhole.apps.inspector.desk import Desk
 from keepwhole.apps.inspector.headers import ALWAYS
 from keepwhole.apps.inspector.routes import ROUTES, Route
-from keepwhole.apps.listening import secret_in
+from keepwhole.apps.inspector.services import Desk
+from keepwhole.apps.listener import secret_in
 from keepwhole.store.protocol import Store
 from tests.apps.inspector.served import OURS, TOKEN, Served
 

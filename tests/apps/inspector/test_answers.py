@@ -11,12 +11,12 @@ import pytest
 from keepwhole.apps.inspector import answers, raw
 from keepwhole.apps.inspector import record as record_module
 from keepwhole.apps.inspector.answers import Asked
-from keepwhole.apps.inspector.desk import Desk
+from keepwhole.apps.inspector.services import Desk
 from keepwhole.apps.steps import cost_of
 from keepwhole.errors import NotFound, UsageError
-from keepwhole.projection.profiles import profile_for
+from keepwhole.exchange.request_log import About, Answer, Sent, Usage
+from keepwhole.models.profiles import profile_for
 from keepwhole.session import Session
-from keepwhole.session.sent import About, Answer, Sent, Usage
 from tests.apps.inspector.served import Served
 from tests.build import NOON, numbered_lines, printed_call
 

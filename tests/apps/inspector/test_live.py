@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from keepwhole.apps.inspector import live as live_module
-from keepwhole.apps.inspector.desk import Desk
 from keepwhole.apps.inspector.live import Event, Live
+from keepwhole.apps.inspector.services import Desk
+from keepwhole.exchange.request_log import About, Answer, Sent
 from keepwhole.session import Session
-from keepwhole.session.sent import About, Answer, Sent
 from tests.apps.inspector.served import Served
 from tests.build import NOON, numbered_lines
 

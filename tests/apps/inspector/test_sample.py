@@ -5,8 +5,8 @@ import pytest
 from keepwhole import config
 from keepwhole.apps.inspector import answers
 from keepwhole.apps.inspector.answers import Asked
-from keepwhole.apps.inspector.desk import Desk
 from keepwhole.apps.inspector.sample import NAME, play
+from keepwhole.apps.inspector.services import Desk
 from keepwhole.store.memory import MemoryStore
 from keepwhole.store.verify import verify
 from tests.build import NOON

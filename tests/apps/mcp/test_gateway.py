@@ -428,7 +428,7 @@ def test_servers_get_the_environment_of_the_file_and_nothing_of_ours(monkeypatch
 def test_a_tool_that_is_described_anew_is_flagged_until_it_is_accepted(pins: Any) -> None:
     from mcp.server import MCPServer
 
-    from keepwhole.apps.mcp.listing import CHANGED
+    from keepwhole.apps.mcp.offers import CHANGED
     from keepwhole.apps.mcp.pins import Pins
 
     def saying(words: str) -> Any:

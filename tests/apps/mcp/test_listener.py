@@ -17,7 +17,7 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from keepwhole.apps.listening import Address, parse_address, token_for
+from keepwhole.apps.listener import Address, parse_address, token_for
 from keepwhole.apps.mcp.gateway import Gateway
 from keepwhole.apps.mcp.listener import http_app, http_server
 from keepwhole.apps.mcp.server import record_server

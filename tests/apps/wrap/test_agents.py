@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from keepwhole.apps.wrap.agents import agent_for
-from keepwhole.apps.wrap.pointing import Run
+from keepwhole.apps.wrap.launch import Run
 from keepwhole.apps.wrap.run import settings_for
 from keepwhole.config import Settings
 

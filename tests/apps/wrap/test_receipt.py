@@ -6,8 +6,8 @@ from keepwhole.apps.steps import cost_of, first_full, sizes
 from keepwhole.apps.wrap.meter import Tally
 from keepwhole.apps.wrap.receipt import receipt
 from keepwhole.canonical.entry import Request, Response
-from keepwhole.projection.profiles import profile_for
-from keepwhole.session.sent import Step
+from keepwhole.exchange.request_log import Step
+from keepwhole.models.profiles import profile_for
 
 SONNET = "claude-sonnet-4-5"
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from keepwhole.apps.report import HELD_OUT, VIEWED, reported
-from keepwhole.projection.profiles import profile_for
+from keepwhole.exchange.request_log import About, Answer, Sent, Step, Usage
+from keepwhole.models.profiles import profile_for
 from keepwhole.session import Session
-from keepwhole.session.sent import About, Answer, Sent, Step, Usage
 from tests.apps.cli.cli import Cli
 
 MODEL = "claude-sonnet-4-5"

@@ -21,7 +21,7 @@ pytest.importorskip("psycopg_pool", reason="needs the extra `postgres`")
 
 import psycopg
 
-from keepwhole.store import blobs as blobs_module
+from keepwhole.store.blobs import folder as blobs_module
 from keepwhole.store.postgres.address import address_of
 from keepwhole.store.postgres.store import PostgresStore
 
@@ -67,10 +67,10 @@ def age(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         connection.execute("ALTER TABLE pieces ENABLE TRIGGER never_changed")
     monkeypatch.setattr(blobs_module, "ORPHAN_SECONDS", -10)
     try:
-        from keepwhole.store import objects
+        from keepwhole.store.blobs import s3
     except ImportError:
         return
-    monkeypatch.setattr(objects, "ORPHAN_SECONDS", -10)
+    monkeypatch.setattr(s3, "ORPHAN_SECONDS", -10)
 
 
 def referring(connection: psycopg.Connection[Any], body: Body) -> None:

@@ -4,7 +4,7 @@ import os
 
 from keepwhole.config import Settings
 from keepwhole.errors import NotFound
-from keepwhole.store.opening import open_store
+from keepwhole.store.factory import open_store
 from keepwhole.store.postgres.address import is_address, redacted
 from keepwhole.store.protocol import Store
 

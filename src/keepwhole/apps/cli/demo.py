@@ -12,8 +12,8 @@ import time
 
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.samples import SAMPLES
+from keepwhole.record.shown import Shown
 from keepwhole.session import Session
-from keepwhole.session.shown import Shown
 from keepwhole.store.sqlite.store import SqliteStore
 from keepwhole.store.verify import verify
 from keepwhole.truncation.configuration import TruncationConfiguration

@@ -14,7 +14,7 @@ from keepwhole.apps.cli.place import Place, add_options
 from keepwhole.canonical.utf8 import stringzilla
 from keepwhole.canonical.value import Value
 from keepwhole.errors import KeepwholeError
-from keepwhole.store.places import Places
+from keepwhole.store.blobs.stores import Places
 from keepwhole.store.postgres.address import redacted
 from keepwhole.store.protocol import Store
 from keepwhole.store.sqlite import home

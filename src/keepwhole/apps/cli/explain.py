@@ -7,8 +7,8 @@ from typing import Any
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.place import Place, add_options
 from keepwhole.errors import NotFound
-from keepwhole.projection.rules import meaning
-from keepwhole.projection.tokens import of_chars
+from keepwhole.models.tokens import of_chars
+from keepwhole.policies.rules import meaning
 from keepwhole.store.protocol import decision_of, entry_of, result_of
 
 

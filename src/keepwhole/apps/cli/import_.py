@@ -11,12 +11,12 @@ from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.place import Place, add_options
 from keepwhole.apps.cli.replay_screen import unread
 from keepwhole.errors import UsageError
-from keepwhole.replay.importers.copies import read_all
-from keepwhole.replay.importers.lines import Unread
-from keepwhole.replay.importers.read import files
-from keepwhole.replay.run import Run
+from keepwhole.logs.duplicates import read_all
+from keepwhole.logs.lines import Unread
+from keepwhole.logs.reader import files
+from keepwhole.logs.run import Run
+from keepwhole.record.log_import import Imported, import_run
 from keepwhole.replay.survey import size_of
-from keepwhole.session.importing import Imported, import_run
 
 _NOTHING = 1
 _MEGABYTE = 1 << 20

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from keepwhole.apps.cli.place import Place, add_options
 from keepwhole.apps.cli.proxy import needs_extra, until_told_twice
-from keepwhole.apps.listening import Address, token_for
+from keepwhole.apps.listener import Address, token_for
 from keepwhole.errors import UsageError
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ async def _serve(args: argparse.Namespace) -> int:
 @asynccontextmanager
 async def page(place: Place, port: int, option: str = "--port") -> "AsyncGenerator[tuple[Inspector, str]]":
     """The inspector over a record, and the address that opens it: the token is behind the `#`, so it is never sent."""
-    from keepwhole.apps.inspector.desk import Desk
     from keepwhole.apps.inspector.server import inspecting
+    from keepwhole.apps.inspector.services import Desk
 
     if not 0 <= port < 65_536:
         raise UsageError(f"`{port}` is no port. Give one between 1 and 65535, or 0 for any that is free.")

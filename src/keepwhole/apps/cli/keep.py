@@ -7,7 +7,7 @@ from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.place import Place, add_options
 from keepwhole.apps.cli.run import described
 from keepwhole.errors import StoreError
-from keepwhole.session.keeping import original
+from keepwhole.record.arrival import original
 from keepwhole.store.feed import pipe
 
 

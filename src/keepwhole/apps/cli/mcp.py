@@ -26,7 +26,7 @@ def add_listening(parser: argparse.ArgumentParser) -> None:
 def mcp(args: argparse.Namespace) -> int:
     """Serve this folder's session."""
     needs_extra()
-    from keepwhole.apps.listening import parse_address
+    from keepwhole.apps.listener import parse_address
     from keepwhole.apps.mcp.listener import serve_http, serve_stdio
     from keepwhole.apps.mcp.server import record_server
 

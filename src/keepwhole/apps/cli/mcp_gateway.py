@@ -38,7 +38,7 @@ def gateway(args: argparse.Namespace) -> int:
     if args.config is None:
         raise UsageError("Which servers? Give `--config FILE`, a file with `mcpServers` as clients write it.")
     needs_extra()
-    from keepwhole.apps.listening import parse_address
+    from keepwhole.apps.listener import parse_address
     from keepwhole.apps.mcp.gateway import Gateway
     from keepwhole.apps.mcp.listener import serve_http, serve_stdio
     from keepwhole.apps.mcp.servers_file import read_servers

@@ -11,7 +11,7 @@ import os
 from keepwhole import config
 from keepwhole.errors import NotFound
 from keepwhole.session import Session
-from keepwhole.store.opening import open_store
+from keepwhole.store.factory import open_store
 from keepwhole.store.protocol import Row, SessionInfo
 
 

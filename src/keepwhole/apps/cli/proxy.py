@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from keepwhole import config
 from keepwhole.apps.cli.place import Place
-from keepwhole.apps.listening import Address, token_for
+from keepwhole.apps.listener import Address, token_for
 from keepwhole.errors import KeepwholeError, UsageError
 from keepwhole.proxy_settings import check_upstream
 

@@ -13,20 +13,20 @@ from keepwhole import config
 from keepwhole.apps.cli import replay_screen, screen
 from keepwhole.apps.cli.main import EXIT_INTERRUPTED
 from keepwhole.errors import UsageError
-from keepwhole.projection.policies import policy_named
-from keepwhole.projection.profiles import Profile, input_price
+from keepwhole.logs.locations import known_places
+from keepwhole.logs.reader import files
+from keepwhole.models.profiles import Profile, input_price
+from keepwhole.policies.catalog import policy_named
 from keepwhole.replay import prices
 from keepwhole.replay.contenders import SHOWN, Contender, contender, names, same
 from keepwhole.replay.cost import price_of
-from keepwhole.replay.draw import draw
-from keepwhole.replay.gathered import Gathered
-from keepwhole.replay.importers.places import known_places
-from keepwhole.replay.importers.read import files
 from keepwhole.replay.processes import cores, spread
 from keepwhole.replay.report import Basis, Report, report
+from keepwhole.replay.run_sample import draw
 from keepwhole.replay.runner import KNOWN, Work, frequencies, replay_all
 from keepwhole.replay.samples.files import write_samples
 from keepwhole.replay.survey import Found, Logged, Totals, size_of, summed, survey
+from keepwhole.replay.totals import Gathered
 
 _EARLY = 1.5
 """Seconds after which something is said, however much is still unread."""

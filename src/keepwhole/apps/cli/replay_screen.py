@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from keepwhole.apps.cli import screen
-from keepwhole.replay.importers.places import Place
+from keepwhole.logs.locations import Place
 from keepwhole.replay.report import Report
 from keepwhole.replay.survey import Totals
 from keepwhole.truncation.notice import size_text

@@ -7,9 +7,9 @@ from keepwhole.apps import report as figures
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.place import Place, add_options
 from keepwhole.errors import UsageError
-from keepwhole.projection.profiles import profile_for
-from keepwhole.replay.resampling import Interval
-from keepwhole.session.sent import Sent, Step
+from keepwhole.exchange.request_log import Sent, Step
+from keepwhole.models.profiles import profile_for
+from keepwhole.replay.intervals import Interval
 
 _DAY = 86_400_000
 _UNITS = {"cost": ", in uncached tokens"}

@@ -9,9 +9,9 @@ import sys
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.place import Place, add_options
 from keepwhole.errors import StoreError, UsageError
-from keepwhole.session.keeping import original
-from keepwhole.session.session import Session
-from keepwhole.session.shown import Shown
+from keepwhole.record.arrival import original
+from keepwhole.record.shown import Shown
+from keepwhole.session import Session
 from keepwhole.store.feed import pipe
 
 DEFAULT_TOOL = "execute_command"

@@ -7,7 +7,7 @@ from typing import Any
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.place import Place, add_options
 from keepwhole.errors import NotFound
-from keepwhole.session.sent import Sent, Step
+from keepwhole.exchange.request_log import Sent, Step
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -11,10 +11,10 @@ from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.place import Place, add_options
 from keepwhole.errors import NotFound, UsageError
 from keepwhole.metrics import Metrics
-from keepwhole.store.archive import export_session, import_session
 from keepwhole.store.protocol import SessionInfo, entry_of, result_of
-from keepwhole.store.records import lines_in
 from keepwhole.store.verify import Verification, verify
+from keepwhole.transfer.archive import export_session, import_session
+from keepwhole.transfer.json_lines import lines_in
 from keepwhole.truncation.notice import size_text
 
 

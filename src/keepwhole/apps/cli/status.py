@@ -4,9 +4,9 @@ import argparse
 
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.place import Place, add_options
-from keepwhole.projection.profiles import profile_for
-from keepwhole.projection.thresholds import Thresholds
-from keepwhole.projection.tokens import of_chars
+from keepwhole.models.profiles import profile_for
+from keepwhole.models.thresholds import Thresholds
+from keepwhole.models.tokens import of_chars
 from keepwhole.store.protocol import decision_of, entry_of
 
 _WIDTH = 40

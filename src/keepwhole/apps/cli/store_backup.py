@@ -9,8 +9,8 @@ from typing import Any
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.place import Place, add_options
 from keepwhole.errors import StoreError, UsageError
-from keepwhole.store.backup import Backup, compressed, is_backup
 from keepwhole.store.durable import write_file
+from keepwhole.transfer.backup import Backup, compressed, is_backup
 from keepwhole.truncation.notice import size_text
 
 _LEFT_OUT = 1

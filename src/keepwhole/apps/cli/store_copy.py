@@ -11,8 +11,8 @@ from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.addresses import HELP, existing_record, record_at, shown
 from keepwhole.canonical.entry import Entry
 from keepwhole.errors import Damaged, NotFound, UsageError
-from keepwhole.store.copying import Comparison, Step, carry_out, compare, plan
 from keepwhole.store.protocol import Store
+from keepwhole.transfer.copy import Comparison, Step, carry_out, compare, plan
 from keepwhole.truncation.notice import size_text
 
 _DIFFERENT = 1

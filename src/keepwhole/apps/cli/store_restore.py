@@ -10,7 +10,7 @@ from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.addresses import HELP, record_at, shown
 from keepwhole.apps.cli.place import add_options
 from keepwhole.errors import NotFound
-from keepwhole.store.restoring import Restored, restore
+from keepwhole.transfer.restore import Restored, restore
 from keepwhole.truncation.notice import size_text
 
 

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from keepwhole.apps.cli import screen
 from keepwhole.errors import UsageError
-from keepwhole.projection.account import Edit, Projection
-from keepwhole.projection.rules import meaning
+from keepwhole.policies.account import Edit, Projection
+from keepwhole.policies.rules import meaning
 from keepwhole.session import Session
 from keepwhole.store.memory import MemoryStore
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from keepwhole.apps.hooks.heard import Heard, Json, Replace, Returned, boundary, mapping, result, text, texts
+from keepwhole.apps.hooks.payload import Heard, Json, Replace, Returned, boundary, mapping, result, text, texts
 
 READER = "Read"
 EVENTS = ("PostToolUse", "PostToolUseFailure", "PreCompact", "SessionStart")

@@ -9,7 +9,7 @@ Must not know: the record, files, what is cut.
 import json
 from collections.abc import Iterable
 
-from keepwhole.apps.hooks.heard import Heard, Json, Returned, boundary, mapping, result, text, texts
+from keepwhole.apps.hooks.payload import Heard, Json, Returned, boundary, mapping, result, text, texts
 
 READER = "sed"
 EVENTS = ("PostToolUse", "PreCompact", "SessionStart")

@@ -4,7 +4,7 @@ Owns: the two messages of `opencode.js`: a tool returned, a session is compacted
 Must not know: the record, files, what is cut.
 """
 
-from keepwhole.apps.hooks.heard import Boundary, Heard, Json, Returned, mapping, text
+from keepwhole.apps.hooks.payload import Boundary, Heard, Json, Returned, mapping, text
 
 READER = "read"
 

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any, NoReturn, cast
 
 from keepwhole.apps.hooks.command import command_line
-from keepwhole.apps.hooks.heard import Heard, Json, Returned
+from keepwhole.apps.hooks.payload import Heard, Json, Returned
 from keepwhole.errors import KeepwholeError
 
 CLIENTS = {"claude-code": "claude_code", "codex": "codex", "opencode": "opencode"}
@@ -50,7 +50,7 @@ def answered(client: str, data: bytes) -> Json | None:
     if heard is None:
         return None
     from keepwhole import config
-    from keepwhole.apps.hooks.keeping import Place, kept, marked
+    from keepwhole.apps.hooks.replace import Place, kept, marked
 
     folder = str(event.get("cwd") or os.getcwd())
     settings = config.load(folder=folder)

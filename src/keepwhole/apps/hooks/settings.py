@@ -8,9 +8,9 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from keepwhole.apps import json_text
-from keepwhole.apps.hooks.heard import mapping
-from keepwhole.apps.json_text import Part
+from keepwhole.apps import json_file
+from keepwhole.apps.hooks.payload import mapping
+from keepwhole.apps.json_file import Part
 
 _HOOKS = "hooks"
 IsOwn = Callable[[object], bool]
@@ -42,14 +42,14 @@ def uninstalled(text: str, is_own: IsOwn) -> str | None:
 def commands(text: str, events: Sequence[str], is_own: IsOwn) -> list[list[str]]:
     """Our commands in the settings, at each of these events."""
     check(text)
-    hooks = mapping(mapping(json_text.parse(_body(text)[1])).get(_HOOKS))
+    hooks = mapping(mapping(json_file.parse(_body(text)[1])).get(_HOOKS))
     own = [[_own_command(entry, is_own) for entry in _list(hooks.get(event))] for event in events]
     return [[command for command in found if command is not None] for found in own]
 
 
 def check(text: str) -> None:
     """Refuse settings that cannot hold hooks, with a `ValueError` that says why."""
-    top: Any = json_text.parse(_body(text)[1])
+    top: Any = json_file.parse(_body(text)[1])
     hooks = mapping(top).get(_HOOKS, {})
     if not isinstance(top, dict) or not isinstance(hooks, dict):
         raise ValueError("it is no object, or its `hooks` are none")
@@ -76,19 +76,19 @@ def _body(text: str) -> tuple[str, str]:
 def _with_event(text: str, event: str, entry: dict[str, Any]) -> str:
     mark, body = _body(text)
     top = body.index("{")
-    hooks = json_text.member(body, top, _HOOKS)
+    hooks = json_file.member(body, top, _HOOKS)
     if hooks is None:
-        made = json_text.added(body, top, _HOOKS, {event: [entry]}, 0)
-    elif (entries := json_text.member(body, hooks.value_start, event)) is None:
-        made = json_text.added(body, hooks.value_start, event, [entry], 1)
+        made = json_file.added(body, top, _HOOKS, {event: [entry]}, 0)
+    elif (entries := json_file.member(body, hooks.value_start, event)) is None:
+        made = json_file.added(body, hooks.value_start, event, [entry], 1)
     else:
-        made = json_text.added(body, entries.value_start, None, entry, 2)
+        made = json_file.added(body, entries.value_start, None, entry, 2)
     return mark + made
 
 
 def _last_own(text: str, is_own: IsOwn) -> tuple[str, int] | None:
     """The event and the place of our last entry, in the order of the text."""
-    hooks = mapping(mapping(json_text.parse(_body(text)[1])).get(_HOOKS))
+    hooks = mapping(mapping(json_file.parse(_body(text)[1])).get(_HOOKS))
     found = [
         (event, at)
         for event, entries in hooks.items()
@@ -102,15 +102,15 @@ def _without(text: str, event: str, entry: int) -> tuple[str, bool]:
     """The settings without one entry and what was made for it alone; and whether all of it was."""
     mark, body = _body(text)
     top = body.index("{")
-    hooks = _must(json_text.member(body, top, _HOOKS))
-    entries = _must(json_text.member(body, hooks.value_start, event))
-    body, emptied = json_text.removed(body, entries.value_start, json_text.parts(body, entries.value_start)[entry])
+    hooks = _must(json_file.member(body, top, _HOOKS))
+    entries = _must(json_file.member(body, hooks.value_start, event))
+    body, emptied = json_file.removed(body, entries.value_start, json_file.parts(body, entries.value_start)[entry])
     if emptied:
-        body, emptied = json_text.removed(
-            body, hooks.value_start, _must(json_text.member(body, hooks.value_start, event))
+        body, emptied = json_file.removed(
+            body, hooks.value_start, _must(json_file.member(body, hooks.value_start, event))
         )
     if emptied:
-        body, emptied = json_text.removed(body, top, _must(json_text.member(body, top, _HOOKS)))
+        body, emptied = json_file.removed(body, top, _must(json_file.member(body, top, _HOOKS)))
     return mark + body, emptied and not mark
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import NamedTuple
 
-from keepwhole.apps.listening import Address, is_same
+from keepwhole.apps.listener import Address, is_same
 
 HEADER = "x-keepwhole-inspector"
 """A header that no form and no image can send; a page of another site would have to ask first, and is refused."""

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from keepwhole.apps.inspector import health, requests, results, shapes, trying
-from keepwhole.apps.inspector.desk import Desk
+from keepwhole.apps.inspector import health, requests, results, shapes, what_if_settings
+from keepwhole.apps.inspector.services import Desk
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -116,7 +116,7 @@ def undo(desk: Desk, asked: Asked) -> Mapping[str, Any]:
 
 def policies(desk: Desk, asked: Asked) -> Mapping[str, Any]:
     """What can be tried."""
-    return trying.policies(desk.record.settings)
+    return what_if_settings.policies(desk.record.settings)
 
 
 def look(desk: Desk, asked: Asked) -> Mapping[str, Any]:

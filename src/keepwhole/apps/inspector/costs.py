@@ -11,8 +11,8 @@ from typing import Any
 from keepwhole.apps import steps as figures
 from keepwhole.apps.inspector.timeline import Step
 from keepwhole.config import Settings
-from keepwhole.projection.profiles import profile_for
-from keepwhole.session.sent import Step as Sent
+from keepwhole.exchange.request_log import Step as Sent
+from keepwhole.models.profiles import profile_for
 
 _NOTHING: dict[str, Any] = {"cost_whole": None, "cost_sent": None, "cost_unit": None}
 

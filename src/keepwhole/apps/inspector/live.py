@@ -19,7 +19,7 @@ from keepwhole.apps.inspector.record import Record
 from keepwhole.apps.inspector.sessions import Sessions
 from keepwhole.apps.inspector.timeline import Kept, Timeline
 from keepwhole.errors import NotFound, StoreError
-from keepwhole.projection.transport import TransportLimiter
+from keepwhole.standalone.transport_limiter import TransportLimiter
 from keepwhole.store.protocol import Watchable
 
 POLL = 0.25

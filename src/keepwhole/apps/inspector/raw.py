@@ -12,7 +12,7 @@ from aiohttp import web
 from keepwhole.apps.inspector import headers
 from keepwhole.apps.inspector.record import Record
 from keepwhole.apps.inspector.timeline import Kept
-from keepwhole.apps.proxy.reading import Gone, hang_up, write
+from keepwhole.apps.proxy.request_reader import Gone, hang_up, write
 from keepwhole.errors import KeepwholeError
 
 _PIECE = 1 << 20

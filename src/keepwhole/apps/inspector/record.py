@@ -15,8 +15,8 @@ from keepwhole.apps.inspector.timeline import Kept, Timeline
 from keepwhole.canonical.utf8 import showable
 from keepwhole.config import Settings
 from keepwhole.errors import NotFound
+from keepwhole.exchange.request_log import Sent
 from keepwhole.session import Session
-from keepwhole.session.sent import Sent
 from keepwhole.store.postgres.address import redacted
 from keepwhole.store.protocol import SessionInfo, Store, body_of
 from keepwhole.store.reader import BodyReader

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from keepwhole.apps.inspector import answers
 from keepwhole.apps.inspector.access import Rule
 from keepwhole.apps.inspector.answers import Asked
-from keepwhole.apps.inspector.desk import Desk
+from keepwhole.apps.inspector.services import Desk
 
 Told: TypeAlias = Callable[[Desk, Asked], Mapping[str, Any]]
 Kind: TypeAlias = Literal["page", "static", "enter", "raw_result", "raw_request", "live"]

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from keepwhole.config import Settings
-from keepwhole.integrations.desk import Desk
+from keepwhole.exchange.exchange import Exchange
+from keepwhole.exchange.router import Desk
 from keepwhole.replay.samples.coding import coding
 from keepwhole.replay.samples.files import anthropic_messages
-from keepwhole.session.exchange import Exchange
 from keepwhole.store.protocol import Store
-from keepwhole.wire.fields import fields_of, parts_of
+from keepwhole.wire.as_dict import fields_of, parts_of
 
 NAME = "sample-harbour"
 _BUGS = 16

@@ -18,13 +18,13 @@ from keepwhole.apps.inspector import headers, raw
 from keepwhole.apps.inspector.access import Guard
 from keepwhole.apps.inspector.answers import Asked
 from keepwhole.apps.inspector.connections import PageConnections
-from keepwhole.apps.inspector.desk import Desk
 from keepwhole.apps.inspector.files import PageFiles
 from keepwhole.apps.inspector.live import Live
-from keepwhole.apps.inspector.play import TooLittle
 from keepwhole.apps.inspector.routes import Route, found
-from keepwhole.apps.listening import Address, listened_at
-from keepwhole.apps.proxy.reading import Gone, TooLarge, body_of, write
+from keepwhole.apps.inspector.services import Desk
+from keepwhole.apps.inspector.what_if import TooLittle
+from keepwhole.apps.listener import Address, listened_at
+from keepwhole.apps.proxy.request_reader import Gone, TooLarge, body_of, write
 from keepwhole.errors import KeepwholeError, NotFound, StoreError, UsageError
 
 _BODY = 65_536

@@ -14,8 +14,8 @@ from keepwhole.apps.inspector.record import Record
 from keepwhole.apps.inspector.timeline import Step, Timeline
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import StoreError
-from keepwhole.projection.profiles import profile_for
-from keepwhole.projection.tokens import of_chars
+from keepwhole.models.profiles import profile_for
+from keepwhole.models.tokens import of_chars
 from keepwhole.store.protocol import SessionInfo
 from keepwhole.version import VERSION
 

@@ -10,9 +10,9 @@ from typing import Any
 from keepwhole.apps.inspector.timeline import Kept, Step
 from keepwhole.canonical.entry import Decision, Request, Response
 from keepwhole.canonical.utf8 import showable
-from keepwhole.projection.rules import meaning
-from keepwhole.projection.tokens import of_chars
-from keepwhole.session.sent import NO_ANSWER
+from keepwhole.exchange.request_log import NO_ANSWER
+from keepwhole.models.tokens import of_chars
+from keepwhole.policies.rules import meaning
 
 _ARGUMENTS = 200
 _LISTED = 50

@@ -16,7 +16,7 @@ from keepwhole.canonical.body import BodyFacts
 from keepwhole.canonical.entry import Decision, Entry, Request, Response, Result
 from keepwhole.canonical.manifest import Shown, decode_manifest
 from keepwhole.errors import Damaged, StoreError
-from keepwhole.session.rounds import TOOL as ROUND
+from keepwhole.exchange.hidden_rounds import TOOL as ROUND
 from keepwhole.store.follow import Following
 from keepwhole.store.protocol import Store, body_of, entry_of
 

@@ -9,12 +9,13 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from keepwhole.apps.inspector.timeline import Kept
+from keepwhole.canonical.message import Message
 from keepwhole.canonical.utf8 import showable
-from keepwhole.projection.thresholds import Thresholds
-from keepwhole.projection.tokens import estimate, of_chars
-from keepwhole.projection.transcript import Message, Transcript
-from keepwhole.wire import splice
+from keepwhole.models.thresholds import Thresholds
+from keepwhole.models.tokens import estimate, of_chars
+from keepwhole.policies.transcript import Transcript
 from keepwhole.wire.decode import decode_message
+from keepwhole.wire.request_body import read_request
 
 _STATES = {"normal": "ok", "warn": "warning", "compact": "compaction", "hard": "hard"}
 _LABELS = {"system": "System", "user": "User", "assistant": "Assistant", "overhead": "Tool definitions"}
@@ -32,7 +33,7 @@ class Part(NamedTuple):
 
 def parts_of_request(body: bytes) -> list[Part]:
     """Who fills a request, by estimated tokens; nothing where it cannot be read."""
-    request = splice.read(body)
+    request = read_request(body)
     if request is None:
         return []
     counts: dict[tuple[str, str], int] = {}

@@ -17,7 +17,7 @@ from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, R
 from mcp_types import LOG_LEVEL_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from keepwhole.apps.mcp.asking import Asker, Direct
+from keepwhole.apps.mcp.server_requests import Asker, Direct
 from keepwhole.apps.mcp.upstreams import Upstream
 
 _MOST = 256

@@ -17,11 +17,11 @@ from mcp.server.models import InitializationOptions
 from mcp.server.subscriptions import ListenHandler
 from mcp.shared.exceptions import MCPError
 
-from keepwhole.apps.mcp.calling import Calling, Context
+from keepwhole.apps.mcp.calls import Calling, Context
 from keepwhole.apps.mcp.clients import Clients
-from keepwhole.apps.mcp.listing import Listing
+from keepwhole.apps.mcp.offers import Listing
 from keepwhole.apps.mcp.pins import Pins
-from keepwhole.apps.mcp.recalling import complete
+from keepwhole.apps.mcp.recall_tools import complete
 from keepwhole.apps.mcp.routes import Routes
 from keepwhole.apps.mcp.servers_file import ServersFile
 from keepwhole.apps.mcp.upstreams import Hooks, Upstream

@@ -16,7 +16,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from keepwhole.apps.listening import Address, is_same, token_for
+from keepwhole.apps.listener import Address, is_same, token_for
 
 TOKEN = "KEEPWHOLE_MCP_TOKEN"
 

@@ -7,9 +7,9 @@ Must not know: where a result came from, who asked for it.
 import json
 from typing import Any, NamedTuple, cast
 
-from keepwhole.apps.mcp.recalling import shown_items
+from keepwhole.apps.mcp.recall_tools import shown_items
+from keepwhole.record.shown import Shown
 from keepwhole.session import Session
-from keepwhole.session.shown import Shown
 
 
 class Kept(NamedTuple):

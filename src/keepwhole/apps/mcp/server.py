@@ -9,7 +9,7 @@ from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
-from keepwhole.apps.mcp.recalling import SCHEME, TEMPLATE, complete, read_artifact, recalled, shown_items, text_item
+from keepwhole.apps.mcp.recall_tools import SCHEME, TEMPLATE, complete, read_artifact, recalled, shown_items, text_item
 from keepwhole.recall.names import NAMES
 from keepwhole.session import Session
 from keepwhole.version import VERSION

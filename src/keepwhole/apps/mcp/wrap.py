@@ -10,7 +10,7 @@ import shutil
 import sys
 from typing import Any, NamedTuple, cast
 
-from keepwhole.apps.json_text import Part, parse, parts
+from keepwhole.apps.json_file import Part, parse, parts
 from keepwhole.errors import NotFound, UsageError
 from keepwhole.store.durable import write_file
 

@@ -8,7 +8,7 @@ Must not know: what is asked.
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from keepwhole.apps.listening import Address, is_same
+from keepwhole.apps.listener import Address, is_same
 
 PREFIX = "kw-"
 TOKEN_HEADER = "x-keepwhole-token"

@@ -15,16 +15,16 @@ import aiohttp
 from aiohttp import HttpVersion10, web
 
 from keepwhole.apps.proxy.counters import Counters
-from keepwhole.apps.proxy.desks import Desks
 from keepwhole.apps.proxy.errors import refusal
 from keepwhole.apps.proxy.gate import Gate, TurnedAway
 from keepwhole.apps.proxy.headers import BYPASS
-from keepwhole.apps.proxy.reading import Gone, Late, TooLarge, body_of, body_pieces, hang_up
 from keepwhole.apps.proxy.relay import Relay, Unreachable, refused
+from keepwhole.apps.proxy.request_reader import Gone, Late, TooLarge, body_of, body_pieces, hang_up
+from keepwhole.apps.proxy.tenant_router import Desks
 from keepwhole.apps.proxy.turn import Turn
 from keepwhole.apps.proxy.upstreams import Upstreams
-from keepwhole.integrations.desk import Refused
-from keepwhole.session.exchange import Exchange
+from keepwhole.exchange.exchange import Exchange
+from keepwhole.exchange.router import Refused
 from keepwhole.version import VERSION
 from keepwhole.wire.endpoint import Endpoint, endpoint_of
 

@@ -16,10 +16,10 @@ from yarl import URL
 from keepwhole.apps.proxy import headers as passing
 from keepwhole.apps.proxy.answer import CUT, Held, pieces, unpacked, unpacker
 from keepwhole.apps.proxy.errors import error_body, refusal
-from keepwhole.apps.proxy.reading import Gone, Late, hang_up, write
+from keepwhole.apps.proxy.request_reader import Gone, Late, hang_up, write
 from keepwhole.apps.proxy.turn import Turn
-from keepwhole.session.exchange import Exchange
-from keepwhole.wire.ends import is_between_events
+from keepwhole.exchange.exchange import Exchange
+from keepwhole.wire.completion import is_between_events
 from keepwhole.wire.sse import is_event_stream
 
 Later: TypeAlias = Callable[[Callable[[], None]], None]

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import aiohttp
 from aiohttp import web
 
-from keepwhole.apps.listening import Address, listened_at
-from keepwhole.apps.proxy.desks import Desks
+from keepwhole.apps.listener import Address, listened_at
 from keepwhole.apps.proxy.gate import Gate
 from keepwhole.apps.proxy.proxy import Proxy, Setup
-from keepwhole.apps.proxy.reading import Connections
+from keepwhole.apps.proxy.request_reader import Connections
+from keepwhole.apps.proxy.tenant_router import Desks
 from keepwhole.apps.proxy.tenants import Tenants
 from keepwhole.apps.proxy.turn import Turn
 from keepwhole.apps.proxy.upstreams import Upstreams

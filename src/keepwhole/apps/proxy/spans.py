@@ -56,7 +56,7 @@ def attributes(turn: Turn) -> Mapping[str, str | int]:
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": _PROVIDERS[exchange.dialect],
         "gen_ai.request.model": exchange.model,
-        "keepwhole.projection.policy": account.policy,
+        "keepwhole.policies.policy": account.policy,
         "keepwhole.tokens.whole": account.tokens_whole,
         "keepwhole.tokens.saved": account.tokens_saved,
         "keepwhole.results.edited": account.edited,

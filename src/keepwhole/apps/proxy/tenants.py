@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping
 from functools import cached_property
 
-from keepwhole.apps.listening import secret_in
+from keepwhole.apps.listener import secret_in
 from keepwhole.store.protocol import Store
 
 _FILE = "tenants.secret"

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from keepwhole.session.exchange import Exchange
-from keepwhole.session.sent import Outcome
+from keepwhole.exchange.exchange import Exchange
+from keepwhole.exchange.request_log import Outcome
+from keepwhole.wire.completion import is_whole
 from keepwhole.wire.endpoint import Endpoint
-from keepwhole.wire.ends import is_whole
 from keepwhole.wire.usage import Usage
 
 _UNTRACED: Mapping[str, str] = MappingProxyType({})

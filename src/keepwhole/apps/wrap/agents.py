@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from keepwhole.apps.wrap import claude, codex, opencode
-from keepwhole.apps.wrap.pointing import ANTHROPIC, Pointing, Run, by_environment
+from keepwhole.apps.wrap.launch import ANTHROPIC, Pointing, Run, by_environment
 
 
 class Agent(NamedTuple):

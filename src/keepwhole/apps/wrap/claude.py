@@ -8,8 +8,8 @@ import json
 import os
 from collections.abc import Iterator
 
-from keepwhole.apps.hooks.heard import mapping
-from keepwhole.apps.wrap.pointing import ANTHROPIC, BASE, Pointing, Run, by_environment
+from keepwhole.apps.hooks.payload import mapping
+from keepwhole.apps.wrap.launch import ANTHROPIC, BASE, Pointing, Run, by_environment
 from keepwhole.proxy_settings import check_upstream
 
 _SETTINGS = "--settings"

@@ -6,8 +6,8 @@ import subprocess
 import tomllib
 from typing import Any
 
-from keepwhole.apps.hooks.heard import mapping
-from keepwhole.apps.wrap.pointing import BASE, Pointing, Run, own_upstreams
+from keepwhole.apps.hooks.payload import mapping
+from keepwhole.apps.wrap.launch import BASE, Pointing, Run, own_upstreams
 from keepwhole.proxy_settings import check_upstream
 
 _BY_SUBSCRIPTION = "https://chatgpt.com/backend-api/codex"

@@ -15,10 +15,10 @@ from keepwhole.apps.proxy.turn import Turn
 from keepwhole.canonical.entry import Result
 from keepwhole.config import Settings
 from keepwhole.errors import Damaged, StoreError
+from keepwhole.exchange.hidden_rounds import TOOL as ROUND
+from keepwhole.exchange.request_log import Sent, Step
 from keepwhole.recall.names import is_recall
-from keepwhole.session.rounds import TOOL as ROUND
-from keepwhole.session.sent import Sent, Step
-from keepwhole.session.session import Session
+from keepwhole.session import Session
 from keepwhole.store.protocol import Store, entry_of
 
 _OWN = "keepwhole_"

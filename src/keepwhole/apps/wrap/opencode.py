@@ -7,8 +7,8 @@ import json
 import subprocess
 from typing import Any
 
-from keepwhole.apps.hooks.heard import mapping
-from keepwhole.apps.wrap.pointing import ANTHROPIC, BASE, OPENAI, Pointing, Run, by_environment, own_upstreams
+from keepwhole.apps.hooks.payload import mapping
+from keepwhole.apps.wrap.launch import ANTHROPIC, BASE, OPENAI, Pointing, Run, by_environment, own_upstreams
 
 CONTENT = "OPENCODE_CONFIG_CONTENT"
 _OUTSIDE = "external_directory"

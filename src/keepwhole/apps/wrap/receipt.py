@@ -11,7 +11,7 @@ from itertools import chain
 from keepwhole.apps import steps as figures
 from keepwhole.apps.steps import Cost, ProfileOf
 from keepwhole.apps.wrap.meter import Tally
-from keepwhole.session.sent import Step
+from keepwhole.exchange.request_log import Step
 
 _WIDTH = 9
 _SAME = 0.005

@@ -14,18 +14,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from keepwhole.apps.listening import Address
+from keepwhole.apps.listener import Address
 from keepwhole.apps.proxy.gate import PREFIX
 from keepwhole.apps.proxy.server import Wanted, listening
 from keepwhole.apps.proxy.turn import Turn
 from keepwhole.apps.wrap.agents import Agent
 from keepwhole.apps.wrap.child import Child, Inherited, leave_signals_to_the_child
+from keepwhole.apps.wrap.launch import Pointing, Run
 from keepwhole.apps.wrap.meter import Meter, Trouble, results_in
-from keepwhole.apps.wrap.pointing import Pointing, Run
 from keepwhole.apps.wrap.receipt import receipt
 from keepwhole.config import Settings
-from keepwhole.projection.profiles import profile_for
-from keepwhole.store.opening import open_store
+from keepwhole.models.profiles import profile_for
+from keepwhole.store.factory import open_store
 from keepwhole.store.protocol import Store
 
 _HOST = "127.0.0.1"

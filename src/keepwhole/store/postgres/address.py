@@ -6,8 +6,8 @@ Owns: that a password is in no error, log or list of settings.
 from typing import NamedTuple
 
 from keepwhole.errors import ConfigError
-from keepwhole.store.bucket import is_bucket
-from keepwhole.store.bucket import redacted as redacted_bucket
+from keepwhole.store.blobs.bucket_address import is_bucket
+from keepwhole.store.blobs.bucket_address import redacted as redacted_bucket
 
 SCHEMES = ("postgresql://", "postgres://")
 _SCHEMA = r"[a-z_][a-z0-9_]{0,62}"

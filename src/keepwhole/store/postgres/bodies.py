@@ -10,8 +10,8 @@ import psycopg
 
 from keepwhole.canonical.body import BodyFacts
 from keepwhole.errors import NotStored, StoreError
-from keepwhole.store.ahead import Ahead
-from keepwhole.store.blobs import new_name
+from keepwhole.store.blobs.folder import new_name
+from keepwhole.store.blobs.read_ahead import Ahead
 from keepwhole.store.feed import Feed
 from keepwhole.store.postgres.server import Server, said
 from keepwhole.store.protocol import Body, Taken

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from keepwhole.canonical.entry import Result
 from keepwhole.errors import StoreError
 from keepwhole.store.passages import EACH, Place, going_on, marks, passage_words, places_of
-from keepwhole.store.postgres.indexing import Index, Words, catch_up, gather, quoted, session_mark, up_to
+from keepwhole.store.postgres.catch_up import Index, Words, catch_up, gather, quoted, session_mark, up_to
 from keepwhole.store.protocol import is_over
 from keepwhole.store.word_index import WordIndex
 

@@ -8,8 +8,8 @@ import re
 from typing import TYPE_CHECKING
 
 from keepwhole.canonical.entry import Result
-from keepwhole.store.matching import match_of, scan
-from keepwhole.store.postgres.indexing import Index, Words, catch_up, quoted, session_mark
+from keepwhole.store.excerpt import match_of, scan
+from keepwhole.store.postgres.catch_up import Index, Words, catch_up, quoted, session_mark
 from keepwhole.store.protocol import Match
 
 if TYPE_CHECKING:

@@ -17,17 +17,17 @@ from keepwhole.canonical.entry import Entry
 from keepwhole.canonical.ids import trace_of
 from keepwhole.errors import NotStored, StoreError, UsageError
 from keepwhole.store import columns, forks
+from keepwhole.store.blobs.external import opener
+from keepwhole.store.blobs.stores import MARK, Places
 from keepwhole.store.feed import Feed
 from keepwhole.store.files import ResultFiles
-from keepwhole.store.outside import opener
-from keepwhole.store.places import MARK, Places
 from keepwhole.store.postgres import passages, search, table
 from keepwhole.store.postgres.address import address_of
-from keepwhole.store.postgres.appending import Append
+from keepwhole.store.postgres.append import Append
 from keepwhole.store.postgres.bodies import BlobTable
-from keepwhole.store.postgres.holding import Holding
+from keepwhole.store.postgres.notifications import Watching
 from keepwhole.store.postgres.server import Server, said
-from keepwhole.store.postgres.watching import Watching
+from keepwhole.store.postgres.session_locks import Holding
 from keepwhole.store.protocol import (
     Body,
     Draft,

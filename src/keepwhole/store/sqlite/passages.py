@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from keepwhole.errors import StoreError
+from keepwhole.store.blobs.stores import is_away
 from keepwhole.store.passages import EACH, Place, going_on, indexed_text, marks, passage_words, places_of
-from keepwhole.store.places import is_away
 from keepwhole.store.protocol import is_over
 from keepwhole.store.word_index import WordIndex
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from keepwhole.canonical.entry import parse_header
 from keepwhole.canonical.media import TEXT
 from keepwhole.errors import StoreError
-from keepwhole.store.matching import match_of, scan
+from keepwhole.store.blobs.stores import is_away
+from keepwhole.store.excerpt import match_of, scan
 from keepwhole.store.passages import first_text
-from keepwhole.store.places import is_away
 from keepwhole.store.protocol import Body, Match, is_over
 
 if TYPE_CHECKING:

@@ -20,12 +20,12 @@ from keepwhole.canonical.ids import trace_of
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import NotStored, StoreError, StoreRefused
 from keepwhole.store import columns, forks
-from keepwhole.store.blobs import BlobFolder, Unread
+from keepwhole.store.blobs.external import opener
+from keepwhole.store.blobs.folder import BlobFolder, Unread
+from keepwhole.store.blobs.stores import Places
 from keepwhole.store.durable import sync_folder
 from keepwhole.store.feed import Feed
 from keepwhole.store.files import ResultFiles
-from keepwhole.store.outside import opener
-from keepwhole.store.places import Places
 from keepwhole.store.protocol import (
     Body,
     Draft,
@@ -46,8 +46,8 @@ from keepwhole.store.protocol import (
 from keepwhole.store.reader import BodyReader, bytes_reader
 from keepwhole.store.sqlite import home, purge, search, table
 from keepwhole.store.sqlite.connection import DATABASE_ERRORS, Transaction, connect, reading, restrict
-from keepwhole.store.sqlite.holding import Holding
 from keepwhole.store.sqlite.schema import migrate, refuse_newer, scripts, version_in_file, version_of
+from keepwhole.store.sqlite.session_locks import Holding
 from keepwhole.store.turnstile import Turnstile
 
 if TYPE_CHECKING:

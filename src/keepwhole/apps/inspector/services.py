@@ -1,0 +1,44 @@
+"""Everything that answers need, made once for a record.
+
+Must not know: sockets.
+"""
+
+import time
+from typing import Any
+
+from keepwhole.apps.inspector.health import Health
+from keepwhole.apps.inspector.record import Record
+from keepwhole.apps.inspector.sessions import Sessions
+from keepwhole.apps.inspector.what_if import Play
+from keepwhole.canonical.utf8 import showable
+from keepwhole.config import Settings
+from keepwhole.store.protocol import Store
+
+_SEARCH_SECONDS = 0.5
+
+
+class Desk:
+    """The record and those who speak of it. Safe from threads."""
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self.record = Record(settings, store)
+        self.sessions = Sessions(self.record)
+        self.health = Health(self.record)
+        self.play = Play(self.record)
+
+    def search(self, name: str, words: str, most: int) -> dict[str, Any]:
+        """The results of a session in which all these words are, each with its first such line."""
+        timeline = self.record.timeline(name)
+        until = time.monotonic() + _SEARCH_SECONDS
+        matches = self.record.store.search(name, words, most, until=until) if words.split() else []
+        found: list[dict[str, Any]] = []
+        for match in matches:
+            kept = timeline.find(match.trace_id)
+            if kept is not None:
+                own = {"artifact_id": kept.result.artifact_id, "tool": showable(kept.result.tool)}
+                found.append({"trace_id": match.trace_id, **own, "line": match.line, "text": showable(match.text)})
+        return {"found": found, "is_all": time.monotonic() < until}
+
+    def close(self) -> None:
+        """Give back what is open."""
+        self.record.close()

@@ -1,0 +1,147 @@
+"""Calls through a gateway: to the server that has the tool, prompt or resource, and back within budget.
+
+Owns: what is passed on of a request, and the result's way to the client.
+Must not know: lists, pins, connections.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any
+
+import anyio.abc
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, LOG_LEVEL_META_KEY
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from keepwhole.apps.mcp.clients import Clients, who_of
+from keepwhole.apps.mcp.recall_tools import SCHEME, read_artifact, recalled, text_item
+from keepwhole.apps.mcp.results import Kept
+from keepwhole.apps.mcp.routes import Routes
+from keepwhole.apps.mcp.server_requests import Direct, Parked, driven
+from keepwhole.apps.mcp.upstreams import Lost, Upstream
+from keepwhole.recall.names import NAMES, is_recall
+from keepwhole.session import Session
+
+_ENVELOPE = "io.modelcontextprotocol/"
+_OURS_IN_META = ("progressToken",)
+_MOST_PARKED = 256
+_log = logging.getLogger("keepwhole.mcp")
+Context = ServerRequestContext[Any, Any]
+
+
+class Calling:
+    """Answers every kind of call."""
+
+    def __init__(self, session: Session, routes: Routes, clients: Clients, tasks: anyio.abc.TaskGroup) -> None:
+        self._session, self._routes, self._clients, self._tasks = session, routes, clients, tasks
+        self._parked: dict[str, Parked] = {}
+
+    async def tool(self, ctx: Context, _: Any) -> dict[str, Any]:
+        """`tools/call`: one of ours, or a server's, whose result is kept."""
+        params = passed_on(ctx.params)
+        name = str(params["name"])
+        arguments: dict[str, Any] = params.get("arguments") or {}
+        if name in NAMES:
+            return await recalled(self._session, name, arguments)
+        upstream, params["name"] = self._routes.inside(name)
+        try:
+            result = await self._through(ctx, upstream, params, again=False)
+        except Lost as error:
+            return {"content": [text_item(error.message)], "isError": True}
+        if result.get("resultType", "complete") != "complete" or is_recall(name):
+            return result
+        try:
+            return await Kept(self._session, name, arguments, ctx.protocol_version).within_budget(result)
+        except Exception:  # whatever is wrong with the record, a result that is not in it is passed on whole
+            _log.exception("a result of %r could not be kept; it is passed on whole", upstream.name)
+            return result
+
+    async def prompt(self, ctx: Context, _: Any) -> dict[str, Any]:
+        """`prompts/get`."""
+        params = passed_on(ctx.params)
+        upstream, params["name"] = self._routes.inside(str(params["name"]))
+        return await self._through(ctx, upstream, params)
+
+    async def resource(self, ctx: Context, _: Any) -> dict[str, Any]:
+        """`resources/read`: a stored result in pages, or a server's resource as it is."""
+        params = passed_on(ctx.params)
+        uri = str(params["uri"])
+        if uri.startswith(SCHEME):
+            return await read_artifact(self._session, uri)
+        return await self._first(uri, lambda upstream: self._through(ctx, upstream, params))
+
+    async def completion(self, ctx: Context, _: Any) -> dict[str, Any]:
+        """`completion/complete`, for a prompt or a resource template."""
+        params = passed_on(ctx.params)
+        ref: dict[str, Any] = dict(params["ref"])
+        if "name" in ref:
+            upstream, ref["name"] = self._routes.inside(str(ref["name"]))
+            return await upstream.send(ctx.method, {**params, "ref": ref})
+        return await self._first(str(ref.get("uri")), lambda upstream: upstream.send(ctx.method, params))
+
+    async def watch(self, uri: str, on: bool) -> None:
+        """Start or stop hearing of changes of a resource; ours never change."""
+        if not uri.startswith(SCHEME):
+            await self._first(uri, lambda upstream: upstream.watch(uri, on))
+
+    async def _first(self, uri: str, ask: Callable[[Upstream], Awaitable[Any]]) -> Any:
+        """The answer of the first server that has this address."""
+        error = MCPError(code=INVALID_PARAMS, message=f"No server here has `{uri[:200]}`.")
+        for upstream in self._routes.holders(uri):
+            try:
+                return await ask(upstream)
+            except MCPError as refused:
+                error = refused
+        raise error
+
+    async def _through(self, ctx: Context, upstream: Upstream, params: dict[str, Any], again: bool = True) -> Any:
+        """A server's answer, whichever way it asks for input and whichever way the client is asked."""
+        await upstream.connected()
+        asked = "progressToken" in ((ctx.params or {}).get("_meta") or {})
+        send = partial(upstream.send, ctx.method, progress=ctx.session.report_progress if asked else None, again=again)
+        modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        if modern and not upstream.is_modern:
+            return await self._parking(ctx, upstream, params, partial(send, _without_input(params)))
+        asker = Direct(ctx, who_of(ctx))
+        with self._clients.calling(upstream, asker, ctx):
+            result = await send(params)
+            return result if modern else await driven(result, asker, lambda more: send({**params, **more}))
+
+    async def _parking(
+        self, ctx: Context, upstream: Upstream, params: dict[str, Any], send: Callable[[], Awaitable[Any]]
+    ) -> dict[str, Any]:
+        parked = self._parked.pop(str(params.get("requestState")), None)
+        if parked is None:
+            parked = Parked(who_of(ctx), ctx)
+            self._tasks.start_soon(parked.work, send)
+        else:
+            parked.answer(params.get("inputResponses") or {})
+        with self._clients.calling(upstream, parked, ctx):
+            try:
+                result = await parked.turn()
+            except anyio.get_cancelled_exc_class():
+                parked.scope.cancel()
+                raise
+        if result.get("resultType") == "input_required":
+            self._parked[parked.state] = parked
+            if len(self._parked) > _MOST_PARKED:
+                self._parked.pop(next(iter(self._parked))).scope.cancel()
+        return result
+
+
+def passed_on(params: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What goes on to a server of a request's parameters: all but what is between the client and us."""
+    passed = dict(params or {})
+    meta: Mapping[str, Any] = passed.pop("_meta", None) or {}
+    kept = {key: value for key, value in meta.items() if key == LOG_LEVEL_META_KEY or not _is_ours(key)}
+    return {**passed, "_meta": kept} if kept else passed
+
+
+def _is_ours(key: str) -> bool:
+    return key in _OURS_IN_META or key.startswith(_ENVELOPE)
+
+
+def _without_input(params: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in params.items() if key not in ("inputResponses", "requestState")}

@@ -1,0 +1,79 @@
+"""The recall tools and the stored results as MCP says them; the server and the gateway offer the same.
+
+Owns: the address of an artifact, its template, and how answers are spelt.
+Must not know: sessions of the protocol, transports.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS
+from mcp_types.version import is_version_at_least
+
+from keepwhole.recall.answer import Answer
+from keepwhole.recall.names import GET_ARTIFACT
+from keepwhole.record.shown import Shown
+from keepwhole.session import Session
+
+SCHEME = "keepwhole://artifact/"
+TEMPLATE: dict[str, Any] = {
+    "uriTemplate": SCHEME + "{id}{?lines,start_char,length,pattern,path}",
+    "name": "artifact",
+    "description": "A stored tool result, in pages; each ends with the call for the next",
+    "mimeType": "text/plain",
+}
+_LINKS_SINCE = "2025-06-18"
+
+
+Handler = Callable[[ServerRequestContext[Any, Any], Any], Awaitable[dict[str, Any]]]
+
+
+def complete(handler: Handler) -> Handler:
+    """The handler with results that say they are complete, as the newest revision wants; older ones drop the word."""
+
+    async def answer(ctx: ServerRequestContext[Any, Any], params: Any) -> dict[str, Any]:
+        return {"resultType": "complete", **await handler(ctx, params)}
+
+    return answer
+
+
+def text_item(text: str) -> dict[str, Any]:
+    """A text as content of a result."""
+    return {"type": "text", "text": text}
+
+
+def link_items(artifact_id: str | None, size: int, version: str) -> list[dict[str, Any]]:
+    """The link to a stored result; none where nothing was left out, or the revision knows no links."""
+    if artifact_id is None or not is_version_at_least(version, _LINKS_SINCE):
+        return []
+    address = SCHEME + quote(artifact_id)
+    return [
+        {"type": "resource_link", "uri": address, "name": artifact_id, "mimeType": "text/plain", "size": size},
+    ]
+
+
+def shown_items(shown: Shown, version: str) -> list[dict[str, Any]]:
+    """What is shown of a kept result, and the link to all of it."""
+    return [text_item(shown.content), *link_items(shown.artifact_id, shown.metadata.original_bytes, version)]
+
+
+async def recalled(session: Session, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The result of a call of one of our recall tools."""
+    answer: Answer = await session.acall_tool(name, arguments)
+    return {"content": [text_item(answer.content)], "isError": answer.is_error}
+
+
+async def read_artifact(session: Session, uri: str) -> dict[str, Any]:
+    """A page of a stored result, by its address; what follows `?` is what `get_artifact` takes."""
+    parts = urlsplit(uri)
+    arguments: dict[str, Any] = dict(parse_qsl(parts.query)) | {"id": unquote(parts.path.lstrip("/"))}
+    for key in ("start_char", "length", "start_line", "end_line", "from_end", "context"):
+        if key in arguments and str(arguments[key]).isdecimal():
+            arguments[key] = int(arguments[key])
+    answer: Answer = await session.acall_tool(GET_ARTIFACT, arguments)
+    if answer.is_error:
+        raise MCPError(code=INVALID_PARAMS, message=answer.content)
+    return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": answer.content}]}

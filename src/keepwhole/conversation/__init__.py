@@ -1,0 +1,1 @@
+"""One branch of a conversation as it is sent: follow it, let new results arrive, age old ones, compact, edit."""

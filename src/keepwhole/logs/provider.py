@@ -1,0 +1,136 @@
+"""Logs of requests to a provider, in any dialect: which of them are one run.
+
+Owns: telling the dialects apart, record by record, and that a request which begins with all that an earlier one had
+goes on from it. Loose messages, one a line, are one run. A few runs are open at a time, since agents work side by side.
+Must not know: how a dialect names what it sends and gets.
+"""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+
+from keepwhole.canonical.message import Message
+from keepwhole.logs import anthropic, openai_chat, openai_responses
+from keepwhole.logs.lines import Lines
+from keepwhole.logs.message_order import Timed, joined, run_from, seconds
+from keepwhole.logs.provider_exchange import Exchange, is_message, is_messages, unwrapped
+from keepwhole.logs.run import Run
+from keepwhole.wire.as_dict import fields_of, kind_of_part, parts_of
+from keepwhole.wire.decode import decode_message, dialect_of
+from keepwhole.wire.dialect import Dialect
+
+_OPEN = 8
+_STAMPS = ("timestamp", "time", "created_at", "created", "start_time")
+_DECODER: msgspec.json.Decoder[Any] = msgspec.json.Decoder(object)
+_EXCHANGES: Mapping[Dialect, Any] = MappingProxyType(
+    {
+        "openai_chat": openai_chat.exchange,
+        "openai_responses": openai_responses.exchange,
+        "anthropic": anthropic.exchange,
+    }
+)
+
+
+class _Conversation:
+    """A run that may go on."""
+
+    def __init__(self) -> None:
+        self.sent: list[Timed] = []
+        self.answer: list[Timed] = []
+        self.model = self.last = ""
+        self.dialect: Dialect = "openai_chat"
+        """Plain messages could be of any dialect; the first that could not tells."""
+
+    def goes_on(self, exchange: Exchange, sent: list[Message]) -> bool:
+        """Whether that exchange is a later one of this run."""
+        if exchange.after:
+            return exchange.after == self.last
+        return sent[: len(self.sent)] == [one.message for one in self.sent]
+
+    def add(self, exchange: Exchange, sent: list[Message], at: float | None) -> None:
+        """Take the next exchange."""
+        if exchange.after and self.last:
+            self.sent += self.answer
+            new = sent
+        else:
+            new = sent[len(self.sent) :]
+        self.sent += [Timed(message, at) for message in new]
+        self.answer = [Timed(message, at) for message in map(_decoded, exchange.answer)]
+        self.model, self.last = exchange.model or self.model, exchange.id
+
+
+def knows(value: object) -> bool:
+    """Whether it is a request, a message, or a list of messages."""
+    return _dialect(value) is not None
+
+
+def runs(lines: Lines) -> Iterator[Run]:
+    """The runs of a log, in the order in which they ended."""
+    stem = lines.path.name.partition(".")[0]
+    for number, one in enumerate(_conversations(lines), 1):
+        name = one.dialect.replace("_", "-")
+        said = one.sent + one.answer
+        meta = {"format": name, "path": str(lines.path), "model": one.model}
+        if run := run_from(name, f"{stem}:{number}", joined(said) if one.dialect == "openai_responses" else said, meta):
+            yield run
+
+
+def _conversations(lines: Lines) -> Iterator[_Conversation]:
+    open_ones: list[_Conversation] = []
+    loose = _Conversation()
+    for value in lines.decoded(_DECODER, "JSON"):
+        fields = fields_of(value)
+        dialect, at = _dialect(value), _moment(fields)
+        if dialect is None:
+            lines.unreadable("neither a request nor a message")
+            continue
+        if is_message(fields):
+            loose.sent.append(Timed(_decoded(fields), at))
+            found = loose
+        else:
+            whole = is_messages(value)
+            exchange = Exchange(parts_of(value)) if whole else _EXCHANGES[dialect](*unwrapped(fields))
+            found = _taken(exchange, at, open_ones)
+        found.dialect = dialect if dialect != "openai_chat" else found.dialect
+        if len(open_ones) > _OPEN:
+            yield open_ones.pop(0)
+    yield from (*open_ones, loose)
+
+
+def _taken(exchange: Exchange, at: float | None, open_ones: list[_Conversation]) -> _Conversation:
+    """The conversation that the exchange belongs to, a new one where it goes on from none."""
+    sent = [_decoded(message) for message in exchange.sent]
+    found = next((one for one in reversed(open_ones) if one.goes_on(exchange, sent)), None)
+    if found is None:
+        open_ones.append(found := _Conversation())
+    found.add(exchange, sent, at)
+    return found
+
+
+def _dialect(value: object) -> Dialect | None:
+    """The dialect; None where it is nothing of the kind."""
+    if is_messages(value):
+        return dialect_of(parts_of(value)) or "openai_chat"
+    fields = fields_of(value)
+    if is_message(fields):
+        return dialect_of([fields]) or "openai_chat"
+    request, response = unwrapped(fields)
+    if isinstance(request.get("input"), list | str) and ("model" in request or "output" in response):
+        return "openai_responses"
+    if not isinstance(request.get("messages"), list):
+        return None
+    if "system" in request or (kind_of_part(response) == "message" and "content" in response):
+        return "anthropic"
+    return dialect_of(parts_of(request["messages"])) or "openai_chat"
+
+
+def _decoded(message: object) -> Message:
+    """What no dialect's decoder makes words of was still written by the model."""
+    decoded = decode_message(message)
+    return decoded._replace(role="assistant") if decoded.role == "other" else decoded
+
+
+def _moment(fields: dict[str, Any]) -> float | None:
+    return next((at for key in _STAMPS if (at := seconds(fields.get(key))) is not None), None)

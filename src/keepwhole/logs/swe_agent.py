@@ -1,0 +1,94 @@
+"""SWE-agent: `trajectories/…/{instance}.traj`, one JSON document a run.
+
+Owns: its history, where actions may be calls of tools or plain text. A text action becomes a call of the command it
+names, or of `bash`, so that what came back is a result.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from keepwhole.logs.lines import BAD, Lines
+from keepwhole.logs.message_order import Timed, run_from
+from keepwhole.logs.run import Run
+from keepwhole.wire.as_dict import fields_of, json_text, parts_of, text_of
+from keepwhole.wire.decode import decode_message
+
+NAME = "swe-agent"
+_FILES = ("open", "goto", "scroll_up", "scroll_down", "create", "edit", "insert", "str_replace_editor", "view_image")
+_SEARCH = ("search_dir", "search_file", "find_file", "filemap")
+_COMMANDS = frozenset((*_FILES, *_SEARCH, "submit"))
+"""The commands that SWE-agent adds to the shell."""
+_DECODER = msgspec.json.Decoder(dict[str, Any])
+
+
+def knows(value: object) -> bool:
+    """Whether it is such a document."""
+    fields = fields_of(value)
+    return isinstance(fields.get("trajectory"), list) and ("history" in fields or "info" in fields)
+
+
+def runs(lines: Lines) -> Iterator[Run]:
+    """A run a document."""
+    for number, record in enumerate(lines.decoded(_DECODER, "a trajectory")):
+        name = lines.path.name.partition(".")[0]
+        meta = {"format": NAME, "path": str(lines.path), "model": _model(record)}
+        meta["task_id"] = text_of(record.get("instance_id")) or name
+        messages = _history(record) or _steps(record)
+        run = run_from(NAME, f"{name}:{number}" if number else name, map(Timed, map(decode_message, messages)), meta)
+        if run:
+            yield run
+        else:
+            lines.unreadable("not a trajectory")
+
+
+def _model(record: Mapping[str, Any]) -> str:
+    """Out of the settings of the run, which are JSON in a text."""
+    try:
+        settings = fields_of(msgspec.json.decode(text_of(record.get("replay_config"))))
+    except BAD:
+        return ""
+    return text_of(fields_of(fields_of(settings.get("agent")).get("model")).get("name"))
+
+
+def _history(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The messages as they were sent; where actions are text, each observation answers the action before it."""
+    found: list[dict[str, Any]] = []
+    asked = ""
+    for number, item in enumerate(map(fields_of, parts_of(record.get("history")))):
+        role, content = item.get("role"), item.get("content")
+        action = text_of(item.get("action")).strip()
+        if item.get("is_demo"):
+            found.append({"role": "user", "content": content})
+        elif role == "tool":
+            ids = parts_of(item.get("tool_call_ids")) or [item.get("tool_call_id")]
+            found.append({"role": "tool", "tool_call_id": ids[0], "content": content})
+        elif role == "assistant" and action and not item.get("tool_calls"):
+            asked = f"action-{number}"
+            found.append(_calling(asked, content, action))
+        elif role == "user" and asked:
+            found.append({"role": "tool", "tool_call_id": asked, "content": content})
+            asked = ""
+        else:
+            found.append(item)
+    return found
+
+
+def _steps(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The messages that a trajectory without a history lets one tell."""
+    found: list[dict[str, Any]] = []
+    for number, step in enumerate(map(fields_of, parts_of(record.get("trajectory")))):
+        said, action = step.get("response") or step.get("thought"), text_of(step.get("action")).strip()
+        if action:
+            found.append(_calling(f"action-{number}", said, action))
+            found.append({"role": "tool", "tool_call_id": f"action-{number}", "content": step.get("observation")})
+        else:
+            found.append({"role": "assistant", "content": said})
+    return found
+
+
+def _calling(call_id: str, said: object, action: str) -> dict[str, Any]:
+    command = action.split(maxsplit=1)[0]
+    function = {"name": command if command in _COMMANDS else "bash", "arguments": json_text({"command": action})}
+    return {"role": "assistant", "content": said, "tool_calls": [{"id": call_id, "function": function}]}

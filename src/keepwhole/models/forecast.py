@@ -1,0 +1,211 @@
+"""How many tokens of a request a provider will serve from its cache, from what was sent and billed before.
+
+Owns: what a cache holds under each rule, and the sizes of prefixes: exact where a request that ended there was
+billed, estimated in between, the estimate corrected by what was billed.
+Must not know: how a request is spelled, what time it is, what is made of a forecast.
+
+A cache with breakpoints holds prefixes that ended at one, and a breakpoint finds those that end a few blocks before
+it. A cache without holds every prefix, in steps of tokens. Both forget what was not used for a while.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from math import inf
+from typing import NamedTuple
+
+from keepwhole.models.profiles import Profile
+
+LOOK_BACK = 20
+"""Blocks before a breakpoint in which an earlier one is found."""
+_STEP = 128
+"""Tokens by which prefixes grow that are cached without breakpoints."""
+_CHAINS, _KNOWN = 32, 8_192
+"""Earlier requests, and sizes of prefixes, that are remembered."""
+_WEIGHT = 0.3
+"""Of the newest request in what is billed for an estimated token."""
+
+
+class Point(NamedTuple):
+    """A breakpoint."""
+
+    at: int
+    """Index of the element that it follows."""
+    lifetime: int | None = None
+    """Seconds that its entry lives, where the client says."""
+
+
+class Prompt(NamedTuple):
+    """A request as a cache sees it: its elements are the system prompt with the tools, then each message."""
+
+    digests: Sequence[bytes]
+    """Of all that is sent up to and with each element."""
+    tokens: Sequence[int]
+    """Estimates, up to and with each element."""
+    blocks: Sequence[int]
+    """Content blocks up to and with each element."""
+    points: tuple[Point, ...] | None = None
+    """Breakpoints; None where prefixes are cached without any."""
+
+
+class Hit(NamedTuple):
+    """What a cache is expected to serve."""
+
+    at: int
+    """Index of the last element that it serves whole; -1 for nothing."""
+    tokens: int
+    common: int
+    """Index of the last element up to which this is what an earlier request sent; -1 for none."""
+    gap: float | None
+    """Seconds since that request; None where there was none."""
+    cold: bool
+    """Whether there was such a request, and it is too long ago."""
+
+
+class _Entry(NamedTuple):
+    used: float
+    lifetime: float
+
+
+class Forecast:
+    """What one model's cache holds of one session, as far as can be known from outside."""
+
+    def __init__(self) -> None:
+        self.ratio = 1.0
+        """Tokens billed for an estimated one."""
+        self._billed = 0
+        self._entries: dict[bytes, _Entry] = {}
+        self._chains: list[tuple[Sequence[bytes], float]] = []
+        self._sizes: dict[bytes, int] = {}
+        self._outlived = 0.0
+        """The longest pause after which the cache still served."""
+        self._told = 0
+        """Seconds that the client wants entries to live, where its last request said so."""
+
+    def hit(self, prompt: Prompt, profile: Profile, now: float) -> Hit:
+        """What will be served of a prompt that is sent now."""
+        common, used = self._common(prompt.digests)
+        lifetime = max(_told(prompt) or self.lifetime(profile), self._outlived)
+        gap = None if used is None else now - used
+        if prompt.points is None:
+            at, _ = self._common(prompt.digests, now - lifetime)
+            tokens = self.tokens_at(prompt, at)
+            tokens -= tokens % min(_STEP, max(1, profile.minimum))
+            at = at if tokens >= profile.minimum else -1
+        else:
+            at = max((next(self._reached(prompt, point, now), -1) for point in prompt.points), default=-1)
+            tokens = self.tokens_at(prompt, at)
+        return Hit(at, tokens if at >= 0 else 0, common, gap, gap is not None and gap > lifetime)
+
+    def lifetime(self, profile: Profile) -> float:
+        """Seconds after which what was sent last is surely forgotten."""
+        return max(self._told or profile.lifetime, self._outlived)
+
+    def learn(
+        self, prompt: Prompt, profile: Profile, now: float, hit: Hit, billed: tuple[int, int, int] | None = None
+    ) -> None:
+        """Take in that a prompt was sent; `billed` are the tokens of the input, those served, and those written."""
+        if billed is not None:
+            self._learn_sizes(prompt, now, hit, *billed)
+            self._learn_life(prompt, hit, billed[1])
+        if prompt.points is not None:
+            self._use(prompt, hit, now, is_gone=billed is not None and 2 * billed[1] < hit.tokens)
+            self._write(prompt, prompt.points, profile, now)
+        self._told = _told(prompt)
+        ends = [chain for chain in self._chains if not _is_part(chain[0], prompt.digests)]
+        self._chains = [*ends[-_CHAINS + 1 :], (prompt.digests, now)]
+
+    def tokens_at(self, prompt: Prompt, at: int) -> int:
+        """Tokens up to and with an element: exact where that was billed, else between the nearest that were."""
+        if at < 0:
+            return 0
+        sizes, digests, tokens = self._sizes, prompt.digests, prompt.tokens
+        low = next((index for index in range(at, -1, -1) if digests[index] in sizes), None)
+        if low == at:
+            return sizes[digests[at]]
+        high = next((index for index in range(at + 1, len(digests)) if digests[index] in sizes), None)
+        base, start = (sizes[digests[low]], tokens[low]) if low is not None else (0, 0)
+        ratio = self.ratio
+        if high is not None and tokens[high] > start:
+            ratio = (sizes[digests[high]] - base) / (tokens[high] - start)
+        return int(base + ratio * (tokens[at] - start))
+
+    def _learn_sizes(self, prompt: Prompt, now: float, hit: Hit, total: int, cached: int, written: int) -> None:
+        self._keep_size(prompt.digests[-1], total)
+        if prompt.points:
+            if cached + written:
+                self._keep_size(prompt.digests[max(point.at for point in prompt.points)], cached + written)
+            if self._is_nearest(prompt, hit, cached, now):
+                self._keep_size(prompt.digests[hit.at], cached)
+        if prompt.tokens[-1] > 0:
+            newest = total / prompt.tokens[-1]
+            self.ratio = newest if not self._billed else (1 - _WEIGHT) * self.ratio + _WEIGHT * newest
+            self._billed += 1
+
+    def _is_nearest(self, prompt: Prompt, hit: Hit, cached: int, now: float) -> bool:
+        """Whether what was served ends where it was expected, rather than at another entry that could be found."""
+        ends = {at for point in prompt.points or () for at in self._reached(prompt, point, now)}
+        off = {at: abs(self.tokens_at(prompt, at) - cached) for at in ends}
+        return cached > 0 and off.get(hit.at, inf) <= min(off.values(), default=inf)
+
+    def _learn_life(self, prompt: Prompt, hit: Hit, cached: int) -> None:
+        """A cache that served after it should have forgotten lives longer than was thought."""
+        if hit.cold and hit.gap is not None and 2 * cached > self.tokens_at(prompt, hit.common) > 0:
+            self._outlived = max(self._outlived, hit.gap)
+
+    def _keep_size(self, digest: bytes, tokens: int) -> None:
+        self._sizes[digest] = tokens
+        if len(self._sizes) > _KNOWN:
+            del self._sizes[next(iter(self._sizes))]
+
+    def _use(self, prompt: Prompt, hit: Hit, now: float, is_gone: bool) -> None:
+        """An entry that was used lives on; one that was not there is forgotten."""
+        entry = self._entries.pop(prompt.digests[hit.at], None) if hit.at >= 0 else None
+        if entry is not None and not is_gone:
+            self._entries[prompt.digests[hit.at]] = entry._replace(used=now)
+
+    def _write(self, prompt: Prompt, points: tuple[Point, ...], profile: Profile, now: float) -> None:
+        alive = {digest: entry for digest, entry in self._entries.items() if self._lives(entry, now)}
+        for point in points:
+            if self.tokens_at(prompt, point.at) >= profile.minimum:
+                alive[prompt.digests[point.at]] = _Entry(now, point.lifetime or profile.lifetime)
+        self._entries = alive
+
+    def _reached(self, prompt: Prompt, point: Point, now: float) -> Iterator[int]:
+        """The entries that a breakpoint can find, longest first."""
+        reach = prompt.blocks[point.at] - LOOK_BACK
+        near = takewhile(lambda at: prompt.blocks[at] >= reach, range(point.at, -1, -1))
+        return (at for at in near if self._is_alive(prompt.digests[at], now))
+
+    def _is_alive(self, digest: bytes, now: float) -> bool:
+        entry = self._entries.get(digest)
+        return entry is not None and self._lives(entry, now)
+
+    def _lives(self, entry: _Entry, now: float) -> bool:
+        return now - entry.used <= max(entry.lifetime, self._outlived)
+
+    def _common(self, digests: Sequence[bytes], since: float = -inf) -> tuple[int, float | None]:
+        """The last element up to which a request since then sent the same, and when one last did."""
+        best: tuple[int, float | None] = -1, None
+        for chain, used in self._chains:
+            length = shared(chain, digests) - 1
+            if used >= since and length >= 0 and (length, used) > (best[0], best[1] or -inf):
+                best = length, used
+        return best
+
+
+def _told(prompt: Prompt) -> int:
+    return max((point.lifetime or 0 for point in prompt.points or ()), default=0)
+
+
+def shared(one: Sequence[bytes], other: Sequence[bytes]) -> int:
+    """How many elements at the front are the same; each digest stands for all before it."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[middle - 1] == other[middle - 1] else (low, middle - 1)
+    return low
+
+
+def _is_part(chain: Sequence[bytes], digests: Sequence[bytes]) -> bool:
+    """Whether a chain is the beginning of another."""
+    return len(chain) <= len(digests) and chain[-1] == digests[len(chain) - 1]

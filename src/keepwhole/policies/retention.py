@@ -1,0 +1,95 @@
+"""The policy `retention`: a result is whole in its own turn and the next, then its first three lines and a notice.
+
+Owns: the window of two turns and the form of the cut. `standalone.retention` applies the same rule without a session.
+Must not know: where the whole result is stored; the notice names the call that fetches it.
+"""
+
+from collections.abc import Sequence
+
+from keepwhole.canonical.value import Value
+from keepwhole.errors import ConfigError
+from keepwhole.models.tokens import estimate
+from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Situation
+from keepwhole.policies.transcript import Item, Transcript
+from keepwhole.truncation.cut import Cut, Segment, TextSource
+from keepwhole.truncation.edges import head_edge
+
+FULL_TURNS = 2
+"""Turns in which a result is whole: the one that made it, and the next."""
+KEPT_LINES = 3
+
+
+def notice(trace_id: str, call: str = "") -> str:
+    """The line that follows what is left of a result; `call` is what reads it back where our tools are not offered.
+
+    >>> notice("abc-123")
+    '\\n[TRUNCATED — full output in get_task_trace(traceId="abc-123")]'
+    """
+    given = call or f'get_task_trace(traceId="{trace_id}")'
+    return f"\n[TRUNCATED — full output in {given}]"
+
+
+class Retention(Value):
+    """The policy `retention`: the three lines are bounded, and a cut is made only where it makes a result shorter."""
+
+    line_chars: int = 2_000
+    """Most characters that the three lines have together."""
+
+    name = "retention"
+
+    def _check(self) -> None:
+        if self.line_chars < 1:
+            raise ConfigError(f"`retention.line_chars` is {self.line_chars}; give a whole number of at least 1.")
+
+    def arrive(
+        self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
+    ) -> list[Choice]:
+        """Nothing: what is new is shown whole."""
+        return []
+
+    def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+        """A choice for each result that has just become too old to be whole."""
+        last = transcript.turns - FULL_TURNS
+        found = (self._choice(item, decided.get(item.number)) for item in transcript.items if item.turn <= last)
+        return [choice for choice in found if choice is not None]
+
+    def _choice(self, item: Item, holds: Choice | None) -> Choice | None:
+        """How an old result is shown; None where it stays as it is, or could not be found again."""
+        if item.pinned or item.name is None or (holds is not None and holds.rule == self.name):
+            return None
+        words = notice(item.name.trace_id, item.name.reachable.whole() if item.name.reachable else "")
+        shorter_than = item.tokens if holds is None else holds.tokens
+        if shorter_than <= estimate(words):
+            return None
+        end = self._end(item.text)
+        tokens = -(-(end + len(words)) // 4)
+        if end + len(words) >= len(item.text) or tokens > shorter_than:
+            return None
+        segments = (Segment("kept", 0, end), Segment("gap", end, len(item.text)))
+        return Choice(item.number, self.name, Cut(segments, below=words), tokens, self.name)
+
+    def _end(self, text: str) -> int:
+        """Where the first three lines end, or what they may have of the text."""
+        end = end_of_lines(text)
+        if end <= self.line_chars:
+            return end
+        near = TextSource(text[: end + 1])
+        return _without_line_end(text, head_edge(near, self.line_chars))
+
+
+def end_of_lines(text: str) -> int:
+    """Where the last of the first three lines ends, its own line end not counted."""
+    eol = "\n" if "\n" in text or "\r" not in text else "\r"
+    at = -1
+    for _ in range(KEPT_LINES):
+        at = text.find(eol, at + 1)
+        if at < 0:
+            return len(text)
+    return _without_line_end(text, at + 1)
+
+
+def _without_line_end(text: str, at: int) -> int:
+    """The same place, before a line end that stands right there."""
+    if text[max(0, at - 2) : at] == "\r\n":
+        return at - 2
+    return at - 1 if at > 0 and text[at - 1] in "\r\n" else at

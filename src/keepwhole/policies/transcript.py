@@ -1,0 +1,203 @@
+"""A conversation as policies see it: who spoke, which calls were made, what came back, in which step.
+
+Owns: the messages of one branch in order, their calls and results, steps and turns, sizes in tokens.
+Must not know: how a provider spells a message (`wire` decodes), where results are stored.
+
+Built up message by message and cut back at a fork, so that one more step costs one more step.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from operator import itemgetter
+from typing import NamedTuple, TypeAlias
+
+from keepwhole.canonical.message import Call, Message, Returned
+from keepwhole.models.tokens import estimate
+from keepwhole.policies.kinds import Kind, kind_of
+from keepwhole.truncation.recall_link import Way
+
+
+class Item:
+    """One result in a transcript."""
+
+    __slots__ = (
+        "call",
+        "gone",
+        "index",
+        "is_error",
+        "kind",
+        "name",
+        "number",
+        "pinned",
+        "returned",
+        "step",
+        "tokens",
+        "turn",
+    )
+
+    def __init__(self, number: int, index: int, returned: Returned, call: Call | None, step: int, turn: int) -> None:
+        self.number = number
+        """Its place among the results of the transcript, from 0."""
+        self.index = index
+        """The message it lies in."""
+        self.returned = returned
+        self.call = call
+        self.step, self.turn = step, turn
+        self.kind: Kind = kind_of(call.tool, call.arguments) if call else "other"
+        self.tokens = estimate(returned.text)
+        self.is_error = returned.is_error
+        self.pinned = False
+        self.gone = False
+        """Whether a summary stands for its message."""
+        self.name: Name | None = None
+        """What it goes by in notices, once it has a name."""
+
+    @property
+    def text(self) -> str:
+        """The original, whole."""
+        return self.returned.text
+
+
+class Name(NamedTuple):
+    """How a notice names a result."""
+
+    trace_id: str
+    artifact_id: str
+    reachable: Way | None = None
+    """How it is read back; by our tool if not said."""
+
+    @property
+    def way(self) -> Way:
+        """How it is read back."""
+        return self.reachable or Way(self.artifact_id)
+
+
+Namer: TypeAlias = Callable[[Item], Name]
+
+
+class Transcript:
+    """The messages of one branch so far."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.items: list[Item] = []
+        self.steps = 0
+        self.turns = 0
+        self.tokens = 0
+        """Tokens of everything as it came."""
+        self.calls: dict[str, Call] = {}
+        self._same: dict[int, list[int]] = {}
+        self._marks: list[tuple[int, int, int, int]] = []
+        self._asked: list[tuple[int, int]] = []
+        """Where the user spoke, and not only beside results: the message, and how many turns there had been."""
+        self._undo: list[list[tuple[str, Call | None]]] = []
+
+    def extend(self, messages: Iterable[Message]) -> None:
+        """Add what came next."""
+        for message in messages:
+            self._add(message)
+
+    def cut_back(self, length: int) -> None:
+        """Forget all messages from `length` on: the conversation went another way."""
+        length = max(length, 0)
+        if length >= len(self.messages):
+            return
+        items, self.steps, self.turns, self.tokens = self._marks[length]
+        for changes in reversed(self._undo[length:]):
+            for call_id, before in reversed(changes):
+                if before is None:
+                    self.calls.pop(call_id, None)
+                else:
+                    self.calls[call_id] = before
+        for item in self.items[items:]:
+            alike = self._same[hash(item.text)]
+            alike.pop()
+            if not alike:
+                del self._same[hash(item.text)]
+        while self._asked and self._asked[-1][0] >= length:
+            self._asked.pop()
+        del self.messages[length:], self.items[items:], self._marks[length:], self._undo[length:]
+
+    def last_calls_before(self, length: int) -> int:
+        """Where the last run of the model's messages with calls begins in the first `length`; 0 where there is none."""
+        found = False
+        for index in range(min(length, len(self.messages)) - 1, 0, -1):
+            found = found or bool(self.messages[index].calls)
+            if found and self.messages[index - 1].role not in ("assistant", "other"):
+                return index
+        return 0
+
+    def items_in(self, index: int) -> list[Item]:
+        """The results in message `index`."""
+        after = self._marks[index + 1][0] if index + 1 < len(self._marks) else len(self.items)
+        return self.items[self._marks[index][0] : after]
+
+    def same_text(self, item: Item) -> list[int]:
+        """The numbers of all results with the same text, in order."""
+        return [number for number in self._same[hash(item.text)] if self.items[number].text == item.text]
+
+    def same_call(self, item: Item) -> list[Item]:
+        """The results of all calls of the same tool with the same arguments, in order."""
+        if item.call is None:
+            return [item]
+        wanted = item.call[1:]
+        return [other for other in self.items if other.call is not None and other.call[1:] == wanted]
+
+    def tokens_from(self, index: int) -> int:
+        """Tokens of the message `index` and all after it, as they came."""
+        return self.tokens - self._marks[index][3] if index < len(self._marks) else 0
+
+    def tokens_of(self, index: int) -> int:
+        """Tokens of the message `index` as it came."""
+        after = self._marks[index + 1][3] if index + 1 < len(self._marks) else self.tokens
+        return after - self._marks[index][3]
+
+    def arguments_since(self, step: int) -> list[str]:
+        """The arguments of the calls made after `step`."""
+        found: list[str] = []
+        for (_, before, _, _), message in zip(reversed(self._marks), reversed(self.messages), strict=True):
+            found += [call.arguments for call in message.calls]
+            if before <= step:
+                break
+        return found
+
+    def said_by_user(self) -> list[str]:
+        """What the user wrote, in order."""
+        return [message.said for message in self.messages if message.role == "user" and message.said]
+
+    def asked_after(self, item: Item) -> int | None:
+        """The turn after which the user first spoke since a result came; None where the user has not."""
+        if not self._asked or self._asked[-1][0] <= item.index:
+            return None
+        at = bisect_right(self._asked, item.index, key=itemgetter(0))
+        return self._asked[at][1]
+
+    def _goes_on(self, message: Message) -> bool:
+        """Whether a message only adds a call to those just made, as parallel calls do where each is a message."""
+        before = self.messages[-1] if self.messages else None
+        return before is not None and before.role == "assistant" and bool(before.calls) and bool(message.calls)
+
+    def _add(self, message: Message) -> None:
+        self._marks.append((len(self.items), self.steps, self.turns, self.tokens))
+        changes: list[tuple[str, Call | None]] = []
+        if message.role == "assistant" and not self._goes_on(message):
+            self.turns += 1
+            self.steps += bool(message.calls)
+        for call in message.calls:
+            changes.append((call.call_id, self.calls.get(call.call_id)))
+            self.calls[call.call_id] = call
+            self.tokens += estimate(call.arguments)
+        for returned in message.returned:
+            call = self.calls.get(returned.call_id)
+            item = Item(len(self.items), len(self.messages), returned, call, self.steps, self.turns)
+            item.pinned = message.pinned
+            self.items.append(item)
+            self._same.setdefault(hash(returned.text), []).append(item.number)
+            self.tokens += item.tokens
+        if message.said:
+            self.tokens += estimate(message.said)
+            if message.role == "user" and not message.returned:
+                self._asked.append((len(self.messages), self.turns))
+        self.tokens += message.other
+        self.messages.append(message)
+        self._undo.append(changes)

@@ -1,0 +1,265 @@
+"""What a session's requests are expected to cost, and what is learned from what they did cost.
+
+Owns: forecasts by model, how far estimates are off, and whether forecasts hold. What other processes sent, and this one
+before it was started again, is learned from the record: all bills, and what the newest requests left in the cache.
+Must not know: how requests are sent, what a policy does with it.
+"""
+
+import threading
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from keepwhole import events
+from keepwhole.models.forecast import Forecast, Hit, Prompt
+from keepwhole.models.profiles import Profile
+from keepwhole.record.bill_log import Billed, Past
+from keepwhole.wire.dialect import Dialect, dialect_named
+from keepwhole.wire.prompt import Prompts
+from keepwhole.wire.request_body import RequestBody, read_request
+from keepwhole.wire.usage import Usage
+
+_JUDGED = 5
+"""Requests after which forecasts are judged: to fail, and in a row to hold again."""
+_LEAST_SCALE, _MOST_SCALE = 0.6, 3.0
+"""Tokens billed for an estimated one: no tokenizer takes fewer, so such a bill is not about the whole request; a bill
+for more is taken for this, since too little room is worse than too much."""
+_LEAST = 500
+"""Estimated tokens below which a request is mostly what a provider adds to it."""
+_SPREAD = 1.2
+"""How far bills may lie apart that are believed when they say that there is more room than was thought."""
+
+
+_LARGEST_REMEMBERED = 1024 * 1024
+"""Bytes of a request above which it is read from its beginning rather than held."""
+_MODELS = 16
+"""Models of which something is remembered."""
+_LOOKED_AT = 8
+"""The newest requests of others whose bytes are looked at, for what they left in the cache."""
+
+
+class Expected(NamedTuple):
+    """What a request is expected to be billed."""
+
+    input: int
+    """Tokens in all."""
+    cached: int
+    """Tokens of these from the cache."""
+    cold: bool
+    """Whether the cache has surely forgotten what was sent before."""
+    estimated: int
+    """Tokens in all as the view estimates them, not corrected; 0 where it does not."""
+    model: str
+    profile: Profile
+    at: float
+    prompt: Prompt
+    hit: Hit
+
+
+class _Model:
+    """What is known of one model."""
+
+    def __init__(self) -> None:
+        self.forecast = Forecast()
+        self.scale = 1.0
+        """Tokens billed for one that a view estimates."""
+        self._ratios: deque[float] = deque(maxlen=_JUDGED)
+
+    def correct(self, estimated: int, billed: int) -> None:
+        """Take in a bill. What it says in favour of less room holds at once, of more only when others say the same."""
+        if estimated < _LEAST:
+            return
+        ratio = billed / estimated
+        self._ratios.append(min(ratio, _MOST_SCALE))
+        if ratio < _LEAST_SCALE:
+            self._ratios.clear()
+        mean = sum(self._ratios) / max(1, len(self._ratios))
+        is_sure = len(self._ratios) == _JUDGED and max(self._ratios) <= _SPREAD * min(self._ratios)
+        self.scale = mean if mean > 1 or is_sure else 1.0
+
+
+class Billing:
+    """The bills of one session. Safe from threads."""
+
+    def __init__(
+        self,
+        session: str,
+        now: Callable[[], float],
+        profile: Callable[[str | None], Profile],
+        past: Callable[[], Past] = Past,
+        bodies: Callable[[], Callable[[int], bytes | None]] = lambda: _nobody,
+    ) -> None:
+        """`past` gives what was read of the record, `bodies` what gives a request on record by its number."""
+        self.now = now
+        self._past, self._bodies = past, bodies
+        self.profile = profile
+        """What is known of a model by its name, as the settings have it."""
+        self.predicted = 0
+        """Tokens from the cache that were expected, of all requests that were billed."""
+        self.billed = 0
+        """Tokens from the cache that providers said they served for these."""
+        self.requests = 0
+        """Requests that these were."""
+        self.frozen = False
+        """Whether nothing ages by itself, since forecasts fail."""
+        self.reason = ""
+        """Why so, for people."""
+        self._session = session
+        self._lock = threading.Lock()
+        self._prompts = Prompts()
+        self._latest: RequestBody | None = None
+        self._models: OrderedDict[str, _Model] = OrderedDict()
+        self._own: Counter[str] = Counter()
+        """Digests of requests that were learned from before they were on record."""
+        self._unread: deque[Billed] = deque(maxlen=_LOOKED_AT)
+        """Requests of others that the forecasts do not know of yet."""
+        self._judged: deque[tuple[int, int]] = deque(maxlen=_JUDGED)
+        """Expected and billed of the newest requests of which something was expected."""
+        self._held = 0
+        """Requests in a row whose forecast held."""
+
+    def expect(
+        self, dialect: Dialect, request: RequestBody, profile: Profile, now: float, estimated: int = 0
+    ) -> Expected | None:
+        """What a request, as it is sent, will be billed; None where the provider has a part of it."""
+        if request.fields.get("previous_response_id") or request.fields.get("conversation"):
+            return None
+        with self._lock:
+            model = _model_of(request)
+            forecast = self._model(model).forecast
+            prompt = self._prompts.read(request, _is_explicit(dialect, profile))
+            hit = forecast.hit(prompt, profile, now)
+            total = forecast.tokens_at(prompt, len(prompt.digests) - 1)
+        return Expected(total, hit.tokens, hit.cold, estimated, model, profile, now, prompt, hit)
+
+    def read(self, body: bytes) -> RequestBody | None:
+        """A request that is sent, read like the one before it."""
+        with self._lock:
+            latest = self._latest
+        request = read_request(body, latest)
+        with self._lock:
+            self._latest = request.remembered() if request is not None and len(body) < _LARGEST_REMEMBERED else None
+        return request
+
+    def catch_up(self) -> None:
+        """Take in what others were billed, as far as the record was read."""
+        with self._lock:
+            for billed in self._past().take():
+                if self._own[billed.request.digest] > 0:
+                    self._own[billed.request.digest] -= 1
+                else:
+                    self._take_in(billed)
+            self._own = +self._own
+
+    def _take_in(self, billed: Billed) -> None:
+        request, response = billed.request, billed.response
+        if response.status != 200 or request.scale <= 0:
+            return
+        self._unread.append(billed)
+        if response.input is not None:
+            self._model(request.model).correct(billed.estimated, response.input)
+        if response.cached is not None:
+            self.requests += 1
+            self.predicted += request.predicted or 0
+            self.billed += response.cached
+            self._judge(request.predicted or 0, response.cached, self.profile(request.model), is_told=False)
+
+    def remember(self, before: float) -> None:
+        """Look at the newest requests of others whose answers had begun by then: what they left in the cache."""
+        self.catch_up()
+        with self._lock:
+            wanted = [billed for billed in self._unread if billed.answered_at < before]
+            self._unread = deque((one for one in self._unread if one not in wanted), maxlen=_LOOKED_AT)
+        if wanted:
+            read = self._bodies()
+            for billed in wanted:
+                self._look_at(billed, read(billed.seq))
+
+    def _look_at(self, billed: Billed, body: bytes | None) -> None:
+        request = read_request(body) if body is not None else None
+        if request is None:
+            return
+        asked, told = billed.request, billed.response
+        profile = self.profile(asked.model)
+        expected = self.expect(dialect_named(asked.dialect), request, profile, billed.at)
+        if expected is not None:
+            figures = (told.input or 0, told.cached or 0, told.written or 0) if told.cached is not None else None
+            with self._lock:
+                self._model(expected.model).forecast.learn(
+                    expected.prompt, profile, expected.at, expected.hit, figures if told.input else None
+                )
+
+    def learn(self, expected: Expected, usage: Usage | None, digest: str = "") -> None:
+        """Take in that a request was answered, and what it was billed where that is said; by its `digest` it is known
+        when it is read on record."""
+        is_plain = is_about_all(usage)
+        billed = usage if is_plain and usage is not None and usage.says_cached else None
+        told = None if billed is None else (billed.input, billed.cached, billed.written)
+        with self._lock:
+            self._own[digest] += bool(digest)
+            model = self._model(expected.model)
+            model.forecast.learn(expected.prompt, expected.profile, expected.at, expected.hit, told)
+            if is_plain and usage is not None:
+                model.correct(expected.estimated, usage.input)
+            if billed is not None:
+                self.requests += 1
+                self.predicted += expected.cached
+                self.billed += billed.cached
+                if not expected.cold:
+                    self._judge(expected.cached, billed.cached, expected.profile)
+
+    def scale(self, model: str | None) -> float:
+        """Tokens billed for one that a view estimates."""
+        with self._lock:
+            known = self._models.get(model or "")
+        return 1.0 if known is None else known.scale
+
+    def lifetime(self, model: str | None, profile: Profile) -> float:
+        """Seconds after which a cache has surely forgotten what was sent last."""
+        with self._lock:
+            known = self._models.get(model or "")
+            return profile.lifetime if known is None else known.forecast.lifetime(profile)
+
+    def _model(self, name: str) -> _Model:
+        model = self._models.setdefault(name, _Model())
+        self._models.move_to_end(name)
+        if len(self._models) > _MODELS:
+            self._models.popitem(last=False)
+        return model
+
+    def _judge(self, expected: int, cached: int, profile: Profile, is_told: bool = True) -> None:
+        """Stop ageing when forecasts fail, go on when they hold again; who learned it from its own bills tells so."""
+        if expected < max(1, profile.minimum):
+            return
+        self._judged.append((expected, cached))
+        self._held = self._held + 1 if 2 * cached >= expected else 0
+        predicted, billed = (sum(figures) for figures in zip(*self._judged, strict=True))
+        if self.frozen and self._held >= _JUDGED:
+            self.frozen, self.reason = False, ""
+            events.trusted(self._session, self._held) if is_told else None
+        elif not self.frozen and len(self._judged) == _JUDGED and 2 * billed < predicted:
+            self.frozen, self._held = True, 0
+            self.reason = (
+                f"Of {predicted:,} tokens that the cache should have served in the last {_JUDGED} requests it served "
+                f"{billed:,}, so nothing ages by itself until forecasts hold again."
+            )
+            events.distrusted(self._session, _JUDGED, predicted, billed) if is_told else None
+
+
+def is_about_all(usage: Usage | None) -> bool:
+    """Whether a bill is about the request as it was sent, once and unchanged."""
+    return usage is not None and usage.hops == 1 and not usage.applied
+
+
+def _nobody(_: int) -> None:
+    """Nothing is on record."""
+
+
+def _is_explicit(dialect: Dialect, profile: Profile) -> bool:
+    """Whether a provider caches at breakpoints alone; a gateway has Claude do so in another dialect too."""
+    return profile.breakpoints > 0 and (dialect == "anthropic" or profile.name.startswith("claude"))
+
+
+def _model_of(request: RequestBody) -> str:
+    model = request.fields.get("model")
+    return model if isinstance(model, str) else ""

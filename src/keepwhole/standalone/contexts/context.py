@@ -1,0 +1,177 @@
+"""A saved tool output and the pointer to it, as values; how they are named, described and written.
+
+Owns: the file's JSON, its name, the two hashes. Must not know: where files lie, what is selected.
+"""
+
+import base64
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias, cast
+
+from keepwhole.standalone.contexts.file_system import FileSystem
+
+CONTEXT_DIR = "~/.agent/context"
+PERSIST_THRESHOLD = 32 * 1024
+SUFFIX = ".json"
+Debug: TypeAlias = Callable[[str, object], None]
+TaskId: TypeAlias = int | str
+_HASH = 12
+_NAME = 80
+_DESCRIPTION, _VALUE = 300, 80
+_DEEPEST = 100
+_LONGEST_NUMBER = 10_000
+"""Bits; Python refuses to read or write much longer numbers in figures."""
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+OURS = re.compile(rf"[A-Za-z0-9._-]+_[0-9a-f]{{{_HASH}}}(?:-[1-9][0-9]*)?\.json")
+"""The names of files that a `ContextManager` writes; it removes no others."""
+
+
+class ContextPointer(NamedTuple):
+    """What is known of a saved context without loading it."""
+
+    filepath: str
+    filename: str
+    tool_name: str
+    tool_description: str
+    """What the tool did, for people."""
+    args: dict[str, Any]
+    task_id: TaskId | None = None
+    query_id: str | None = None
+
+
+class StoredContext(NamedTuple):
+    """A tool's output with everything that is known of its call."""
+
+    tool_name: str
+    tool_description: str
+    args: dict[str, Any]
+    timestamp: str
+    """When it was saved, ISO 8601 in UTC."""
+    task_id: TaskId | None = None
+    query_id: str | None = None
+    result: Any = None
+
+
+class ContextManagerOptions(NamedTuple):
+    """How a `ContextManager` is set up."""
+
+    context_dir: str = CONTEXT_DIR
+    persist_threshold: int = PERSIST_THRESHOLD
+    """Results of fewer bytes are kept in memory too."""
+    file_system: FileSystem | None = None
+    """None for the disk."""
+    on_debug: Debug | None = None
+    """Called with a message and what it is about."""
+
+
+def hash_args(args: Mapping[str, Any]) -> str:
+    """Twelve digits that are the same for the same arguments in any order.
+
+    >>> hash_args({"a": 1, "b": 2}) == hash_args({"b": 2, "a": 1})
+    True
+    """
+    return _hashed(json.dumps(plain(args), sort_keys=True, separators=(",", ":")))
+
+
+def hash_query(query: str) -> str:
+    """Twelve digits by which a query may go as its id; spaces round it do not count.
+
+    >>> hash_query("how did it go?") == hash_query(" how did it go?\\n")
+    True
+    """
+    return _hashed(query.strip())
+
+
+def _hashed(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
+
+
+def file_stem(tool_name: str, args: Mapping[str, Any]) -> str:
+    """The name of a context's file without its suffix: the tool, made safe for any file system, and the arguments."""
+    return f"{_UNSAFE.sub('_', tool_name).lstrip('.')[:_NAME] or 'tool'}_{hash_args(args)}"
+
+
+def get_tool_description(tool_name: str, args: Mapping[str, Any]) -> str:
+    """What a tool did, in one line for people.
+
+    >>> get_tool_description("read_file", {"path": "src/app.py", "limit": 5})
+    'read_file: path src/app.py, limit 5'
+    """
+    given = ", ".join(f"{key} {_short(value)}" for key, value in args.items() if value is not None)
+    line = f"{tool_name}: {given}" if given else tool_name
+    return "".join(char if char.isprintable() else " " for char in line[:_DESCRIPTION])
+
+
+def _short(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
+    return text if len(text) <= _VALUE else text[: _VALUE - 1] + "…"
+
+
+def written(context: StoredContext) -> bytes:
+    """The file of a context: JSON that people can read."""
+    fields = {key: value for key, value in context._asdict().items() if value is not None or key == "result"}
+    return as_json(fields, indent=2)
+
+
+def as_json(value: object, indent: int | None = None) -> bytes:
+    """A value as JSON in UTF-8; escaped where it holds halves of characters."""
+    try:
+        return json.dumps(plain(value), ensure_ascii=False, indent=indent).encode()
+    except UnicodeEncodeError:
+        return json.dumps(plain(value), indent=indent).encode()
+
+
+def size_of(result: object) -> int:
+    """Bytes of a result: of text as it is, of anything else as JSON."""
+    return len(result.encode("utf-8", "surrogatepass")) if isinstance(result, str) else len(as_json(result))
+
+
+def read_back(data: bytes) -> StoredContext:
+    """The context in a file, its keys in either spelling; `ValueError` where it holds none."""
+    fields = json.loads(data)
+    if not isinstance(fields, dict):
+        raise ValueError("no object")
+    found = {_SPELLED.get(key, key): value for key, value in cast("dict[str, Any]", fields).items()}
+    known = {key: found[key] for key in StoredContext._fields if key in found}
+    if "result" not in known or not isinstance(known.get("args"), dict):
+        raise ValueError("no result with its arguments")
+    if not all(isinstance(known.get(key), str) for key in ("tool_name", "tool_description", "timestamp")):
+        raise ValueError("no tool, description or time")
+    return StoredContext(**known)
+
+
+_SPELLED = {
+    "toolName": "tool_name",
+    "toolDescription": "tool_description",
+    "taskId": "task_id",
+    "queryId": "query_id",
+}
+
+
+def plain(value: object, depth: int = 0) -> Any:
+    """A value as JSON can hold it: what is no JSON as text, endless nesting cut off."""
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, int):
+        return value if value.bit_length() < _LONGEST_NUMBER else hex(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if depth > _DEEPEST:
+        return "…"
+    if isinstance(value, Mapping):
+        return {str(key): plain(each, depth + 1) for key, each in cast("Mapping[object, object]", value).items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(each, depth + 1) for each in cast("list[object]", value)]
+    if isinstance(value, bytes | bytearray):
+        return _text_of(bytes(value))
+    return str(value)
+
+
+def _text_of(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return "base64:" + base64.b64encode(data).decode()

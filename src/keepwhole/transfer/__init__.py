@@ -1,0 +1,1 @@
+"""Moving records: archives of sessions, backups of whole records, copies between stores."""

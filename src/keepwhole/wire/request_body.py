@@ -1,0 +1,294 @@
+"""Requests as bytes: parsed once with the place of every message, and edited without being written anew.
+
+Owns: the spans of messages, the way to a string inside one, and how a new string is written there.
+Must not know: dialects, beyond the two names a list of messages goes by.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NoReturn, TypeAlias, cast
+
+from keepwhole.canonical.message import Path
+from keepwhole.wire.json_edit import Change, Place, find_places
+
+Key: TypeAlias = Literal["messages", "input"]
+Edits: TypeAlias = Mapping[int, Sequence[Change]]
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
+
+
+_decoder: Any = json.JSONDecoder(parse_constant=_refuse)
+_scan: Callable[[str, int], tuple[Any, int]] = _decoder.scan_once
+_spaces = cast("Callable[[str, int], re.Match[str]]", re.compile(r"[ \t\n\r]*").match)
+_LONE_SURROGATES = re.compile("[\ud800-\udfff]")
+_BOM = "\ufeff"
+_LOOSE = 4
+"""Newest messages that are always read again."""
+_LONG = 1_000
+"""Characters of a value from which on comparing it is less work than reading it."""
+_write_ascii = json.JSONEncoder().encode
+_write = json.JSONEncoder(ensure_ascii=False).encode
+
+
+class RequestBody:
+    """A request's values, and where its messages lie in its text."""
+
+    __slots__ = ("_data", "_found", "_text", "fields", "key", "messages", "skipped", "spans", "starts", "stops")
+
+    def __init__(self, data: bytes | None, text: str) -> None:
+        self._data, self._text = data, text
+        self._found: dict[tuple[int, Path], tuple[int, int]] = {}
+        """Where edits were found before, counted from the beginning of their message."""
+        self.key: Key = "messages"
+        """What the list of messages goes by."""
+        self.fields: dict[str, Any] = {}
+        """The other values at the top, by name; an `input` that is one string too."""
+        self.spans: dict[str, tuple[int, int]] = {}
+        """Where each of these values lies, in characters."""
+        self.messages: list[Any] = []
+        self.starts: list[int] = []
+        """Where each message begins, in characters."""
+        self.stops: list[int] = []
+        """Where each message ends."""
+        self.skipped: list[tuple[int, Path]] = []
+        """The edits that the last `splice` left out: no string is there, or a key on the way is there twice."""
+
+    @property
+    def head(self) -> str:
+        """All up to the newest few messages, of which clients change the markers."""
+        return self._text[: self.starts[-_LOOSE]]
+
+    def remembered(self) -> "RequestBody":
+        """The request to read another one like it by, without its bytes."""
+        own = RequestBody(None, self._text)
+        own.key, own.fields, own.spans = self.key, self.fields, self.spans
+        own.messages, own.starts, own.stops = self.messages, self.starts, self.stops
+        own._found = self._found
+        return own
+
+    def take_over(self, like: "RequestBody", kept: int) -> None:
+        """Begin as another one does: so many of its messages, and the values before them."""
+        self.key = like.key
+        self.messages, self.starts, self.stops = like.messages[:kept], like.starts[:kept], like.stops[:kept]
+        self.spans = {name: span for name, span in like.spans.items() if span[1] <= like.starts[0]}
+        self.fields = {name: like.fields[name] for name in self.spans}
+        self._found = {place: found for place, found in like._found.copy().items() if place[0] < kept}
+
+    @property
+    def data(self) -> bytes:
+        """The request as it is."""
+        if self._data is None:
+            self._data = self._text.encode()
+        return self._data
+
+    def splice(self, edits: Edits) -> bytes:
+        """The request with the strings at the edits' paths replaced and every other byte as it was."""
+        self.skipped = []
+        found: list[Place] = []
+        for index in sorted(edits):
+            found += self._places(index, list(edits[index]))
+        if not found:
+            return self.data
+        text = self._text
+        write = _write_ascii if text.isascii() else _written
+        pieces: list[str] = []
+        at = 0
+        for start, stop, (_, new) in found:
+            pieces += (text[at:start], write(new))
+            at = stop
+        pieces.append(text[at:])
+        return "".join(pieces).encode()
+
+    @property
+    def text(self) -> str:
+        """The request as it came, as text: what spans, starts and stops are places in."""
+        return self._text
+
+    def replaced_at(self, start: int, stop: int, new: str) -> bytes:
+        """The request with another piece of text at a place."""
+        return (self._text[:start] + new + self._text[stop:]).encode()
+
+    def in_front(self, name: str, values: Sequence[Any]) -> "RequestBody":
+        """The request with `values` at the front of the list called `name`, which has to have something in it."""
+        at = self.spans[name][0] + 1
+        write = _write_ascii if self._text.isascii() else _written
+        added = "".join(f"{write(value)}, " for value in values)
+        new = RequestBody(None, self._text[:at] + added + self._text[at:])
+        new.key, new.messages, new._found = self.key, self.messages, self._found
+        new.fields = {**self.fields, name: [*values, *self.fields[name]]}
+        new.starts, new.stops = _moved(self.starts, at, len(added)), _moved(self.stops, at, len(added))
+        ends = {key: _moved(span, at, len(added)) for key, span in self.spans.items()}
+        new.spans = {key: (start, stop) for key, (start, stop) in ends.items()}
+        return new
+
+    def replaced(self, name: str, value: Any) -> bytes:
+        """The request with another value of this name."""
+        start, stop = self.spans[name]
+        return (self._text[:start] + _written(value) + self._text[stop:]).encode()
+
+    def joined(self, messages: Sequence[Any]) -> bytes:
+        """The request with this list of messages: those that are its own keep their bytes, others are written."""
+        if messages is self.messages:
+            return self.data
+        if messages and not self.starts and self.key in self.spans:
+            start, stop = self.spans[self.key]
+            return (self._text[:start] + _written(list(messages)) + self._text[stop:]).encode()
+        if not self.starts:
+            return self.data
+        places = {id(message): index for index, message in enumerate(self.messages)}
+        write = _write_ascii if self._text.isascii() else _written
+        pieces = [
+            write(message) if at is None else self._text[self.starts[at] : self.stops[at]]
+            for message in messages
+            for at in (places.get(id(message)),)
+        ]
+        front, back = self._text[: self.starts[0]], self._text[self.stops[-1] :]
+        return (front + ",".join(pieces) + back).encode()
+
+    def _places(self, index: int, changes: list[Change]) -> list[Place]:
+        if not 0 <= index < len(self.starts):
+            self.skipped += [(index, change[0]) for change in changes]
+            return []
+        start = self.starts[index]
+        found: list[Place] = []
+        for change in changes:
+            at = self._found.get((index, change[0]))
+            if at is None:
+                return self._search(index, start, changes)
+            found.append((start + at[0], start + at[1], change))
+        return sorted(found, key=lambda place: place[0])
+
+    def _search(self, index: int, start: int, changes: list[Change]) -> list[Place]:
+        found = find_places(self._text, start, changes)
+        for first, last, change in found:
+            self._found[index, change[0]] = first - start, last - start
+        if len(found) < len(changes):
+            reached = {id(change) for _, _, change in found}
+            self.skipped += [(index, change[0]) for change in changes if id(change) not in reached]
+        return found
+
+
+def read_request(data: bytes, like: RequestBody | None = None) -> RequestBody | None:
+    """The request, or `None` for one that can only be passed on: no JSON, not UTF-8, no messages or twice.
+
+    Where it begins as `like` does, the messages there are taken over and only the rest is read.
+    """
+    try:
+        text = data.decode()
+        request = RequestBody(data, text)
+        at = _taken_over(text, like, request) if like is not None else 0
+        if at:
+            at = _read_members(text, _read_elements(text, at, request), request, like)
+        else:
+            at = _read_members(text, _expect(text, _space(text, int(text.startswith(_BOM))), "{"), request, like)
+        return request if _space(text, at) == len(text) else None
+    except (ValueError, StopIteration, IndexError, RecursionError):
+        return None
+
+
+def _taken_over(text: str, like: RequestBody, request: RequestBody) -> int:
+    """Take over the messages that both begin with; gives where the next one begins, or 0 where they do not."""
+    kept = len(like.starts) - _LOOSE
+    if kept < 1 or not text.startswith(like.head):
+        return 0
+    request.take_over(like, kept)
+    return like.starts[kept]
+
+
+def _read_members(text: str, at: int, request: RequestBody, like: RequestBody | None) -> int:
+    """Read the rest of the top-level object, from before a name or after the list of messages; gives where it ends."""
+    lists = int(bool(request.starts))
+    if lists:
+        at = _space(text, at)
+        if text[at] != ",":
+            return _expect(text, at, "}")
+        at += 1
+    while True:
+        at = _space(text, at)
+        if text[at] != '"':
+            raise ValueError(f"no name at {at}")
+        name, at = _scan(text, at)
+        at = _space(text, _expect(text, _space(text, at), ":"))
+        if name == "messages" or name == "input":
+            lists += 1
+            at = _read_list(text, at, name, request)
+        else:
+            at = _read_field(text, at, name, request, like)
+        at = _space(text, at)
+        if text[at] != ",":
+            break
+        at += 1
+    if lists != 1:
+        raise ValueError("no list of messages, or more than one")
+    return _expect(text, at, "}")
+
+
+def _read_field(text: str, at: int, name: str, request: RequestBody, like: RequestBody | None) -> int:
+    """Read a value beside the messages, or take over a long one that is the same; gives where it ends."""
+    start, stop = like.spans.get(name, (0, 0)) if like is not None else (0, 0)
+    length = stop - start
+    if like is not None and length > _LONG and text[at] in "[{" and text.startswith(like.text[start:stop], at):
+        value, end = like.fields[name], at + length
+    else:
+        value, end = _scan(text, at)
+    request.fields[name], request.spans[name] = value, (at, end)
+    return end
+
+
+def _read_list(text: str, at: int, key: Key, request: RequestBody) -> int:
+    """Read the value of `messages` or `input`; gives where it ends."""
+    request.key = key
+    if key == "input" and text[at] == '"':
+        start = at
+        request.fields[key], at = _scan(text, at)
+        request.spans[key] = start, at
+        return at
+    at = _space(text, _expect(text, at, "["))
+    return at + 1 if text[at] == "]" else _read_elements(text, at, request)
+
+
+def _read_elements(text: str, at: int, request: RequestBody) -> int:
+    """Read a list from its first element on; gives where it ends."""
+    messages, starts, stops = request.messages, request.starts, request.stops
+    while True:
+        message, stop = _scan(text, at)
+        messages.append(message)
+        starts.append(at)
+        stops.append(stop)
+        after = text[stop]
+        if after != "," and after != "]":
+            stop = _space(text, stop)
+            after = text[stop]
+        if after != ",":
+            return _expect(text, stop, "]")
+        at = stop + 2 if text[stop + 1] == " " else stop + 1
+        if text[at] != "{":
+            at = _space(text, at)
+
+
+def _moved(places: Sequence[int], at: int, by: int) -> list[int]:
+    """The places, those after `at` further on."""
+    return [place + by if place > at else place for place in places]
+
+
+def _expect(text: str, at: int, sign: str) -> int:
+    """The place after `sign`, which has to be at `at`."""
+    if text[at] != sign:
+        raise ValueError(f"no {sign} at {at}")
+    return at + 1
+
+
+def _space(text: str, at: int) -> int:
+    """The first place from `at` on that is no white space."""
+    return _spaces(text, at).end()
+
+
+def _written(value: Any) -> str:
+    """A value for a request that is not all ASCII; half a surrogate pair has no UTF-8 and is escaped."""
+    written = _write(value)
+    if written.isascii():
+        return written
+    return _LONE_SURROGATES.sub(lambda found: f"\\u{ord(found[0]):04x}", written)

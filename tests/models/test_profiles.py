@@ -1,0 +1,118 @@
+"""Prices and windows are found by a model's name, and users may correct them."""
+
+from math import inf
+
+import pytest
+
+from keepwhole.errors import ConfigError
+from keepwhole.models.profiles import DEFAULT, PROFILES, Profile, input_price, payback, profile_for
+
+
+@pytest.mark.parametrize(
+    ("model", "row"),
+    [
+        ("claude-sonnet-4-6", "claude"),
+        ("claude-haiku-4-5-20251001", "claude-haiku-4-5"),
+        ("claude-opus-5", "claude-opus-5"),
+        ("claude-opus-5-20260601", "claude-opus-5"),
+        ("claude-opus-5.5", "claude-opus-5-5"),
+        ("anthropic/claude-sonnet-5-5", "claude-sonnet-5-5"),
+        ("us.anthropic.claude-sonnet-4-6-v1:0", "claude"),
+        ("vertex_ai/claude-opus-4-6@20260101", "claude-opus-4-6"),
+        ("openrouter/openai/gpt-5.6-mini", "gpt-5-6"),
+        ("gpt-5-2025-08-07", "gpt-5"),
+        ("gpt-5.5", "gpt-5"),
+        ("GPT-4o-mini", "gpt-4o"),
+        ("ft:gpt-4o:acme", "gpt-4o"),
+        ("gpt-4.1-mini", "gpt-4-1"),
+        ("gemini/gemini-2.5-flash", "gemini-2-5-flash"),
+        ("gemini-3.1-pro", "gemini"),
+        ("deepseek-chat", "deepseek"),
+        ("deepseek-v4-flash", "deepseek-v4"),
+        ("deepseek-v4-pro", "deepseek-v4-pro"),
+        ("openrouter/z-ai/glm-4.7:free", "glm"),
+    ],
+)
+def test_the_longest_beginning_of_a_name_decides(model: str, row: str) -> None:
+    assert profile_for(model) == PROFILES[row]
+
+
+@pytest.mark.parametrize("model", [None, "", "llama-4", "claudette", "gpt-4-1106-preview", "/"])
+def test_an_unknown_model_has_the_default(model: str | None) -> None:
+    assert profile_for(model) == DEFAULT
+
+
+def test_a_row_says_what_no_source_gives() -> None:
+    assert "window" in profile_for("claude-opus-5").assumed
+    assert profile_for("gpt-4o").assumed == ()
+    assert all(set(row.assumed) <= set(Profile.fields) for row in PROFILES.values())
+
+
+def test_overrides_change_what_they_name_and_nothing_else() -> None:
+    changed = profile_for("claude-opus-5", {"claude": {"window": 1_000_000}, "gpt-5": {"read": 0.5}})
+    assert changed == PROFILES["claude-opus-5"].replace(window=1_000_000)
+
+
+def test_the_longer_override_holds() -> None:
+    overrides = {"claude-opus-5": {"read": 0.2}, "claude": {"read": 0.3, "write": 2.0}}
+    changed = profile_for("anthropic/claude-opus-5", overrides)
+    assert (changed.read, changed.write) == (0.2, 2.0)
+
+
+def test_an_override_may_be_for_a_model_that_the_table_does_not_have() -> None:
+    assert profile_for("acme/own-1.5", {"own-1.5": {"window": 9_000}}).window == 9_000
+    assert profile_for("own-2", {"default": {"window": 9_000}}).window == 9_000
+    assert profile_for("claude", {"default": {"window": 9_000}}).window == 200_000
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"windw": 5}, "`profiles.claude.windw` is no setting. Use one of `window`"),
+        ({"name": "x"}, "is no setting"),
+        ({"window": 0}, "`profiles.claude.window` is 0"),
+        ({"window": "big"}, "whole number, 1 or more"),
+        ({"minimum": -1}, "whole number"),
+        ({"lifetime": 1.5}, "whole number"),
+        ({"breakpoints": True}, "whole number"),
+        ({"read": "cheap"}, "`profiles.claude.read` is 'cheap'"),
+        ({"read": True}, "price"),
+        ({"write": -0.1}, "price"),
+        ({"write": inf}, "price"),
+        (5, "`profiles.claude` must hold keys and values"),
+    ],
+)
+def test_a_wrong_override_is_refused_even_for_another_model(fields: object, words: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        profile_for("gpt-5", {"claude": fields})  # type: ignore[dict-item]
+    assert words in str(refused.value)
+
+
+@pytest.mark.parametrize(("model", "factor"), [("claude", 11.5), ("gpt-5", 9), ("deepseek-v4", 49), ("unknown", 11.5)])
+def test_payback_grows_with_what_follows_and_with_cheap_reads(model: str, factor: float) -> None:
+    profile = profile_for(model)
+    assert payback(profile, 10_000, 10_000) == pytest.approx(factor)
+    assert payback(profile, 30_000, 10_000) == pytest.approx(3 * factor)
+
+
+def test_payback_without_gain_never_comes_and_without_loss_at_once() -> None:
+    assert payback(DEFAULT, 10, 0) == inf
+    assert payback(DEFAULT.replace(read=0.0), 10, 10) == inf
+    assert payback(DEFAULT.replace(read=1.0, write=1.0), 10, 10) == 0
+    assert payback(DEFAULT, 0, 10) == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "dollars"),
+    [
+        ("anthropic/claude-sonnet-4.5", 3.0),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", 3.0),
+        ("claude-opus-5.5", 4.0),
+        ("gpt-5-2025-08-07", 1.25),
+        ("gpt-5-mini", None),
+        ("claude", None),
+        (None, None),
+    ],
+)
+def test_an_input_price_is_known_by_a_models_whole_name_or_not_at_all(model: str | None, dollars: float | None) -> None:
+    assert input_price(model) == dollars

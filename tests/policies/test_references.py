@@ -1,0 +1,149 @@
+"""What was said later refers to a result if it holds twenty characters of it, or a value that is no common word."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keepwhole.policies.references import STRETCH, Said, feeds, leaves, quoted
+from tests.promises.texts import texts
+
+LISTING = "".join(f"src/part_{number}/module_{number}.py  {number * 37} bytes\n" for number in range(200))
+PROSE = "The quick brown fox jumps over the lazy dog while the band plays on.\n" * 3
+
+
+def arguments(**given: object) -> str:
+    return json.dumps(given)
+
+
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        (LISTING, {"path": "src/part_17/module_17.py"}),
+        ("user: ann, id: 4815162", {"user_id": 4815162}),
+        ("commit 3a56a42 Begin projection", {"command": "git show 3a56a42"}),
+        ("def parse_config(path):\n    ...", {"pattern": "parse_config"}),
+        ("class HttpClient: ...", {"query": "HttpClient"}),
+        ("order INV-20431 is open", {"filter": {"ids": ["INV-20431"]}}),
+        (PROSE, {"old_string": "jumps over the lazy dog", "new_string": "sits"}),
+        ('say "hello, wide world"\nand then go home\n', {"old_string": '"hello, wide world"\nand then'}),
+        (
+            "漢字かな交じり文の長いテキストがここにあって引用されますよ",
+            {"q": "交じり文の長いテキストがここにあって引用され"},
+        ),
+    ],
+)
+def test_a_result_feeds_a_call_that_takes_a_value_or_a_stretch_from_it(text: str, given: dict[str, object]) -> None:
+    assert feeds(text, json.dumps(given))
+
+
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        (PROSE, {"command": "the quick fox"}),
+        (PROSE, {"n": 5, "ok": True, "none": None}),
+        ("year 2026, port 8080", {"year": 2026}),
+        ("-" * 80, {"text": "-" * 40}),
+        ("x" * 10 + " " * 60 + "y", {"text": "a" + " " * 50 + "b"}),
+        ("see parse_configuration", {"pattern": "parse_config"}),
+        ("parse_config " * 20, {"pattern": "parse_config"}),
+        ("", {"pattern": "parse_config"}),
+        (PROSE, {}),
+    ],
+)
+def test_common_words_rulers_parts_of_words_and_what_stands_everywhere_feed_nothing(
+    text: str, given: dict[str, object]
+) -> None:
+    assert not feeds(text, json.dumps(given))
+
+
+def test_what_was_known_before_the_result_did_not_come_from_it() -> None:
+    own = arguments(command="cd /home/ann/project && ls INV-20431")
+    text = "/home/ann/project/\nINV-20431\n"
+    assert feeds(text, arguments(path="/home/ann/project/ INV-20431"))
+    assert not feeds(text, arguments(path="/home/ann/project"), known=own)
+    assert not feeds(text, arguments(id="INV-20431"), known=own)
+
+
+def test_a_user_quotes_a_result_by_its_words_or_by_a_value_in_it() -> None:
+    assert quoted(PROSE, "Why does it say 'over the lazy dog while'?")
+    assert quoted("ticket ABC-1234 was closed", "reopen ABC-1234 please")
+    assert not quoted(PROSE, "What about the fox and the dog?")
+
+
+def test_what_was_said_is_indexed_once_and_asked_from_any_point_on() -> None:
+    said = Said(["look at INV-20431", "over the lazy dog while they sleep", "thanks"])
+    text = PROSE + "INV-20431"
+    assert said.shared_with(text) == "INV-20431"
+    assert said.shared_with(text, since=said.starts[1]) == "over the lazy dog while the"
+    assert said.shared_with(text, since=said.starts[2]) is None
+    assert feeds(text, said)
+    assert quoted(text, said)
+
+
+def test_of_very_many_values_the_latest_count() -> None:
+    said = " ".join(f"ab_{number:05d}" for number in range(1_000))
+    assert quoted("see ab_00999", said)
+    assert not quoted("see ab_00000", said)
+
+
+def test_arguments_are_looked_at_unescaped_and_what_is_no_json_is_taken_as_it_is() -> None:
+    assert leaves('{"a": "x\\ny", "b": [1, {"c": 2.5}], "d": null, "e": true}') == ["x\ny", "1", "2.5"]
+    assert leaves("rg -n foo") == ["rg -n foo"]
+    assert leaves("[" * 100_000) == ["[" * 100_000]
+
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzäöü漢字"
+
+
+@given(
+    st.text(LETTERS, max_size=60),
+    st.permutations("abcdefghijklmnopqrstuvwxyz"),
+    st.text(LETTERS, max_size=60),
+    st.integers(0, 6),
+)
+def test_any_stretch_of_twenty_characters_is_found_wherever_it_stands(
+    before: str, letters: list[str], after: str, extra: int
+) -> None:
+    stretch = "".join(letters)[: STRETCH + extra]
+    assert quoted(f"{before}{stretch}{after}", f"{after}|{stretch}|{before}")
+
+
+@given(st.permutations("abcdefghijklmnopqrstuvwxyz"), st.integers(0, 7))
+def test_nineteen_characters_are_not_enough(letters: list[str], start: int) -> None:
+    stretch = "".join(letters)[start : start + STRETCH - 1]
+    assert not quoted(f"1{stretch}2", f"3{stretch}4"[1:-1] + "!")
+
+
+@given(texts, texts)
+def test_what_is_shared_is_in_both(text: str, said: str) -> None:
+    shared = Said([said]).shared_with(text)
+    assert shared is None or (shared in _readable(text) and shared in _readable(said))
+
+
+def _readable(text: str) -> str:
+    """A text without lone surrogates, which no stretch holds."""
+    return text.encode("utf-8", "ignore").decode()
+
+
+def test_the_answer_does_not_hang_on_the_hash_seed() -> None:
+    code = (
+        "from keepwhole.policies.references import Said\n"
+        "text = ''.join(f'some words of line {n * n} here\\n' for n in range(300))\n"
+        "print(Said([text[2000:4000], text[500:900]]).shared_with(text))"
+    )
+    answers = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(answers) == 1
+    assert answers != {"None\n"}

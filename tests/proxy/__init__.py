@@ -1,1 +1,0 @@
-"""The proxy, as a client and as a provider see it."""

@@ -1,0 +1,57 @@
+"""An agent whose requests go through an exchange to a provider that bills them, at a time of our own."""
+
+import json
+from typing import Any
+
+from keepwhole import MemoryStore, Session
+from keepwhole.config import Settings
+from keepwhole.exchange.exchange import Exchange
+from keepwhole.exchange.hidden_rounds import Rounds
+from keepwhole.policies.auto_settings import CAREFUL
+from keepwhole.wire.endpoint import Endpoint
+from keepwhole.wire.request_body import read_request
+from tests.upstream.agent import Agent
+from tests.upstream.bills import Bills
+
+EAGER = CAREFUL.replace(start=4_000, old_after={"other": 4}, patience=0.5, min_tokens=50)
+
+
+class Talk:
+    """One conversation, request by request."""
+
+    def __init__(
+        self, dialect: str, bills: Bills | None = None, window: int = 400_000, pause: float = 10, **settings: Any
+    ) -> None:
+        self.agent, self.bills = Agent(dialect), bills or Bills(dialect)
+        self.now, self.pause = 1_000_000.0, pause
+        models = {self.agent.model: {"window": window}}
+        made = Settings(home="unused", models=models, **{"auto": EAGER, "recall": "off", **settings})
+        self.session = Session("talk", store=MemoryStore(), settings=made, clock=lambda: self.now)
+        self.rounds = Rounds(self.session)
+        self.steps = 0
+        self.sent: list[bytes] = []
+
+    @property
+    def billing(self) -> Any:
+        return self.session.billing
+
+    def begin(self, counts: bool = False) -> Exchange:
+        """The next request, not sent yet."""
+        request = read_request(self.agent.body())
+        assert request is not None
+        return Exchange(self.session, self.rounds, Endpoint(self.agent.dialect, counts), request)  # pyright: ignore
+
+    def step(self, result: str | None = None, streamed: bool = False) -> Exchange:
+        """One more call and result, sent and billed."""
+        self.agent.step(self.steps, f"{self.steps}: " + (result or "some words of a result, " * 60))
+        self.steps += 1
+        exchange = self.begin()
+        self.sent.append(exchange.body)
+        exchange.finish(200, self.bills.answer(exchange.body, self.now, streamed), complete=True)
+        self.now += self.pause
+        return exchange
+
+
+def markers_in(body: bytes) -> int:
+    """How many cache markers a request has."""
+    return json.dumps(json.loads(body)).count('"cache_control"')

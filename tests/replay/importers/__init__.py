@@ -1,1 +1,0 @@
-"""Importers: logs in each tool's true format, whole and broken."""
