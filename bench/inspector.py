@@ -26,7 +26,7 @@ from bench import floors
 from bench.row import Row, judged, reported
 from bench.setup import PYTHON, ROOT, Setup, say
 from bench.texts import KINDS, text_file
-from keepwhole.exchange.request_log import About, Answer, Sent, Usage
+from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, RequestFacts, RequestLog
 
 _WHAT = "inspector"
 _LINES = 200
@@ -201,14 +201,16 @@ def _place(ends: "array[int]", first: int) -> Place:
 def _long_session(home: str, steps: int) -> int:
     say(f"inspector: writing {steps:,} steps")
     with keepwhole.session("steps", store=home) as session:
-        sent = Sent(session)
+        sent = RequestLog(session)
         for number in range(steps):
             session.keep("read_file", {"path": f"src/module_{number % 90}/part.py"}, f"{number}\n" * (number % 60))
-            about = About(
+            about = RequestFacts(
                 model="gpt-5", tokens_whole=9_000 + number * 90, tokens_sent=9_000 + number * 60, predicted=9_000
             )
-            usage = Usage(input=9_000 + number * 60, cached=9_000, written=0, output=200, first_ms=400, total_ms=3_000)
-            sent.add(b'{"model": "gpt-5", "messages": []}', about, Answer(b"{}", 200, usage=usage))
+            usage = AnswerFacts(
+                input=9_000 + number * 60, cached=9_000, written=0, output=200, first_ms=400, total_ms=3_000
+            )
+            sent.add(b'{"model": "gpt-5", "messages": []}', about, LoggedAnswer(b"{}", 200, usage=usage))
     return steps
 
 

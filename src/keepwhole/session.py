@@ -1,50 +1,83 @@
-"""`Session`: keep every result whole, show what fits, recall the rest."""
+"""`Session`: keep every result whole, view what fits, recall the rest."""
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast, overload
 
 from keepwhole import config, events
-from keepwhole.async_session import AsyncTwins
+from keepwhole.async_calls import chunks_from_loop, twin
 from keepwhole.canonical import ids
 from keepwhole.canonical.entry import Entry, Header, Result, arguments_text
+from keepwhole.canonical.media import TEXT
 from keepwhole.canonical.utf8 import showable
-from keepwhole.conversation.view_mode import USUAL, Manner
-from keepwhole.errors import StoreError, UsageError
-from keepwhole.metrics import Metrics
+from keepwhole.errors import NotFound, StoreError, TooLargeToRecall, UsageError
+from keepwhole.metrics import MARKER, Metrics
 from keepwhole.recall.answer import Answer, Known
 from keepwhole.recall.links import Recall, ways_of
-from keepwhole.recall.names import DEFINITIONS, NAMES
+from keepwhole.recall.names import DEFINITIONS, NAMES, is_recall
+from keepwhole.recall.ranges import Lines, parse_chars, parse_lines
 from keepwhole.recall.tools import Answering
-from keepwhole.record import arrival
-from keepwhole.record.arrival import Keeping
-from keepwhole.record.shown import Shown
-from keepwhole.session_reading import Reading
+from keepwhole.record.arrival import keep_output
+from keepwhole.record.kept_result import ExitCode, KeptResult, artifact_of, not_stored, read_kept, whole_view
+from keepwhole.record.writer import SessionWriter
 from keepwhole.store.factory import open_store
+from keepwhole.store.feed import Output
 from keepwhole.store.postgres.address import is_address
-from keepwhole.store.protocol import SessionInfo, Store
+from keepwhole.store.protocol import Row, SessionInfo, Store, body_of
+from keepwhole.store.reader import BodyReader
 from keepwhole.store.verify import Verification, verify
 from keepwhole.truncation.configuration import Limits, TruncationConfiguration
 from keepwhole.truncation.cut import Source
+from keepwhole.truncation.neutral import imitates
+from keepwhole.truncation.notice import size_text
+from keepwhole.truncation.present import present
+from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy, strategy_named
-from keepwhole.version import VERSION
 from keepwhole.wire.calls import parse_call, result_block
 from keepwhole.wire.dialect import dialect_named
 from keepwhole.wire.tools import ToolSpec, define
 
 if TYPE_CHECKING:
-    from keepwhole.conversation.branches import Projecting
+    from keepwhole.conversation.conversations import Conversations
+    from keepwhole.conversation.view_mode import ViewMode
     from keepwhole.policies.account import Projection
     from keepwhole.policies.compaction import Summariser
     from keepwhole.policies.policy import Policy
     from keepwhole.recall.found import Selection
     from keepwhole.recall.selector import Selector
     from keepwhole.record.billing import Billing
+    from keepwhole.record.journal import Journal
 
 _MISSING: Any = object()
 _TOOLS = tuple(ToolSpec(**definition._asdict()) for definition in DEFINITIONS)
+MessageT = TypeVar("MessageT")
+RequestBytes = bytes | bytearray | memoryview
+
+
+class KeepOptions(TypedDict, total=False):
+    """What `keep` may be told of a result."""
+
+    call_id: str | None
+    is_error: bool
+    exit_code: ExitCode
+    turn: int | None
+    task_id: str | None
+    query_id: str | None
+    question: str | None
+    on_trouble: Literal["show", "raise"]
+
+
+class ViewOptions(TypedDict, total=False):
+    """What `view` may be told."""
+
+    model: str | None
+    policy: "str | Policy | None"
+    question: str | None
+    recorded: bool
+    settles: bool
+    restored: bool
 
 
 def session(
@@ -58,14 +91,14 @@ def session(
 ) -> "Session":
     """Open the session `id`, or a new one. Use it as a context manager.
 
-    `store` is a folder, a `postgresql://` address or a store; the record that holds here if not given. An `ephemeral`
-    session is purged at its end. `policy` overrides the settings under `tools.truncation`, `recall` the setting of
-    that name.
+    `store` is a folder, a `postgresql://` address or a store; if not given, the record that the settings name. An
+    `ephemeral` session is purged at its end. `policy` overrides the settings under `tools.truncation`, `recall` the
+    setting of that name.
     """
     return Session(id, agent=agent, store=store, policy=policy, ephemeral=ephemeral, recall=recall)
 
 
-class Session(Reading, AsyncTwins):
+class Session:
     """One agent at one piece of work. Safe from threads and processes; nothing is opened before it is needed."""
 
     def __init__(
@@ -96,32 +129,28 @@ class Session(Reading, AsyncTwins):
         self.metrics = metrics or Metrics()
         self._owns_store = store is None or place is not None
         self.store: Store = _store_of(self.settings) if store is None or isinstance(store, str | os.PathLike) else store
-        self._clock = clock
-        self._summariser = summariser
-        self._wanted = SessionInfo(
-            name=self.id,
-            agent=agent,
-            workspace=workspace or os.getcwd(),
-            created_at=self._now(),
-            ephemeral=ephemeral,
-        )
-        self._info: SessionInfo | None = None
-        self._stored = 0
+        self._clock, self._summariser = clock, summariser
+        self._ephemeral = ephemeral
         for name in (self.configuration.default_strategy, *_named(self.configuration)):
             strategy_named(name, self.strategies)
         self._for_tool = lru_cache(maxsize=256)(self.configuration.for_tool)
         usual = self.configuration.inline_limit == TruncationConfiguration.inline_limit
         self._by_kind = usual and policy is None and self.settings.policy == "auto"
-        self._answering = Answering(self.store, self.id, lambda: self.settings.retrieval_limit)
-        self._keeping = Keeping(
-            store=self.store,
-            info=self._wanted,
-            limits=self._limits,
-            strategies=self.strategies,
-            version=VERSION,
+        self._recall_tools = Answering(self.store, self.id, lambda: self.settings.retrieval_limit)
+        wanted = SessionInfo(
+            name=self.id,
+            agent=agent,
+            workspace=workspace or os.getcwd(),
+            created_at=int(clock() * 1000),
+            ephemeral=ephemeral,
+        )
+        self._writer = SessionWriter(
+            self.store,
+            wanted,
             quota=self.settings.session_quota,
-            ways=ways_of(self.id, self.recall_by, self.settings.recall_reader, self.store),
-            now=self._now,
+            links=ways_of(self.id, self.recall_by, self.settings.recall_reader, self.store),
+            metrics=self.metrics,
+            clock=clock,
             random=random,
         )
 
@@ -131,95 +160,84 @@ class Session(Reading, AsyncTwins):
 
     def __exit__(self, *_: object) -> None:
         """End an ephemeral session; close a durable one, which can be resumed."""
-        if self._wanted.ephemeral and self._info is not None:
+        if self._ephemeral and self._writer.is_open:
             self.end()
         self.close()
+
+    # Keep
+
+    @overload
+    def keep(
+        self, tool_or_call: str, arguments: object, output: Output, **options: Unpack[KeepOptions]
+    ) -> KeptResult: ...
+
+    @overload
+    def keep(self, tool_or_call: object, output: Output, /, **options: Unpack[KeepOptions]) -> KeptResult: ...
 
     def keep(
         self,
         tool_or_call: object,
         arguments: object = None,
         output: Any = _MISSING,
-        *,
-        call_id: str | None = None,
-        is_error: bool = False,
-        exit_code: arrival.ExitCode = None,
-        turn: int | None = None,
-        task_id: str | None = None,
-        query_id: str | None = None,
-        question: str | None = None,
-        on_trouble: Literal["show", "raise"] = "show",
-    ) -> Shown:
-        """Store what a tool returned, whole and durably, and give what to show of it.
+        **options: Unpack[KeepOptions],
+    ) -> KeptResult:
+        """Store what a tool returned, whole and durably, and return what to show of it.
 
         `keep(tool, arguments, output)` or `keep(call, output)` with a provider's call. `output` is `str`, `bytes`,
-        a file, a pipe or an iterator of chunks. What cannot be stored comes back whole, with the reason in
+        a file, a pipe or an iterator of chunks. An output that cannot be stored is returned whole, with the reason in
         `problem`; `on_trouble="raise"` raises it instead, with the original in its `rescue`.
         """
         if isinstance(tool_or_call, str):
-            tool, given, own_id = tool_or_call, arguments, None
+            tool, given, call_id = tool_or_call, arguments, None
         else:
             call = parse_call(tool_or_call)
-            tool, given, own_id = call.name, call.arguments, call.call_id
+            tool, given, call_id = call.name, call.arguments, call.call_id
             output = arguments if output is _MISSING else output
         if output is _MISSING:
             raise UsageError("`keep` needs the output: `keep(tool, arguments, output)` or `keep(call, output)`.")
-        result = arrival.new_result(
-            self._keeping,
-            tool,
-            arguments=arguments_text(given),
-            call_id=call_id if call_id is not None else own_id,
-            is_error=is_error,
-            turn=turn,
-            task_id=task_id,
-            query_id=query_id,
-            question=question,
-        )
+        exit_code, on_trouble = options.pop("exit_code", None), options.pop("on_trouble", "show")
+        own_id = options.pop("call_id", None)
+        fields: dict[str, Any] = {**options, "call_id": own_id if own_id is not None else call_id}
+        result = self._writer.new_result(tool, arguments=arguments_text(given), **fields)
         try:
-            shown, entries = arrival.keep(self._keeping, result, output, self._room(), exit_code)
+            kept, entries = keep_output(self._writer, result, output, self._show, exit_code)
         except StoreError as error:
             self.metrics.observe_unstored()
             if on_trouble == "raise":
                 raise
             events.unstored(self.id, tool, type(error).__name__)
-            return arrival.unstored(result, output, error, exit_code)
-        self._observe(entries)
-        if entries:
-            self._log_kept(shown, entries)
-        return shown
+            return not_stored(result, output, error, exit_code)
+        self._writer.count(entries)
+        self._log_kept(kept, entries)
+        return kept
 
-    def view(
-        self,
-        messages: Any,
-        *,
-        model: str | None = None,
-        policy: "str | Policy | None" = None,
-        question: str | None = None,
-        recorded: bool = True,
-        settles: bool = False,
-        restored: bool = False,
-    ) -> Any:
-        """What to send of a conversation, in the form it came in: a list of messages, or a request's bytes.
+    # View
 
-        New results in it are put on record first. What was sent once is sent again unchanged until a recorded
-        decision changes it. `model` says whose window and prices hold, `policy` overrides the settings. With
-        `recorded=False` nothing is written: for counting what would be sent. With `restored=True` results are shown
-        whole this once, the newest first, as far as the window allows: for a client that sums up by itself. With
-        `settles=True` results that are sent whole may be put on record by `settle`, once they are on their way.
+    @overload
+    def view(  # pyright: ignore[reportOverlappingOverload]  # bytes are an iterable too
+        self, messages: RequestBytes, **options: Unpack[ViewOptions]
+    ) -> bytes: ...
+
+    @overload
+    def view(self, messages: Iterable[MessageT], **options: Unpack[ViewOptions]) -> list[MessageT]: ...
+
+    def view(self, messages: Any, **options: Unpack[ViewOptions]) -> Any:
+        """Return what to send of a conversation, in the form it came in: a list of messages, or a request's bytes.
+
+        New results in it are recorded first. What was sent once is sent again unchanged until a recorded decision
+        changes it. `model` says whose window and prices hold; `policy` overrides the settings. With `recorded=False`
+        nothing is written: for counting what would be sent. With `restored=True` results are shown whole this once,
+        the newest first, as far as the window allows: for a client that summarizes by itself. With `settles=True`
+        results that are sent whole may be recorded by `settle`, once they are on their way.
         """
-        manner = Manner(recorded, restored, settles)
-        return self.projection(
-            messages, model=model, policy=policy, question=question, explained=False, manner=manner
-        ).messages
+        from keepwhole.conversation.view_mode import ViewMode
 
-    @property
-    def is_unsettled(self) -> bool:
-        """Whether `settle` has something to do."""
-        return self._projecting.is_unsettled
-
-    def settle(self) -> None:
-        """Put on record what `view(…, settles=True)` gave whole before it was there."""
-        self._projecting.settle()
+        mode = ViewMode(
+            records=options.pop("recorded", True),
+            restores=options.pop("restored", False),
+            may_settle=options.pop("settles", False),
+        )
+        return self.projection(messages, explained=False, view_mode=mode, **options).messages  # type: ignore[arg-type]
 
     def projection(
         self,
@@ -230,29 +248,95 @@ class Session(Reading, AsyncTwins):
         question: str | None = None,
         mode: 'Literal["off", "shadow", "on"] | None' = None,
         explained: bool = True,
-        manner: Manner = USUAL,
+        view_mode: "ViewMode | None" = None,
     ) -> "Projection":
-        """The same with the account in tokens, and the list of edits: rules, how to undo each.
+        """The same as `view`, with the account in tokens and the list of edits: rules, how to undo each.
 
-        Without being `explained` the list stays empty, and this costs no more than `view`.
+        Without `explained` the list stays empty, and this costs no more than `view`.
         """
-        return self._projecting.project(
-            messages, model=model, policy=policy, question=question, mode=mode, explained=explained, manner=manner
+        from keepwhole.conversation.view_mode import TURN
+
+        return self._conversations.project(
+            messages,
+            model=model,
+            policy=policy,
+            question=question,
+            mode=mode,
+            explained=explained,
+            view_mode=view_mode or TURN,
         )
 
-    def hydrate(self, messages: Iterable[Any]) -> list[Any]:
-        """The messages with every view of ours replaced by the result it stands for."""
-        return self._projecting.hydrate(messages)
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether `settle` has something to do."""
+        return self._conversations.is_unsettled
+
+    def settle(self) -> None:
+        """Record what `view(…, settles=True)` returned whole before it was on record."""
+        self._conversations.settle()
+
+    def hydrate(self, messages: Iterable[MessageT]) -> list[MessageT]:
+        """Return the messages with every view of ours replaced by the result it stands for."""
+        return self._conversations.hydrate(messages)
 
     def undo(self, id: str) -> int:
-        """Show a result whole again from now on, by trace id or artifact id; gives the tokens it takes, about."""
-        self._opened()
-        return self._projecting.undo(id)
+        """Show a result whole again from now on, by trace id or artifact id; return the tokens it takes, about."""
+        self._writer.open()
+        return self._conversations.show_whole(id, "undo")
 
     def pin(self, id: str) -> int:
-        """Keep a result whole in every view from now on, whatever the policy; gives the tokens it takes, about."""
-        self._opened()
-        return self._projecting.undo(id, "pin")
+        """Keep a result whole in every view from now on, whatever the policy; return the tokens it takes, about."""
+        self._writer.open()
+        return self._conversations.show_whole(id, "pin")
+
+    # Recall
+
+    def recall(
+        self,
+        id: str,
+        *,
+        lines: str | tuple[int, int] | None = None,
+        chars: str | tuple[int, int] | None = None,
+    ) -> str:
+        """The text of a result, by trace id or artifact id: all of it, `lines` from 1, or `chars` from 0.
+
+        `lines="10-20"` includes both ends; `chars="0-5000"` and `chars=(0, 5000)` end before the second number.
+        """
+        with self.open(id) as reader:
+            if lines is not None:
+                asked = parse_lines(lines) if isinstance(lines, str) else Lines(*lines)
+                return reader.line_range(asked.first, reader.lines if asked.last is None else asked.last)
+            if isinstance(chars, str):
+                part = parse_chars(chars)
+                return reader.text(part.start, reader.chars if part.length is None else part.start + part.length)
+            if chars is not None:
+                return reader.text(*chars)
+            self._refuse_huge(id, reader)
+            return reader.text()
+
+    def recall_bytes(self, id: str) -> bytes:
+        """The bytes of a result as they came."""
+        with self.open(id) as reader:
+            self._refuse_huge(id, reader)
+            return reader.read()
+
+    def stream(self, id: str) -> Iterator[bytes]:
+        """The bytes of a result of any size, checked piece by piece."""
+        reader = self.open(id)
+
+        def chunks() -> Iterator[bytes]:
+            with reader:
+                yield from reader.stream()
+
+        return chunks()
+
+    def open(self, id: str) -> BodyReader:
+        """Open a result for reading: ranges of lines and characters, each checked, without loading the rest."""
+        return self.store.open(body_of(self._find_row(id)))
+
+    def shown(self, id: str) -> KeptResult:
+        """What was shown of a result, as recorded."""
+        return read_kept(self.store, self._find_row(id))
 
     def select(
         self,
@@ -268,7 +352,7 @@ class Session(Reading, AsyncTwins):
 
         `task_id` and `query_id` keep to what was kept under them. `selector` chooses among the best candidates
         instead of the scorer: `recall.selector.by_model` and `by_embedding` make one. After `seconds` what was
-        found so far is given, and `is_all` is False: only a first question to a very large record takes so long.
+        found so far is returned, and `is_all` is False: only a first question to a very large record takes so long.
         """
         from keepwhole.recall.select import fitted, select
 
@@ -284,7 +368,7 @@ class Session(Reading, AsyncTwins):
         )
         if self.recall_by == "tools":
             return found
-        reached = [self._keeping.ways.reached(self.store, unit) for unit in found.units]
+        reached = [self._writer.links.reached(self.store, unit) for unit in found.units]
         return fitted(query, reached, budget, found.is_all)
 
     def tools(self, dialect: str) -> list[dict[str, Any]]:
@@ -295,15 +379,18 @@ class Session(Reading, AsyncTwins):
         return [define(tool, name) for tool in _TOOLS]
 
     def tools_to_offer(self, dialect: str) -> list[dict[str, Any]]:
-        """The tools that a request is to offer: those of the settings; once they were offered, by whichever process and
-        under whatever settings, always, for they stand before all that a provider has cached."""
+        """The tools that a request is to offer: those of the settings.
+
+        Once they were offered, by any process and under any settings, they always are: they come before everything
+        that a provider has cached.
+        """
         own = self.tools(dialect) if self.settings.mode == "on" else []
-        if own or not self._projecting.has_offered():
+        if own or not self._conversations.has_offered_tools():
             return own
         return [define(tool, dialect_named(dialect)) for tool in _TOOLS]
 
     def answer(self, call: object) -> dict[str, Any] | None:
-        """The result block for a model's call of one of our tools; None if the call is not ours."""
+        """The result block for a model's call of a recall tool; None if the call is for another tool."""
         parsed = parse_call(call)
         if parsed.name not in NAMES:
             return None
@@ -314,49 +401,129 @@ class Session(Reading, AsyncTwins):
         return result_block(parsed.dialect, parsed.call_id, answer.content, answer.is_error)
 
     def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> Answer:
-        """What one of our tools answers. Never raises for what a model wrote."""
-        return self._answering.answer(name, arguments or {})
-
-    def note(self, tool: str, about: object, text: str) -> None:
-        """Put something of our own on record, as it is; raises `StoreError` where that cannot be done."""
-        result = arrival.new_result(self._keeping, tool, arguments=arguments_text(about))
-        self._observe(arrival.note(self._keeping, [(result, text)], self._room()))
-
-    def noted(self, tool: str) -> list[Result]:
-        """What `note` has put on record under this name, by whichever process, in order; as far as it can be read."""
-        return self._projecting.noted(tool)
-
-    def enter(self, *made: tuple[Callable[[int, str], Header], bytes]) -> Entry:
-        """Put on record what is made of the time and a new id, together; raises `StoreError` as `note` does."""
-        trace_id, at = ids.trace_id(self._keeping.random(ids.RANDOM_BYTES)), self._now()
-        noted = [(make(at, trace_id), data) for make, data in made]
-        self._observe(entries := arrival.note(self._keeping, noted, self._room()))
-        return entries[0]
+        """What a recall tool answers. Never raises for what a model wrote."""
+        return self._recall_tools.answer(name, arguments or {})
 
     def artifacts(self) -> list[Known]:
         """The results of this session that were shown cut or replaced, in order."""
-        return self._answering.artifacts()
+        return self._recall_tools.artifacts()
+
+    # The session and its record
 
     def verify(self) -> Verification:
-        """Proof that everything kept is as it was kept: chain, every byte, every recorded view."""
+        """Prove that everything kept is as it was kept: chain, every byte, every recorded view."""
         return verify(self.store, self.id)
 
     def end(self) -> None:
-        """Say that the session is over. An ephemeral one is purged; a durable one stays until it is cleaned."""
-        if self._opened().ephemeral:
-            stone = self.store.purge(self.id, self._now())
-            self._info = None
+        """End the session. An ephemeral one is purged; a durable one stays until it is cleaned."""
+        at = self._writer.now()
+        if self._writer.open().ephemeral:
+            stone = self.store.purge(self.id, at)
+            self._writer.forget()
             events.purged(self.id, stone.entries, stone.stored)
         else:
-            self.store.end(self.id, self._now())
+            self.store.end(self.id, at)
 
     def close(self) -> None:
         """Give back what the session holds open. The record stays."""
         if self._owns_store:
             self.store.close()
 
+    def note(self, tool: str, about: object, text: str) -> None:
+        """Record a note of Keepwhole's own under a tool's name; raise `StoreError` where that cannot be done."""
+        result = self._writer.new_result(tool, arguments=arguments_text(about))
+        self._writer.append_notes([(result, text)])
+
+    def notes(self, tool: str) -> list[Result]:
+        """The notes recorded under this name, by any process, in order; as far as they can be read."""
+        return self._conversations.notes(tool)
+
+    def append_entries(self, *made: tuple[Callable[[int, str], Header], bytes]) -> Entry:
+        """Append entries, each made from the time and one new id; raise `StoreError` as `note` does."""
+        trace_id, at = self._writer.draw_trace_id(), self._writer.now()
+        return self._writer.append_notes([(make(at, trace_id), data) for make, data in made])[0]
+
+    @cached_property
+    def journal(self) -> "Journal":
+        """What is known of this session's record."""
+        from keepwhole.record.journal import Journal
+
+        return Journal(self.store, self.id)
+
+    @property
+    def billing(self) -> "Billing":
+        """What requests are expected to be billed, and what is learned from what they were."""
+        return self._conversations.billing
+
+    # Async twins
+
+    async def akeep(
+        self,
+        tool_or_call: object,
+        arguments: object = None,
+        output: "Output | AsyncIterable[str | bytes]" = _MISSING,
+        **options: Unpack[KeepOptions],
+    ) -> KeptResult:
+        """`keep`, without blocking the event loop; chunks may come from an async iterator too."""
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        given: list[Any] = [
+            chunks_from_loop(cast("AsyncIterable[str | bytes]", each), loop)
+            if isinstance(each, AsyncIterable)
+            else each
+            for each in (arguments, output)
+        ]
+        return await asyncio.to_thread(self._keep_any, tool_or_call, *given, **options)
+
+    def _keep_any(self, tool_or_call: Any, arguments: Any, output: Any, **options: Unpack[KeepOptions]) -> KeptResult:
+        return self.keep(tool_or_call, arguments, output, **options)
+
+    async def astream(self, id: str) -> AsyncIterator[bytes]:
+        """`stream`, without blocking the event loop."""
+        import asyncio
+
+        chunks = await asyncio.to_thread(self.stream, id)
+        while (chunk := await asyncio.to_thread(next, chunks, None)) is not None:
+            yield chunk
+
+    aview = twin(view)
+    aprojection = twin(projection)
+    ahydrate = twin(hydrate)
+    aundo = twin(undo)
+    apin = twin(pin)
+    arecall = twin(recall)
+    arecall_bytes = twin(recall_bytes)
+    aselect = twin(select)
+    aanswer = twin(answer)
+    acall_tool = twin(call_tool)
+    averify = twin(verify)
+    aend = twin(end)
+
+    @cached_property
+    def _conversations(self) -> "Conversations":
+        """Imported when a conversation is first viewed: most short commands never do."""
+        from keepwhole.conversation.context import BranchContext
+        from keepwhole.conversation.conversations import Conversations
+
+        context = BranchContext(self._writer, self.journal, self._summariser)
+        return Conversations(context, self.settings, self._clock)
+
+    def _show(self, result: Result, reader: BodyReader) -> TruncationResult:
+        """How a new result is shown: its tool's limits, or its kind's under the policy `auto`."""
+        limits = self._limits(result, reader)
+        if is_recall(result.tool):  # bounded already, and never an artifact of an artifact
+            limits = limits.replace(inline_limit=reader.chars + 1, trusted=True)
+        if reader.chars <= limits.inline_limit and result.media_type == TEXT:
+            text = reader.text()
+            if limits.trusted or not imitates(text):
+                return whole_view(showable(text), reader)
+        elif not is_recall(result.tool):
+            limits = limits.replace(options=limits.options.replace(question=_question_of(result)))
+        link = self._writer.links.of(result.trace_id, result.artifact_id)
+        return present(reader, artifact_of(result, reader).replace(reachable=link), limits, self.strategies)
+
     def _limits(self, result: Result, source: Source) -> Limits:
-        """What holds for a result on arrival: its tool's limits, or its kind's under the policy `auto`."""
         limits = self._for_tool(result.tool)
         own = result.tool in self.configuration.overrides
         if own or not self._by_kind or source.chars <= limits.inline_limit:
@@ -367,50 +534,46 @@ class Session(Reading, AsyncTwins):
         kind = kind_of(result.tool, result.arguments or "")
         return capped_at(limits, arrival_cap(self.settings.auto, kind, source, limits), source.chars)
 
-    @property
-    def billing(self) -> "Billing":
-        """What requests are expected to be billed, and what is learned from what they were."""
-        return self._projecting.billing
+    def _find_row(self, id: str) -> Row:
+        row = self.store.find(self.id, id)
+        if row is None:
+            raise NotFound(
+                f"Session `{self.id}` has no result `{id[:80]}`. `keepwhole artifacts list` shows what it has.",
+                self._recall_tools.unknown(id).content,
+            )
+        return row
 
-    @cached_property
-    def _projecting(self) -> "Projecting":
-        """Imported when a conversation is first looked at: most short commands never do."""
-        from keepwhole.conversation.branches import Projecting
-        from keepwhole.record.journal import Ledger
-        from keepwhole.record.recording import Desk
+    def _refuse_huge(self, id: str, reader: BodyReader) -> None:
+        if reader.facts.size > self.configuration.max_artifact_size:
+            raise TooLargeToRecall(
+                f"`{id}` is {size_text(reader.facts.size)}, more than `max_artifact_size`. Ask for `lines` or "
+                "`chars`, or use `stream`.",
+                f'It is too large for one answer. Next: get_artifact(id="{id}", lines="1-100")',
+            )
 
-        desk = Desk(self._keeping, Ledger(self.store, self.id), self._observe, self._room, self._summariser)
-        return Projecting(desk, self.settings, self._clock)
-
-    def _observe(self, entries: list[Entry]) -> None:
-        for entry in entries:
-            self.metrics.observe(entry)
-            self._stored += entry.facts.size
-
-    def _opened(self) -> SessionInfo:
-        if self._info is None:
-            info = self.store.open_session(self._wanted)
-            if info.ephemeral:
-                self.store.hold(self.id)
-            self._info = info
-        return self._info
-
-    def _room(self) -> int:
-        """Bytes that may still come, as far as this process knows; the store asks again when it appends."""
-        if self._info is None:
-            self._opened()
-            self._stored = self.store.stored(self.id)
-        return self.settings.session_quota - self._stored
-
-    def _now(self) -> int:
-        return int(self._clock() * 1000)
-
-    def _log_kept(self, shown: Shown, entries: list[Any]) -> None:
-        result, facts = entries[0].header, entries[0].facts
-        metadata = shown.metadata
+    def _log_kept(self, kept: KeptResult, entries: list[Entry]) -> None:
+        if not entries or not isinstance(entries[0].header, Result):
+            return
+        result, facts, metadata = entries[0].header, entries[0].facts, kept.metadata
         events.kept(self.id, result.trace_id, result.tool, facts.size, metadata.truncated_size, metadata.strategy_used)
-        if "truncation_marker" in result.flags:
+        if MARKER in result.flags:
             events.marked(self.id, result.trace_id, result.tool)
+
+
+def _question_of(result: Result) -> str:
+    """What a result is wanted for: what the caller said, else what the call itself asks."""
+    import json
+
+    if result.question is not None or not result.arguments:
+        return result.question or ""
+    try:
+        arguments: object = json.loads(result.arguments)
+    except (ValueError, RecursionError):
+        return ""
+    if not isinstance(arguments, dict):
+        return ""
+    asked = (cast("dict[str, object]", arguments).get(key) for key in ("question", "query", "prompt"))
+    return next((text for text in asked if isinstance(text, str)), "")
 
 
 def _settings_at(place: str | None) -> config.Settings:

@@ -11,7 +11,7 @@ from keepwhole import MemoryStore, Session
 from keepwhole.canonical.body import BLOCK
 from keepwhole.canonical.entry import GENESIS, header_bytes
 from keepwhole.errors import NotFound, NotStored, Overtaken, QuotaExceeded, UsageError
-from keepwhole.exchange.request_log import Answer, Sent
+from keepwhole.exchange.request_log import LoggedAnswer, RequestLog
 from keepwhole.store.feed import Feed
 from keepwhole.store.protocol import SessionInfo, Store, body_of, decision_of, entry_of
 from keepwhole.store.verify import verify
@@ -41,10 +41,10 @@ def filled(store: Store, name: str = "work") -> Session:
     session.keep("draw", None, b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 300)
     session.keep("odd", None, "half a pair: \udc80 " * 9_000)
     session.keep("none", None, "")
-    sent = Sent(session)
+    sent = RequestLog(session)
     for words in ("a first question", "another one"):
         body = f'{{"messages": [{{"role": "user", "content": "{words}"}}, {{"content": "{"said " * 100}"}}]}}'
-        sent.answered(sent.add(body.encode()) or "", Answer(b"\xff what came " * 9_000, 200))
+        sent.add_answer(sent.add(body.encode()) or "", LoggedAnswer(b"\xff what came " * 9_000, 200))
     return session
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from keepwhole import MemoryStore
 from keepwhole.exchange.exchange import Exchange
-from keepwhole.exchange.router import Desk
+from keepwhole.exchange.router import SessionRouter
 from keepwhole.store.protocol import Store, result_of
 from keepwhole.wire.decode import decode_message, dialect_of
 from keepwhole.wire.repair import is_broken
@@ -22,7 +22,7 @@ class Proxy:
 
     def __init__(self, store: Store | None = None, **options: Any) -> None:
         self.store: Store = store or MemoryStore()
-        self.desk = Desk(each=True, settles=True, store=self.store, **options)
+        self.desk = SessionRouter(each=True, settles=True, store=self.store, **options)
 
     def begin(self, sent: Sent) -> Any:
         return self.desk.begin("POST", sent.path, sent.headers, sent.data)

@@ -194,7 +194,7 @@ def test_after_the_clients_own_compaction_old_calls_are_known_again(kind: Any) -
     assert goes_on(after, onward)
     assert proxy.kept(client.session) == ["c1", "c2", "c3", "c4"]
     assert proxy.sessions() == [client.session]
-    session, *_ = proxy.desk._session(client.session)
+    session, *_ = proxy.desk._open(client.session)
     assert all(session.recall(known.artifact_id) for known in session.artifacts()), "what is gone is still recalled"
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from keepwhole.config import Settings
-from keepwhole.conversation.restore import restored
+from keepwhole.conversation.plan import plan_restored
 from keepwhole.models.profiles import DEFAULT
 from keepwhole.models.tokens import at_most
 from keepwhole.policies.auto_settings import AutoSettings
@@ -175,9 +175,9 @@ def test_what_a_summary_of_ours_stands_for_takes_no_room_from_the_others() -> No
     for item in transcript.items:
         decided.hold(item, Choice(item.number, "cap", replaced(item, "gone"), 1))
     room = int((at_most(log("c1")) + 1.3 * transcript.tokens) / 0.9)
-    assert restored(transcript, decided, Situation(DEFAULT.replace(window=room)), 0) >= {2}
+    assert plan_restored(transcript, decided, Situation(DEFAULT.replace(window=room)), 0) >= {2}
     transcript.items[2].gone = True
-    assert 2 not in restored(transcript, decided, Situation(DEFAULT.replace(window=10 * room)), 0)
+    assert 2 not in plan_restored(transcript, decided, Situation(DEFAULT.replace(window=10 * room)), 0)
 
 
 def test_a_result_that_is_whole_again_keeps_the_clients_own_spelling() -> None:

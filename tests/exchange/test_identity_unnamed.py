@@ -29,7 +29,7 @@ def test_two_with_the_same_prompt_never_meet_however_they_interleave() -> None:
     assert len(proxy.sessions()) == 2
     names = sorted(proxy.sessions(), key=proxy.kept)
     assert [proxy.kept(name) for name in names] == [[f"c{at}x{number}" for number in range(3)] for at in (0, 1)]
-    one, other = (proxy.desk._session(name)[0] for name in names)
+    one, other = (proxy.desk._open(name).session for name in names)
     assert one.recall(one.artifacts()[0].artifact_id) == log("c0x0")
     with pytest.raises(NotFound):
         other.recall(one.artifacts()[0].artifact_id)

@@ -20,7 +20,7 @@ from keepwhole.canonical.manifest import Shown, decode_manifest
 from keepwhole.config import Settings
 from keepwhole.errors import Damaged, NotFound, NotStored
 from keepwhole.exchange import manifest_writer
-from keepwhole.exchange.request_log import NO_ANSWER, About, Answer, Sent, Usage
+from keepwhole.exchange.request_log import NO_ANSWER, AnswerFacts, LoggedAnswer, RequestFacts, RequestLog
 from keepwhole.store.protocol import Store, entry_of
 from keepwhole.store.verify import verify
 from keepwhole.transfer.archive import export_session, import_session
@@ -87,7 +87,7 @@ def spelled(dialect: str, messages: list[Any], how: dict[str, Any]) -> bytes:
 
 
 def sent_by(
-    talker: Session, sent: Sent, dialect: str, moves: list[tuple[str, str]], how: dict[str, Any]
+    talker: Session, sent: RequestLog, dialect: str, moves: list[tuple[str, str]], how: dict[str, Any]
 ) -> dict[str, bytes]:
     """What was sent in a conversation that takes these moves, by id."""
     found: dict[str, bytes] = {}
@@ -109,14 +109,14 @@ def sent_by(
         elif move == "garbage":
             body = text.encode("utf-8", "surrogatepass") + b'\xff"'
         data = talker.view(body)
-        trace_id = sent.add(data, About(dialect=dialect, branch=branch))
+        trace_id = sent.add(data, RequestFacts(dialect=dialect, branch=branch))
         assert trace_id is not None
         found[trace_id] = data
     return found
 
 
 def assert_again(store: Store, name: str, found: dict[str, bytes]) -> None:
-    sent = Sent(Session(name, store=store, settings=Settings(home="unused")))
+    sent = RequestLog(Session(name, store=store, settings=Settings(home="unused")))
     assert {trace_id: sent.body(trace_id) for trace_id in found} == found
     assert [each.request.trace_id for each in sent.all()] == list(found)
     report = verify(store, name)
@@ -130,9 +130,9 @@ def test_any_requests_come_back_byte_for_byte(
 ) -> None:
     store = MemoryStore()
     talker = session(store, models={"default": {"window": 4_000}})
-    found = sent_by(talker, Sent(talker), dialect, moves, how)
+    found = sent_by(talker, RequestLog(talker), dialect, moves, how)
     if restarts:
-        found |= sent_by(session(store), Sent(session(store)), dialect, moves, how)
+        found |= sent_by(session(store), RequestLog(session(store)), dialect, moves, how)
     assert_again(store, "s", found)
     other = MemoryStore()
     import_session(other, export_session(store, store.sessions()[0]), "copy")
@@ -145,7 +145,7 @@ def test_requests_come_back_after_the_store_is_opened_again(tmp_path: Path, dial
     with tempfile.TemporaryDirectory(dir=tmp_path) as folder:
         store = SqliteStore(folder)
         talker = session(store)
-        found = sent_by(talker, Sent(talker), dialect, moves, {})
+        found = sent_by(talker, RequestLog(talker), dialect, moves, {})
         store.close()
         again = SqliteStore(folder)
         assert_again(again, "s", found)
@@ -162,7 +162,7 @@ def test_a_result_that_is_cut_is_not_stored_again_and_neither_is_a_whole_one() -
     ]
     body = talker.view(request("anthropic", messages))
     assert len(body) < len(LONG)
-    Sent(talker).add(body)
+    RequestLog(talker).add(body)
     shown = texts_in(manifests(store)[0])
     assert [bool(each.decision) for each in shown] == [True, False]
     assert b"line 1 of a long output" not in manifests(store)[0]
@@ -179,7 +179,7 @@ def test_a_result_is_named_in_the_spelling_it_was_sent_in_or_not_at_all(how: str
     elif how == "by hand":
         body = body.replace("<", "\\u003C")
     data = talker.view(body.encode())
-    sent = Sent(talker)
+    sent = RequestLog(talker)
     assert sent.body(sent.add(data) or "") == data
     assert [each.spelling for each in texts_in(manifests(store)[0])] == [how][: how != "by hand"]
 
@@ -189,7 +189,7 @@ def test_a_text_whose_bytes_are_those_of_a_result_that_is_no_text_comes_back_too
     talker = session(store)
     talker.keep("read_file", None, "\ud800".encode("utf-8", "surrogatepass") * 300)
     body = json.dumps({"messages": [talk.asked("anthropic", "\ud800" * 300)]}).encode()
-    sent = Sent(talker)
+    sent = RequestLog(talker)
     assert sent.body(sent.add(body) or "") == body
 
 
@@ -199,14 +199,14 @@ def test_what_is_put_together_wrong_is_never_given_out() -> None:
     opened(store)
     store.append("s", [wrong])
     with pytest.raises(Damaged, match="not what was sent"):
-        Sent(session(store)).body(wrong.header.trace_id)
+        RequestLog(session(store)).body(wrong.header.trace_id)
     assert [finding.seq for finding in verify(store, "s").findings] == [1]
 
 
 def test_a_decision_that_came_later_leaves_earlier_requests_as_they_were() -> None:
     store = MemoryStore()
     talker = session(store)
-    sent = Sent(talker)
+    sent = RequestLog(talker)
     messages = [talk.asked("anthropic", "?"), *step("anthropic", "c1", LONG)]
     body = talker.view(request("anthropic", messages))
     first = sent.add(body)
@@ -239,7 +239,7 @@ def spoken(steps: int, branch: str = "") -> list[list[Any]]:
 def test_a_long_conversation_stores_what_is_new_and_not_what_is_said_again() -> None:
     store = MemoryStore()
     talker = session(store)
-    sent = Sent(talker)
+    sent = RequestLog(talker)
     bodies = [talker.view(request("anthropic", messages)) for messages in spoken(100)]
     names = [sent.add(body) for body in bodies]
     sizes = list(map(len, manifests(store)))
@@ -251,7 +251,7 @@ def test_a_long_conversation_stores_what_is_new_and_not_what_is_said_again() -> 
 
 def test_a_long_text_is_not_stored_again_where_only_the_marker_beside_it_moves() -> None:
     store = MemoryStore()
-    sent = Sent(session(store))
+    sent = RequestLog(session(store))
     pasted = [{"role": "user", "content": [{"type": "text", "text": LONG}]}]
     for body in (request("anthropic", marked(pasted)), request("anthropic", pasted)):
         assert sent.body(sent.add(body) or "") == body
@@ -262,22 +262,22 @@ def test_a_long_text_is_not_stored_again_where_only_the_marker_beside_it_moves()
 def test_branches_that_take_turns_are_each_written_against_their_own() -> None:
     store = MemoryStore()
     talker = session(store)
-    sent = Sent(talker)
+    sent = RequestLog(talker)
     talks = [[request("anthropic", messages) for messages in spoken(12, name)] for name in ("main", "other", "third")]
     for number in range(12):
         for branch, bodies in zip(("main", "other", "third"), talks, strict=True):
             talker.view(bodies[number])
-            sent.add(bodies[number], About(branch=branch))
+            sent.add(bodies[number], RequestFacts(branch=branch))
     assert max(map(len, manifests(store)[3:])) < 1_500
     steps = {each.seq: each.request for each in sent.all()}
     assert all(steps[each.base].branch == each.branch for each in list(steps.values())[3:] if each.base)
 
 
 def test_a_line_of_requests_ends_and_one_stands_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(manifest_writer, "_LONGEST", 5)
+    monkeypatch.setattr(manifest_writer, "_LONGEST_CHAIN", 5)
     store = MemoryStore()
     talker = session(store)
-    sent = Sent(talker)
+    sent = RequestLog(talker)
     bodies = [request("anthropic", messages) for messages in spoken(12)]
     names = [sent.add(body) for body in bodies]
     alone = [number for number, each in enumerate(sent.all()) if each.request.base is None]
@@ -290,17 +290,21 @@ def test_a_line_of_requests_ends_and_one_stands_by_itself(monkeypatch: pytest.Mo
 
 def test_a_request_is_listed_with_its_answer_and_without_one_if_there_is_none() -> None:
     talker = session()
-    sent = Sent(talker)
+    sent = RequestLog(talker)
     body = request("anthropic", [talk.asked("anthropic", "?")])
-    one = sent.add(body, About("anthropic", "m", tokens_whole=9, tokens_sent=5, predicted=4, edited=2, decisions=1))
+    one = sent.add(
+        body, RequestFacts("anthropic", "m", tokens_whole=9, tokens_sent=5, predicted=4, edited=2, decisions=1)
+    )
     two = sent.add(body)
     assert one is not None
     assert two is not None
-    assert sent.answered(one, Answer(b"\xffdata: x\n\n", 200, "complete", "msg_1", Usage(1, 2, 3, 4, 5, 6)))
+    assert sent.add_answer(
+        one, LoggedAnswer(b"\xffdata: x\n\n", 200, "complete", "msg_1", AnswerFacts(1, 2, 3, 4, 5, 6))
+    )
     first, second = sent.all()
     assert first.response is not None
     assert (first.outcome, first.response.status, first.response.response_id) == ("complete", 200, "msg_1")
-    assert [getattr(first.response, name) for name in Usage._fields] == [1, 2, 3, 4, 5, 6]
+    assert [getattr(first.response, name) for name in AnswerFacts._fields] == [1, 2, 3, 4, 5, 6]
     assert (first.request.predicted, first.request.tokens_whole, first.request.size) == (4, 9, len(body))
     assert (second.outcome, second.response) == (NO_ANSWER, None)
     assert sent.response(one) == b"\xffdata: x\n\n"
@@ -314,15 +318,15 @@ def test_a_process_that_is_killed_leaves_a_request_without_an_answer(tmp_path: P
     script = (
         "import os, signal\n"
         "from keepwhole import Session, SqliteStore\n"
-        "from keepwhole.exchange.request_log import Sent\n"
-        f"sent = Sent(Session('s', store=SqliteStore({str(tmp_path)!r})))\n"
+        "from keepwhole.exchange.request_log import RequestLog\n"
+        f"sent = RequestLog(Session('s', store=SqliteStore({str(tmp_path)!r})))\n"
         "print(sent.add(b'{\"messages\": [{}]}'), flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, env=os.environ, check=False)
     trace_id = done.stdout.decode().strip()
     store = SqliteStore(str(tmp_path))
-    sent = Sent(session(store))
+    sent = RequestLog(session(store))
     assert [(each.request.trace_id, each.outcome) for each in sent.all()] == [(trace_id, NO_ANSWER)]
     assert sent.body(trace_id) == b'{"messages": [{}]}'
     assert verify(store, "s").whole
@@ -345,13 +349,13 @@ class Full(MemoryStore):
 
 def test_what_cannot_be_stored_raises_nothing_and_the_next_is_stored_again() -> None:
     store = Full()
-    sent = Sent(session(store))
+    sent = RequestLog(session(store))
     body = request("anthropic", [talk.asked("anthropic", "?")])
     one = sent.add(body)
     assert one is not None
     store.full = True
     assert sent.add(body) is None
-    assert not sent.answered(one, Answer(b"x", 200))
+    assert not sent.add_answer(one, LoggedAnswer(b"x", 200))
     store.full = False
     two = sent.add(body)
     assert two is not None
@@ -360,7 +364,7 @@ def test_what_cannot_be_stored_raises_nothing_and_the_next_is_stored_again() -> 
 
 def test_requests_count_towards_the_quota_and_one_too_many_is_not_stored() -> None:
     store = MemoryStore()
-    sent = Sent(session(store, session_quota=5_000))
+    sent = RequestLog(session(store, session_quota=5_000))
     assert sent.add(b"x" * 4_000) is not None
     assert sent.add(b"y" * 4_000) is None
     assert store.stored("s") < 5_000
@@ -368,7 +372,7 @@ def test_requests_count_towards_the_quota_and_one_too_many_is_not_stored() -> No
 
 def test_a_large_request_that_another_process_left_no_room_for_leaves_no_file(tmp_path: Path) -> None:
     store = SqliteStore(str(tmp_path))
-    first, second = (Sent(session(store, session_quota=250_000)) for _ in range(2))
+    first, second = (RequestLog(session(store, session_quota=250_000)) for _ in range(2))
     assert first.add(b"a") is not None
     assert second.add(b"b" * 200_000) is not None
     files = sorted((tmp_path / "blobs").rglob("*/*"))
@@ -380,7 +384,7 @@ def test_a_large_request_that_another_process_left_no_room_for_leaves_no_file(tm
 def test_after_a_purge_requests_rest_on_nothing_that_is_gone() -> None:
     store = MemoryStore()
     talker = session(store)
-    sent = Sent(talker)
+    sent = RequestLog(talker)
     bodies = [request("anthropic", messages) for messages in spoken(3)]
     for body in bodies[:2]:
         sent.add(talker.view(body))
@@ -392,7 +396,7 @@ def test_after_a_purge_requests_rest_on_nothing_that_is_gone() -> None:
 
 def test_a_session_without_results_that_is_purged_is_no_base_either() -> None:
     store = MemoryStore()
-    sent = Sent(session(store))
+    sent = RequestLog(session(store))
     sent.add(b"x" * 5_000)
     store.purge("s", NOON)
     name = sent.add(b"x" * 5_000)
@@ -412,7 +416,7 @@ def test_a_purge_in_the_middle_of_writing_leaves_a_request_that_can_be_read() ->
             return super().append(session, *args, **named)
 
     store = Purged()
-    sent = Sent(session(store))
+    sent = RequestLog(session(store))
     bodies = [request("anthropic", messages) for messages in spoken(1)]
     sent.add(bodies[0])
     store.armed = True
@@ -424,7 +428,7 @@ def test_a_purge_in_the_middle_of_writing_leaves_a_request_that_can_be_read() ->
 def test_a_flipped_byte_is_found_and_never_served(tmp_path: Path) -> None:
     store = MemoryStore()
     talker = session(store)
-    sent = Sent(talker)
+    sent = RequestLog(talker)
     names = [sent.add(talker.view(request("anthropic", messages))) for messages in spoken(2)]
     rows = store._rows["s"]
     at = next(number for number, row in enumerate(rows) if row.kind == "request")
@@ -444,30 +448,30 @@ def test_a_flipped_byte_is_found_and_never_served(tmp_path: Path) -> None:
 def test_a_request_whose_result_is_shown_otherwise_than_it_was_is_found() -> None:
     store = MemoryStore()
     talker = session(store)
-    trace_id = Sent(talker).add(talker.view(request("anthropic", spoken(1)[-1])))
+    trace_id = RequestLog(talker).add(talker.view(request("anthropic", spoken(1)[-1])))
     row = next(store.rows("s", kind="request"))
     result = store.find("s", texts_in(stored_bytes(store, row))[0].trace_id)
     assert result is not None
     del store._index["s"]["id", result.trace_id]
     with pytest.raises(Damaged, match="not on record"):
-        Sent(talker).body(trace_id or "")
+        RequestLog(talker).body(trace_id or "")
     assert [finding.seq for finding in verify(store, "s").findings] == [row.seq]
 
 
 def test_many_threads_send_at_once_and_every_request_comes_back() -> None:
     store = MemoryStore()
     talker = session(store)
-    sent = Sent(talker)
+    sent = RequestLog(talker)
     found: dict[str, bytes] = {}
 
     def talking(name: str) -> None:
         for messages in spoken(6, name):
             body = request("anthropic", messages)
             talker.view(body)
-            trace_id = sent.add(body, About(branch=name))
+            trace_id = sent.add(body, RequestFacts(branch=name))
             assert trace_id is not None
             found[trace_id] = body
-            sent.answered(trace_id, Answer(body, 200))
+            sent.add_answer(trace_id, LoggedAnswer(body, 200))
 
     threads = [threading.Thread(target=talking, args=(f"b{number}",)) for number in range(4)]
     for thread in threads:
@@ -485,11 +489,11 @@ def test_many_threads_send_at_once_and_every_request_comes_back() -> None:
 def test_requests_are_no_results_to_anything_that_reads_the_record(tmp_path: Path) -> None:
     store = SqliteStore(str(tmp_path))
     talker = session(store)
-    sent = Sent(talker)
+    sent = RequestLog(talker)
     talker.keep("bash", None, "the needle in a result", call_id="c0")
     body = request("anthropic", [talk.asked("anthropic", "secretword " * 40)])
     trace_id = sent.add(body) or ""
-    sent.answered(trace_id, Answer(b"otherword " * 40, 200))
+    sent.add_answer(trace_id, LoggedAnswer(b"otherword " * 40, 200))
     numbers = talker.metrics.as_dict()
     assert numbers["results_total"] == 1
     assert store.find("s", trace_id) is None
@@ -506,8 +510,8 @@ def test_requests_are_no_results_to_anything_that_reads_the_record(tmp_path: Pat
 
 def test_a_light_row_of_a_request_or_a_response_has_no_body(tmp_path: Path) -> None:
     store = SqliteStore(str(tmp_path))
-    sent = Sent(session(store))
-    sent.answered(sent.add(b"x" * 900) or "", Answer(b"y" * 900, 200))
+    sent = RequestLog(session(store))
+    sent.add_answer(sent.add(b"x" * 900) or "", LoggedAnswer(b"y" * 900, 200))
     assert [(row.kind, row.inline) for row in store.rows("s", light=True)] == [("request", None), ("response", None)]
     assert [entry_of(row).kind for row in store.rows("s")] == ["request", "response"]
     store.close()
@@ -515,11 +519,11 @@ def test_a_light_row_of_a_request_or_a_response_has_no_body(tmp_path: Path) -> N
 
 def test_a_request_and_its_answer_are_put_on_record_together_or_not_at_all(tmp_path: Path) -> None:
     with Session("s", store=str(tmp_path), settings=Settings(str(tmp_path), session_quota=1_000)) as session:
-        sent = Sent(session)
+        sent = RequestLog(session)
         noise = b"".join(hashlib.sha256(bytes([number])).digest() for number in range(100))
-        assert sent.add(b"x" * 100, answer=Answer(noise, 200)) is None
+        assert sent.add(b"x" * 100, answer=LoggedAnswer(noise, 200)) is None
         assert sent.all() == []
-        name = sent.add(b"x" * 100, answer=Answer(b"y" * 50, 200, "incomplete"))
+        name = sent.add(b"x" * 100, answer=LoggedAnswer(b"y" * 50, 200, "incomplete"))
         assert name is not None
         assert [(step.request.trace_id, step.outcome) for step in sent.all()] == [(name, "incomplete")]
         assert (sent.body(name), sent.response(name)) == (b"x" * 100, b"y" * 50)

@@ -7,7 +7,7 @@ import pytest
 
 from keepwhole import MemoryStore, Session
 from keepwhole.exchange.exchange import Exchange
-from keepwhole.exchange.router import Desk, Refused
+from keepwhole.exchange.router import Refusal, SessionRouter
 from keepwhole.wire.request_body import read_request
 from tests.exchange.routed import log
 from tests.wire.clients import ClaudeCode, Codex, Nameless, Sent
@@ -17,18 +17,18 @@ def begun(client: ClaudeCode, call: str = "c1") -> Sent:
     return client.request([client.prompt("go"), *client.calls(call), *client.results(**{call: log(call)})])
 
 
-def send(desk: Desk, sent: Sent, **more: object) -> Exchange:
+def send(desk: SessionRouter, sent: Sent, **more: object) -> Exchange:
     exchange = desk.begin("POST", sent.path, sent.headers, sent.data, **more)  # type: ignore[arg-type]
     assert isinstance(exchange, Exchange)
     return exchange
 
 
-def names(desk: Desk) -> set[str]:
+def names(desk: SessionRouter) -> set[str]:
     return {info.name for info in desk.own.store.sessions()}
 
 
 def test_a_transport_of_one_agent_has_one_session_unless_another_is_named() -> None:
-    desk = Desk(store=MemoryStore())
+    desk = SessionRouter(store=MemoryStore())
     send(desk, begun(Nameless(), "c1"))
     send(desk, begun(Nameless(), "c2"))
     assert names(desk) == {desk.own.id}
@@ -37,7 +37,7 @@ def test_a_transport_of_one_agent_has_one_session_unless_another_is_named() -> N
 
 
 def test_a_session_that_is_given_holds_unless_our_header_names_another() -> None:
-    desk = Desk("given", store=MemoryStore())
+    desk = SessionRouter("given", store=MemoryStore())
     send(desk, begun(ClaudeCode("theirs")))
     sent = begun(ClaudeCode("theirs"), "c2")
     assert names(desk) == {"given"}
@@ -46,7 +46,7 @@ def test_a_session_that_is_given_holds_unless_our_header_names_another() -> None
 
 
 def test_each_conversation_has_its_own_session_where_that_is_asked_for() -> None:
-    desk = Desk(each=True, store=MemoryStore())
+    desk = SessionRouter(each=True, store=MemoryStore())
     for call in ("c1", "c2"):
         send(desk, begun(Nameless(), call))
     assert len(names(desk)) == 2
@@ -54,7 +54,7 @@ def test_each_conversation_has_its_own_session_where_that_is_asked_for() -> None
 
 
 def test_a_scope_parts_what_two_tenants_call_the_same() -> None:
-    desk = Desk(each=True, store=MemoryStore())
+    desk = SessionRouter(each=True, store=MemoryStore())
     for tenant in ("acme", "other"):
         for client in (ClaudeCode("s"), Nameless(), ClaudeCode("l" * 128)):
             send(desk, begun(client), scope=f"{tenant}:{{}}".format)
@@ -65,7 +65,7 @@ def test_a_scope_parts_what_two_tenants_call_the_same() -> None:
 
 
 def test_an_exchange_says_whose_it_is_and_what_for() -> None:
-    desk = Desk(each=True, store=MemoryStore())
+    desk = SessionRouter(each=True, store=MemoryStore())
     exchange = send(desk, begun(ClaudeCode("s", agent="a1")))
     assert exchange.identity == ("s", "a1", "turn", "client")
     assert desk.counts["turn"] == desk.counts["requests"] == 1
@@ -75,7 +75,7 @@ def test_an_exchange_says_whose_it_is_and_what_for() -> None:
 
 
 def test_settings_are_read_once_for_all_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = Desk(each=True, store=MemoryStore())
+    desk = SessionRouter(each=True, store=MemoryStore())
     monkeypatch.setattr("keepwhole.config.load", None)
     send(desk, begun(ClaudeCode("s")))
     session = Session("s", store=desk.own.store, settings=desk.own.settings)
@@ -83,7 +83,7 @@ def test_settings_are_read_once_for_all_sessions(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_turn_is_read_once_unless_messages_are_put_in_or_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    desk, read = Desk(each=True, store=MemoryStore()), read_request
+    desk, read = SessionRouter(each=True, store=MemoryStore()), read_request
     times = 0
 
     def counted(*given: Any) -> Any:
@@ -91,7 +91,13 @@ def test_a_turn_is_read_once_unless_messages_are_put_in_or_left_out(monkeypatch:
         times += 1
         return read(*given)
 
-    for module in ("exchange.router", "exchange.exchange", "exchange.outgoing", "conversation.branches"):
+    for module in (
+        "exchange.router",
+        "exchange.exchange",
+        "exchange.outgoing",
+        "conversation.conversations",
+        "conversation.pipeline",
+    ):
         monkeypatch.setattr(f"keepwhole.{module}.read_request", counted)
     exchange = send(desk, begun(ClaudeCode()))
     assert exchange.offers
@@ -100,18 +106,18 @@ def test_a_turn_is_read_once_unless_messages_are_put_in_or_left_out(monkeypatch:
 
 
 def test_a_thread_is_refused_so_that_the_whole_conversation_comes() -> None:
-    desk = Desk(each=True, store=MemoryStore())
+    desk = SessionRouter(each=True, store=MemoryStore())
     sent = begun(ClaudeCode())
     threaded = sent._replace(body={**sent.body, "thread": {"type": "continue", "previous_message_id": "m"}})
     refused = desk.begin("POST", threaded.path, threaded.headers, threaded.data)
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, Refusal)
     assert refused.status == 400
     assert b"thread_unsupported_request" in refused.body
     assert names(desk) == set()
 
 
 def test_a_request_with_nothing_to_change_keeps_every_byte() -> None:
-    desk = Desk(each=True, store=MemoryStore(), recall="off")
+    desk = SessionRouter(each=True, store=MemoryStore(), recall="off")
     messages = b'[ {"role":"user","content":"go"} ,\n {"role":"assistant","content":"x"} ]'
     spaced = b'{ "model":"m", "tools": [{"name" : "f"}],"messages" : ' + messages + b" }"
     exchange = desk.begin("POST", "/v1/messages", {"x-session-id": "s"}, spaced)
@@ -121,7 +127,7 @@ def test_a_request_with_nothing_to_change_keeps_every_byte() -> None:
 
 def test_fewer_sessions_are_held_where_their_requests_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("keepwhole.exchange.router._MOST_WEIGHT", 50_000)
-    desk = Desk(each=True, store=MemoryStore())
+    desk = SessionRouter(each=True, store=MemoryStore())
     tool = {"name": "work", "description": "d", "input_schema": {"type": "object"}}
     for number in range(9):
         body = {"model": "m", "messages": [{"role": "user", "content": "x" * 20_000}], "tools": [tool]}

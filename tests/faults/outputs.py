@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import IO
 
 from keepwhole import KeepwholeError, Session
-from keepwhole.record.shown import Shown
+from keepwhole.record.kept_result import KeptResult
 from tests.torture.bodies import pieces, text
 
 KINDS = ("str", "bytes", "iterator", "pipe")
@@ -88,7 +88,7 @@ class Keeper:
         assert (session or self.session).verify().whole
 
 
-def assert_given_back(shown: Shown, content: str) -> None:
+def assert_given_back(shown: KeptResult, content: str) -> None:
     """A result that could not be stored is shown whole, and says so."""
     assert isinstance(shown.problem, KeepwholeError)
     assert shown.content == content, f"{len(shown.content):,} of {len(content):,} characters came back"

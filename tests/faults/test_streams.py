@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from keepwhole import Session
-from keepwhole.record.shown import Shown
+from keepwhole.record.kept_result import KeptResult
 from tests.faults.outputs import BLOB, INLINE, KINDS, LARGE, Keeper, assert_given_back, handed_over, unfinished_files
 from tests.torture.bodies import pieces, text
 from tests.torture.checks import opened
@@ -19,7 +19,7 @@ kinds = pytest.mark.parametrize("kind", KINDS)
 sizes = pytest.mark.parametrize("size", [INLINE, BLOB])
 
 
-def assert_kept_or_given_back(session: Session, shown: Shown, content: str) -> None:
+def assert_kept_or_given_back(session: Session, shown: KeptResult, content: str) -> None:
     if shown.problem is None:
         assert session.recall(str(shown.trace_id)) == content
     else:

@@ -24,8 +24,8 @@ from keepwhole.apps.hooks import run as hook_run
 from keepwhole.canonical.entry import Decision
 from keepwhole.errors import KeepwholeError, NotFound, NotStored
 from keepwhole.exchange.exchange import Exchange
-from keepwhole.exchange.request_log import Sent
-from keepwhole.exchange.router import Desk, Refused
+from keepwhole.exchange.request_log import RequestLog
+from keepwhole.exchange.router import Refusal, SessionRouter
 from keepwhole.logs.reader import read_runs
 from keepwhole.logs.run import Run
 from keepwhole.policies.catalog import OWN, PEERS
@@ -294,13 +294,13 @@ def open_desk(*, clock: Clock, seed: str, store: Any = None, settings: Any = Non
     """What a transport asks for each request."""
     store = store if store is not None else MemoryStore()
     given = {"store": store, "settings": settings or _default(), "clock": clock, "random": seeded(seed)}
-    return Desk(options.pop("session", None), **given, workspace="/golden/work", **options)
+    return SessionRouter(options.pop("session", None), **given, workspace="/golden/work", **options)
 
 
 def begin(desk: Any, path: str, headers: Mapping[str, str], body: bytes) -> Any:
     """The exchange that a request begins: None where it is passed on, a status and bytes where it is refused."""
     begun = desk.begin("POST", path, headers, body)
-    return (begun.status, begun.body) if isinstance(begun, Refused) else begun
+    return (begun.status, begun.body) if isinstance(begun, Refusal) else begun
 
 
 def settle(exchange: Any) -> bool:
@@ -360,7 +360,7 @@ def figures(exchange: Any) -> dict[str, Any]:
 
 def sent_again(session: Any) -> list[Any]:
     """Every request on record put together again, with what is said of it and of its answer."""
-    sent = Sent(session)
+    sent = RequestLog(session)
     return [[plain(step), digest(sent.body(step.request.trace_id))] for step in sent.all()]
 
 

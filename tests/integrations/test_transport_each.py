@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from keepwhole.exchange.router import Desk
+from keepwhole.exchange.router import SessionRouter
 from keepwhole.testing import MemoryStore
 from tests.integrations.sdks import SDKS
 from tests.integrations.test_transport import LOG, USER, recall, recall_of_nothing
@@ -17,8 +17,8 @@ every_sdk = pytest.mark.parametrize("sdk", SDKS, ids=lambda sdk: sdk.name)
 both_ways = pytest.mark.parametrize("way", ["ask", "stream"])
 
 
-def agent_of(sdk: Any, provider: Provider) -> tuple[Any, Desk]:
-    agent, desk = sdk(provider, store=MemoryStore()), Desk(each=True, store=MemoryStore())
+def agent_of(sdk: Any, provider: Provider) -> tuple[Any, SessionRouter]:
+    agent, desk = sdk(provider, store=MemoryStore()), SessionRouter(each=True, store=MemoryStore())
     agent.client._client._transport.desk = desk
     if sdk.name == "openai_responses":
         agent.options["store"] = False

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from keepwhole import Session
-from keepwhole.record.shown import Shown
+from keepwhole.record.kept_result import KeptResult
 from keepwhole.store.protocol import Store
 from tests.build import fixed_clock, seeded
 
@@ -17,7 +17,7 @@ def real(name: str) -> bytes:
     return (FOLDER / name).read_bytes()
 
 
-def work(store: Store, **options: Any) -> tuple[Session, list[Shown]]:
+def work(store: Store, **options: Any) -> tuple[Session, list[KeptResult]]:
     """A session over all real output, with the same clock and the same chance every time."""
     session = Session("s", **{"store": store, "clock": fixed_clock, "random": seeded("work"), **options})
     return session, [session.keep(name, {"name": name}, real(name), call_id=name) for name in NAMES]

@@ -16,7 +16,7 @@ from keepwhole import KeepwholeError, Session
 from keepwhole.apps.inspector.routes import ROUTES
 from keepwhole.apps.inspector.services import Desk
 from keepwhole.config import Settings
-from keepwhole.exchange.request_log import Answer, Sent
+from keepwhole.exchange.request_log import LoggedAnswer, RequestLog
 from keepwhole.store.protocol import Store
 from tests.apps.inspector.served import served
 from tests.build import numbered_lines
@@ -43,7 +43,9 @@ def owner(store: Store, name: str, folder: str) -> Owner:
         shown = session.keep("bash", {"command": canary}, text, **ids)
         found += [str(shown.trace_id), f"art_1700000000_{str(shown.trace_id)[-22:]}", *ids.values()]
         found += [shown.artifact_id] * (shown.artifact_id is not None)
-    request = Sent(session).add(f'{{"messages": ["{canary}"]}}'.encode(), None, Answer(canary.encode(), 200))
+    request = RequestLog(session).add(
+        f'{{"messages": ["{canary}"]}}'.encode(), None, LoggedAnswer(canary.encode(), 200)
+    )
     return Owner(session, canary, [*dict.fromkeys(found), str(request)])
 
 
@@ -62,8 +64,8 @@ BY_ID: dict[str, Callable[[Session, str], Any]] = {
     "get_artifact pattern": lambda session, id: session.call_tool("get_artifact", {"id": id, "pattern": "line"}),
     "get_artifact end": lambda session, id: session.call_tool("get_artifact", {"id": id, "from_end": 3}),
     "get_task_trace": lambda session, id: session.call_tool("get_task_trace", {"trace_id": id}),
-    "request": lambda session, id: Sent(session).body(id),
-    "response": lambda session, id: Sent(session).response(id),
+    "request": lambda session, id: RequestLog(session).body(id),
+    "response": lambda session, id: RequestLog(session).response(id),
     "call": lambda session, id: session.store.find_call(session.id, id),
     "decision": lambda session, id: session.store.decision(session.id, id),
     "task": lambda session, id: session.select("harbour", task_id=id).units,

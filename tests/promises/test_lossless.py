@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from keepwhole import MemoryStore, Session, SqliteStore, TruncationConfiguration
 from keepwhole.canonical.utf8 import showable
-from keepwhole.record.shown import Shown
+from keepwhole.record.kept_result import KeptResult
 from keepwhole.store.protocol import result_of
 from keepwhole.store.verify import verify
 from keepwhole.transfer.archive import export_session, import_session
@@ -33,7 +33,7 @@ def in_pieces(data: bytes, seed: int) -> Iterator[bytes]:
         at += size
 
 
-def rebuilt(session: Session, shown: Shown) -> str:
+def rebuilt(session: Session, shown: KeptResult) -> str:
     """The original from what was shown and, for every gap, from what is recalled."""
     assert shown.cut is not None
     parts, at = list[str](), len(shown.cut.above)

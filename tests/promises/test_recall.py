@@ -10,7 +10,7 @@ from keepwhole import MemoryStore, Session, TruncationConfiguration
 from keepwhole.canonical.utf8 import showable
 from keepwhole.config import Settings
 from keepwhole.recall.answer import Answer
-from keepwhole.record.shown import Shown
+from keepwhole.record.kept_result import KeptResult
 from keepwhole.testing import PrintedCall, printed_calls
 from keepwhole.truncation.strategy import STRATEGIES
 from tests.build import in_memory, numbered_lines
@@ -25,7 +25,7 @@ def run(session: Session, call: PrintedCall) -> Answer:
     return answer
 
 
-def check_every_gap(session: Session, shown: Shown) -> None:
+def check_every_gap(session: Session, shown: KeptResult) -> None:
     """Any place that is not shown is in the answer to one call."""
     assert shown.cut is not None
     text = session.recall(str(shown.trace_id))
@@ -36,7 +36,7 @@ def check_every_gap(session: Session, shown: Shown) -> None:
             assert run(session, call).content.startswith(showable(text[at : at + length]))
 
 
-def check_printed(session: Session, shown: Shown) -> None:
+def check_printed(session: Session, shown: KeptResult) -> None:
     """The calls in a view's own notices give what they say."""
     text = session.recall(str(shown.trace_id))
     assert shown.cut is not None

@@ -6,7 +6,7 @@ from typing import Any
 from keepwhole import MemoryStore, Session
 from keepwhole.config import Settings
 from keepwhole.exchange.exchange import Exchange
-from keepwhole.exchange.hidden_rounds import Rounds
+from keepwhole.exchange.hidden_rounds import HiddenRounds
 from keepwhole.policies.auto_settings import CAREFUL
 from keepwhole.wire.endpoint import Endpoint
 from keepwhole.wire.request_body import read_request
@@ -27,7 +27,7 @@ class Talk:
         models = {self.agent.model: {"window": window}}
         made = Settings(home="unused", models=models, **{"auto": EAGER, "recall": "off", **settings})
         self.session = Session("talk", store=MemoryStore(), settings=made, clock=lambda: self.now)
-        self.rounds = Rounds(self.session)
+        self.rounds = HiddenRounds(self.session)
         self.steps = 0
         self.sent: list[bytes] = []
 
@@ -39,7 +39,7 @@ class Talk:
         """The next request, not sent yet."""
         request = read_request(self.agent.body())
         assert request is not None
-        return Exchange(self.session, self.rounds, Endpoint(self.agent.dialect, counts), request)  # pyright: ignore
+        return Exchange(self.session, self.rounds, Endpoint(self.agent.dialect, counts), request).begin()  # pyright: ignore
 
     def step(self, result: str | None = None, streamed: bool = False) -> Exchange:
         """One more call and result, sent and billed."""

@@ -10,7 +10,7 @@ import pytest
 from keepwhole import NotFound, Session, TruncationConfiguration
 from keepwhole.canonical.entry import Result
 from keepwhole.errors import TooLargeToRecall, UnknownStrategy, UsageError
-from keepwhole.record.shown import Shown
+from keepwhole.record.kept_result import KeptResult
 from keepwhole.store.protocol import result_of
 from keepwhole.truncation.configuration import ToolOverride
 from tests.build import in_memory, numbered_lines
@@ -19,7 +19,7 @@ from tests.recall.test_get_artifact import DIALECTS, as_objects, call, text_of
 TEXT = numbered_lines(1_000)
 
 
-def recorded(session: Session, shown: Shown) -> Result:
+def recorded(session: Session, shown: KeptResult) -> Result:
     row = session.store.find(session.id, str(shown.trace_id))
     assert row is not None
     return result_of(row)

@@ -19,7 +19,7 @@ from keepwhole.config import load
 from keepwhole.errors import UsageError
 from keepwhole.recall.answer import Printed
 from keepwhole.recall.get_artifact import read_artifact
-from keepwhole.record.shown import Shown
+from keepwhole.record.kept_result import KeptResult
 from keepwhole.store.protocol import result_of
 from tests.build import in_memory, numbered_lines, printed_call, run_python
 
@@ -28,7 +28,7 @@ LARGE = numbered_lines(5_000)
 CANARY = "canary-7c1f9e"
 
 
-def kept(text: str = TEXT, **fields: object) -> tuple[Session, Shown]:
+def kept(text: str = TEXT, **fields: object) -> tuple[Session, KeptResult]:
     opened = in_memory()
     return opened, opened.keep("read_file", {"path": "big.txt"}, text, **fields)  # type: ignore[arg-type]
 
@@ -118,7 +118,7 @@ def test_ac_053_artifacts_are_cleaned_up_when_an_ephemeral_session_ends(tmp_path
 
 def test_ac_054_storage_handles_concurrent_access(tmp_path: Path) -> None:
     opened = Session("s", store=str(tmp_path))
-    shown: list[tuple[Shown, str]] = []
+    shown: list[tuple[KeptResult, str]] = []
 
     def work(worker: int) -> None:
         for number in range(4):
@@ -269,7 +269,7 @@ def test_nfr_004_artifact_writes_can_be_awaited_and_do_not_block_the_loop(tmp_pa
             time.sleep(0.02)
             yield LARGE
 
-    async def main() -> tuple[Shown, int]:
+    async def main() -> tuple[KeptResult, int]:
         opened, ticks = Session(store=str(tmp_path)), 0
         keeping = asyncio.create_task(opened.akeep("t", None, slow()))
         while not keeping.done():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from keepwhole import NotFound, Session
-from keepwhole.record.shown import Shown
+from keepwhole.record.kept_result import KeptResult
 from keepwhole.standalone.processor import TruncationProcessor
 from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
 from keepwhole.truncation.result import TruncationResult
@@ -139,7 +139,7 @@ def test_list_storage_should_cleanup_on_session_end(tmp_path: Path) -> None:
 
 def test_list_storage_should_handle_concurrent_access(tmp_path: Path) -> None:
     opened = Session("s", store=str(tmp_path))
-    shown: list[tuple[Shown, str]] = []
+    shown: list[tuple[KeptResult, str]] = []
 
     def work(text: str) -> None:
         shown.append((opened.keep("t", None, text), text))

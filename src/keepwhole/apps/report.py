@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from keepwhole.apps import steps as figures
 from keepwhole.apps.steps import ProfileOf
-from keepwhole.exchange.request_log import Step
+from keepwhole.exchange.request_log import LoggedRequest
 from keepwhole.replay.intervals import Interval, interval
 
 FEWEST = 5
@@ -60,7 +60,7 @@ class Report(NamedTuple):
     says: tuple[str, ...]
 
 
-def reported(sessions: Iterable[Sequence[Step]], profile_of: ProfileOf) -> Report:
+def reported(sessions: Iterable[Sequence[LoggedRequest]], profile_of: ProfileOf) -> Report:
     """What sessions came to, by how they were treated."""
     values: dict[str, list[dict[str, float]]] = {VIEWED: [], HELD_OUT: []}
     mixed = 0
@@ -76,7 +76,7 @@ def reported(sessions: Iterable[Sequence[Step]], profile_of: ProfileOf) -> Repor
     return Report(groups, mixed, ratios, tuple(_sentences(groups, ratios)))
 
 
-def _figures(steps: Sequence[Step], profile_of: ProfileOf) -> dict[str, float]:
+def _figures(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> dict[str, float]:
     """The figures of one session; those that nobody told are not there."""
     found = {"steps": float(len(steps)), "tokens": sum(figures.sizes(step)[0] for step in steps) / len(steps)}
     told = [(step.response.cached, total) for step in steps if (total := figures.billed(step)) and step.response]
@@ -89,7 +89,7 @@ def _figures(steps: Sequence[Step], profile_of: ProfileOf) -> dict[str, float]:
     return found | {"filled": float(bool(full))} | ({"full": float(min(full))} if full else {})
 
 
-def _full(branch: Sequence[Step], profile_of: ProfileOf) -> int | None:
+def _full(branch: Sequence[LoggedRequest], profile_of: ProfileOf) -> int | None:
     return figures.first_full(branch, profile_of, whole=False)
 
 

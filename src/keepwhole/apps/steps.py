@@ -8,7 +8,7 @@ Must not know: where the requests come from, how figures are printed.
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from keepwhole.exchange.request_log import Step
+from keepwhole.exchange.request_log import LoggedRequest
 from keepwhole.models.profiles import Profile, input_price
 from keepwhole.models.thresholds import Thresholds
 
@@ -35,32 +35,32 @@ class Cost(NamedTuple):
         )
 
 
-def turns(steps: Iterable[Step]) -> list[Step]:
+def turns(steps: Iterable[LoggedRequest]) -> list[LoggedRequest]:
     """Those that an agent made progress with: no counting, no calls beside the conversation."""
     return [step for step in steps if step.request.purpose in ("turn", "compaction")]
 
 
-def billed(step: Step) -> int | None:
+def billed(step: LoggedRequest) -> int | None:
     """Tokens of input that the provider counted, from the cache or not; None where it did not say."""
     return None if step.response is None else step.response.input
 
 
-def sizes(step: Step) -> tuple[float, float]:
+def sizes(step: LoggedRequest) -> tuple[float, float]:
     """Tokens that were sent and that it would have been whole, by the provider's count where there is one."""
     count, sent = billed(step), step.request.tokens_sent
     scale = count / sent if count and sent else 1.0
     return sent * scale, step.request.tokens_whole * scale
 
 
-def branches(steps: Iterable[Step]) -> list[list[Step]]:
+def branches(steps: Iterable[LoggedRequest]) -> list[list[LoggedRequest]]:
     """The steps of each conversation that a session holds side by side, in order."""
-    found: dict[str, list[Step]] = {}
+    found: dict[str, list[LoggedRequest]] = {}
     for step in steps:
         found.setdefault(step.request.branch, []).append(step)
     return list(found.values())
 
 
-def cost_of(steps: Sequence[Step], profile_of: ProfileOf) -> Cost | None:
+def cost_of(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Cost | None:
     """The cost of a session's requests; None where the provider billed nothing that we know of.
 
     Whole, every request is taken to find all of the one before it in the cache, which is the best that can happen: a
@@ -71,7 +71,7 @@ def cost_of(steps: Sequence[Step], profile_of: ProfileOf) -> Cost | None:
     return sum(paid, total) if paid else None
 
 
-def _cost_of_branch(steps: Sequence[Step], profile_of: ProfileOf) -> Cost | None:
+def _cost_of_branch(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Cost | None:
     told = [step for step in steps if billed(step) is not None]
     is_cached = any(step.response.cached for step in told if step.response)
     total, before = Cost(), None
@@ -81,7 +81,7 @@ def _cost_of_branch(steps: Sequence[Step], profile_of: ProfileOf) -> Cost | None
     return total if told else None
 
 
-def _cost_of_step(step: Step, profile: Profile, before: float | None) -> tuple[Cost, float]:
+def _cost_of_step(step: LoggedRequest, profile: Profile, before: float | None) -> tuple[Cost, float]:
     """A step's cost, and its size whole; `before` is that of the one before it, if that is known."""
     response = step.response
     assert response is not None
@@ -96,7 +96,7 @@ def _cost_of_step(step: Step, profile: Profile, before: float | None) -> tuple[C
     return Cost(paid, whole, _times(rate, paid), _times(rate, whole)), size
 
 
-def first_full(steps: Sequence[Step], profile_of: ProfileOf, *, whole: bool) -> int | None:
+def first_full(steps: Sequence[LoggedRequest], profile_of: ProfileOf, *, whole: bool) -> int | None:
     """The number of the first step at which a client would compact, as it was sent or whole; None if at none."""
     share = Thresholds().compact
     for number, step in enumerate(steps, 1):

@@ -1,30 +1,55 @@
-"""What is sent of a conversation: follow it, put new results on record, let the policy choose, edit the messages.
+"""One branch of a conversation: the messages a client sends, the results in them, and how each result is sent.
 
-Owns: the order that makes the promises: on record before hidden, decided before shown otherwise, nothing decided twice.
-Must not know: how a provider spells a message (`wire`), why a policy chooses (`projection`).
+Theory of operation. A client sends its whole history with every request, a little longer each time. The branch
+remembers what it has seen: `follow` compares the new list with it, forgets what the client took back, and decodes only
+the messages that are new. Every result in them is a `SeenResult`, and lives like this:
+
+    state     in the messages as   on record   sent as          goes on to
+    NEW       the client sent it   no          the whole text   KEPT, DECIDED (recorded, by this or another process)
+    KEPT      the client sent it   yes         the whole text   DECIDED (a decision is recorded), GONE
+    DECIDED   the client sent it   yes         its decision     DECIDED (another decision), GONE
+    GONE      the client sent it   yes         nothing          KEPT, DECIDED (a fork makes the summary not fit)
+
+    (any state ends when the client takes the message back)
+
+Example. Step 1 sends the results r0 and r1: both NEW. The plan caps r1. One append records both results and the
+decision about r1: r0 is KEPT, r1 DECIDED, and only now is the message edited. Ten steps later a batch ages r0: one
+append records the decision, r0 is DECIDED. A summary replaces both: GONE.
+
+Invariants
+- A result is sent otherwise than whole only in the states DECIDED and GONE: what is not durable is never hidden.
+- A result changes its state only after the entry that says so is on record and was learned from the journal; with
+  mode `shadow` or `count` nothing is recorded, and what is shown is thrown away or only reported.
+- What was sent once is sent again unchanged until an entry changes it.
+- While the record cannot be read to its end, nothing is recorded or decided: the results may be on it already.
+
+Owns: following messages, the state of results, editing them. Must not know: how a provider spells a message (`wire`),
+what is chosen (`plan`), in which order (`pipeline`).
 """
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from enum import Enum
+from itertools import takewhile
+from typing import Any, NamedTuple
 
-from keepwhole.canonical.message import Message, Path
-from keepwhole.conversation.deciding import Deciding
-from keepwhole.conversation.reaching import keep_in_reach
-from keepwhole.conversation.restore import restored
-from keepwhole.conversation.summary import Summing
-from keepwhole.conversation.view_mode import USUAL, Manner
-from keepwhole.errors import StoreError
+from keepwhole.canonical.entry import Result
+from keepwhole.canonical.guard import truncation_mark
+from keepwhole.canonical.message import Message, Path, Returned
+from keepwhole.canonical.utf8 import encode
+from keepwhole.conversation.context import BranchContext
+from keepwhole.conversation.plan import Plan, once_each
+from keepwhole.conversation.summary import BranchSummary
+from keepwhole.errors import NotFound, Overtaken, StoreError
+from keepwhole.metrics import MARKER
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.account import Account, Edit, edit_of
 from keepwhole.policies.policy import SHOWN, Choice, Decisions, Policy, Situation, sent_tokens, shown
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.recall.tail import at_the_tail
-from keepwhole.record.journal import Known
-from keepwhole.record.recording import (
-    Desk,
-    Met,
-    named,
-)
+from keepwhole.record.arrival import LEGACY, NewResult, add_results
+from keepwhole.record.journal import KnownResult
+from keepwhole.record.writer import decision_draft
+from keepwhole.store.protocol import Draft
 from keepwhole.wire.compacted import compacted
 from keepwhole.wire.decode import decode_message, dialect_of
 from keepwhole.wire.edits import apply
@@ -33,44 +58,89 @@ from keepwhole.wire.same_messages import alike, copied
 
 _TAIL = 16
 """Newest messages of which a copy is held, since clients change these in place: cache markers move, results come."""
+_MARK_WINDOW = 16_384
+"""Bytes at either end of a result in which a truncation mark is looked for."""
 
 
-class Viewer(Deciding):
-    """One branch of a conversation as it is sent, remembered from call to call."""
+class State(Enum):
+    """Where a result is in its life; see the table above."""
 
-    def __init__(self, desk: Desk, mode: str) -> None:
-        self._desk = desk
-        self._mode = mode
+    NEW = "new"
+    KEPT = "kept"
+    DECIDED = "decided"
+    GONE = "gone"
+
+
+class SeenResult:
+    """One result in the messages of a branch."""
+
+    __slots__ = ("came", "item", "known", "text")
+
+    def __init__(self, item: Item, came: str) -> None:
+        self.item = item
+        """The result as policies see it: always the whole original."""
+        self.came = came
+        """The text that the client sent: the original, or one of our views of it."""
+        self.known: KnownResult | None = None
+        """The result on record."""
+        self.text: str | None = None
+        """What is sent in its place, where that is not what came."""
+
+    def state(self, decisions: Decisions) -> State:
+        """Where it is in its life."""
+        if self.known is None:
+            return State.NEW
+        if self.item.gone:
+            return State.GONE
+        return State.DECIDED if self.item.number in decisions else State.KEPT
+
+
+class Changes(NamedTuple):
+    """What one view changed."""
+
+    recorded: int = 0
+    """New results that were recorded."""
+    summaries: int = 0
+    unstored: int = 0
+    """Results that could not be recorded and are sent whole."""
+
+
+class Branch:
+    """One branch of a conversation as it is sent, remembered from request to request."""
+
+    def __init__(self, context: BranchContext, mode: str) -> None:
+        self.context = context
+        self.mode = mode
+        """`on` records and edits; `shadow` records results only; `count` records nothing."""
+        self.transcript = Transcript()
+        self.decisions = Decisions()
+        self.summary = BranchSummary(context, self.transcript, self.decisions)
+        self.changes = Changes()
+        self.sent_at: float | None = None
+        """When these messages were last viewed to be sent."""
         self._messages: list[Any] = []
+        """As the client sent them."""
         self._copies: list[Any] = []
         """Of the newest messages, as they were."""
-        self.transcript = Transcript()
-        self._known: list[Known | None] = []
-        self._unknown: dict[int, None] = {}
-        """Results that are not on record yet, by number, in order."""
-        self._came: list[str] = []
-        self._decided = Decisions()
-        self._numbers: dict[str, list[int]] = {}
-        self._texts: dict[int, str] = {}
-        """What is sent in place of a result, by its number, where that is not what came."""
-        self._out: list[Any] = []
-        """The messages as they are sent, edits made."""
-        self._skipped: set[int] = set()
-        self._read_decisions = 0
-        self._summing = Summing(desk, self.transcript, self._decided)
-        self._blind = False
-        """Whether results were met while the record could not be read."""
-        self._continues = False
-        self._checked = 0
-        self._broken = False
-        self.repaired = 0
-        self._new = self._summed = self._unstored = 0
+        self._edited: list[Any] = []
+        """As they are sent, edits made."""
+        self._unedited: set[int] = set()
+        """Messages that could not be edited, and are sent as they came."""
+        self._results: list[SeenResult] = []
+        self._new: dict[int, SeenResult] = {}
+        """Those of them that are NEW, by number, in order."""
+        self._by_trace: dict[str, list[SeenResult]] = {}
         self._changed: set[int] = set()
-        """The numbers of results that are shown otherwise from this view on."""
-        self._settles = False
-        """Whether results are sent whole before they are on record."""
-        self.seen: float | None = None
-        """When these messages were last looked at, to be sent."""
+        """Numbers of the results that are sent otherwise from this view on."""
+        self._decisions_read = 0
+        """How many decisions of the journal were applied."""
+        self._is_blind = False
+        """Whether results were met while the record could not be read."""
+        self._waits = False
+        """Whether new results are sent whole before they are recorded; `settle` records them."""
+        self._pairs = _Pairs()
+
+    # Following the client
 
     def shared(self, messages: list[Any]) -> int:
         """How many messages at the front are the ones this branch has."""
@@ -81,263 +151,440 @@ class Viewer(Deciding):
         except Exception:  # whatever a foreign object raises when it is compared, it is not known again
             return 0
 
-    def view(
-        self,
-        messages: list[Any],
-        shared: int,
-        policy: Policy,
-        situation: Situation,
-        manner: Manner = USUAL,
-        *,
-        is_known: bool = True,
-        continues: bool = False,
-    ) -> None:
-        """Bring the branch up to these messages, of which it has `shared`, and let the policy choose.
+    def follow(self, messages: list[Any], shared: int, *, is_record_read: bool, continues: bool) -> None:
+        """Bring the branch up to these messages, of which it has the first `shared`.
 
-        Where results are restored, the policy chooses about new ones alone.
-
-        While the record is not known to its end nothing is kept or decided: what came may be on it already.
+        A request that `continues` another one holds half of its pairs, so none of them is broken.
         """
-        self._new = self._summed = self._unstored = 0
-        self._changed = set()
-        self._continues = continues
-        if self._blind:
-            shared, self._blind = 0, False
-        self._blind = not is_known and shared < len(messages)
-        self._refresh()
-        self._follow(messages, shared)
-        self._summing.stand()
-        if is_known:
-            self._decide(policy, situation, manner)
-        self._unstored = len(self._unknown) if not self._settles else 0
-        if is_known and not manner.restored and self._mode == "on" and policy.name != "everything":
-            self._summed = self._summing.compact(situation)
+        self.changes, self._changed = Changes(), set()
+        if self._is_blind:
+            shared, self._is_blind = 0, False
+        self._is_blind = not is_record_read and shared < len(messages)
+        self.apply_decisions()
+        if shared < len(self._messages):
+            self._forget(shared)
+        for message in messages[shared:]:
+            self._messages.append(message)
+            self._edited.append(message)
+            self._add(decode_message(message))
+        fresh = messages[max(shared, len(messages) - _TAIL) :]
+        self._copies = [*self._copies, *(copied(message) for message in fresh)][-_TAIL:]
+        self._pairs.check(messages, self.transcript, continues)
+        self.summary.find()
 
-    def sent(self, messages: Sequence[Any], whole: Collection[int] = ()) -> list[Any]:
-        """The messages to send: those that came, the edited ones replaced."""
-        if self._mode == "shadow":
+    def _add(self, message: Message) -> None:
+        """Add a message, and recognize the results in it."""
+        arrived = [found for each in message.returned if (found := self._identify(each)) is not None]
+        if len(arrived) != len(message.returned):
+            paths = {returned.path for returned, _, _ in arrived}
+            foreign = sum(estimate(each.text) for each in message.returned if each.path not in paths)
+            message = message._replace(other=message.other + foreign)
+        if message.returned:
+            message = message._replace(returned=tuple(returned for returned, _, _ in arrived))
+        self.transcript.extend((message,))
+        items = self.transcript.items[len(self._results) :]
+        added = [SeenResult(item, came) for item, (_, came, _) in zip(items, arrived, strict=True)]
+        self._results += added
+        for seen, (_, _, known) in zip(added, arrived, strict=True):
+            self.decisions.open[seen.item.number] = None
+            if known is not None:
+                self._recognize(seen, known)
+            else:
+                self._new[seen.item.number] = seen
+
+    def _identify(self, returned: Returned) -> tuple[Returned, str, KnownResult | None] | None:
+        """A result with its original text, the text that came, and the result on record that it is.
+
+        None for a text that the client cut from a result on record: it is the client's decision, not a result.
+        """
+        journal = self.context.journal
+        match = journal.match(returned.call_id, returned.text)
+        if match is None:
+            is_cut = journal.is_foreign_cut(returned.call_id, returned.text)
+            return None if is_cut else (returned, returned.text, None)
+        if match.is_whole:
+            return returned, returned.text, match.known
+        try:
+            original = journal.original_text(match.known)
+        except StoreError:
+            self._is_blind = True
+            return None
+        return None if original is None else (returned._replace(text=original), returned.text, match.known)
+
+    def _recognize(self, seen: SeenResult, known: KnownResult) -> None:
+        """NEW → KEPT or DECIDED: the result is on record."""
+        seen.known = known
+        seen.item.name = self.context.writer.name_of(known.result.trace_id, known.result.artifact_id)
+        self._new.pop(seen.item.number, None)
+        self._by_trace.setdefault(known.result.trace_id, []).append(seen)
+        self._apply_decision(seen)
+
+    def _recognize_recorded(self, items: Sequence[Item]) -> None:
+        for item in items:
+            seen = self._results[item.number]
+            match = self.context.journal.match(item.returned.call_id, seen.came)
+            if match is not None:
+                self._recognize(seen, match.known)
+
+    def apply_decisions(self) -> list[int]:
+        """Apply the decisions that were recorded since, by any process; return the results they are about."""
+        decided = self.context.journal.decided
+        trace_ids = dict.fromkeys(decided[self._decisions_read :])
+        changed = [seen for trace_id in trace_ids for seen in self._by_trace.get(trace_id, ())]
+        for seen in changed:
+            self._apply_decision(seen)
+        self._decisions_read = len(decided)
+        return [seen.item.number for seen in changed]
+
+    def _apply_decision(self, seen: SeenResult) -> None:
+        """KEPT or DECIDED → DECIDED: show the result as its newest decision says."""
+        if seen.known is None or seen.known.decision is None:
+            return
+        decision, cut = seen.known.decision
+        self.context.lay_out_again(seen.known.result.trace_id, cut)
+        self._show(seen, Choice(seen.item.number, decision.rule, cut, 0, decision.strategy))
+
+    def _forget(self, length: int) -> None:
+        """Forget the messages from `length` on: the client took them back."""
+        left = sum(len(message.returned) for message in self.transcript.messages[:length])
+        for seen in self._results[left:]:
+            self.decisions.drop(seen.item)
+            self.decisions.open.pop(seen.item.number, None)
+            self._new.pop(seen.item.number, None)
+        del self._results[left:]
+        self.transcript.cut_back(length)
+        first = len(self._messages) - len(self._copies)
+        del self._copies[max(0, length - first) :]
+        del self._messages[length:], self._edited[length:]
+        self.summary.cut_back(length)
+        self._pairs.cut_back(length)
+        self._unedited = {index for index in self._unedited if index < length}
+        self._by_trace = {}
+        for seen in self._results:
+            if seen.item.name is not None:
+                self._by_trace.setdefault(seen.item.name.trace_id, []).append(seen)
+
+    # Deciding
+
+    @property
+    def new_items(self) -> list[Item]:
+        """The results that are not on record."""
+        return [seen.item for seen in self._new.values()]
+
+    def name_new_results(self) -> list[Item]:
+        """Draw ids for the results that are not on record, and return them."""
+        self._waits = False
+        fresh = self.new_items
+        for item in fresh:
+            item.name = item.name or self.context.writer.draw_name()
+        return fresh
+
+    def may_hide(self, number: int) -> bool:
+        """Whether what a notice about this result names can be read; where nothing is recorded, nothing need be."""
+        seen = self._results[number]
+        return self.mode != "on" or self.context.lay_out(seen.item, is_recorded=seen.known is not None)
+
+    def is_recorded_or_in(self, number: int, fresh: Collection[int]) -> bool:
+        """Whether a result is on record, or will be with the next append."""
+        return self._results[number].known is not None or number in fresh
+
+    def is_planned_already(self) -> bool:
+        """Whether the newest results were recorded by a view of these very messages, by any process.
+
+        All that was chosen then was recorded with them, so nothing more is chosen now: the same messages are sent the
+        same. What was chosen then counts as changed by this view.
+        """
+        if not self._messages or not self.transcript.items_in(len(self._messages) - 1):
+            return False
+        newest = takewhile(lambda item: item.step == self.transcript.steps, reversed(self.transcript.items))
+        known: list[KnownResult] = []
+        for item in newest:
+            one = self._results[item.number].known
+            if one is None or one.result.turn is None:
+                return False
+            known.append(one)
+        own = {one.result.trace_id for one in known}
+        together = self.context.journal.decided_with(max(one.seq for one in known))
+        self._changed.update(
+            seen.item.number for name in together if name not in own for seen in self._by_trace.get(name, ())
+        )
+        return True
+
+    def wait(self, fresh: Sequence[Item]) -> None:
+        """Send new results whole before they are recorded."""
+        self._waits = True
+        for item in fresh:
+            item.name = None
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether results were sent whole that are not on record yet."""
+        return self._waits and bool(self._new)
+
+    def settle(self) -> None:
+        """Record the results that were sent whole; what cannot be stored is tried again when it comes again."""
+        if self.is_unsettled:
+            self.record(self.name_new_results(), Plan())
+
+    def record(self, fresh: Sequence[Item], plan: Plan) -> None:
+        """Record new results and choices in one append, then show what is on record.
+
+        Raises `Overtaken` where the plan depends on how other results are shown, and another process was first. What
+        cannot be stored stays NEW, and so is sent whole.
+        """
+        after = self.context.journal.seq if plan.depends_on_others else None
+        if self.mode == "on":
+            self._record(fresh, plan, after)
+        elif self.mode == "shadow":
+            self._record_results(fresh, {}, (), None)
+        self.changes = self.changes._replace(recorded=len(fresh) - len(self._new))
+        if self.mode != "count":
+            for seen in self._new.values():
+                seen.item.name = None
+        if self.mode != "on":
+            self._show_unrecorded(plan)
+
+    def read_on(self, fresh: Sequence[Item]) -> bool:
+        """Take over what other processes have recorded meanwhile; return whether the record could be read."""
+        try:
+            self.context.journal.catch_up()
+        except StoreError:
+            self._is_blind = True
+            return False
+        self._changed.update(self.apply_decisions())
+        self._recognize_recorded(fresh)
+        self.summary.find()
+        return True
+
+    def compact(self, situation: Situation) -> None:
+        """Record a summary where the window is nearly full."""
+        self.changes = self.changes._replace(summaries=self.summary.compact(situation))
+
+    def count_unstored(self) -> None:
+        """Count the results that are sent whole because they could not be recorded."""
+        self.changes = self.changes._replace(unstored=0 if self._waits else len(self._new))
+
+    def _record(self, fresh: Sequence[Item], plan: Plan, after: int | None) -> None:
+        at = self.context.writer.now()
+        batch = [self._decision(choice, at) for choice in plan.batch]
+        if fresh:
+            self._record_results(fresh, plan.arrivals, batch, after)
+        elif batch:
+            try:
+                self.context.append_decisions(batch, after)
+            except Overtaken:
+                raise
+            except (StoreError, NotFound):
+                return
+            self.apply_decisions()
+        held = ((self.decisions.get(choice.number), choice) for choice in plan.batch)
+        self._changed.update(choice.number for now, choice in held if now is not None and now.cut == choice.cut)
+
+    def _record_results(
+        self, fresh: Sequence[Item], arrivals: Mapping[int, Choice], batch: Sequence[Draft], after: int | None
+    ) -> None:
+        """Append results and recognize them; those that are on record but damaged are appended again."""
+        if not fresh:
+            return
+        accepted = self._append_or_leave(once_each(fresh), arrivals, batch, after)
+        try:
+            self.context.journal.catch_up(own=True)
+            self.apply_decisions()
+            self._recognize_recorded(fresh)
+            damaged = [item for item in accepted if item.number in self._new]
+            if damaged:
+                self._append(damaged, arrivals, once=False)
+                self.context.journal.catch_up()
+                self._recognize_recorded(damaged)
+        except (StoreError, NotFound):
+            self._is_blind = True
+
+    def _append_or_leave(
+        self, items: Sequence[Item], arrivals: Mapping[int, Choice], batch: Sequence[Draft], after: int | None
+    ) -> list[Item]:
+        """Append results; where nothing can be stored they stay NEW. Return those that were accepted."""
+        try:
+            return self._append(items, arrivals, batch, after=after)
+        except Overtaken:
+            raise
+        except (StoreError, NotFound):
+            return []
+
+    def _append(
+        self,
+        items: Sequence[Item],
+        arrivals: Mapping[int, Choice],
+        batch: Sequence[Draft] = (),
+        *,
+        once: bool = True,
+        after: int | None = None,
+    ) -> list[Item]:
+        """Append results with how they are shown from the beginning; return those that were accepted."""
+        arriving = [self._arriving(item, arrivals.get(item.number)) for item in items]
+        added = add_results(self.context.writer, arriving, batch, once=once, after=after)
+        if added.session_existed:
+            self.context.journal.foresee(added.entries, added.drafts)
+        accepted = {each.result.trace_id for each in added.accepted}
+        return [item for item in items if item.name is not None and item.name.trace_id in accepted]
+
+    def _arriving(self, item: Item, choice: Choice | None) -> NewResult:
+        assert item.name is not None, "a result is named before it is recorded"
+        data = encode(item.text)[0]
+        is_marked = truncation_mark(data[:_MARK_WINDOW], data[-_MARK_WINDOW:]) is not None
+        result = Result(
+            at=self.context.writer.now(),
+            trace_id=item.name.trace_id,
+            artifact_id=item.name.artifact_id,
+            tool=item.call.tool if item.call else "tool",
+            arguments=item.call.arguments if item.call else None,
+            call_id=item.returned.call_id,
+            is_error=item.is_error,
+            turn=item.turn,
+            flags=(MARKER, LEGACY) if is_marked else (),
+        )
+        return NewResult(result, item.text, None if choice is None else self._decision(choice, result.at))
+
+    def _decision(self, choice: Choice, at: int) -> Draft:
+        item = self.transcript.items[choice.number]
+        assert item.name is not None, "a result is named before anything is decided about it"
+        text = shown(item, choice)
+        return decision_draft(item.name.trace_id, at, choice.rule, choice.strategy, choice.cut, text)
+
+    def _show_unrecorded(self, plan: Plan) -> None:
+        """Show what would be shown, where nothing is recorded."""
+        for choice in (*plan.arrivals.values(), *plan.batch):
+            if self.transcript.items[choice.number].name is not None:
+                self._show(self._results[choice.number], choice)
+        self._changed = {choice.number for choice in plan.batch}
+
+    # Editing
+
+    def _show(self, seen: SeenResult, choice: Choice) -> None:
+        item = seen.item
+        text = shown(item, choice)
+        self.decisions.hold(item, choice._replace(tokens=estimate(text)))
+        seen.text = None if text == seen.came else text
+        self._edit(item.index)
+        if item.index in self._unedited:
+            self.leave_unedited(item.index)
+
+    def _edit(self, index: int) -> None:
+        """Make the message at `index` as it is sent."""
+        texts = ((item.returned.path, self._results[item.number].text) for item in self.transcript.items_in(index))
+        applied = apply((self._messages[index],), {0: [(path, text) for path, text in texts if text is not None]})
+        self._edited[index] = applied.messages[0]
+        if applied.skipped:
+            self._unedited.add(index)
+
+    def leave_unedited(self, index: int) -> None:
+        """Count a message as sent the way it came, since it could not be edited."""
+        self._unedited.add(index)
+        for item in self.transcript.items_in(index):
+            if item.number in self.decisions:
+                self.decisions.hold(item, self.decisions[item.number]._replace(tokens=item.tokens))
+
+    def edited_messages(self, messages: Sequence[Any], whole: Collection[int] = ()) -> list[Any]:
+        """The messages to send, the results in `whole` as they are on record."""
+        if self.mode == "shadow":
             return list(messages)
-        out = apply(self._messages, self.texts(whole)).messages if whole else self._out.copy()
-        return self.arranged(out) if self.is_rearranged else out
+        edited = apply(self._messages, self.edited_texts(whole)).messages if whole else self._edited.copy()
+        return self.rearranged(edited) if self.is_rearranged else edited
 
-    def restored(self, situation: Situation, answer: int) -> Collection[int]:
-        """The results that may be shown whole this once, though it is decided otherwise."""
-        return restored(self.transcript, self._decided, self._summing.situation(situation), answer)
+    def edited_texts(self, whole: Collection[int] = ()) -> dict[int, list[tuple[Path, str]]]:
+        """The edits by message: the path and the new text; the results in `whole` as they are on record."""
+        found: dict[int, list[tuple[Path, str]]] = {}
+        for number in sorted(self.decisions):  # only a decision makes an edit
+            seen, item = self._results[number], self.transcript.items[number]
+            text = seen.text
+            if number in whole:
+                text = None if item.text == seen.came else item.text
+            if text is not None and item.index not in self._unedited:
+                found.setdefault(item.index, []).append((item.returned.path, text))
+        return found
 
     @property
     def is_rearranged(self) -> bool:
-        """Whether messages are left out, put in or merged, beside the edits inside them."""
-        return self._mode != "shadow" and (self._broken or self._summing.standing is not None)
+        """Whether messages are left out, put in or joined, besides the edits inside them."""
+        return self.mode != "shadow" and (self._pairs.is_broken or self.summary.current is not None)
 
-    def arranged(self, messages: Sequence[Any]) -> list[Any]:
-        """The messages with a summary in place of the oldest, and with broken pairs mended."""
+    def rearranged(self, messages: Sequence[Any]) -> list[Any]:
+        """The messages with the summary in place of the oldest, and with broken pairs repaired."""
         dialect = dialect_of(messages) or "openai_chat"
-        standing = self._summing.standing
-        if standing is not None:
-            messages = compacted(messages, standing.upto, standing.text, dialect, standing.kept)
-        if not self._continues:
+        summary = self.summary.current
+        if summary is not None:
+            messages = compacted(messages, summary.upto, summary.text, dialect, summary.kept)
+        if not self._pairs.continues:
             messages, repairs = repair(messages, dialect)
-            self.repaired = sum(repairs)
+            self._pairs.repaired = sum(repairs)
         return list(messages)
 
-    def texts(self, whole: Collection[int] = ()) -> dict[int, list[tuple[Path, str]]]:
-        """The edits by message: where, and what stands there now; the results in `whole` as they are on record."""
-        found: dict[int, list[tuple[Path, str]]] = {}
-        originals = {number: self.transcript.items[number].text for number in whole}
-        for number, text in sorted({**self._texts, **originals}.items()):
-            if number in originals and text == self._came[number]:
-                continue
-            item = self.transcript.items[number]
-            if item.index not in self._skipped:
-                found.setdefault(item.index, []).append((item.returned.path, text))
-        return found
+    # Accounting
 
     def edits(self) -> tuple[Edit, ...]:
         """Every result that is not shown as it came."""
         return tuple(
-            edit_of(self.transcript.items[number], self._decided[number])
-            for number in sorted(self._decided)
+            edit_of(self.transcript.items[number], self.decisions[number])
+            for number in sorted(self.decisions)
             if self._is_edit(number)
         )
 
     def account(self, policy: Policy, situation: Situation, explained: bool, whole: Collection[int] = ()) -> Account:
-        """The figures of what is sent, the results in `whole` as they are on record; those that take a look at every
-        result only if asked for."""
-        items, decided = self.transcript.items, self._decided
-        sent = sent_tokens(self.transcript, decided) + self._summing.situation(situation).overhead
+        """The figures of what is sent; those that need a look at every result only if `explained`."""
+        items, decided = self.transcript.items, self.decisions
+        sent = sent_tokens(self.transcript, decided) + self.summary.situation(situation).overhead
         sent += sum(items[number].tokens - decided[number].tokens for number in whole)
-        edited = sum(map(self._is_edit, decided)) if self._skipped else decided.edits
+        edited = sum(map(self._is_edit, decided)) if self._unedited else decided.edits
         return Account(
             policy=policy.name,
-            mode=self._mode,
-            results=len(self.transcript.items),
+            mode=self.mode,
+            results=len(items),
             edited=edited - sum(map(self._is_edit, whole)),
             tokens_whole=int((self.transcript.tokens + situation.overhead) * situation.scale),
             tokens_sent=int(sent * situation.scale),
             window=situation.profile.window,
-            new_results=self._new,
-            new_decisions=len(self._changed) + self._summed,
-            unstored=self._unstored,
-            repaired=self.repaired,
-            skipped=len(self._skipped),
-            compacted=self._summing.messages,
-            tail=int(explained and at_the_tail(self.transcript, self._decided) is not None),
+            new_results=self.changes.recorded,
+            new_decisions=len(self._changed) + self.changes.summaries,
+            unstored=self.changes.unstored,
+            repaired=self._pairs.repaired,
+            skipped=len(self._unedited),
+            compacted=self.summary.replaced,
+            tail=int(explained and at_the_tail(self.transcript, decided) is not None),
             scale=situation.scale,
             changed_from=self._changed_from(),
         )
 
     def _changed_from(self) -> int | None:
-        """The first message that changes with this view; none where messages lie elsewhere than they came."""
+        """The first message that changes with this view; None where messages were rearranged."""
         indices = [self.transcript.items[number].index for number in self._changed]
         return None if self.is_rearranged else min(indices, default=None)
 
     def _is_edit(self, number: int) -> bool:
-        choice = self._decided[number]
-        return choice.rule not in SHOWN and self.transcript.items[number].index not in self._skipped
+        choice = self.decisions[number]
+        return choice.rule not in SHOWN and self.transcript.items[number].index not in self._unedited
 
-    def _follow(self, messages: list[Any], shared: int) -> None:
-        """Forget what is no longer said, add what is new."""
-        if shared < len(self._messages):
-            self._forget(shared)
-        for message in messages[shared:]:
-            self._messages.append(message)
-            self._out.append(message)
-            decoded = decode_message(message)
-            self._add(self._met(decoded) if decoded.returned else (), decoded)
-        fresh = messages[max(shared, len(messages) - _TAIL) :]
-        self._copies = [*self._copies, *(copied(message) for message in fresh)][-_TAIL:]
-        self._check_pairs(messages)
 
-    def _check_pairs(self, messages: Sequence[Any]) -> None:
-        """Look for broken pairs, in what is new only if what was there is known to be whole."""
+class _Pairs:
+    """Whether the calls and results of a branch belong together, checked as it grows."""
+
+    def __init__(self) -> None:
+        self.is_broken = False
         self.repaired = 0
-        if self._continues:
-            self._broken, self._checked = False, 0
+        self.continues = False
+        """Whether the request continues another one, and so holds half of its pairs."""
+        self._checked = 0
+        """Messages that are known to be whole."""
+
+    def check(self, messages: Sequence[Any], transcript: Transcript, continues: bool) -> None:
+        """Look for broken pairs; only in what is new, where the rest is known to be whole."""
+        self.repaired, self.continues = 0, continues
+        if continues:
+            self.is_broken, self._checked = False, 0
             return
-        start = 0 if self._broken else self.transcript.last_calls_before(self._checked)
+        start = 0 if self.is_broken else transcript.last_calls_before(self._checked)
         dialect = dialect_of(messages[start:]) or "openai_chat"
-        self._broken = is_broken(messages[start:], dialect) and is_broken(messages, dialect_of(messages) or dialect)
+        self.is_broken = is_broken(messages[start:], dialect) and is_broken(messages, dialect_of(messages) or dialect)
         self._checked = len(messages)
 
-    def _met(self, message: Message) -> list[Met]:
-        """The results in a message; what somebody else cut of a result that we have is not one."""
-        ledger = self._desk.ledger
-        met: list[Met] = []
-        for came in message.returned:
-            match = ledger.match(came.call_id, came.text)
-            if match is not None:
-                known, whole = match
-                text = came.text if whole else self._original(known)
-                if text is not None:
-                    met.append(Met(came._replace(text=text), came.text, known))
-            elif not ledger.is_foreign(came.call_id, came.text):
-                met.append(Met(came, came.text, None))
-        return met
-
-    def _original(self, known: Known) -> str | None:
-        """The text that a result has on record, of which a view came; None where it cannot be read."""
-        try:
-            return self._desk.ledger.original(known)
-        except StoreError:
-            self._blind = True
-            return None
-
-    def _add(self, met: Sequence[Met], message: Message) -> None:
-        if len(met) != len(message.returned):
-            kept = {each.returned.path for each in met}
-            foreign = sum(estimate(each.text) for each in message.returned if each.path not in kept)
-            message = message._replace(other=message.other + foreign)
-        if met:
-            message = message._replace(returned=tuple(each.returned for each in met))
-        elif message.returned:
-            message = message._replace(returned=())
-        self.transcript.extend((message,))
-        for each, item in zip(met, self.transcript.items[len(self._known) :], strict=True):
-            self._known.append(each.known)
-            self._came.append(each.came)
-            self._decided.open[item.number] = None
-            if each.known is not None:
-                self._recognise(item, each.known)
-            else:
-                self._unknown[item.number] = None
-
-    def _recognise(self, item: Item, known: Known) -> None:
-        """Let a result go by its name on record and be shown as decided."""
-        item.name = named(self._desk.keeping, known.result.trace_id, known.result.artifact_id)
-        self._known[item.number] = known
-        self._unknown.pop(item.number, None)
-        self._numbers.setdefault(item.name.trace_id, []).append(item.number)
-        self._apply(item, known)
-
-    def _apply(self, item: Item, known: Known) -> None:
-        """Show a result as the record says."""
-        if known.decision is None:
-            return
-        decision, cut = known.decision
-        keep_in_reach(self._desk.keeping, known.result.trace_id, cut)
-        self._show(item, Choice(item.number, decision.rule, cut, 0, decision.strategy))
-
-    def _show(self, item: Item, choice: Choice) -> None:
-        text = shown(item, choice)
-        self._decided.hold(item, choice._replace(tokens=estimate(text)))
-        if text == self._came[item.number]:
-            self._texts.pop(item.number, None)
-        else:
-            self._texts[item.number] = text
-        self._make(item.index)
-        if item.index in self._skipped:
-            self.skip(item.index)
-
-    def _make(self, index: int) -> None:
-        """The edited message at `index`, made anew."""
-        changes = [
-            (item.returned.path, self._texts[item.number])
-            for item in self.transcript.items_in(index)
-            if item.number in self._texts
-        ]
-        applied = apply((self._messages[index],), {0: changes})
-        self._out[index] = applied.messages[0]
-        if applied.skipped:
-            self._skipped.add(index)
-
-    def skip(self, index: int) -> None:
-        """Count a message as sent the way it came, since it could not be edited."""
-        self._skipped.add(index)
-        for item in self.transcript.items_in(index):
-            if item.number in self._decided:
-                self._decided.hold(item, self._decided[item.number]._replace(tokens=item.tokens))
-
-    def _refresh(self) -> list[int]:
-        """Take over decisions that were recorded since, by whomever; gives the results in here that they are about."""
-        decided = self._desk.ledger.decided
-        names = dict.fromkeys(decided[self._read_decisions :])
-        changed = [number for trace_id in names for number in self._numbers.get(trace_id, ())]
-        for number in changed:
-            if (known := self._known[number]) is not None:
-                self._apply(self.transcript.items[number], known)
-        self._read_decisions = len(decided)
-        return changed
-
-    def _recognise_all(self, items: list[Item]) -> None:
-        for item in items:
-            if match := self._desk.ledger.match(item.returned.call_id, self._came[item.number]):
-                self._recognise(item, match[0])
-
-    def _forget(self, length: int) -> None:
-        left = sum(len(message.returned) for message in self.transcript.messages[:length])
-        for item in self.transcript.items[left:]:
-            self._decided.drop(item)
-            self._decided.open.pop(item.number, None)
-            self._unknown.pop(item.number, None)
-        self.transcript.cut_back(length)
-        first = len(self._messages) - len(self._copies)
-        del self._copies[max(0, length - first) :]
-        del self._messages[length:], self._out[length:], self._known[left:], self._came[left:]
-        self._summing.cut_back(length)
+    def cut_back(self, length: int) -> None:
+        """Forget the messages from `length` on."""
         self._checked = min(self._checked, length)
-        self._texts = {number: text for number, text in self._texts.items() if number < left}
-        self._skipped = {index for index in self._skipped if index < length}
-        self._numbers = {}
-        for item in self.transcript.items:
-            if item.name is not None:
-                self._numbers.setdefault(item.name.trace_id, []).append(item.number)

@@ -1,25 +1,32 @@
-"""What is chosen for one request: how new results are shown, and what ages.
+"""What is chosen for one request: how new results are shown, what ages, what is restored. Pure.
 
-Owns: which choices stand by themselves and which lean on how others are shown; that a batch goes to its end.
-Must not know: how choices are put on record, or who else decides meanwhile.
+Owns: which choices depend on how other results are shown, and that a batch is planned to its end.
+Must not know: how choices are recorded, or which other process decides meanwhile.
+
+A plan *depends on others* where one of its choices holds only as long as other results are shown as they are now: a
+pointer to an earlier result, or a batch that was judged by everything that is sent. Such a plan is recorded only if no
+other process has decided anything since; else it is made again from what is on record then.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from keepwhole.conversation.reaching import is_of_recall, is_reachable
-from keepwhole.conversation.summary import Summing
-from keepwhole.policies.policy import Choice, Decisions, Policy, Situation
+from keepwhole.models.tokens import MARGINS, at_most
+from keepwhole.policies.policy import Choice, Decided, Decisions, Policy, Situation, sent_tokens
 from keepwhole.policies.repeats import RULE as REPEAT
 from keepwhole.policies.transcript import Item, Transcript
-from keepwhole.record.arrival import Keeping
-from keepwhole.record.journal import Known
-from keepwhole.record.recording import once_each
+from keepwhole.recall.names import is_recall
 
 _BATCHES = 3
-"""Batches that are made one right after the other at most."""
-_MARGIN = 1.5
-"""How much more tokens the next bill may turn out to have than was thought."""
+"""Most batches that are planned one right after the other."""
+_NEXT_BILL = 1.5
+"""How many more tokens the next bill may have than was estimated."""
+_RESTORED_SHARE = 0.9
+"""Of the window that restored results may fill, the answer included."""
+_RESTORED_MARGIN = MARGINS["data"]
+
+MayHide = Callable[[int], bool]
+"""Whether a result may be shown otherwise than whole: what its notice will name can be read."""
 
 
 class Plan(NamedTuple):
@@ -31,74 +38,112 @@ class Plan(NamedTuple):
     """What ages."""
 
     @property
-    def leans(self) -> bool:
-        """Whether something in it depends on how other results are shown."""
+    def depends_on_others(self) -> bool:
+        """Whether something in it holds only as long as other results are shown as they are now."""
         return bool(self.batch) or any(choice.rule == REPEAT for choice in self.arrivals.values())
 
 
-class Planning(NamedTuple):
-    """What choosing needs of a branch."""
+def plan_arrivals(
+    transcript: Transcript,
+    decisions: Decisions,
+    fresh: Sequence[Item],
+    policy: Policy,
+    situation: Situation,
+    may_hide: MayHide,
+    *,
+    is_alone: bool = False,
+) -> dict[int, Choice]:
+    """How results that were never sent are shown; with `is_alone` only choices that depend on no other result."""
+    chosen = policy.arrive(transcript, fresh, decisions, situation) if fresh else ()
+    return {
+        choice.number: choice
+        for choice in chosen
+        if not is_recall_answer(transcript.items[choice.number])
+        and not (is_alone and choice.rule == REPEAT)
+        and may_hide(choice.number)
+    }
 
-    keeping: Keeping
-    transcript: Transcript
-    known: Sequence[Known | None]
-    decided: Decisions
-    summing: Summing
-    is_on: bool
-    """Whether what is chosen is put on record; else it is only looked at."""
 
-    def arrivals(
-        self, fresh: Sequence[Item], policy: Policy, situation: Situation, alone: bool = False
-    ) -> dict[int, Choice]:
-        """How results that were never sent are shown; `alone` only what does not depend on how others are."""
-        chosen = policy.arrive(self.transcript, fresh, self.decided, situation) if fresh else ()
-        return {
-            choice.number: choice
-            for choice in chosen
-            if not is_of_recall(self.transcript.items[choice.number])
-            and not (alone and choice.rule == REPEAT)
-            and self._is_reachable(choice.number)
-        }
+def plan_batch(
+    transcript: Transcript,
+    decisions: Decisions,
+    arrivals: Mapping[int, Choice],
+    policy: Policy,
+    situation: Situation,
+    may_age: MayHide,
+) -> list[Choice]:
+    """What ages now, up to where nothing more would: another process that reads it plans no further batch."""
+    items = transcript.items
+    held = decisions.copied(items, arrivals.values()) if arrivals else decisions
+    found: dict[int, Choice] = {}
+    for _ in range(_BATCHES):
+        more = [
+            choice
+            for choice in policy.age(transcript, held, situation)
+            if found.get(choice.number) != choice
+            and not _is_new_recall_answer(transcript, items[choice.number])
+            and may_age(choice.number)
+        ]
+        if not more:
+            break
+        found |= {choice.number: choice for choice in more}
+        held = held.copied(items, more)
+    return list(found.values())
 
-    def batch(
-        self, fresh: Sequence[Item], arrivals: Mapping[int, Choice], policy: Policy, situation: Situation
-    ) -> list[Choice]:
-        """What ages now, up to where nothing more would: so whoever reads it on record comes to no further batch."""
-        items = self.transcript.items
-        new = {item.number for item in (once_each(list(fresh)) if self.is_on else fresh)}
-        decided = self.decided.copied(items, arrivals.values()) if arrivals else self.decided
-        found: dict[int, Choice] = {}
-        for _ in range(_BATCHES):
-            more = [
-                choice
-                for choice in policy.age(self.transcript, decided, self.summing.situation(situation))
-                if found.get(choice.number) != choice
-                and not self._is_new_recall(choice.number)
-                and (self.known[choice.number] is not None or choice.number in new)
-                and self._is_reachable(choice.number)
-            ]
-            if not more:
-                break
-            found |= {choice.number: choice for choice in more}
-            decided = decided.copied(items, more)
-        return list(found.values())
 
-    def may_wait(self, fresh: Sequence[Item], policy: Policy, situation: Situation) -> bool:
-        """Whether results about which nothing is chosen may be sent before they are on record: where nothing would be
-        chosen by who has read of one bill more either. Older ones may have to age at once, and so are put on record."""
-        if any(item.step != self.transcript.steps for item in fresh):
-            return False
-        near = situation._replace(scale=situation.scale * _MARGIN, frozen=False)
-        if policy.arrive(self.transcript, fresh, self.decided, near):
-            return False
-        return not policy.age(self.transcript, self.decided, self.summing.situation(near))
+def may_wait(
+    transcript: Transcript,
+    decisions: Decisions,
+    fresh: Sequence[Item],
+    policy: Policy,
+    situation: Situation,
+    summarized: Callable[[Situation], Situation],
+) -> bool:
+    """Whether results about which nothing is chosen may be sent before they are recorded.
 
-    def _is_reachable(self, number: int) -> bool:
-        """Whether what a notice about a result names is there; in the shadow nothing need be."""
-        item = self.transcript.items[number]
-        return not self.is_on or is_reachable(self.keeping, item, self.known[number] is not None)
+    They may where a process that has read one bill more would choose nothing either. Results of older steps may have
+    to age at once, so they are recorded first.
+    """
+    if any(item.step != transcript.steps for item in fresh):
+        return False
+    near = situation._replace(scale=situation.scale * _NEXT_BILL, frozen=False)
+    if policy.arrive(transcript, fresh, decisions, near):
+        return False
+    return not policy.age(transcript, decisions, summarized(near))
 
-    def _is_new_recall(self, number: int) -> bool:
-        """Whether a result was asked of us in the newest step, so that it was not used yet."""
-        item = self.transcript.items[number]
-        return item.step == self.transcript.steps and is_of_recall(item)
+
+def plan_restored(
+    transcript: Transcript, decided: Decided, situation: Situation, answer_tokens: int
+) -> Collection[int]:
+    """The numbers of the results that fit if they are shown whole once more, the newest first.
+
+    A client that summarizes by itself keeps nothing of what its summary leaves out, so the summary should be written
+    from the originals. Nothing of this is recorded: the next turn is sent as the turns before it.
+    """
+    sent = sent_tokens(transcript, decided) + situation.overhead
+    room = _RESTORED_SHARE * situation.profile.window - answer_tokens - _RESTORED_MARGIN * sent
+    found: set[int] = set()
+    for item in reversed(transcript.items):
+        choice = decided.get(item.number)
+        if choice is None or item.gone or choice.tokens >= item.tokens:
+            continue
+        more = at_most(item.text) - choice.tokens
+        if more <= room:
+            room -= more
+            found.add(item.number)
+    return frozenset(found)
+
+
+def once_each(items: Sequence[Item]) -> list[Item]:
+    """The items without those that repeat the same text for the same call."""
+    return list({(item.returned.call_id, item.text): item for item in reversed(items)}.values())[::-1]
+
+
+def is_recall_answer(item: Item) -> bool:
+    """Whether a recall tool returned it: bounded already, and never an artifact of an artifact."""
+    return item.call is not None and is_recall(item.call.tool)
+
+
+def _is_new_recall_answer(transcript: Transcript, item: Item) -> bool:
+    """Whether the model asked for it in the newest step, so it was not used yet."""
+    return item.step == transcript.steps and is_recall_answer(item)

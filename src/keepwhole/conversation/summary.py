@@ -1,109 +1,195 @@
-"""The summary that stands for the oldest messages of one branch, where there is one.
+"""The summary that takes the place of the oldest messages of a branch, when the window is nearly full.
 
-Owns: finding it on record, recording one when the window is nearly full, and what it saves.
-Must not know: how a summary is written (`compacting`), how messages are sent.
+A summary is a result like any other: its body is the full account of the steps it replaces, its view the words that are
+sent. So it is durable before anything is left out for it, and one recall brings the account back. A summary on record
+is found again by the digest of the messages it replaces: their meaning, not how a client spells or marks them.
+
+Owns: finding the summary on record, recording one, and what it saves.
+Must not know: how a summary is worded (`policies.compaction`), how messages are sent.
 """
 
-from keepwhole.conversation.reaching import are_reachable
-from keepwhole.conversation.summary_entries import TOOL, Prefixes, Standing, standing_of, summarised
+import hashlib
+import json
+from inspect import iscoroutinefunction
+from typing import Any, NamedTuple, cast
+
+from keepwhole.canonical.entry import Result
+from keepwhole.canonical.message import Message
+from keepwhole.conversation.context import BranchContext
 from keepwhole.errors import NotFound, Overtaken, StoreError
-from keepwhole.models.thresholds import Thresholds
 from keepwhole.models.tokens import estimate
+from keepwhole.policies.compaction import MAX_TOKENS, Compaction, Summary
 from keepwhole.policies.policy import Decisions, Situation, sent_tokens
-from keepwhole.policies.transcript import Transcript
-from keepwhole.record.recording import Desk, drawn, record
+from keepwhole.policies.summary_text import MIN_TOKENS
+from keepwhole.policies.transcript import Item, Name, Transcript
+from keepwhole.record.journal import KnownResult, digest_of_text
+from keepwhole.record.writer import decision_draft
+from keepwhole.store.feed import Feed
+from keepwhole.store.protocol import Draft
+from keepwhole.truncation.cut import Cut, Segment
 
-_THRESHOLDS = Thresholds()
+TOOL = "keepwhole_summary"
+RULE = "compaction"
+_KEPT_SHARE = 0.5
+"""Share of the window for the newest steps, which stay as they are."""
+_WINDOW_PART = 8
+"""Of a small window, a summary takes at most one part in this many."""
 
 
-class Summing:
-    """The summaries of one branch."""
+class RecordedSummary(NamedTuple):
+    """A summary on record."""
 
-    def __init__(self, desk: Desk, transcript: Transcript, decided: Decisions) -> None:
-        self._desk, self._transcript, self._decided = desk, transcript, decided
-        self._prefixes = Prefixes()
-        self._marked = 0
-        """Messages up to here were given way to a summary."""
-        self.standing: Standing | None = None
-        """The one that holds now."""
+    prefix: str
+    """The digest of the messages it replaces."""
+    upto: int
+    """How many messages at the front of a branch these are."""
+    kept: tuple[int, ...]
+    """Places of messages among them that stay."""
+    text: str
+
+
+class BranchSummary:
+    """The summary of one branch, where it has one."""
+
+    def __init__(self, context: BranchContext, transcript: Transcript, decisions: Decisions) -> None:
+        self._context, self._transcript, self._decisions = context, transcript, decisions
+        self._digests: list[bytes] = [b""]
+        """Of the first 0, 1, 2… messages of the branch."""
+        self._gone = 0
+        """Messages up to here are marked as replaced."""
+        self.current: RecordedSummary | None = None
 
     @property
-    def messages(self) -> int:
-        """How many messages it stands for."""
-        return 0 if self.standing is None else self.standing.upto - len(self.standing.kept)
+    def replaced(self) -> int:
+        """How many messages it takes the place of."""
+        return 0 if self.current is None else self.current.upto - len(self.current.kept)
 
-    def stand(self) -> None:
-        """Find the summary on record that stands for most of these messages."""
-        self.standing = None
-        for known in self._desk.ledger.of_tool(TOOL):
-            standing = standing_of(known)
-            if standing is None or standing.upto > len(self._transcript.messages):
+    def find(self) -> None:
+        """Find the newest summary on record that fits the messages of this branch."""
+        self.current = None
+        for known in self._context.journal.of_tool(TOOL):
+            summary = _read_summary(known)
+            if summary is None or summary.upto > len(self._transcript.messages):
                 continue
-            if standing.prefix == self._prefixes.of(self._transcript, standing.upto):
-                self.standing = standing
+            if summary.prefix == self._prefix(summary.upto):
+                self.current = summary
                 break
-        self._mark(self.standing.upto if self.standing is not None else 0)
+        self._mark_gone(self.current.upto if self.current is not None else 0)
 
     def situation(self, situation: Situation) -> Situation:
-        """The situation with what a summary saves."""
-        if self.standing is None:
+        """The situation with what the summary saves."""
+        if self.current is None:
             return situation
-        upto, kept = self.standing.upto, self.standing.kept
-        away = self._transcript.tokens - self._transcript.tokens_from(upto)
-        away -= sum(map(self._transcript.tokens_of, kept))
-        for number, choice in self._decided.items():
+        upto, kept = self.current.upto, self.current.kept
+        saved = self._transcript.tokens - self._transcript.tokens_from(upto)
+        saved -= sum(map(self._transcript.tokens_of, kept))
+        for number, choice in self._decisions.items():
             item = self._transcript.items[number]
-            away -= item.tokens - choice.tokens if item.index < upto and item.index not in kept else 0
-        return situation._replace(overhead=situation.overhead - away + estimate(self.standing.text))
+            saved -= item.tokens - choice.tokens if item.index < upto and item.index not in kept else 0
+        return situation._replace(overhead=situation.overhead - saved + estimate(self.current.text))
 
     def compact(self, situation: Situation) -> int:
-        """Record a summary of the oldest steps when the window is nearly full; gives how many were recorded."""
+        """Record a summary of the oldest steps when the window is nearly full; return how many were recorded."""
         situation = self.situation(situation)
-        sent = sent_tokens(self._transcript, self._decided) + situation.overhead
-        if sent < _THRESHOLDS.compact * situation.window:
+        sent = sent_tokens(self._transcript, self._decisions) + situation.overhead
+        if sent < self._context.thresholds.compact * situation.window:
             return 0
-        keeping = self._desk.keeping
         try:
-            drafts = summarised(
-                keeping,
-                self._transcript,
-                self._decided,
-                situation.window,
-                lambda length: self._prefixes.of(self._transcript, length),
-                drawn(keeping),
-                self._desk.room(),
-                self.standing.upto if self.standing is not None else 0,
-                self._desk.summariser,
-            )
-            if not are_reachable(keeping, drafts, self._transcript.items):
+            drafts = self._drafts(situation.window)
+            if not self._context.lay_out_summary(drafts, self._transcript.items):
                 return 0
-            record(self._desk, drafts, after=self._desk.ledger.seq)
+            self._context.append_decisions(drafts, after=self._context.journal.seq)
         except Overtaken:
-            return self._overtaken()
+            return self._take_over()
         except (StoreError, NotFound):
             return 0
-        self.stand()
+        self.find()
         return len(drafts) // 2
 
-    def _overtaken(self) -> int:
-        """Let the summary stand that somebody else recorded meanwhile; where there is none, the next request tries."""
-        before = self.standing
+    def cut_back(self, length: int) -> None:
+        """Forget all messages from `length` on."""
+        del self._digests[length + 1 :]
+
+    def _take_over(self) -> int:
+        """Use the summary that another process recorded meanwhile; where there is none, the next request tries."""
+        before = self.current
         try:
-            self._desk.ledger.catch_up()
+            self._context.journal.catch_up()
         except StoreError:
             return 0
-        self.stand()
-        return int(self.standing != before)
+        self.find()
+        return int(self.current != before)
 
-    def cut_back(self, length: int) -> None:
-        """Forget what is no longer said."""
-        self._prefixes.cut_back(length)
+    def _drafts(self, window: int) -> list[Draft]:
+        """The entries that record a summary; none where nothing can be made smaller."""
+        own = self._context.writer.draw_name()
+        most = max(MIN_TOKENS, min(MAX_TOKENS, window // _WINDOW_PART))
+        compaction = Compaction(self._context.summarizer, max_tokens=most)
+        upto = compaction.boundary(self._transcript, self._decisions, int(_KEPT_SHARE * window))
+        beyond = self.current.upto if self.current is not None else 0
+        if upto <= beyond or any(item.name is None for item in self._transcript.items if item.index < upto):
+            return []
+        summary = self._summarize(compaction, upto, own)
+        return self._entries(summary, upto, own) if summary.saves else []
 
-    def _mark(self, upto: int) -> None:
+    def _summarize(self, compaction: Compaction, upto: int, own: Name) -> Summary:
+        """Write the summary; an asynchronous summarizer runs in a loop of its own, since `aview` is on a thread."""
+        transcript, decisions = self._transcript, self._decisions
+        if not iscoroutinefunction(compaction.summariser):
+            return compaction.summarise(transcript, upto, _name_of, decisions, own)
+        import asyncio
+
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(compaction.summarise_async(transcript, upto, _name_of, decisions, own))
+        plain = Compaction(max_tokens=compaction.max_tokens)  # this thread's loop is busy with the caller
+        return plain.summarise(transcript, upto, _name_of, decisions, own)
+
+    def _entries(self, summary: Summary, upto: int, own: Name) -> list[Draft]:
+        writer = self._context.writer
+        about = {"prefix": self._prefix(upto), "messages": upto, "kept": list(summary.kept)}
+        at = writer.now()
+        taken = writer.store.take(Feed(summary.body), writer.room())
+        taken.reader.close()
+        result = Result(
+            at=at, trace_id=own.trace_id, artifact_id=own.artifact_id, tool=TOOL, arguments=json.dumps(about)
+        )
+        cut = Cut((Segment("gap", 0, taken.body.facts.chars),), above=summary.text)
+        return [Draft(result, taken.body), decision_draft(own.trace_id, at, RULE, "summary", cut, summary.text)]
+
+    def _prefix(self, length: int) -> str:
+        """The digest of the first `length` messages."""
+        for message in self._transcript.messages[len(self._digests) - 1 : length]:
+            self._digests.append(hashlib.sha256(self._digests[-1] + _meaning(message)).digest())
+        return self._digests[length].hex()
+
+    def _mark_gone(self, upto: int) -> None:
         """Mark the results of which nothing is sent, so that they neither age nor are pointed to."""
         for item in self._transcript.items:
-            if item.index >= max(upto, self._marked):
+            if item.index >= max(upto, self._gone):
                 break
             item.gone = item.index < upto
             item.pinned = item.gone or self._transcript.messages[item.index].pinned
-        self._marked = upto
+        self._gone = upto
+
+
+def _read_summary(known: KnownResult) -> RecordedSummary | None:
+    """The summary that a result on record is; None for any other result."""
+    if known.result.tool != TOOL or known.decision is None or known.decision[0].rule != RULE:
+        return None
+    try:
+        about = cast("dict[str, Any]", json.loads(known.result.arguments or ""))
+        return RecordedSummary(about["prefix"], int(about["messages"]), tuple(about["kept"]), known.decision[1].above)
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _meaning(message: Message) -> bytes:
+    results = [(each.call_id, digest_of_text(each.text).hex()) for each in message.returned]
+    return json.dumps([message.role, message.said, message.calls, results]).encode("ascii")
+
+
+def _name_of(item: Item) -> Name:
+    assert item.name is not None, "a result that is not on record is not summarized"
+    return item.name

@@ -1,23 +1,24 @@
-"""In what manner a conversation is looked at, beside the policy."""
+"""How one view of a conversation is made, besides its policy."""
 
 from typing import NamedTuple
 
 
-class Manner(NamedTuple):
-    """How a view is made this once."""
+class ViewMode(NamedTuple):
+    """What a view may write, and what it is for."""
 
-    recorded: bool = True
-    """Whether new results and decisions are put on record; not where somebody only counts what would be sent."""
-    restored: bool = False
-    """Whether results are shown whole, the newest first, as far as the window allows, and nothing ages: for a client
-    that sums up by itself."""
-    settles: bool = False
-    """Whether results that are sent whole may be put on record by `settle`, once they are on their way."""
+    records: bool = True
+    """Whether new results and decisions are recorded; not where a client only counts what would be sent."""
+    restores: bool = False
+    """Whether results are shown whole once, the newest first, as far as the window allows, and nothing ages: for a
+    client that is about to summarize the conversation by itself."""
+    may_settle: bool = False
+    """Whether results that are sent whole may be recorded later, by `settle`, once the request is on its way."""
     branch: str = "main"
-    """Whose conversation it is, of those that a session holds side by side."""
-    between: bool = False
-    """Whether it is between two rounds of one answer, where nothing ages but what the window forces: what is sent of
-    the same request elsewhere must not depend on how far its rounds are here."""
+    """Which of the conversations that a session holds side by side this is."""
+    is_between_rounds: bool = False
+    """Whether the request is another hidden round of one answer. Nothing ages there but what the window forces:
+    another process that sends the same request must not depend on how many rounds this one has made."""
 
 
-USUAL = Manner()
+TURN = ViewMode()
+COUNT = ViewMode(records=False)

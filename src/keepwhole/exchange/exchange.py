@@ -1,9 +1,29 @@
 """One request of a client and all the rounds it takes, without a socket in sight.
 
-Owns: what goes to the provider and what goes back to the client, round by round: the request is viewed and offered our
-tools, calls of ours are answered, the rounds that this takes are put on record before the client's answer ends.
-Must not know: how bytes are sent. A transport sends `body`, hands in what comes back, and does so again while it is
-told to.
+Theory of operation. A client asks once; the model may call recall tools, which the client does not know. Each such call
+is answered here, in a round that the client never sees:
+
+    client ──request──▶ begin() ──body──▶ provider       the request is viewed and offered the recall tools
+                          ▲                   │
+                 answers  │                   ▼
+              of recalls  └── None ◀── whole(data) or feed(chunk)… ended()
+                                              │
+    client ◀──bytes───────────────────────────┘          the answer without the calls of recall tools
+
+A transport sends `body` and hands in what comes back. Where it is told None, it sends the new `body`, and so on, at
+most `MOST_ROUNDS` times. The rounds are recorded before the client's answer ends, so that they can be put back into the
+history when the client sends its next request.
+
+Example. The model answers `get_artifact(id="art_1")`. `whole` answers the call from the record, appends both to the
+request and returns None. The next answer is "The port is 8080."; `whole` returns it with nothing of the recall in it.
+
+Invariants
+- Bytes that cannot be understood go to the client as the provider sent them.
+- A call of a client's own tool ends the exchange: its result can only come from the client.
+- Nothing is recorded for a request that only counts tokens, or of a conversation that has no name yet.
+
+Owns: what goes to the provider and what goes back to the client, round by round.
+Must not know: how bytes are sent.
 """
 
 import json
@@ -11,17 +31,16 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias
 
 from keepwhole import events
-from keepwhole.conversation.view_mode import Manner
-from keepwhole.exchange.hidden_rounds import Rounds
-from keepwhole.exchange.outgoing import Sending
-from keepwhole.exchange.request_log import About, Answer, Outcome, Sent
-from keepwhole.exchange.request_log import Usage as Billed
+from keepwhole.conversation.view_mode import ViewMode
+from keepwhole.exchange.hidden_rounds import HiddenRounds
+from keepwhole.exchange.outgoing import Outgoing, view_request
+from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, Outcome, RequestFacts, RequestLog
 from keepwhole.policies.account import Account
 from keepwhole.recall.names import NAMES
 from keepwhole.record.billing import Expected, is_about_all
 from keepwhole.session import Session
 from keepwhole.wire.anthropic_stream import AnthropicStream
-from keepwhole.wire.as_dict import fields_of, parts_of, text_of
+from keepwhole.wire.as_dict import fields_of, parts_of
 from keepwhole.wire.calls import parse_call, result_block
 from keepwhole.wire.dialect import Dialect
 from keepwhole.wire.endpoint import Endpoint
@@ -44,9 +63,12 @@ _CONTINUED = "previous_response_id"
 _UNNAMED = (None, None)
 _ENOUGH = "That was the last read for now. Answer with what you have."
 
+NameConversation: TypeAlias = Callable[[list[Any]], HiddenRounds | None]
+"""Finds the hidden rounds of a conversation that gets its name only with its first answer."""
 
-def _nowhere(_: list[Any]) -> None:
-    """Nothing is put on record of a conversation that has no name."""
+
+def _no_name(_: list[Any]) -> None:
+    """Nothing is recorded of a conversation that has no name."""
 
 
 class Stream(Protocol):
@@ -70,47 +92,150 @@ class Stream(Protocol):
 
 
 class Exchange:
-    """One request, from the client to the provider and back."""
+    """One request, from the client to the provider and back. `begin` it before anything else."""
 
     def __init__(
         self,
         session: Session,
-        rounds: Rounds | None,
+        rounds: HiddenRounds | None,
         endpoint: Endpoint,
         request: RequestBody,
         identity: Identity = _ANYBODY,
-        settles: bool = False,
-        named: Callable[[list[Any]], Rounds | None] = _nowhere,
-        sent: Sent | None = None,
+        *,
+        may_settle: bool = False,
+        name_conversation: NameConversation = _no_name,
+        log: RequestLog | None = None,
     ) -> None:
-        """Without `rounds` the conversation has no record yet: nothing is kept of it, and nothing cut. Once it is
-        answered it may be `named`, so that what was hidden of the answer is found again.
+        """Without `rounds` the conversation has no record yet, so nothing of it is kept or cut.
 
-        With `settles`, what is sent whole may be put on record by `settle`; with `sent`, requests and answers too.
+        With `may_settle`, results that are sent whole may be recorded by `settle`, once the request is on its way.
+        `log` records requests and answers.
         """
-        self._session, self._rounds, self._endpoint, self._settles = session, rounds, endpoint, settles
-        self._named, self._sent = named, sent
+        self._session, self._rounds, self._endpoint, self._request = session, rounds, endpoint, request
+        self._may_settle, self._name_conversation, self._log = may_settle, name_conversation, log
         self.identity = identity
-        """Whose request it is, and what for."""
-        self._asked = _messages_of(request)[-1]
-        self._tools = session.tools_to_offer(endpoint.dialect) if self._may(request) else []
-        self.offers = bool(self._tools)
-        """Whether the model may call our tools, so that the answer has to be looked at."""
-        self._request = self._with_rounds(request) if self.offers else request
+        """Whose request it is, and what it is for."""
+        self.offers = False
+        """Whether the model may call recall tools, so that the answer has to be read."""
         self.count = 0
-        """Rounds that the client does not see, so far."""
-        self._sendings = [self._sending(self._request)]
+        """Hidden rounds so far."""
+        self._asked = _messages_of(request)[-1]
+        self._rounds_sent: list[Outgoing] = []
         self._usages: dict[int, Usage] = {}
-        """What each round was billed, as far as that was said."""
+        """What each round was billed, as far as the provider said."""
         self._finished = 0
         self._said: list[Json] = []
+        """What the model and the recall tools said in all rounds."""
         self._shown: list[Json] = []
+        """What the client gets of it."""
         self._events = Events()
         self._stream = _STREAMS[endpoint.dialect](NAMES)
-        self._dozing: Dozing | None = Dozing(NAMES)
+        self._passthrough: Dozing | None = Dozing(NAMES)
+
+    def begin(self) -> "Exchange":
+        """Offer the recall tools, put hidden rounds back, and view the request: `body` is what to send."""
+        tools = self._session.tools_to_offer(self._endpoint.dialect) if self._may_offer() else []
+        self.offers = bool(tools)
+        if self.offers:
+            self._request = self._with_rounds(self._request.in_front("tools", tools))
+        self._rounds_sent = [self._view(self._request)]
+        return self
+
+    # What goes out
+
+    @property
+    def body(self) -> bytes:
+        """What to send."""
+        return self._rounds_sent[-1].body
+
+    @property
+    def account(self) -> Account:
+        """The figures of the view that is sent."""
+        return self._rounds_sent[-1].account
+
+    @property
+    def expected(self) -> Expected | None:
+        """What the request will be billed. Finding out takes a while, so ask after it is sent."""
+        return self._rounds_sent[-1].expected
+
+    @property
+    def dialect(self) -> Dialect:
+        """The client's dialect."""
+        return self._endpoint.dialect
+
+    @property
+    def session(self) -> str:
+        """The session's id."""
+        return self._session.id
+
+    @property
+    def has_record(self) -> bool:
+        """Whether its conversation has a name, and so a record."""
+        return self._rounds is not None
+
+    @property
+    def model(self) -> str:
+        """The model, as the client calls it."""
+        return self._request.model or ""
+
+    @property
+    def trouble(self) -> str:
+        """Why aging has stopped by itself; empty where it has not."""
+        return self._session.billing.reason
+
+    @property
+    def tokens(self) -> dict[str, int]:
+        """Tokens of all rounds that are known to be billed so far."""
+        usages = self._usages.values()
+        return {"input_tokens": sum(one.input for one in usages), "output_tokens": sum(one.output for one in usages)}
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether results were sent whole that are not on record yet."""
+        return self._rounds is not None and self._session.is_unsettled
+
+    def settle(self) -> None:
+        """Record results that were sent whole before they were on record. Call it once the request is on its way."""
+        self._session.settle()
+
+    def _may_offer(self) -> bool:
+        """Whether the recall tools may be offered: to a client that has tools and wants one answer.
+
+        Not where the provider keeps the answer and the client may continue it by name, and nobody could put hidden
+        rounds back.
+        """
+        request = self._request
+        is_kept = self.dialect == "openai_responses" and request.fields.get("store") is not False
+        is_one = request.fields.get("n") in (None, 1)
+        return _has_tools(request) and is_one and (self._rounds is not None or not is_kept)
+
+    def _with_rounds(self, offered: RequestBody) -> RequestBody:
+        """The request with the rounds that the client does not know of."""
+        rounds = self._rounds.all() if self._rounds is not None else None
+        if not rounds:
+            return offered
+        continued = offered.fields.get(_CONTINUED)
+        own = _messages_of(offered)
+        messages = put_back(self.dialect, own, rounds, continued)
+        found = (read_request(offered.joined(messages)) if messages != own else None) or offered
+        name = renamed(rounds, continued)
+        return found if name is None or name == continued else read_request(found.replaced(_CONTINUED, name)) or found
+
+    def _view(self, data: bytes | RequestBody) -> Outgoing:
+        """What is sent of a request; one that counts leaves no trace, one without a record is sent as it came."""
+        mode = ViewMode(
+            records=not self._endpoint.counts,
+            restores=self.identity.purpose == "compaction",
+            may_settle=self._may_settle,
+            branch=self.identity.branch,
+            is_between_rounds=self.count > 0,
+        )
+        return view_request(self._session, self._endpoint, data, mode if self._rounds is not None else None)
+
+    # What comes back
 
     def whole(self, data: bytes) -> bytes | None:
-        """What the client gets of a response that came at once: the same bytes, or others; None: send `body` again."""
+        """Return what the client gets of a response that came at once; None: send `body` again."""
         try:
             return self._whole(data)
         except Exception as error:  # what a provider wrote is the client's, whatever we make of it
@@ -122,33 +247,33 @@ class Exchange:
         reply = read_reply(self.dialect, body, NAMES)
         if not reply.calls and not self.count:
             return data
-        self._bill(self.count, usage_in(self.dialect, body))
+        self._note_usage(self.count, usage_in(self.dialect, body))
         if self._goes_on(reply, (body.get("id"), body.get("id"))):
             return None
         return json.dumps(joined_reply(self.dialect, body, self._shown, NAMES)).encode()
 
     def feed(self, data: bytes) -> bytes:
-        """What the client gets of a piece of a streamed response."""
-        if self._dozing is not None:
-            unread = self._dozing.feed(data)
+        """Return what the client gets of a piece of a streamed response."""
+        if self._passthrough is not None:
+            unread = self._passthrough.feed(data)
             if unread is not None:
                 return unread
-            data = self._wake(self._dozing)
-        return b"".join(map(self._fed, self._events.feed(data)))
+            data = self._begin_reading(self._passthrough)
+        return b"".join(map(self._feed_event, self._events.feed(data)))
 
     @property
     def is_unread(self) -> bool:
-        """Whether a stream has nothing of ours in it so far, so that its end takes no work."""
-        return self._dozing is not None
+        """Whether a stream has had no recall tool in it so far, so that its end takes no work."""
+        return self._passthrough is not None
 
-    def _wake(self, dozing: Dozing) -> bytes:
-        """Catch up with what was passed on unread; gives what is still to be read."""
-        self._dozing = None
-        for event in Events().feed(dozing.seen):
-            self._fed(event)
-        return dozing.rest
+    def _begin_reading(self, passthrough: Dozing) -> bytes:
+        """Read what was passed on unread; return what is still to be read."""
+        self._passthrough = None
+        for event in Events().feed(passthrough.seen):
+            self._feed_event(event)
+        return passthrough.rest
 
-    def _fed(self, event: Event) -> bytes:
+    def _feed_event(self, event: Event) -> bytes:
         try:
             return self._stream.feed(event)
         except Exception as error:
@@ -156,11 +281,11 @@ class Exchange:
             return event.raw
 
     def ended(self) -> bytes | None:
-        """A streamed response ended: what the client still gets; None: send `body` again."""
-        if self._dozing is not None:
-            return self._dozing.end()
+        """Note that a streamed response ended; return what the client still gets, or None: send `body` again."""
+        if self._passthrough is not None:
+            return self._passthrough.end()
         last = last_event(self._events.rest())
-        shown = self._fed(last) if last is not None else b""
+        shown = self._feed_event(last) if last is not None else b""
         try:
             end = self._ended()
         except Exception as error:
@@ -179,7 +304,7 @@ class Exchange:
         return self._stream.end(reply.waits)
 
     def failed(self, status: int, data: bytes) -> bytes:
-        """What the client gets where a later round of a stream was refused: the error, as this dialect streams it."""
+        """Return what the client gets where a later round of a stream was refused: the error as a streamed event."""
         try:
             body = fields_of(json.loads(data))
         except (ValueError, RecursionError):
@@ -190,8 +315,50 @@ class Exchange:
         plain: Json = {"type": "error", "error": error}
         return written("error", plain | (fields_of(error) | {"type": "error"} if self.dialect != "anthropic" else {}))
 
+    def _goes_on(self, reply: Reply, names: tuple[object, object]) -> bool:
+        """Whether another round is needed; if so `body` is its request, else the hidden rounds are on record."""
+        self._shown += reply.shown
+        is_enough = self.count >= MOST_ROUNDS
+        if not reply.calls or not reply.whole or (is_enough and not reply.waits):
+            self._said += only_shown(self.dialect, reply) if reply.calls else reply.said
+            self._record_rounds([], names)
+            return False
+        self._said += reply.said
+        results = [self._answer(call) for call in reply.calls]
+        if reply.waits:
+            self._record_rounds(results, names)
+            return False
+        self._said += answers(self.dialect, results)
+        self.count += 1
+        self._rounds_sent.append(self._view(self._next_request(answers(self.dialect, results))))
+        return True
+
+    def _answer(self, call: Json) -> Json:
+        if self.count + 1 >= MOST_ROUNDS:
+            return result_block(self.dialect, parse_call(call).call_id, _ENOUGH, is_error=True)
+        return self._session.answer(call) or {}
+
+    def _next_request(self, newest: list[Json]) -> bytes:
+        """The request with all that was said since; the newest alone, where the provider keeps the conversation."""
+        request = self._request
+        if request.fields.get("conversation"):
+            return request.joined(newest)
+        return request.joined([*_messages_of(request), *self._said])
+
+    def _record_rounds(self, beside: list[Json], names: tuple[object, object]) -> None:
+        if not self.count and not beside:
+            return
+        shown = [one_message(self._shown)] if self.dialect == "openai_chat" else self._shown
+        messages = [*_messages_of(self._request), *_as_messages(self.dialect, shown)]
+        rounds = self._rounds or self._name_conversation(messages)
+        response, last = (name if isinstance(name, str) else "" for name in names)
+        if rounds is not None:
+            rounds.add(Round(key_of(shown, self._asked), self._said, beside, response, last))
+
+    # What is learned and recorded
+
     def finish(self, status: int, data: bytes, complete: bool) -> Usage | None:
-        """A round's answer has ended, and has gone to the client: learn from its bill. Once for each answer."""
+        """Learn from the bill of a round whose answer has gone to the client. Call it once for each answer."""
         try:
             return self._finish(status, data) if complete or data else None
         except Exception as error:  # what was not learned now is learned from the next one
@@ -203,26 +370,30 @@ class Exchange:
             return None
         number, self._finished = self._finished, self._finished + 1
         usage = usage_of(self.dialect, data, streamed=data.lstrip()[:1] != b"{")
-        self._bill(number, usage)
-        self._sendings[min(number, len(self._sendings) - 1)].learn(usage)
+        self._note_usage(number, usage)
+        self._rounds_sent[min(number, len(self._rounds_sent) - 1)].learn(usage)
         return usage
 
+    def _note_usage(self, number: int, usage: Usage | None) -> None:
+        if usage is not None:
+            self._usages[number] = usage
+
     def record(self, number: int, status: int, data: bytes, outcome: Outcome, usage: Usage | None, ms: Took) -> None:
-        """Put a round on record: what was sent and what came. Never raises; a counting one leaves no trace."""
-        self._put(number, Answer(data, status, outcome, usage=_billed(usage, ms)), usage)
+        """Record a round: what was sent and what came. Never raises; a request that counts leaves no trace."""
+        self._log_round(number, LoggedAnswer(data, status, outcome, usage=_answer_facts(usage, ms)), usage)
 
     def record_unanswered(self, number: int) -> None:
-        """Put a round on record of which no answer came."""
-        self._put(number, None)
+        """Record a round that got no answer."""
+        self._log_round(number, None)
 
-    def _put(self, number: int, answer: Answer | None, usage: Usage | None = None) -> None:
-        if self._sent is not None and not self._endpoint.counts:
-            sending = self._sendings[number]
-            self._sent.add(sending.body, self._about(sending, usage), answer)
+    def _log_round(self, number: int, answer: LoggedAnswer | None, usage: Usage | None = None) -> None:
+        if self._log is not None and not self._endpoint.counts:
+            outgoing = self._rounds_sent[number]
+            self._log.add(outgoing.body, self._request_facts(outgoing, usage), answer)
 
-    def _about(self, sending: Sending, usage: Usage | None) -> About:
-        account, expected = sending.account, sending.expected
-        return About(
+    def _request_facts(self, outgoing: Outgoing, usage: Usage | None) -> RequestFacts:
+        account, expected = outgoing.account, outgoing.expected
+        return RequestFacts(
             dialect=self.dialect,
             model=self.model,
             branch=self.identity.branch,
@@ -238,137 +409,12 @@ class Exchange:
             scale=account.scale if expected is not None and is_about_all(usage) else 0.0,
         )
 
-    @property
-    def session(self) -> str:
-        """The session's id."""
-        return self._session.id
 
-    @property
-    def has_record(self) -> bool:
-        """Whether its conversation has a name, and so a record."""
-        return self._rounds is not None
-
-    @property
-    def model(self) -> str:
-        """Who is asked, as the client calls it."""
-        return text_of(self._request.fields.get("model"))
-
-    @property
-    def trouble(self) -> str:
-        """Why ageing has stopped by itself; empty where it has not."""
-        return self._session.billing.reason
-
-    def _bill(self, number: int, usage: Usage | None) -> None:
-        if usage is not None:
-            self._usages[number] = usage
-
-    @property
-    def tokens(self) -> dict[str, int]:
-        """Of all rounds that are known to be billed so far."""
-        usages = self._usages.values()
-        return {"input_tokens": sum(one.input for one in usages), "output_tokens": sum(one.output for one in usages)}
-
-    @property
-    def body(self) -> bytes:
-        """What to send."""
-        return self._sendings[-1].body
-
-    @property
-    def account(self) -> Account:
-        """The figures of the view that is sent."""
-        return self._sendings[-1].account
-
-    @property
-    def expected(self) -> Expected | None:
-        """What the request that is sent will be billed; finding out takes a while, so do so after it is sent."""
-        return self._sendings[-1].expected
-
-    @property
-    def dialect(self) -> Dialect:
-        """How the client spells."""
-        return self._endpoint.dialect
-
-    def _goes_on(self, reply: Reply, names: tuple[object, object]) -> bool:
-        """Whether another round is needed; if so `body` is its request, else what was hidden is on record."""
-        self._shown += reply.shown
-        is_enough = self.count >= MOST_ROUNDS
-        if not reply.calls or not reply.whole or (is_enough and not reply.waits):
-            self._said += only_shown(self.dialect, reply) if reply.calls else reply.said
-            self._record([], names)
-            return False
-        self._said += reply.said
-        results = [self._answer(call) for call in reply.calls]
-        if reply.waits:
-            self._record(results, names)
-            return False
-        self._said += answers(self.dialect, results)
-        self.count += 1
-        self._sendings.append(self._sending(self._again(answers(self.dialect, results))))
-        return True
-
-    def _answer(self, call: Json) -> Json:
-        if self.count + 1 >= MOST_ROUNDS:
-            return result_block(self.dialect, parse_call(call).call_id, _ENOUGH, is_error=True)
-        return self._session.answer(call) or {}
-
-    def _again(self, newest: list[Json]) -> bytes:
-        """The request with what was said since; one whose conversation the provider has needs the newest alone."""
-        request = self._request
-        if request.fields.get("conversation"):
-            return request.joined(newest)
-        return request.joined([*_messages_of(request), *self._said])
-
-    def _record(self, beside: list[Json], names: tuple[object, object]) -> None:
-        if not self.count and not beside:
-            return
-        shown = [one_message(self._shown)] if self.dialect == "openai_chat" else self._shown
-        rounds = self._rounds or self._named([*_messages_of(self._request), *_as_messages(self.dialect, shown)])
-        response, last = (name if isinstance(name, str) else "" for name in names)
-        if rounds is not None:
-            rounds.add(Round(key_of(shown, self._asked), self._said, beside, response, last))
-
-    def _may(self, request: RequestBody) -> bool:
-        """Whether our tools may be offered: to who has tools and wants one answer, and not where an answer that nobody
-        could put back as it was may be gone on with by its name."""
-        is_kept = self.dialect == "openai_responses" and request.fields.get("store") is not False
-        is_one = request.fields.get("n") in (None, 1)
-        return _has_tools(request) and is_one and (self._rounds is not None or not is_kept)
-
-    def _sending(self, data: bytes | RequestBody) -> Sending:
-        """What is sent of a request; a counting one leaves no trace, one without a record goes as it came."""
-        is_summed_up = self.identity.purpose == "compaction"
-        counts, branch = self._endpoint.counts, self.identity.branch
-        manner = Manner(not counts, is_summed_up, self._settles, branch, between=self.count > 0)
-        return Sending(self._session, self._endpoint, data, manner if self._rounds is not None else None)
-
-    @property
-    def is_unsettled(self) -> bool:
-        """Whether something was sent whole that is not on record yet."""
-        return self._rounds is not None and self._session.is_unsettled
-
-    def settle(self) -> None:
-        """Put on record what was sent whole before it was; to be called once the request is on its way."""
-        self._session.settle()
-
-    def _with_rounds(self, request: RequestBody) -> RequestBody:
-        """The request with our tools, and with the rounds that the client does not know of."""
-        offered = request.in_front("tools", self._tools)
-        rounds = self._rounds.all() if self._rounds is not None else None
-        if not rounds:
-            return offered
-        continued = offered.fields.get(_CONTINUED)
-        own = _messages_of(offered)
-        messages = put_back(self.dialect, own, rounds, continued)
-        found = (read_request(offered.joined(messages)) if messages != own else None) or offered
-        name = renamed(rounds, continued)
-        return found if name is None or name == continued else read_request(found.replaced(_CONTINUED, name)) or found
-
-
-def _billed(usage: Usage | None, ms: Took) -> Billed:
+def _answer_facts(usage: Usage | None, ms: Took) -> AnswerFacts:
     if usage is None:
-        return Billed(first_ms=ms[0], total_ms=ms[1])
+        return AnswerFacts(first_ms=ms[0], total_ms=ms[1])
     cached = usage.cached if usage.says_cached else None
-    return Billed(usage.input, cached, usage.written, usage.output, *ms)
+    return AnswerFacts(usage.input, cached, usage.written, usage.output, *ms)
 
 
 def _as_messages(dialect: Dialect, shown: list[Json]) -> list[Json]:
@@ -377,7 +423,7 @@ def _as_messages(dialect: Dialect, shown: list[Json]) -> list[Json]:
 
 
 def _has_tools(request: RequestBody) -> bool:
-    """Whether a request offers tools, none of which goes by a name of ours: those a client answers itself."""
+    """Whether a request offers tools, none of which has the name of a recall tool: those the client answers itself."""
     tools = [fields_of(tool) for tool in parts_of(request.fields.get("tools"))]
     names = {fields_of(tool.get("function")).get("name", tool.get("name")) for tool in tools}
     return bool(tools) and not names & set(NAMES)

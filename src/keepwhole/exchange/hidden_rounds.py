@@ -1,7 +1,7 @@
-"""Rounds that a client does not know of, on record: found again after a restart, and by other processes.
+"""Hidden rounds on record: found again after a restart, and by other processes.
 
-Owns: how a round is written as an entry, and what of a session's record was read already.
-Must not know: how a round is put back (`wire.hidden`).
+Owns: how a round is written as an entry, and how much of a session's record was read already.
+Must not know: how a round is put back into a request (`wire.hidden_rounds`).
 """
 
 import json
@@ -14,48 +14,48 @@ from keepwhole.session import Session
 from keepwhole.wire.hidden_rounds import Round
 
 TOOL = "keepwhole_round"
-"""What a round on record goes by. The round is in the entry's header, so that no search brings it to a model."""
+"""The tool name of a round on record. The round is in the entry's header, so that no search shows it to a model."""
 
 
-class Rounds:
-    """The rounds of one session. Safe from threads."""
+class HiddenRounds:
+    """The hidden rounds of one session. Safe from threads."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._lock = threading.Lock()
-        self._known: dict[str, list[Round]] = {}
+        self._by_key: dict[str, list[Round]] = {}
         self._read = 0
         """How many of those on record are known."""
 
     def all(self) -> dict[str, list[Round]]:
-        """Every round by what its answer is known by, in order; what cannot be read is left out."""
+        """Every round by the key of its answer, in order; what cannot be read is left out."""
         with self._lock:
             self._catch_up()
-            return {key: list(found) for key, found in self._known.items()}
+            return {key: list(found) for key, found in self._by_key.items()}
 
     def add(self, new: Round) -> bool:
-        """Put a round on record; where that cannot be done, this process remembers it all the same."""
+        """Record a round; where that cannot be done, this process remembers it all the same."""
         about = {"v": 1, **new._asdict()}
         try:
             self._session.note(TOOL, about, "")
             return True
         except StoreError:
             with self._lock:
-                self._known.setdefault(new.key, []).append(new)
+                self._by_key.setdefault(new.key, []).append(new)
             return False
 
     def _catch_up(self) -> None:
-        noted = self._session.noted(TOOL)
-        self._read = self._read if self._read <= len(noted) else 0  # a purged session is read from its beginning
-        for result in noted[self._read :]:
+        notes = self._session.notes(TOOL)
+        self._read = self._read if self._read <= len(notes) else 0  # a purged session is read from its beginning
+        for result in notes[self._read :]:
             self._learn(result)
-        self._read = len(noted)
+        self._read = len(notes)
 
     def _learn(self, result: Result) -> None:
         try:
             about = cast("dict[str, Any]", json.loads(result.arguments or ""))
             about.pop("v")
             found = Round(**about)
-            self._known.setdefault(found.key, []).append(found)
+            self._by_key.setdefault(found.key, []).append(found)
         except (ValueError, KeyError, TypeError):
             return

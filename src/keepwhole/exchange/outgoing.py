@@ -1,7 +1,7 @@
 """One round's request on its way out: viewed, with a cache marker where a change makes one pay, and billed later.
 
-Owns: the order of these. What is expected of a bill is found out when somebody asks, which is after the answer went
-to the client; before, only a request whose prefix changes is looked at.
+Owns: the order of these. What a bill is expected to say is found out when it is asked for, after the answer went to the
+client; before that, only a request whose prefix changes is looked at.
 Must not know: answers, further rounds (`exchange`).
 """
 
@@ -10,8 +10,8 @@ from functools import cached_property
 from itertools import islice
 
 from keepwhole import events
-from keepwhole.conversation.view_mode import Manner
-from keepwhole.policies.account import Account, Projection
+from keepwhole.conversation.view_mode import ViewMode
+from keepwhole.policies.account import Account
 from keepwhole.record.billing import Expected
 from keepwhole.session import Session
 from keepwhole.wire.as_dict import fields_of
@@ -21,66 +21,61 @@ from keepwhole.wire.request_body import RequestBody, read_request
 from keepwhole.wire.usage import Usage
 
 
-class Sending:
+class Outgoing:
     """One request, as it is sent."""
 
-    def __init__(self, session: Session, endpoint: Endpoint, data: bytes | RequestBody, manner: Manner | None) -> None:
-        """Without a `manner` it goes as it came."""
-        self._session, self._endpoint = session, endpoint
-        projection = _projection(session, data, manner)
-        self.account = projection.account
-        """The figures of the view."""
-        self._at = session.billing.now()
-        self.body: bytes = self._marked(projection.messages)
+    def __init__(self, session: Session, endpoint: Endpoint, body: bytes, account: Account, at: float) -> None:
+        self._session, self._endpoint, self._at = session, endpoint, at
+        self.body = body
         """What to send."""
+        self.account = account
+        """The figures of the view."""
 
     @cached_property
     def expected(self) -> Expected | None:
-        """What this will be billed; None for what only counts, or cannot be known."""
+        """What this will be billed; None where it only counts tokens, or nothing can be known."""
         request = self._session.billing.read(self.body) if not self._endpoint.counts else None
-        return None if request is None else self._expected(request)
+        if request is None:
+            return None
+        billing = self._session.billing
+        estimated = round(self.account.as_sent.tokens_sent / self.account.scale)
+        billing.remember(self._at)
+        return billing.expect(self._endpoint.dialect, request, billing.profile(request.model), self._at, estimated)
 
     def learn(self, usage: Usage | None) -> None:
-        """Take in that it was answered, and what it was billed."""
+        """Learn that it was answered, and what it was billed."""
         if self.expected is not None:
             self._session.billing.learn(self.expected, usage, hashlib.sha256(self.body).hexdigest())
 
-    def _expected(self, request: RequestBody) -> Expected | None:
-        account = self.account
-        profile = self._session.billing.profile(_model_of(request))
-        estimated = round(account.as_sent.tokens_sent / account.scale)
-        self._session.billing.remember(self._at)
-        return self._session.billing.expect(self._endpoint.dialect, request, profile, self._at, estimated)
 
-    def _marked(self, body: bytes) -> bytes:
-        """The request with a marker at the frontier, where new decisions change what was sent before."""
-        account, endpoint = self.account, self._endpoint
-        if account.changed_from is None or account.mode != "on" or endpoint.counts or endpoint.dialect != "anthropic":
-            return body
-        try:
-            return self._with_frontier(body, account.changed_from) or body
-        except Exception as error:  # a marker saves something; a request without one is as good
-            events.passed_on("marker", type(error).__name__)
-            return body
-
-    def _with_frontier(self, body: bytes, changed: int) -> bytes | None:
-        """Nothing that only this process knows goes into it: whoever sends the same sends the same."""
-        request = read_request(body)
-        if request is None or not any(True for _ in markers(request)):
-            return None  # a client that sets no marker does not want to pay for what is written
-        profile = self._session.billing.profile(_model_of(request))
-        users = (at for at in range(changed - 1, -1, -1) if fields_of(request.messages[at]).get("role") == "user")
-        made = (with_marker(request, index, profile.breakpoints) for index in islice(users, 1))
-        return next((data for data in made if data is not None), None)
+def view_request(session: Session, endpoint: Endpoint, data: bytes | RequestBody, mode: ViewMode | None) -> Outgoing:
+    """Make what is sent of a request; without a `mode` it is sent as it came."""
+    if mode is None:
+        body, account = data if isinstance(data, bytes) else data.data, Account(policy="", mode="off")
+    else:
+        projection = session.projection(data, explained=False, view_mode=mode)
+        body, account = projection.messages, projection.account
+    at = session.billing.now()
+    return Outgoing(session, endpoint, _with_marker(session, endpoint, body, account), account, at)
 
 
-def _projection(session: Session, data: bytes | RequestBody, manner: Manner | None) -> Projection:
-    if manner is None:
-        account = Account(policy="", mode="off")
-        return Projection(data if isinstance(data, bytes) else data.data, (), account)
-    return session.projection(data, explained=False, manner=manner)
+def _with_marker(session: Session, endpoint: Endpoint, body: bytes, account: Account) -> bytes:
+    """The request with a cache marker before the first change, where new decisions change what was sent before."""
+    if account.changed_from is None or account.mode != "on" or endpoint.counts or endpoint.dialect != "anthropic":
+        return body
+    try:
+        return _marked_before(session, body, account.changed_from) or body
+    except Exception as error:  # a marker saves something; a request without one is as good
+        events.passed_on("marker", type(error).__name__)
+        return body
 
 
-def _model_of(request: RequestBody) -> str | None:
-    model = request.fields.get("model")
-    return model if isinstance(model, str) else None
+def _marked_before(session: Session, body: bytes, changed: int) -> bytes | None:
+    """The marked request; made only of what every process knows, so that each sends the same bytes."""
+    request = read_request(body)
+    if request is None or not any(True for _ in markers(request)):
+        return None  # a client that sets no marker does not want to pay for cache writes
+    breakpoints = session.billing.profile(request.model).breakpoints
+    users = (at for at in range(changed - 1, -1, -1) if fields_of(request.messages[at]).get("role") == "user")
+    marked = (with_marker(request, index, breakpoints) for index in islice(users, 1))
+    return next((data for data in marked if data is not None), None)

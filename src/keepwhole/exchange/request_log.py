@@ -1,7 +1,8 @@
-"""What was sent to a provider and what came back, on record: any past request again, byte for byte.
+"""The log of what was sent to a provider and what came back: any past request again, byte for byte.
 
-Owns: the order of things: catch up, write against a base, append, and make sure that what it rests on is still there.
-Must not know: how a request is taken apart, how bytes are sent.
+Owns: the order of things: catch up with the record, write the manifest against a base, append, and make sure that what
+the manifest rests on is still there.
+Must not know: how a request is split (`manifest_writer`), how bytes are sent.
 """
 
 import hashlib
@@ -14,8 +15,7 @@ from keepwhole import events
 from keepwhole.canonical.entry import Request, Response
 from keepwhole.canonical.manifest import encode_manifest
 from keepwhole.errors import Damaged, NotFound
-from keepwhole.exchange.manifest_writer import Bases, Known, Written, written
-from keepwhole.record.text_origins import Texts
+from keepwhole.exchange.manifest_writer import EarlierRequest, EarlierRequests, ManifestPieces, split_into_pieces
 from keepwhole.session import Session
 from keepwhole.store.protocol import Row, body_of, entry_of
 from keepwhole.store.requests import Requests
@@ -23,11 +23,11 @@ from keepwhole.wire.request_parts import as_bytes, split
 
 Outcome: TypeAlias = Literal["complete", "incomplete", "refused"]
 NO_ANSWER = "no answer"
-_LEAST_PACKED = 1_024
+_SMALLEST_PACKED = 1_024
 
 
-class About(NamedTuple):
-    """What is said of a request beside its bytes; the words are those of `Request`."""
+class RequestFacts(NamedTuple):
+    """What is recorded of a request besides its bytes; the fields are those of the entry `Request`."""
 
     dialect: str = ""
     model: str = ""
@@ -44,8 +44,8 @@ class About(NamedTuple):
     scale: float = 0.0
 
 
-class Usage(NamedTuple):
-    """What a provider billed and how long it took; the words are those of `Response`."""
+class AnswerFacts(NamedTuple):
+    """What a provider billed and how long it took; the fields are those of the entry `Response`."""
 
     input: int | None = None
     cached: int | None = None
@@ -55,17 +55,17 @@ class Usage(NamedTuple):
     total_ms: int | None = None
 
 
-class Answer(NamedTuple):
+class LoggedAnswer(NamedTuple):
     """What came back for a request."""
 
     data: bytes
     status: int
     outcome: Outcome = "complete"
     response_id: str | None = None
-    usage: Usage = Usage()
+    usage: AnswerFacts = AnswerFacts()
 
 
-class Step(NamedTuple):
+class LoggedRequest(NamedTuple):
     """One request on record, and its answer if there is one."""
 
     seq: int
@@ -78,37 +78,35 @@ class Step(NamedTuple):
         return NO_ANSWER if self.response is None else self.response.outcome
 
 
-class Sent:
-    """The requests of one session. Safe from threads; trouble with the record never comes out of writing."""
+class RequestLog:
+    """The requests of one session. Safe from threads. Writing never raises: the request is sent all the same."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._lock = threading.Lock()
-        self._texts = Texts(session.store, session.id)
-        self._bases = Bases()
+        self._earlier = EarlierRequests()
 
-    def add(self, body: bytes, about: About | None = None, answer: Answer | None = None) -> str | None:
-        """Put a request on record, with its answer where that is there already; gives its id, or None where it
-        could not be stored."""
+    def add(self, body: bytes, facts: RequestFacts | None = None, answer: LoggedAnswer | None = None) -> str | None:
+        """Record a request, with its answer where it is there; return its id, or None where it cannot be stored."""
         try:
             with self._lock:
-                return self._add(body, about or About(), answer)
-        except Exception as error:  # what is put on record must never stand in the way of what is sent
+                return self._add(body, facts or RequestFacts(), answer)
+        except Exception as error:  # the log must never stand in the way of what is sent
             events.unrecorded(self._session.id, "request", type(error).__name__)
             return None
 
-    def answered(self, trace_id: str, answer: Answer) -> bool:
-        """Put on record what came back for a request; whether that could be done."""
+    def add_answer(self, trace_id: str, answer: LoggedAnswer) -> bool:
+        """Record what came back for a request; return whether that could be done."""
         try:
-            data, packing = _packed(answer.data)
-            self._session.enter((lambda at, _: _response(answer, packing, at, trace_id), data))
+            data, packing = _pack(answer.data)
+            self._session.append_entries((lambda at, _: _response(answer, packing, at, trace_id), data))
         except Exception as error:
             events.unrecorded(self._session.id, "response", type(error).__name__)
             return False
         return True
 
-    def all(self) -> list[Step]:
-        """Every request in order with the newest answer to it, without bodies; what is damaged is left out."""
+    def all(self) -> list[LoggedRequest]:
+        """Every request in order with the newest answer to it, without bodies; damaged entries are left out."""
         requests: dict[str, tuple[int, Request]] = {}
         responses: dict[str, Response] = {}
         for row in self._session.store.rows(self._session.id, kind=("request", "response"), light=True):
@@ -120,21 +118,21 @@ class Sent:
                 requests[row.trace_id] = row.seq, header
             elif isinstance(header, Response):
                 responses[row.trace_id] = header
-        return [Step(seq, request, responses.get(name)) for name, (seq, request) in requests.items()]
+        return [LoggedRequest(seq, request, responses.get(name)) for name, (seq, request) in requests.items()]
 
     def body(self, trace_id: str) -> bytes:
-        """A request exactly as it was sent."""
-        return Requests(self._session.store, self._session.id).body(self._row("request", trace_id))
+        """Read a request exactly as it was sent."""
+        return Requests(self._session.store, self._session.id).body(self._find_row("request", trace_id))
 
     def response(self, trace_id: str) -> bytes:
-        """What came back for a request, as it came."""
-        row = self._row("response", trace_id)
+        """Read what came back for a request, exactly as it came."""
+        row = self._find_row("response", trace_id)
         header = entry_of(row).header
         with self._session.store.open(body_of(row)) as reader:
             data = reader.read()
         return zlib.decompress(data) if isinstance(header, Response) and header.packing else data
 
-    def _row(self, kind: str, trace_id: str) -> Row:
+    def _find_row(self, kind: str, trace_id: str) -> Row:
         row = self._session.store.newest(self._session.id, kind, trace_id)
         if row is None:
             raise NotFound(
@@ -142,28 +140,31 @@ class Sent:
             )
         return row
 
-    def _add(self, body: bytes, about: About, answer: Answer | None) -> str:
-        data, packing = _packed(answer.data if answer is not None else b"")
+    def _add(self, body: bytes, facts: RequestFacts, answer: LoggedAnswer | None) -> str:
+        data, packing = _pack(answer.data if answer is not None else b"")
         beside = [(partial(_response, answer, packing), data)] if answer is not None else []
-        parts = split(body, self._bases.like(about.branch))
+        parts = split(body, self._earlier.parts_of_branch(facts.branch))
+        journal = self._session.journal
         while True:
-            base = self._base(parts, about.branch)
-            made = written(parts, base, self._texts.find)
-            request = partial(_request, body, about, base, made, parts)
-            entry = self._session.enter((request, encode_manifest(made.pieces)), *beside)
-            if self._is_there(max(self._texts.seen, base.seq if base else 0)):
-                break  # else somebody purged the session just now, and what this request rests on is gone
-            self._bases.forget()
-        self._bases.add(made.known, entry.seq, about.branch, base)
+            with journal.lock:
+                journal.catch_up()
+                base = self._find_base(parts, facts.branch)
+                made = split_into_pieces(parts, base, journal.origin_of)
+                known_up_to = journal.seq
+            request = partial(_request, body, facts, base, made, parts)
+            entry = self._session.append_entries((request, encode_manifest(made.pieces)), *beside)
+            if self._is_there(max(known_up_to, base.seq if base else 0)):
+                break  # else the session was purged just now, and what this request rests on is gone
+            self._earlier.forget()
+        self._earlier.add(made.request, entry.seq, facts.branch, base)
         return entry.header.trace_id
 
-    def _base(self, parts: list[str], branch: str) -> Known | None:
-        """The request to write another against; the texts on record are known then."""
-        self._texts.catch_up()
-        base = self._bases.best_for(parts, branch)
+    def _find_base(self, parts: list[str], branch: str) -> EarlierRequest | None:
+        """The request to write another one against."""
+        base = self._earlier.best_base(parts, branch)
         if base is None or self._is_there(base.seq):
             return base
-        self._bases.forget()
+        self._earlier.forget()
         return None
 
     def _is_there(self, seq: int) -> bool:
@@ -171,7 +172,13 @@ class Sent:
 
 
 def _request(
-    body: bytes, about: About, base: Known | None, made: Written, parts: list[str], at: int, trace_id: str
+    body: bytes,
+    facts: RequestFacts,
+    base: EarlierRequest | None,
+    made: ManifestPieces,
+    parts: list[str],
+    at: int,
+    trace_id: str,
 ) -> Request:
     return Request(
         at=at,
@@ -180,18 +187,18 @@ def _request(
         digest=hashlib.sha256(body).hexdigest(),
         base=base.seq if base else None,
         same=len(as_bytes("".join(parts[: made.same]))),
-        **about._asdict(),
+        **facts._asdict(),
     )
 
 
-def _packed(data: bytes) -> tuple[bytes, str]:
+def _pack(data: bytes) -> tuple[bytes, str]:
     """What is stored of an answer, and how it is packed."""
-    packed = zlib.compress(data, 1) if len(data) >= _LEAST_PACKED else data
+    packed = zlib.compress(data, 1) if len(data) >= _SMALLEST_PACKED else data
     return (packed, "zlib") if len(packed) < len(data) else (data, "")
 
 
-def _response(answer: Answer, packing: str, at: int, trace_id: str) -> Response:
-    about: dict[str, Any] = answer.usage._asdict()
+def _response(answer: LoggedAnswer, packing: str, at: int, trace_id: str) -> Response:
+    usage: dict[str, Any] = answer.usage._asdict()
     return Response(
         at=at,
         trace_id=trace_id,
@@ -199,5 +206,5 @@ def _response(answer: Answer, packing: str, at: int, trace_id: str) -> Response:
         outcome=answer.outcome,
         response_id=answer.response_id,
         packing=packing,
-        **about,
+        **usage,
     )

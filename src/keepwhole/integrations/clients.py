@@ -29,10 +29,10 @@ def http_client(
     `session` is a session or its id; without one, a conversation that names itself goes by that, any other by one
     session a client. `transport` is what sends in the end; other options are those of `httpx2.Client`.
     """
-    from keepwhole.exchange.router import Desk
+    from keepwhole.exchange.router import SessionRouter
     from keepwhole.integrations.transport import Transport, httpx2
 
-    desk = Desk(session, **_given(session, store, agent, recall))
+    desk = SessionRouter(session, **_given(session, store, agent, recall))
     limits, verify = httpx2.Limits(**_MOST), options.pop("verify", True)
 
     def wrapped(proxy: str | None = None) -> Transport:
@@ -54,10 +54,10 @@ def async_http_client(
     **options: Any,
 ) -> "httpx2.AsyncClient":
     """The same for `AsyncOpenAI(http_client=…)` or `AsyncAnthropic(http_client=…)`."""
-    from keepwhole.exchange.router import Desk
+    from keepwhole.exchange.router import SessionRouter
     from keepwhole.integrations.transport import AsyncTransport, httpx2
 
-    desk = Desk(session, **_given(session, store, agent, recall))
+    desk = SessionRouter(session, **_given(session, store, agent, recall))
     limits, verify = httpx2.Limits(**_MOST), options.pop("verify", True)
 
     def wrapped(proxy: str | None = None) -> AsyncTransport:

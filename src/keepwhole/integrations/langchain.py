@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from keepwhole.canonical.ids import is_session_id
 from keepwhole.recall.names import DEFINITIONS, NAMES
-from keepwhole.record.shown import Shown
+from keepwhole.record.kept_result import KeptResult
 from keepwhole.session import Session
 
 try:
@@ -202,7 +202,7 @@ def _texts(content: Any) -> list[str]:
     return [text for text in texts if isinstance(text, str)]
 
 
-def _marked(result: Any, session: str, shown: Sequence[Shown]) -> Any:
+def _marked(result: Any, session: str, shown: Sequence[KeptResult]) -> Any:
     """The same result with its ids on it, beside the content, where no model looks."""
     if not shown or shown[0].problem is not None:
         return result

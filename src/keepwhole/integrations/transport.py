@@ -13,7 +13,7 @@ except ImportError as error:
     raise ImportError("The SDKs send with httpx2. Install it with `pip install 'keepwhole[sdk]'`.") from error
 
 from keepwhole.exchange.exchange import Exchange
-from keepwhole.exchange.router import Desk, Refused
+from keepwhole.exchange.router import Refusal, SessionRouter
 from keepwhole.wire.completion import is_whole
 from keepwhole.wire.endpoint import SESSION_HEADER
 
@@ -24,7 +24,7 @@ _CHANGED = ("content-length", "content-encoding", "transfer-encoding")
 class Transport(httpx2.BaseTransport):
     """Views every request of a conversation on its way out, and answers the model's calls of our tools."""
 
-    def __init__(self, inner: httpx2.BaseTransport, desk: Desk) -> None:
+    def __init__(self, inner: httpx2.BaseTransport, desk: SessionRouter) -> None:
         self._inner = inner
         self.desk = desk
 
@@ -63,7 +63,7 @@ class Transport(httpx2.BaseTransport):
 class AsyncTransport(httpx2.AsyncBaseTransport):
     """The same for event loops; what waits for the record does so on a worker thread."""
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport, desk: Desk) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, desk: SessionRouter) -> None:
         self._inner = inner
         self.desk = desk
 
@@ -273,5 +273,5 @@ def _kept(response: httpx2.Response) -> list[tuple[str, str]]:
     return [(key, value) for key, value in response.headers.multi_items() if key.lower() not in _CHANGED]
 
 
-def _refused(answer: Refused) -> httpx2.Response:
+def _refused(answer: Refusal) -> httpx2.Response:
     return _new(answer.status, headers={"content-type": "application/json"}, content=answer.body)

@@ -1,7 +1,7 @@
-"""What was sent in a session and what it was billed, by whichever process, as far as the record was read.
+"""Requests of a session and their answers, as read from the record: what was sent when, and what it was billed.
 
-Owns: requests with their answers, in order, until somebody has taken them in; when each branch was last sent.
-Must not know: what is learned from them.
+Owns: pairing requests with responses, in order, until `take` hands them out; when each branch was last sent.
+Must not know: what is learned from a bill (`billing`).
 """
 
 from typing import NamedTuple
@@ -9,10 +9,10 @@ from typing import NamedTuple
 from keepwhole.canonical.entry import Header, Request, Response
 
 _UNANSWERED = 64
-"""Requests whose answer is waited for."""
+"""Most requests that wait for their response; the oldest are forgotten."""
 
 
-class Billed(NamedTuple):
+class BilledRequest(NamedTuple):
     """A request that was answered."""
 
     seq: int
@@ -20,55 +20,55 @@ class Billed(NamedTuple):
     response: Response
 
     @property
-    def at(self) -> float:
+    def sent_at(self) -> float:
         """When it was sent, in seconds."""
         return sent_at(self.request, self.response)
 
     @property
     def answered_at(self) -> float:
-        """When its answer began, in seconds: what it left in a cache is there from then on."""
-        return self.at + (self.response.first_ms or 0) / 1000
+        """When its answer began, in seconds; from then on the provider's cache holds its prompt."""
+        return self.sent_at + (self.response.first_ms or 0) / 1000
 
     @property
     def estimated(self) -> int:
-        """Tokens as the view estimated them; 0 where its bill says nothing about that."""
+        """Tokens as the view estimated them; 0 where the bill says nothing about the whole request."""
         return round(self.request.tokens_sent / self.request.scale) if self.request.scale > 0 else 0
 
 
-class Past:
-    """What of it nobody has taken in yet."""
+class BillLog:
+    """Billed requests that were not taken yet."""
 
     def __init__(self) -> None:
-        self._asked: dict[str, tuple[int, Request]] = {}
-        self._new: list[Billed] = []
-        self.last: dict[str, float] = {}
+        self._unanswered: dict[str, tuple[int, Request]] = {}
+        self._billed: list[BilledRequest] = []
+        self.last_sent: dict[str, float] = {}
         """When each branch was last sent, in seconds."""
-        self.offered = False
-        """Whether tools of ours were."""
+        self.has_offered_tools = False
+        """Whether a request offered the recall tools."""
 
     def learn(self, seq: int, header: Header) -> None:
-        """Add what one entry says."""
+        """Add a request or a response."""
         if isinstance(header, Request):
-            self._asked[header.trace_id] = seq, header
-            if len(self._asked) > _UNANSWERED:
-                del self._asked[next(iter(self._asked))]
-            self._saw(header, None)
-        elif isinstance(header, Response) and (asked := self._asked.pop(header.trace_id, None)):
-            self._new.append(Billed(asked[0], asked[1], header))
-            self._saw(asked[1], header)
+            self._unanswered[header.trace_id] = seq, header
+            if len(self._unanswered) > _UNANSWERED:
+                del self._unanswered[next(iter(self._unanswered))]
+            self._note_sent(header, None)
+        elif isinstance(header, Response) and (asked := self._unanswered.pop(header.trace_id, None)):
+            self._billed.append(BilledRequest(asked[0], asked[1], header))
+            self._note_sent(asked[1], header)
 
-    def take(self) -> list[Billed]:
-        """What is new, once."""
-        new, self._new = self._new, []
-        return new
+    def take(self) -> list[BilledRequest]:
+        """Hand out the billed requests, each once."""
+        billed, self._billed = self._billed, []
+        return billed
 
-    def _saw(self, request: Request, response: Response | None) -> None:
-        self.offered = self.offered or request.recall == "tools"
-        if request.purpose == "turn" or request.branch not in self.last:
-            self.last[request.branch] = sent_at(request, response)
+    def _note_sent(self, request: Request, response: Response | None) -> None:
+        self.has_offered_tools = self.has_offered_tools or request.recall == "tools"
+        if request.purpose == "turn" or request.branch not in self.last_sent:
+            self.last_sent[request.branch] = sent_at(request, response)
 
 
 def sent_at(request: Request, response: Response | None) -> float:
-    """When a request was sent, in seconds; it goes on record when it is answered."""
+    """When a request was sent, in seconds; its entry is written when it is answered."""
     took = response.total_ms if response is not None else None
     return (request.at - (took or 0)) / 1000

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from keepwhole import events
 from keepwhole.models.forecast import Forecast, Hit, Prompt
 from keepwhole.models.profiles import Profile
-from keepwhole.record.bill_log import Billed, Past
+from keepwhole.record.bill_log import BilledRequest, BillLog
 from keepwhole.wire.dialect import Dialect, dialect_named
 from keepwhole.wire.prompt import Prompts
 from keepwhole.wire.request_body import RequestBody, read_request
@@ -86,7 +86,7 @@ class Billing:
         session: str,
         now: Callable[[], float],
         profile: Callable[[str | None], Profile],
-        past: Callable[[], Past] = Past,
+        past: Callable[[], BillLog] = BillLog,
         bodies: Callable[[], Callable[[int], bytes | None]] = lambda: _nobody,
     ) -> None:
         """`past` gives what was read of the record, `bodies` what gives a request on record by its number."""
@@ -111,7 +111,7 @@ class Billing:
         self._models: OrderedDict[str, _Model] = OrderedDict()
         self._own: Counter[str] = Counter()
         """Digests of requests that were learned from before they were on record."""
-        self._unread: deque[Billed] = deque(maxlen=_LOOKED_AT)
+        self._unread: deque[BilledRequest] = deque(maxlen=_LOOKED_AT)
         """Requests of others that the forecasts do not know of yet."""
         self._judged: deque[tuple[int, int]] = deque(maxlen=_JUDGED)
         """Expected and billed of the newest requests of which something was expected."""
@@ -125,7 +125,7 @@ class Billing:
         if request.fields.get("previous_response_id") or request.fields.get("conversation"):
             return None
         with self._lock:
-            model = _model_of(request)
+            model = request.model or ""
             forecast = self._model(model).forecast
             prompt = self._prompts.read(request, _is_explicit(dialect, profile))
             hit = forecast.hit(prompt, profile, now)
@@ -151,7 +151,7 @@ class Billing:
                     self._take_in(billed)
             self._own = +self._own
 
-    def _take_in(self, billed: Billed) -> None:
+    def _take_in(self, billed: BilledRequest) -> None:
         request, response = billed.request, billed.response
         if response.status != 200 or request.scale <= 0:
             return
@@ -175,13 +175,13 @@ class Billing:
             for billed in wanted:
                 self._look_at(billed, read(billed.seq))
 
-    def _look_at(self, billed: Billed, body: bytes | None) -> None:
+    def _look_at(self, billed: BilledRequest, body: bytes | None) -> None:
         request = read_request(body) if body is not None else None
         if request is None:
             return
         asked, told = billed.request, billed.response
         profile = self.profile(asked.model)
-        expected = self.expect(dialect_named(asked.dialect), request, profile, billed.at)
+        expected = self.expect(dialect_named(asked.dialect), request, profile, billed.sent_at)
         if expected is not None:
             figures = (told.input or 0, told.cached or 0, told.written or 0) if told.cached is not None else None
             with self._lock:
@@ -236,14 +236,16 @@ class Billing:
         predicted, billed = (sum(figures) for figures in zip(*self._judged, strict=True))
         if self.frozen and self._held >= _JUDGED:
             self.frozen, self.reason = False, ""
-            events.trusted(self._session, self._held) if is_told else None
+            if is_told:
+                events.trusted(self._session, self._held)
         elif not self.frozen and len(self._judged) == _JUDGED and 2 * billed < predicted:
             self.frozen, self._held = True, 0
             self.reason = (
                 f"Of {predicted:,} tokens that the cache should have served in the last {_JUDGED} requests it served "
                 f"{billed:,}, so nothing ages by itself until forecasts hold again."
             )
-            events.distrusted(self._session, _JUDGED, predicted, billed) if is_told else None
+            if is_told:
+                events.distrusted(self._session, _JUDGED, predicted, billed)
 
 
 def is_about_all(usage: Usage | None) -> bool:
@@ -258,8 +260,3 @@ def _nobody(_: int) -> None:
 def _is_explicit(dialect: Dialect, profile: Profile) -> bool:
     """Whether a provider caches at breakpoints alone; a gateway has Claude do so in another dialect too."""
     return profile.breakpoints > 0 and (dialect == "anthropic" or profile.name.startswith("claude"))
-
-
-def _model_of(request: RequestBody) -> str:
-    model = request.fields.get("model")
-    return model if isinstance(model, str) else ""

@@ -1,11 +1,11 @@
-"""Recorded runs of any client taken into the record, each as a session of its own, so that they can be searched.
+"""Imports runs from clients' logs, each as a session of its own, so that they can be searched.
 
-Owns: what a run's session is called, what an entry says of a result that came long ago, and that importing a run again
-adds only what is new.
-Must not know: formats of logs (`replay.importers`).
+Owns: what a run's session is called, what the entry of an old result says, and that importing a run again adds only
+what is new.
+Must not know: formats of logs (`logs`).
 
-Whole copies that a client saved beside its log are in the run already. What stays cut is on record as it is, with the
-flag `legacy_truncated`; where a later import brings the whole, that is added.
+Whole copies that a client saved beside its log are in the run already. A result that stays cut is recorded with the
+flag `legacy_truncated`; where a later import brings the whole text, that is added.
 """
 
 import hashlib
@@ -17,13 +17,13 @@ from keepwhole.canonical import ids
 from keepwhole.canonical.entry import Result
 from keepwhole.canonical.guard import truncation_mark
 from keepwhole.canonical.utf8 import encode
-from keepwhole.errors import QuotaExceeded
 from keepwhole.logs.run import Run
-from keepwhole.metrics import MARKER
+from keepwhole.metrics import MARKER, Metrics
 from keepwhole.policies.transcript import Item, Transcript
-from keepwhole.record.recording import LEGACY
-from keepwhole.store.feed import Feed
-from keepwhole.store.protocol import Body, Draft, SessionInfo, Store
+from keepwhole.recall.links import Ways
+from keepwhole.record.arrival import LEGACY, NewResult, add_results
+from keepwhole.record.writer import SessionWriter
+from keepwhole.store.protocol import SessionInfo, Store
 
 _TOGETHER = 64
 """Results that are made durable in one go."""
@@ -61,55 +61,33 @@ def session_of(run: Run) -> str:
 
 
 def import_run(store: Store, run: Run, *, quota: int, now: int, random: Callable[[int], bytes]) -> Imported:
-    """Put the results of a run on record, with the times at which they came; `now` holds where none is known."""
+    """Record the results of a run, with the times at which they came; `now` where no time is known."""
     transcript = Transcript()
     transcript.extend(run.messages)
-    items = transcript.items
-    began = _at(run, 0, now)
-    name = session_of(run)
-    project = run.meta.get("project")
-    info = SessionInfo(name=name, agent=run.source, workspace=project if isinstance(project, str) else None)
-    if items:
-        store.open_session(info.replace(created_at=began))
-    added: list[Result] = []
-    refused = 0
-    for batch in _batches(items):
-        drafts = [_result(run, item, now, random) for item in batch]
-        new, left = _append(store, name, list(zip(drafts, batch, strict=True)), quota)
-        added += new
-        refused += left
-    lost = sum(LEGACY in result.flags for result in added)
+    name, project = session_of(run), run.meta.get("project")
+    info = SessionInfo(
+        name=name,
+        agent=run.source,
+        workspace=project if isinstance(project, str) else None,
+        created_at=_at(run, 0, now),
+    )
+    writer = SessionWriter(
+        store, info, quota=quota, links=Ways(name), metrics=Metrics(), clock=lambda: now / 1000, random=random
+    )
+    accepted, new = 0, list[Result]()
+    for batch in _batches(transcript.items):
+        added = add_results(writer, [NewResult(_result(run, item, writer, now), item.text) for item in batch])
+        accepted += len(added.accepted)
+        new += added.new
+    lost = sum(LEGACY in result.flags for result in new)
     whole = _calls(run, "restored_full_output")
-    return Imported(name, len(items), len(added), lost, sum(one.call_id in whole for one in added), refused)
+    restored = sum(one.call_id in whole for one in new)
+    results = len(transcript.items)
+    return Imported(name, results, len(new), lost, restored, results - accepted)
 
 
-def _append(store: Store, name: str, pairs: Sequence[tuple[Result, Item]], quota: int) -> tuple[list[Result], int]:
-    """Append results that are not on record yet; one by one where they are too many for the quota."""
-    bodies: dict[str, Body] = {}
-    for result, item in pairs:
-        taken = store.take(Feed(item.text), quota)
-        taken.reader.close()
-        bodies[result.trace_id] = taken.body
-    try:
-        entries = store.append(
-            name, [Draft(result, bodies[result.trace_id]) for result, _ in pairs], once=True, quota=quota
-        )
-    except QuotaExceeded:
-        for body in bodies.values():
-            store.discard(body)
-        if len(pairs) == 1:
-            return [], 1
-        found = [_append(store, name, [pair], quota) for pair in pairs]
-        return [one for new, _ in found for one in new], sum(left for _, left in found)
-    names = {entry.header.trace_id for entry in entries}
-    for trace_id, body in bodies.items():
-        if trace_id not in names:
-            store.discard(body)
-    return [result for result, _ in pairs if result.trace_id in names], 0
-
-
-def _result(run: Run, item: Item, now: int, random: Callable[[int], bytes]) -> Result:
-    at, trace_id = _at(run, item.index, now), ids.trace_id(random(ids.RANDOM_BYTES))
+def _result(run: Run, item: Item, writer: SessionWriter, now: int) -> Result:
+    at, trace_id = _at(run, item.index, now), writer.draw_trace_id()
     call_id = item.returned.call_id or f"{session_of(run)}#{item.number}"
     return Result(
         at=at,

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from keepwhole.canonical.message import Message
-from keepwhole.conversation.summary_entries import TOOL
+from keepwhole.conversation.summary import TOOL
 from keepwhole.exchange.hidden_rounds import TOOL as ROUND
 from keepwhole.models.tokens import estimate
 from keepwhole.recall.names import NAMES

@@ -84,6 +84,23 @@ class RequestBody:
             self._data = self._text.encode()
         return self._data
 
+    @property
+    def model(self) -> str | None:
+        """The model that is asked, as the client calls it."""
+        model = self.fields.get("model")
+        return model if isinstance(model, str) else None
+
+    @property
+    def beside_messages(self) -> tuple[Any, ...]:
+        """What else of the request goes into the prompt: system prompt, instructions, tools."""
+        return tuple(self.fields.get(name) for name in ("system", "instructions", "tools"))
+
+    @property
+    def answer_tokens(self) -> int:
+        """Most tokens of the answer; 0 where the request sets no limit."""
+        limits = (self.fields.get(name) for name in ("max_tokens", "max_completion_tokens", "max_output_tokens"))
+        return next((limit for limit in limits if isinstance(limit, int)), 0)
+
     def splice(self, edits: Edits) -> bytes:
         """The request with the strings at the edits' paths replaced and every other byte as it was."""
         self.skipped = []

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from keepwhole import Session, SqliteStore
-from keepwhole.exchange.request_log import About, Answer, Sent, Usage
+from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, RequestFacts, RequestLog
 from tests.apps.cli.cli import Cli
 
 HOSTILE = "\x1b[2J\x07é" * 90
@@ -20,12 +20,14 @@ def ids(cli: Cli) -> tuple[str, str]:
     store = SqliteStore(str(cli.folder / "home"))
     session = Session("work", store=store, workspace=str(cli.folder))
     session.keep("bash", {"command": "ls"}, "a.txt")
-    sent = Sent(session)
-    one = sent.add(BODY, About("anthropic", "a-model", "main", tokens_whole=1234, tokens_sent=567, predicted=500))
-    two = sent.add(BODY, About("anthropic", "a-model", "helper\x1b[2J"))
+    sent = RequestLog(session)
+    one = sent.add(
+        BODY, RequestFacts("anthropic", "a-model", "main", tokens_whole=1234, tokens_sent=567, predicted=500)
+    )
+    two = sent.add(BODY, RequestFacts("anthropic", "a-model", "helper\x1b[2J"))
     assert one is not None
     assert two is not None
-    sent.answered(one, Answer(SAID, 200, "complete", "msg_1", Usage(10, 490, 0, 7, 100, 900)))
+    sent.add_answer(one, LoggedAnswer(SAID, 200, "complete", "msg_1", AnswerFacts(10, 490, 0, 7, 100, 900)))
     store.close()
     return one, two
 

@@ -14,7 +14,7 @@ from keepwhole.apps.inspector.answers import Asked
 from keepwhole.apps.inspector.services import Desk
 from keepwhole.apps.steps import cost_of
 from keepwhole.errors import NotFound, UsageError
-from keepwhole.exchange.request_log import About, Answer, Sent, Usage
+from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, RequestFacts, RequestLog
 from keepwhole.models.profiles import profile_for
 from keepwhole.session import Session
 from tests.apps.inspector.served import Served
@@ -101,10 +101,10 @@ def test_steps_come_in_pages(desk: Desk, session: Session) -> None:
 
 def test_branches_and_answers_that_broke_off_are_told(desk: Desk, session: Session) -> None:
     session.keep("t", None, "x")
-    sent = Sent(session)
+    sent = RequestLog(session)
     for branch, outcome in (("main", "complete"), ("helper", "incomplete"), ("main", "refused")):
-        answer = Answer(b"{}", 200, outcome, None, Usage(input=10, cached=0))  # type: ignore[arg-type]
-        assert sent.add(b'{"messages": []}', About(model="gpt-5", branch=branch, tokens_sent=5), answer)
+        answer = LoggedAnswer(b"{}", 200, outcome, None, AnswerFacts(input=10, cached=0))  # type: ignore[arg-type]
+        assert sent.add(b'{"messages": []}', RequestFacts(model="gpt-5", branch=branch, tokens_sent=5), answer)
     summary = answers.one_session(desk, Asked(("s",)))
     assert summary["branches"] == [{"name": "main", "steps": 2}, {"name": "helper", "steps": 1}]
     assert summary["health"] == "warning"
@@ -114,11 +114,13 @@ def test_branches_and_answers_that_broke_off_are_told(desk: Desk, session: Sessi
 
 def test_the_cost_is_what_a_receipt_says(desk: Desk, session: Session) -> None:
     """A session that was left as it is neither saves nor loses, however far our estimates are from the bills."""
-    sent, size = Sent(session), 10_000
+    sent, size = RequestLog(session), 10_000
     for number in range(1, 6):
-        about = About("openai_chat", "gpt-5", mode="shadow", tokens_whole=number * size, tokens_sent=number * size)
-        usage = Usage(input=number * 1_200, cached=(number - 1) * 1_200, written=0)
-        sent.add(b'{"messages": []}', about, Answer(b"{}", 200, usage=usage))
+        about = RequestFacts(
+            "openai_chat", "gpt-5", mode="shadow", tokens_whole=number * size, tokens_sent=number * size
+        )
+        usage = AnswerFacts(input=number * 1_200, cached=(number - 1) * 1_200, written=0)
+        sent.add(b'{"messages": []}', about, LoggedAnswer(b"{}", 200, usage=usage))
     summary = answers.one_session(desk, Asked(("s",)))
     assert summary["cost_unit"] == "usd"
     assert summary["cost_sent"] == pytest.approx(summary["cost_whole"], rel=0.001)
@@ -130,7 +132,7 @@ def test_the_cost_is_what_a_receipt_says(desk: Desk, session: Session) -> None:
 @pytest.mark.parametrize("size", [10, 5_000], ids=["stored as it came", "stored packed"])
 def test_what_came_back_is_shown_as_it_came(desk: Desk, session: Session, size: int) -> None:
     said = json.dumps({"content": "hello " * size}).encode()
-    trace_id = Sent(session).add(b'{"messages": []}', About(model="gpt-5"), Answer(said, 200))
+    trace_id = RequestLog(session).add(b'{"messages": []}', RequestFacts(model="gpt-5"), LoggedAnswer(said, 200))
     found = answers.one_response(desk, Asked(("s", str(trace_id))))
     assert (found["text"], found["size"]) == (said.decode(), len(said))
 
@@ -277,7 +279,7 @@ def test_a_past_request_is_given_exactly_as_it_was_sent(desk: Desk, played: str)
         if not page["more"]:
             break
     session = Session(played, store=desk.record.store, settings=desk.record.settings)
-    assert text.encode() == Sent(session).body(name)
+    assert text.encode() == RequestLog(session).body(name)
     assert page["size"] == len(text.encode())
     assert json.loads(answers.one_response(desk, Asked((played, name)))["text"])["role"] == "assistant"
 
@@ -285,7 +287,7 @@ def test_a_past_request_is_given_exactly_as_it_was_sent(desk: Desk, played: str)
 def test_lone_surrogates_and_bytes_that_are_no_text_reach_the_page_as_json(page: Served, session: Session) -> None:
     first = session.keep("t\ud800", {"a": "\ud800"}, "x \ud800 y\n").trace_id
     second = session.keep("t", None, b"caf\xe9 \xff\xfe but mostly text\n" * 30).trace_id
-    assert Sent(session).add(b'{"messages": []}', About(model="m\ud800", branch="\ud800", policy="\ud800"))
+    assert RequestLog(session).add(b'{"messages": []}', RequestFacts(model="m\ud800", branch="\ud800", policy="\ud800"))
     session.keep("t", None, "z", call_id="\ud800")
     for trace in (first, second):
         for path in ("", "/lines", "/find?text=t"):
@@ -441,10 +443,10 @@ def test_a_step_with_very_many_results_lists_some_and_counts_the_rest(desk: Desk
 
 
 def test_the_first_look_at_a_long_session_is_small(page: Served, session: Session) -> None:
-    sent = Sent(session)
+    sent = RequestLog(session)
     for number in range(150):
         session.keep("read_file", {"path": f"src/module_{number}.py"}, f"result {number}")
-        sent.add(b'{"messages": []}', About(model="gpt-5", tokens_whole=number * 90, tokens_sent=number * 60))
+        sent.add(b'{"messages": []}', RequestFacts(model="gpt-5", tokens_whole=number * 90, tokens_sent=number * 60))
     packed = {"accept-encoding": "gzip"}
     paths = ("/api/sessions", "/api/sessions/s", "/api/sessions/s/steps")
     total = sum(len(page.get(path, **packed).body) for path in paths)

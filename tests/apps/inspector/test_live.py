@@ -15,7 +15,7 @@ import pytest
 from keepwhole.apps.inspector import live as live_module
 from keepwhole.apps.inspector.live import Event, Live
 from keepwhole.apps.inspector.services import Desk
-from keepwhole.exchange.request_log import About, Answer, Sent
+from keepwhole.exchange.request_log import LoggedAnswer, RequestFacts, RequestLog
 from keepwhole.session import Session
 from tests.apps.inspector.served import Served
 from tests.build import NOON, numbered_lines
@@ -84,12 +84,12 @@ def test_a_preview_of_a_large_result_is_bounded(desk: Desk, session: Session) ->
 
 
 def test_whoever_comes_back_gets_what_was_missed_without_gaps_and_doubles(desk: Desk, session: Session) -> None:
-    sent = Sent(session)
+    sent = RequestLog(session)
     for number in range(6):
         session.keep("execute_command", {"n": number}, numbered_lines(2_000))
-        name = sent.add(b'{"messages": []}', About(branch="main"))
+        name = sent.add(b'{"messages": []}', RequestFacts(branch="main"))
         assert name is not None
-        sent.answered(name, Answer(b"{}", 200))
+        sent.add_answer(name, LoggedAnswer(b"{}", 200))
     everything = [event for event in listen(desk, "s", 0, has_steps(6)) if event.name == "step"]
     state: dict[int, int] = {}
     for lost_after in range(1, len(everything)):
@@ -104,7 +104,7 @@ def test_whoever_comes_back_gets_what_was_missed_without_gaps_and_doubles(desk: 
 
 def test_two_steps_that_one_entry_changed_are_both_told_again_if_only_one_arrived(desk: Desk, session: Session) -> None:
     trace = session.keep("execute_command", None, numbered_lines(2_000)).trace_id
-    sent = Sent(session)
+    sent = RequestLog(session)
     sent.add(b'{"messages": []}')
     before = desk.record.timeline("s").seq
     session.pin(trace or "")
@@ -114,10 +114,10 @@ def test_two_steps_that_one_entry_changed_are_both_told_again_if_only_one_arrive
 
 
 def test_an_answer_that_comes_later_is_told_as_the_same_step(desk: Desk, session: Session) -> None:
-    sent = Sent(session)
+    sent = RequestLog(session)
     name = sent.add(b'{"messages": []}')
     assert name is not None
-    found = listen(desk, "s", None, has_steps(1), lambda: sent.answered(name, Answer(b"{}", 200)))
+    found = listen(desk, "s", None, has_steps(1), lambda: sent.add_answer(name, LoggedAnswer(b"{}", 200)))
     (event,) = [event for event in found if event.name == "step"]
     assert event.data["index"] == 0
     assert event.data["step"]["outcome"] == "complete"

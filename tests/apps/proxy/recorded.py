@@ -9,7 +9,7 @@ from pathlib import Path
 
 from keepwhole import MemoryStore
 from keepwhole.exchange.exchange import Exchange
-from keepwhole.exchange.router import Desk
+from keepwhole.exchange.router import SessionRouter
 from tests.apps.proxy.serving import DIALECTS, PATHS, request
 from tests.apps.proxy.test_rounds import CASES
 from tests.upstream.spelling import SPELLINGS, Dialect
@@ -30,7 +30,7 @@ def spelled(dialect: Dialect, case: str) -> list[bytes]:
 
 def heard(dialect: Dialect, rounds: list[bytes]) -> bytes:
     """What a client gets of it, piece by piece as a network would bring it."""
-    desk = Desk(each=True, store=MemoryStore())
+    desk = SessionRouter(each=True, store=MemoryStore())
     begun = desk.begin(
         "POST", PATHS[dialect], {"x-keepwhole-session": "s"}, json.dumps(request(dialect, True)).encode()
     )

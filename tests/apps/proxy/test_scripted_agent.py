@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import pytest
 
 from keepwhole import Session, SqliteStore
-from keepwhole.exchange.request_log import Sent
+from keepwhole.exchange.request_log import RequestLog
 from keepwhole.store.protocol import Store, result_of
 from tests.apps.proxy.agent import Agent, Outcome
 from tests.apps.proxy.agent_model import Model, turns_of
@@ -156,7 +156,7 @@ def test_every_result_is_on_record_as_the_tool_returned_it(worked: Worked, diale
 def test_what_the_provider_reads_from_its_cache_was_foreseen(worked: Worked, dialect: Dialect, steps: int) -> None:
     run, folder = worked(dialect, steps)
     with Session(SESSION, store=folder / "home") as session:
-        told = [(step.request.predicted, step.response and step.response.cached) for step in Sent(session).all()]
+        told = [(step.request.predicted, step.response and step.response.cached) for step in RequestLog(session).all()]
     billed = [bill.read for bill in run.till.bills]
     assert [cached for _, cached in told] == billed
     missed = sum(abs((predicted or 0) - cached) for (predicted, _), cached in zip(told, billed, strict=True))

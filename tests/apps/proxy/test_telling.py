@@ -12,7 +12,7 @@ from keepwhole.apps.proxy.spans import attributes, tracing
 from keepwhole.apps.proxy.tenants import Tenants
 from keepwhole.apps.proxy.turn import Turn
 from keepwhole.apps.proxy.watch import line
-from keepwhole.exchange.request_log import Sent
+from keepwhole.exchange.request_log import RequestLog
 from keepwhole.session import Session
 from tests.apps.proxy.serving import PATHS, Talk, ask, offered, proxy, until, written
 from tests.upstream.answer import Answer
@@ -151,7 +151,7 @@ def test_a_session_that_is_held_out_is_left_as_it_is_and_put_on_record() -> None
     assert json.loads(sent) == _request()
     assert headers["x-keepwhole-mode"] == "shadow"
     with Session(headers["x-keepwhole-session"], settings=config.load()) as session:
-        (step,) = Sent(session).all()
+        (step,) = RequestLog(session).all()
         assert (step.request.mode, step.request.tokens_sent) == ("shadow", step.request.tokens_whole)
 
 
@@ -172,7 +172,7 @@ def test_a_request_that_gets_no_answer_is_on_record_with_its_results(how: str) -
                 assert ask(running.port, PATHS["anthropic"], short, said).status == 502
             running.rest()
     with Session("s", settings=config.load()) as session:
-        sent = Sent(session)
+        sent = RequestLog(session)
         (step,) = sent.all()
         assert step.outcome == "no answer"
         assert json.loads(sent.body(step.request.trace_id))["messages"] == short["messages"]
@@ -202,7 +202,7 @@ def test_answers_are_learned_from_in_the_order_in_which_they_came(monkeypatch: p
         running.rest()
         assert not running.proxy._latest
     with Session("s", settings=config.load()) as session:
-        steps = Sent(session).all()
+        steps = RequestLog(session).all()
     assert [step.request.size for step in steps] == sorted(step.request.size for step in steps)
     billed = [step.response.cached for step in steps if step.response is not None]
     assert [step.request.predicted for step in steps] == billed

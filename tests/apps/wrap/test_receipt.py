@@ -6,22 +6,22 @@ from keepwhole.apps.steps import cost_of, first_full, sizes
 from keepwhole.apps.wrap.meter import Tally
 from keepwhole.apps.wrap.receipt import receipt
 from keepwhole.canonical.entry import Request, Response
-from keepwhole.exchange.request_log import Step
+from keepwhole.exchange.request_log import LoggedRequest
 from keepwhole.models.profiles import profile_for
 
 SONNET = "claude-sonnet-4-5"
 
 
-def step(whole: int, sent: int, used: tuple[int, int, int] | None = None, **about: object) -> Step:
+def step(whole: int, sent: int, used: tuple[int, int, int] | None = None, **about: object) -> LoggedRequest:
     """A request; `used` is what was billed: uncached, cached, written."""
     given = {"model": SONNET, "mode": "on", "edited": int(sent < whole), **about}
     request = Request(at=0, trace_id="r", size=0, digest="", tokens_whole=whole, tokens_sent=sent, **given)
     billed = {} if used is None else {"input": sum(used), "cached": used[1], "written": used[2]}
     response = Response(at=0, trace_id="r", status=200, outcome="complete", **billed)
-    return Step(1, request, response)
+    return LoggedRequest(1, request, response)
 
 
-def told(*steps: Step, **more: object) -> list[str]:
+def told(*steps: LoggedRequest, **more: object) -> list[str]:
     return receipt(Tally({"s": list(steps)}, **more), profile_for, "claude")
 
 

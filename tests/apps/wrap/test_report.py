@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from keepwhole.apps.report import HELD_OUT, VIEWED, reported
-from keepwhole.exchange.request_log import About, Answer, Sent, Step, Usage
+from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, LoggedRequest, RequestFacts, RequestLog
 from keepwhole.models.profiles import profile_for
 from keepwhole.session import Session
 from tests.apps.cli.cli import Cli
@@ -24,19 +24,23 @@ def cli(tmp_path: Path) -> Cli:
 def put(cli: Cli, name: str, mode: str, sizes: list[int]) -> None:
     """A session on record whose requests took so many tokens."""
     with Session(name, store=str(cli.folder / "home")) as session:
-        sent, before = Sent(session), 0
+        sent, before = RequestLog(session), 0
         for size in sizes:
             body = json.dumps({"model": MODEL, "messages": [{"role": "user", "content": f"{name} {size}"}]}).encode()
-            about = About("anthropic", MODEL, mode=mode, tokens_whole=2 * size, tokens_sent=size, edited=mode == "on")
-            used = Usage(input=max(size, before), cached=before, written=max(0, size - before - 10), output=5)
-            assert sent.add(body, about, Answer(b"{}", 200, usage=used)) is not None
+            about = RequestFacts(
+                "anthropic", MODEL, mode=mode, tokens_whole=2 * size, tokens_sent=size, edited=mode == "on"
+            )
+            used = AnswerFacts(input=max(size, before), cached=before, written=max(0, size - before - 10), output=5)
+            assert sent.add(body, about, LoggedAnswer(b"{}", 200, usage=used)) is not None
             before = size
 
 
-def steps(cli: Cli) -> list[list[Step]]:
+def steps(cli: Cli) -> list[list[LoggedRequest]]:
     with Session("any", store=str(cli.folder / "home")) as session:
         return [
-            Sent(Session(info.name, store=session.store)).all() for info in session.store.sessions() if info.entries
+            RequestLog(Session(info.name, store=session.store)).all()
+            for info in session.store.sessions()
+            if info.entries
         ]
 
 

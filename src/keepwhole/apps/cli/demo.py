@@ -12,7 +12,7 @@ import time
 
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.samples import SAMPLES
-from keepwhole.record.shown import Shown
+from keepwhole.record.kept_result import KeptResult
 from keepwhole.session import Session
 from keepwhole.store.sqlite.store import SqliteStore
 from keepwhole.store.verify import verify
@@ -45,9 +45,9 @@ def demo(args: argparse.Namespace) -> int:
     return 0 if same and whole else 1
 
 
-def _keep(session: Session) -> dict[str, Shown]:
+def _keep(session: Session) -> dict[str, KeptResult]:
     screen.say(screen.bold("1  keep: every result is stored whole before anything else happens\n"))
-    kept: dict[str, Shown] = {}
+    kept: dict[str, KeptResult] = {}
     rows: list[tuple[object, ...]] = []
     for tool, arguments, make in SAMPLES:
         shown = session.keep(tool, arguments, make())
@@ -70,14 +70,14 @@ def _keep(session: Session) -> dict[str, Shown]:
     return kept
 
 
-def _view(shown: Shown) -> None:
+def _view(shown: KeptResult) -> None:
     screen.say(screen.bold("\n2  view: what the model gets of the test run\n"))
     lines = shown.content.splitlines()
     for line in (*lines[:4], "⋮", *lines[-8:]):
         screen.say("  │ " + screen.line(line, 140))
 
 
-def _recall(session: Session, shown: Shown) -> bool:
+def _recall(session: Session, shown: KeptResult) -> bool:
     screen.say(screen.bold("\n3  recall: one call brings back what was left out\n"))
     call = shown.content.rsplit("get_artifact(", 1)[1]
     first = call.split('lines="')[1].split("-")[0]

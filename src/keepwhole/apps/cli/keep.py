@@ -7,7 +7,7 @@ from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.place import Place, add_options
 from keepwhole.apps.cli.run import described
 from keepwhole.errors import StoreError
-from keepwhole.record.arrival import original
+from keepwhole.record.kept_result import unstored_chunks
 from keepwhole.store.feed import pipe
 
 
@@ -39,7 +39,7 @@ def keep(args: argparse.Namespace) -> int:
             on_trouble="raise",
         )
     except StoreError as error:
-        screen.pass_on(original(output, error))
+        screen.pass_on(unstored_chunks(output, error))
         screen.warn(f"keepwhole: {error}")
         return 4
     finally:

@@ -7,7 +7,7 @@ from keepwhole.apps import report as figures
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.place import Place, add_options
 from keepwhole.errors import UsageError
-from keepwhole.exchange.request_log import Sent, Step
+from keepwhole.exchange.request_log import LoggedRequest, RequestLog
 from keepwhole.models.profiles import profile_for
 from keepwhole.replay.intervals import Interval
 
@@ -48,10 +48,10 @@ def report(args: argparse.Namespace) -> int:
     return 0
 
 
-def _sessions(place: Place, days: float | None) -> list[list[Step]]:
+def _sessions(place: Place, days: float | None) -> list[list[LoggedRequest]]:
     """The requests of every session that has some."""
     since = 0 if days is None else int(time.time() * 1000 - days * _DAY)
-    found = (Sent(place.session(info.name)).all() for info in place.store.sessions())
+    found = (RequestLog(place.session(info.name)).all() for info in place.store.sessions())
     return [steps for steps in found if steps and steps[0].request.at >= since]
 
 

@@ -9,8 +9,7 @@ import sys
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.place import Place, add_options
 from keepwhole.errors import StoreError, UsageError
-from keepwhole.record.arrival import original
-from keepwhole.record.shown import Shown
+from keepwhole.record.kept_result import KeptResult, unstored_chunks
 from keepwhole.session import Session
 from keepwhole.store.feed import pipe
 
@@ -49,7 +48,7 @@ def _keep(session: Session, args: argparse.Namespace, argv: list[str], child: "_
     try:
         shown = session.keep(args.tool, {"command": shlex.join(argv)}, output, exit_code=child.wait, on_trouble="raise")
     except StoreError as error:
-        screen.pass_on(original(output, error))
+        screen.pass_on(unstored_chunks(output, error))
         screen.warn(f"keepwhole: {error}")
         return child.wait()
     code = child.wait()
@@ -60,7 +59,7 @@ def _keep(session: Session, args: argparse.Namespace, argv: list[str], child: "_
     return code
 
 
-def described(shown: Shown) -> dict[str, object]:
+def described(shown: KeptResult) -> dict[str, object]:
     """What `run` and `keep` say to programs."""
     metadata = shown.metadata
     return {

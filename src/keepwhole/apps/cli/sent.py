@@ -7,7 +7,7 @@ from typing import Any
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.place import Place, add_options
 from keepwhole.errors import NotFound
-from keepwhole.exchange.request_log import Sent, Step
+from keepwhole.exchange.request_log import LoggedRequest, RequestLog
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +29,7 @@ def sent(args: argparse.Namespace) -> int:
 
 def _list(place: Place, json: bool) -> int:
     name = place.current().name
-    steps = Sent(place.session(name)).all()
+    steps = RequestLog(place.session(name)).all()
     if json:
         screen.as_json({"session": name, "requests": [_described(step) for step in steps]})
         return 0
@@ -47,7 +47,7 @@ def _print(place: Place, args: argparse.Namespace) -> int:
     name = place.holder(kind, args.id)
     if name is None:
         raise NotFound(f"There is no {kind} `{args.id[:80]}` here. `keepwhole sent` lists what was sent.")
-    found = Sent(place.session(name))
+    found = RequestLog(place.session(name))
     data = found.response(args.id) if args.response else found.body(args.id)
     if not args.json:
         screen.pass_on([data])
@@ -57,13 +57,13 @@ def _print(place: Place, args: argparse.Namespace) -> int:
     return 0
 
 
-def _row(step: Step) -> tuple[object, ...]:
+def _row(step: LoggedRequest) -> tuple[object, ...]:
     request, response = step.request, step.response
     figures = (request.tokens_whole, request.tokens_sent, request.predicted, response.cached if response else None)
     shown = ("-" if figure is None else f"{figure:,}" for figure in figures)
     return (screen.when(request.at), request.branch, request.model, *shown, step.outcome, request.trace_id)
 
 
-def _described(step: Step) -> dict[str, Any]:
+def _described(step: LoggedRequest) -> dict[str, Any]:
     response = step.response.as_dict() if step.response else None
     return {"seq": step.seq, "outcome": step.outcome, "request": step.request.as_dict(), "response": response}

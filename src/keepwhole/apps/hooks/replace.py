@@ -12,7 +12,7 @@ from keepwhole.apps.hooks.payload import Boundary, Json, Returned, mapping
 from keepwhole.canonical.body import measure
 from keepwhole.canonical.entry import Result
 from keepwhole.config import Settings
-from keepwhole.record.shown import Shown
+from keepwhole.record.kept_result import KeptResult
 from keepwhole.session import Session
 from keepwhole.store.protocol import result_of
 from keepwhole.truncation import notice
@@ -65,7 +65,7 @@ class HookSession(Session):
         cut = self.shown(trace_id).cut
         if cut is None or not cut.left_out:
             return None
-        self._keeping.ways.lay_out_kept(self.store, trace_id)
+        self._writer.links.lay_out_kept(self.store, trace_id)
         return notice.unchanged(cut.above or cut.below)
 
 
@@ -102,7 +102,7 @@ def _unchanged(place: Place, returned: Returned) -> Json | None:
     return None if earlier is None or returned.replace is None else returned.replace(earlier)
 
 
-def _keep(session: Session, returned: Returned, output: str | bytes) -> Shown:
+def _keep(session: Session, returned: Returned, output: str | bytes) -> KeptResult:
     return session.keep(
         returned.tool,
         returned.arguments,

@@ -11,7 +11,7 @@ from typing import Any
 from keepwhole.apps import steps as figures
 from keepwhole.apps.inspector.timeline import Step
 from keepwhole.config import Settings
-from keepwhole.exchange.request_log import Step as Sent
+from keepwhole.exchange.request_log import LoggedRequest
 from keepwhole.models.profiles import profile_for
 
 _NOTHING: dict[str, Any] = {"cost_whole": None, "cost_sent": None, "cost_unit": None}
@@ -20,7 +20,7 @@ _NOTHING: dict[str, Any] = {"cost_whole": None, "cost_sent": None, "cost_unit": 
 def cost_of(steps: Iterable[Step], settings: Settings) -> dict[str, Any]:
     """What the requests cost, in dollars or, where a price is not known, in tokens at the price of uncached input;
     nothing where no provider billed them."""
-    sent = [Sent(step.seq, step.request, step.response) for step in steps if step.request is not None]
+    sent = [LoggedRequest(step.seq, step.request, step.response) for step in steps if step.request is not None]
     cost = figures.cost_of(sent, lru_cache(partial(profile_for, overrides=settings.models)))
     if cost is None:
         return _NOTHING

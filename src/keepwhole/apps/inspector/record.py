@@ -15,7 +15,7 @@ from keepwhole.apps.inspector.timeline import Kept, Timeline
 from keepwhole.canonical.utf8 import showable
 from keepwhole.config import Settings
 from keepwhole.errors import NotFound
-from keepwhole.exchange.request_log import Sent
+from keepwhole.exchange.request_log import RequestLog
 from keepwhole.session import Session
 from keepwhole.store.postgres.address import redacted
 from keepwhole.store.protocol import SessionInfo, Store, body_of
@@ -146,7 +146,7 @@ class Record:
 
     def answered(self, name: str, trace_id: str) -> bytes:
         """What came back for a request, as it came."""
-        return Sent(self.session(name)).response(trace_id)
+        return RequestLog(self.session(name)).response(trace_id)
 
     def session(self, name: str) -> Session:
         """A session to write a pin or an undo with."""

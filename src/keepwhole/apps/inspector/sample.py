@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from keepwhole.config import Settings
 from keepwhole.exchange.exchange import Exchange
-from keepwhole.exchange.router import Desk
+from keepwhole.exchange.router import SessionRouter
 from keepwhole.replay.samples.coding import coding
 from keepwhole.replay.samples.files import anthropic_messages
 from keepwhole.store.protocol import Store
@@ -60,7 +60,7 @@ def play(settings: Settings, store: Store, now: float, bugs: int = _BUGS, goes_o
     messages = list(anthropic_messages(coding(1, "claude-code", bugs)))
     asked = sum(message["role"] == "assistant" for message in messages)
     clock = _Clock([now - asked * _SECONDS - 1])
-    desk = Desk(NAME, store=store, settings=settings, agent="sample", workspace="/srv/harbour", clock=clock)
+    desk = SessionRouter(NAME, store=store, settings=settings, agent="sample", workspace="/srv/harbour", clock=clock)
     model = _Model(itertools.count())
     for at, message in enumerate(messages):
         if not goes_on():
@@ -72,7 +72,7 @@ def play(settings: Settings, store: Store, now: float, bugs: int = _BUGS, goes_o
     return NAME
 
 
-def _ask(desk: Desk, body: bytes, model: "_Model", answer: dict[str, Any]) -> None:
+def _ask(desk: SessionRouter, body: bytes, model: "_Model", answer: dict[str, Any]) -> None:
     """One request of the client with all the rounds it takes."""
     exchange = desk.begin("POST", "/v1/messages", {}, body)
     assert isinstance(exchange, Exchange)

@@ -15,7 +15,7 @@ from mcp_types.version import is_version_at_least
 
 from keepwhole.recall.answer import Answer
 from keepwhole.recall.names import GET_ARTIFACT
-from keepwhole.record.shown import Shown
+from keepwhole.record.kept_result import KeptResult
 from keepwhole.session import Session
 
 SCHEME = "keepwhole://artifact/"
@@ -55,7 +55,7 @@ def link_items(artifact_id: str | None, size: int, version: str) -> list[dict[st
     ]
 
 
-def shown_items(shown: Shown, version: str) -> list[dict[str, Any]]:
+def shown_items(shown: KeptResult, version: str) -> list[dict[str, Any]]:
     """What is shown of a kept result, and the link to all of it."""
     return [text_item(shown.content), *link_items(shown.artifact_id, shown.metadata.original_bytes, version)]
 

@@ -8,7 +8,7 @@ import json
 from typing import Any, NamedTuple, cast
 
 from keepwhole.apps.mcp.recall_tools import shown_items
-from keepwhole.record.shown import Shown
+from keepwhole.record.kept_result import KeptResult
 from keepwhole.session import Session
 
 
@@ -43,7 +43,7 @@ class Kept(NamedTuple):
             return content
         return [*shown_items(joined, self.version), *(item for item in content if _text_of(item) is None)]
 
-    def _each(self, content: list[Any], kept: list[Shown]) -> list[Any]:
+    def _each(self, content: list[Any], kept: list[KeptResult]) -> list[Any]:
         shown, items = iter(kept), list[Any]()
         for item in content:
             if _text_of(item) is None:
@@ -69,7 +69,7 @@ class Kept(NamedTuple):
     def _limit(self) -> int:
         return self.session.configuration.for_tool(self.tool).inline_limit
 
-    async def _keep(self, text: str, failed: bool) -> Shown:
+    async def _keep(self, text: str, failed: bool) -> KeptResult:
         return await self.session.akeep(self.tool, self.arguments, text, is_error=failed)
 
 

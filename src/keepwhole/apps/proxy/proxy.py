@@ -24,7 +24,7 @@ from keepwhole.apps.proxy.tenant_router import Desks
 from keepwhole.apps.proxy.turn import Turn
 from keepwhole.apps.proxy.upstreams import Upstreams
 from keepwhole.exchange.exchange import Exchange
-from keepwhole.exchange.router import Refused
+from keepwhole.exchange.router import Refusal
 from keepwhole.version import VERSION
 from keepwhole.wire.endpoint import Endpoint, endpoint_of
 
@@ -99,7 +99,7 @@ class Proxy:
         relay = Relay(self._client, request, setup.upstreams.url(name, path), setup.upstreams.way(name), turn)
         try:
             begun, body = await self._begun(setup, request, path, turn.endpoint)
-            if isinstance(begun, Refused):
+            if isinstance(begun, Refusal):
                 turn.outcome = "refused"
                 return web.Response(status=begun.status, body=begun.body, content_type="application/json")
             if begun is None:
@@ -119,7 +119,7 @@ class Proxy:
 
     async def _begun(
         self, setup: Setup, request: web.BaseRequest, path: str, endpoint: Endpoint | None
-    ) -> tuple[Exchange | Refused | None, Any]:
+    ) -> tuple[Exchange | Refusal | None, Any]:
         """The exchange that a request begins, and its body; a body that nobody looks at is not waited for."""
         if endpoint is None or setup.desks.settings.mode == "off" or request.headers.get(BYPASS) == "1":
             return None, body_pieces(request) if request.body_exists else None

@@ -11,7 +11,7 @@ from typing import Any
 from keepwhole.apps.proxy.tenants import Tenants
 from keepwhole.config import Settings
 from keepwhole.exchange.exchange import Exchange
-from keepwhole.exchange.router import Desk, Refused
+from keepwhole.exchange.router import Refusal, SessionRouter
 from keepwhole.metrics import Metrics
 from keepwhole.store.protocol import Store
 
@@ -30,9 +30,9 @@ class Desks:
         # A conversation that has no name yet may turn out to be one of those that are held out.
         first = self._held_out if settings.proxy.holdout and settings.mode == "on" else settings
         own: dict[str, Any] = {"settings": first, "store": store, "metrics": self.metrics, **options}
-        self._desk = Desk(each=True, settles=True, settings_of=self._settings_of, **own)
+        self._desk = SessionRouter(each=True, settles=True, settings_of=self._settings_of, **own)
 
-    def begin(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Exchange | Refused | None:
+    def begin(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Exchange | Refusal | None:
         """The exchange that a request begins; None for one that is passed on as it came."""
         return self._desk.begin(method, path, headers, body, partial(self._scoped, headers))
 

@@ -16,7 +16,7 @@ from keepwhole.canonical.entry import Result
 from keepwhole.config import Settings
 from keepwhole.errors import Damaged, StoreError
 from keepwhole.exchange.hidden_rounds import TOOL as ROUND
-from keepwhole.exchange.request_log import Sent, Step
+from keepwhole.exchange.request_log import LoggedRequest, RequestLog
 from keepwhole.recall.names import is_recall
 from keepwhole.session import Session
 from keepwhole.store.protocol import Store, entry_of
@@ -45,7 +45,7 @@ class Trouble(logging.Handler):
 class Tally(NamedTuple):
     """What a run came to."""
 
-    steps: dict[str, list[Step]]
+    steps: dict[str, list[LoggedRequest]]
     """Requests on record, by session."""
     passed: int = 0
     """Requests that are not on record: passed on unread, or of a conversation that has no name yet."""
@@ -81,7 +81,7 @@ class Meter:
 
     def tally(self, store: Store, settings: Settings) -> Tally:
         """The run so far."""
-        steps: dict[str, list[Step]] = {}
+        steps: dict[str, list[LoggedRequest]] = {}
         kept = recalls = 0
         folder = results_in(settings.home)
         for name in self._sessions:
@@ -92,10 +92,10 @@ class Meter:
         unstored = Counter({"result not kept and so shown whole": self._unstored}) if self._unstored else Counter[str]()
         return Tally(steps, self._passed, kept, recalls, self._trouble + unstored)
 
-    def _steps(self, session: Session) -> list[Step]:
+    def _steps(self, session: Session) -> list[LoggedRequest]:
         """The requests of this run; what an agent's exit code is does not depend on whether they can be read."""
         try:
-            return [step for step in Sent(session).all() if step.request.at >= self._since]
+            return [step for step in RequestLog(session).all() if step.request.at >= self._since]
         except StoreError:
             self._trouble["record that cannot be read"] += 1
             return []

@@ -11,7 +11,7 @@ from itertools import chain
 from keepwhole.apps import steps as figures
 from keepwhole.apps.steps import Cost, ProfileOf
 from keepwhole.apps.wrap.meter import Tally
-from keepwhole.exchange.request_log import Step
+from keepwhole.exchange.request_log import LoggedRequest
 
 _WIDTH = 9
 _SAME = 0.005
@@ -32,7 +32,7 @@ def receipt(tally: Tally, profile_of: ProfileOf, command: str) -> list[str]:
     return [f"keepwhole: {_count(len(steps) + tally.passed, 'request')}{passed}", *lines]
 
 
-def _sent(steps: Sequence[Step]) -> Iterator[tuple[str, str]]:
+def _sent(steps: Sequence[LoggedRequest]) -> Iterator[tuple[str, str]]:
     if not steps:
         return
     sent, whole = (sum(size) for size in zip(*map(figures.sizes, steps), strict=True))
@@ -48,7 +48,7 @@ def _kept(tally: Tally) -> Iterator[tuple[str, str]]:
         yield "kept", f"{_count(tally.kept, 'result')} whole{back}"
 
 
-def _cache(steps: Sequence[Step]) -> Iterator[tuple[str, str]]:
+def _cache(steps: Sequence[LoggedRequest]) -> Iterator[tuple[str, str]]:
     """What the cache served, beside what was predicted of the same requests."""
     answers = [(step.request, step.response) for step in steps if figures.billed(step) is not None and step.response]
     told = [(asked, answer) for asked, answer in answers if answer.cached is not None]

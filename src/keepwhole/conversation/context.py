@@ -1,0 +1,70 @@
+"""What a branch needs of its session, and the files that notices name.
+
+Owns: that no notice names a file that is not there.
+Must not know: messages, what is chosen.
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from keepwhole.canonical.utf8 import encode
+from keepwhole.errors import NotFound, StoreError
+from keepwhole.models.thresholds import Thresholds
+from keepwhole.policies.compaction import Summariser
+from keepwhole.policies.transcript import Item
+from keepwhole.record.journal import Journal
+from keepwhole.record.writer import SessionWriter
+from keepwhole.store.protocol import Draft
+from keepwhole.truncation.cut import Cut
+
+
+class BranchContext(NamedTuple):
+    """One session as its branches see it."""
+
+    writer: SessionWriter
+    journal: Journal
+    summarizer: Summariser | None = None
+    """Writes summaries; without one they are written from the record alone."""
+    thresholds: Thresholds = Thresholds()
+
+    def append_decisions(self, drafts: Sequence[Draft], after: int | None = None) -> None:
+        """Append entries and learn them; raise `Overtaken` where an entry was added `after` the ones they rest on."""
+        if drafts:
+            entries, existed = self.writer.append(drafts, after=after)
+            self.writer.count(entries)
+            if existed:
+                self.journal.foresee(entries, drafts)
+        self.journal.catch_up(own=True)
+
+    def lay_out(self, item: Item, is_recorded: bool) -> bool:
+        """Write the file that a notice about a result names; return whether the notice may name it."""
+        if item.name is None or item.name.reachable is None:
+            return True
+        links = self.writer.links
+        try:
+            if is_recorded:
+                links.lay_out_kept(self.writer.store, item.name.trace_id)
+            else:
+                links.lay_out(item.name.trace_id, lambda: (encode(item.text)[0],))
+        except (StoreError, NotFound):
+            return False
+        return True
+
+    def lay_out_summary(self, drafts: Sequence[Draft], items: Iterable[Item]) -> bool:
+        """The same for a summary that is about to be recorded, and for every result that it may stand for."""
+        for draft in drafts[:1]:
+            with self.writer.store.open(draft.body) as reader:
+                self.writer.links.lay_out(draft.header.trace_id, reader.stream)
+        return not drafts or all(self.lay_out(item, is_recorded=True) for item in items)
+
+    def lay_out_again(self, trace_id: str, cut: Cut) -> None:
+        """Write the file here too, where a notice names a file that another machine has written."""
+        files = self.writer.links.files
+        if files is None:
+            return
+        path = files.path_of(self.writer.links.session, trace_id)
+        if path in cut.above + cut.below and not os.path.exists(path):
+            with suppress(StoreError, NotFound):
+                self.writer.links.lay_out_kept(self.writer.store, trace_id)

@@ -1,0 +1,255 @@
+"""The conversations of one session: `view`, `projection`, `hydrate`, `undo`, and the branches that are remembered.
+
+Owns: which branch a list of messages continues, the situation that policies are told, and what the record says across
+branches.
+Must not know: how a view is made (`pipeline`).
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
+
+from keepwhole.canonical.entry import Result
+from keepwhole.config import Settings
+from keepwhole.conversation.branch import Branch
+from keepwhole.conversation.context import BranchContext
+from keepwhole.conversation.pipeline import View, edit, run_pipeline
+from keepwhole.conversation.view_mode import TURN, ViewMode
+from keepwhole.errors import NotFound, StoreError, UsageError
+from keepwhole.models.profiles import Profile, profile_for
+from keepwhole.models.tokens import estimate
+from keepwhole.policies.account import Account, Projection
+from keepwhole.policies.catalog import policy_named
+from keepwhole.policies.policy import SHOWN, Policy, Situation
+from keepwhole.record.billing import Billing
+from keepwhole.record.writer import decision_draft
+from keepwhole.store.protocol import body_of
+from keepwhole.store.requests import Requests
+from keepwhole.truncation.cut import whole
+from keepwhole.wire.decode import decode_message
+from keepwhole.wire.edits import apply
+from keepwhole.wire.purpose import continues
+from keepwhole.wire.request_body import RequestBody, read_request
+
+Mode: TypeAlias = Literal["off", "shadow", "on"]
+MODES: tuple[Mode, ...] = ("off", "shadow", "on")
+_BRANCHES = 8
+"""Branches that are remembered; another one is followed from its beginning."""
+_PURGES = 3
+"""How often a view is begun anew because the session was purged meanwhile."""
+
+
+class _Key(NamedTuple):
+    """What tells branches with the same messages apart."""
+
+    mode: str
+    policy: str
+
+
+class Conversations:
+    """The conversations of one session. Safe from threads."""
+
+    def __init__(self, context: BranchContext, settings: Settings, clock: Callable[[], float]) -> None:
+        self._context, self._journal, self._settings = context, context.journal, settings
+        self._lock = context.journal.lock
+        self._branches: list[tuple[_Key, Branch]] = []
+        self._generation = context.journal.generation
+        self._named: tuple[tuple[str, str | None], Policy] | None = None
+        self._profile = lru_cache(maxsize=64)(self._profile_for)
+        name, bills = context.writer.name, lambda: context.journal.bills
+        self.billing = Billing(name, clock, self._profile, bills, self._request_reader)
+
+    def project(
+        self,
+        given: Any,
+        *,
+        model: str | None,
+        policy: str | Policy | None,
+        question: str | None,
+        mode: Mode | None,
+        explained: bool,
+        view_mode: ViewMode = TURN,
+    ) -> Projection:
+        """Return what to send of messages or of a request; the list of edits only if `explained`."""
+        chosen = self._policy(policy, question)
+        mode = mode or cast("Mode", self._settings.mode)
+        if mode not in MODES:
+            raise UsageError(f"`mode` is {mode!r}; give one of {', '.join(MODES)}.")
+        request = _as_request(given)
+        if mode == "off" or (request is None and _is_bytes(given)):
+            unchanged = given.data if isinstance(given, RequestBody) else given
+            return Projection(messages=unchanged, edits=(), account=Account(policy=chosen.name, mode=mode))
+        messages = _as_list(given) if request is None else request.messages
+        model = model or (request.model if request is not None else None)
+        is_continued = request is not None and continues(request)
+        view = View(messages, chosen, view_mode, request, model, is_continued)
+        with self._lock:
+            is_read = self._catch_up()
+            situation = self._situation(view)
+            branch = self._bring_up(view, mode, situation, is_read)
+            edited, restored = edit(branch, view, situation)
+            edits = branch.edits() if explained else ()
+            account = branch.account(chosen, situation, explained, restored)
+        return Projection(messages=edited, edits=edits, account=account)
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether results were sent whole that are not on record yet."""
+        return any(branch.is_unsettled for _, branch in self._branches)
+
+    def settle(self) -> None:
+        """Record the results that were sent whole before they were on record."""
+        with self._lock:
+            for _, branch in self._branches:
+                branch.settle()
+
+    def notes(self, tool: str) -> list[Result]:
+        """The results on record under a tool's name, in order, as far as they can be read."""
+        with self._lock:
+            self._catch_up()
+            return [known.result for known in reversed(self._journal.of_tool(tool))]
+
+    def has_offered_tools(self) -> bool:
+        """Whether a request on record offered the recall tools, as far as the record can be read."""
+        with self._lock:
+            return (bool(self._journal.seq) or self._catch_up()) and self._journal.bills.has_offered_tools
+
+    def hydrate(self, messages: Iterable[Any]) -> list[Any]:
+        """Return the messages with every view of ours replaced by the result it stands for."""
+        messages = list(messages)
+        store, session = self._context.writer.store, self._context.writer.name
+        edits: dict[int, list[tuple[Any, str]]] = {}
+        with self._lock:
+            self._journal.catch_up()
+            for index, message in enumerate(messages):
+                for returned in decode_message(message).returned:
+                    match = self._journal.match(returned.call_id, returned.text)
+                    if match is None or match.is_whole:
+                        continue
+                    row = store.find(session, match.known.result.trace_id)
+                    if row is not None:
+                        with store.open(body_of(row)) as reader:
+                            edits.setdefault(index, []).append((returned.path, reader.text()))
+        return apply(messages, edits).messages
+
+    def show_whole(self, any_id: str, rule: Literal["undo", "pin"]) -> int:
+        """Show a result whole from now on, whatever policies say; return the tokens it takes."""
+        writer = self._context.writer
+        with self._lock:
+            self._journal.catch_up()
+            known = self._journal.find(any_id)
+            row = writer.store.find(writer.name, known.result.trace_id) if known is not None else None
+            if known is None or row is None:
+                raise NotFound(f"Session `{writer.name}` has no result `{any_id[:80]}` to show again.")
+            with writer.store.open(body_of(row)) as reader:
+                text = reader.text()
+            before = None if known.decision is None else known.decision[0].rule
+            if before not in SHOWN and (before is not None or rule == "pin"):
+                trace_id, cut = known.result.trace_id, whole(len(text))
+                draft = decision_draft(trace_id, writer.now(), rule, "none", cut, text)
+                writer.count(writer.append([draft]).entries)
+        return estimate(text)
+
+    def _bring_up(self, view: View, mode: str, situation: Situation, is_read: bool) -> Branch:
+        """Run the pipeline on the branch of these messages; begin anew where the session was purged meanwhile."""
+        key = _Key(mode if view.mode.records or mode != "on" else "count", view.policy.name)
+        branch = Branch(self._context, key.mode)
+        for _ in range(_PURGES):
+            if self._journal.generation != self._generation:
+                self._branches, self._generation = [], self._journal.generation
+            branch, shared = self._find_branch(view.messages, key)
+            now = self.billing.now()
+            here = situation._replace(cold=self._is_cold(branch, now, view, situation.profile))
+            try:
+                run_pipeline(branch, view, shared, here, is_read)
+            except BaseException:
+                self._branches = [pair for pair in self._branches if pair[1] is not branch]
+                raise
+            branch.sent_at = now
+            if self._journal.generation == self._generation:
+                break
+            is_read = self._catch_up()
+        if not view.mode.records:
+            self._branches.pop()
+        return branch
+
+    def _find_branch(self, messages: list[Any], key: _Key) -> tuple[Branch, int]:
+        """The branch that these messages continue, and how many of them it has; a new one where they continue none."""
+        found = [(branch.shared(messages), branch) for known, branch in self._branches if known == key]
+        shared, best = max(found, key=lambda pair: pair[0], default=(0, None))
+        if best is None or (shared == 0 and messages):
+            best, shared = Branch(self._context, key.mode), 0
+        others = [pair for pair in self._branches if pair[1] is not best]
+        self._branches = [*others[-_BRANCHES + 1 :], (key, best)]
+        return best, shared
+
+    def _catch_up(self) -> bool:
+        """Read what any process has appended since; return whether the record could be read."""
+        try:
+            self._journal.catch_up()
+        except StoreError:
+            return False
+        self.billing.catch_up()
+        return True
+
+    def _situation(self, view: View) -> Situation:
+        overhead = 0
+        if view.request is not None:
+            overhead = sum(estimate(str(value)) for value in view.request.beside_messages if value)
+        scale = self.billing.scale(view.model)
+        return Situation(self._profile(view.model), overhead, scale=scale, frozen=self.billing.frozen)
+
+    def _is_cold(self, branch: Branch, now: float, view: View, profile: Profile) -> bool:
+        """Whether the provider's cache has surely forgotten a branch, which any process may have sent last."""
+        sent_at = max(branch.sent_at or 0.0, self._journal.bills.last_sent.get(view.mode.branch, 0.0))
+        if not sent_at or now - sent_at <= profile.lifetime:
+            return False
+        self.billing.remember(now)  # a client may have asked for a longer life
+        return now - sent_at > self.billing.lifetime(view.model, profile)
+
+    def _request_reader(self) -> Callable[[int], bytes | None]:
+        """A function that reads the bytes of a request on record by its number; None where they cannot be read."""
+        store, session = self._context.writer.store, self._context.writer.name
+        requests = Requests(store, session)
+
+        def read(seq: int) -> bytes | None:
+            try:
+                row = store.entry(session, seq)
+                return None if row is None else requests.body(row)
+            except StoreError:
+                return None
+
+        return read
+
+    def _policy(self, policy: str | Policy | None, question: str | None) -> Policy:
+        if policy is not None and not isinstance(policy, str):
+            return policy
+        wanted = (policy or self._settings.policy, question)
+        if self._named is None or self._named[0] != wanted:
+            settings = self._settings
+            named = policy_named(wanted[0], auto=settings.auto, truncation=settings.truncation, question=question)
+            self._named = wanted, named
+        return self._named[1]
+
+    def _profile_for(self, model: str | None) -> Profile:
+        return profile_for(model, self._settings.models)
+
+
+def _as_request(given: Any) -> RequestBody | None:
+    """What is given as a request; None for messages, and for bytes that can only be passed on."""
+    if isinstance(given, RequestBody):
+        return given
+    return read_request(bytes(given)) if _is_bytes(given) else None
+
+
+def _as_list(given: Any) -> list[Any]:
+    if isinstance(given, list):
+        return cast("list[Any]", given)
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        kind = type(cast("object", given)).__name__
+        raise UsageError(f"Give a list of messages or the bytes of a request; this is `{kind}`.")
+    return list(cast("Iterable[Any]", given))
+
+
+def _is_bytes(given: Any) -> bool:
+    return isinstance(given, bytes | bytearray | memoryview)

@@ -1,0 +1,107 @@
+"""The pipeline: what is sent of a conversation. Read this file first.
+
+    messages ──follow──▶ results ──arrive──▶ ──age──▶ decisions, on record ──compact──▶ ──edit──▶ messages
+               known ones are     new ones    old ones           a summary when      only where
+               recognized         are capped  in rare batches    the window is full  a decision says so
+
+Everything that is shown otherwise than it came is on record before a message is edited. Where another process records
+a decision meanwhile, arriving and aging are planned again from what is on record then.
+
+Owns: the order of the steps. Must not know: how a step works. Follow and edit are in `branch`, arrive and age in
+`plan` and the policies, compact in `summary`; which branch is meant is in `conversations`.
+"""
+
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+from keepwhole.conversation.branch import Branch
+from keepwhole.conversation.plan import Plan, may_wait, once_each, plan_arrivals, plan_batch, plan_restored
+from keepwhole.conversation.view_mode import ViewMode
+from keepwhole.errors import Overtaken
+from keepwhole.policies.policy import Policy, Situation
+from keepwhole.wire.request_body import RequestBody, read_request
+
+_TRIES = 4
+"""How often a plan is made again because another process was first; then only what depends on no other result."""
+
+
+class View(NamedTuple):
+    """One view that is asked for."""
+
+    messages: list[Any]
+    policy: Policy
+    mode: ViewMode
+    request: RequestBody | None = None
+    """The request that the messages are in, where they came as bytes."""
+    model: str | None = None
+    continues: bool = False
+    """Whether the request continues one that the provider has."""
+
+
+def run_pipeline(branch: Branch, view: View, shared: int, situation: Situation, is_record_read: bool) -> None:
+    """Bring a branch up to the messages of a view, of which it has the first `shared`, and decide how they are sent."""
+    branch.follow(view.messages, shared, is_record_read=is_record_read, continues=view.continues)
+    if is_record_read:  # else results may be on record already, so nothing is recorded or decided
+        _arrive_and_age(branch, view, situation)
+    branch.count_unstored()
+    is_compacted = branch.mode == "on" and not view.mode.restores and view.policy.name != "everything"
+    if is_record_read and is_compacted:
+        branch.compact(situation)
+
+
+def _arrive_and_age(branch: Branch, view: View, situation: Situation) -> None:
+    """Plan how new results are shown and what ages, and record it: in one append, and only if nobody else was first."""
+    for tries_left in range(_TRIES, -1, -1):
+        fresh = branch.name_new_results()
+        plan = _plan(branch, view, situation, is_alone=not tries_left)
+        if view.mode.may_settle and fresh and not any(plan) and branch.mode != "count":
+            decisions, summarized = branch.decisions, branch.summary.situation
+            if may_wait(branch.transcript, decisions, fresh, view.policy, situation, summarized):
+                return branch.wait(fresh)
+        try:
+            return branch.record(fresh, plan)
+        except Overtaken:
+            if not branch.read_on(fresh):
+                return None
+    return None
+
+
+def _plan(branch: Branch, view: View, situation: Situation, is_alone: bool) -> Plan:
+    transcript, decisions, policy, fresh = branch.transcript, branch.decisions, view.policy, branch.new_items
+    arrivals = plan_arrivals(transcript, decisions, fresh, policy, situation, branch.may_hide, is_alone=is_alone)
+    if is_alone or view.mode.restores:
+        return Plan(arrivals)
+    if view.mode.is_between_rounds or (view.mode.may_settle and branch.is_planned_already()):
+        situation = situation._replace(frozen=True)
+    recorded_now = {item.number for item in (once_each(fresh) if branch.mode == "on" else fresh)}
+
+    def may_age(number: int) -> bool:
+        return branch.is_recorded_or_in(number, recorded_now) and branch.may_hide(number)
+
+    summarized = branch.summary.situation(situation)
+    return Plan(arrivals, plan_batch(transcript, decisions, arrivals, policy, summarized, may_age))
+
+
+def edit(branch: Branch, view: View, situation: Situation) -> tuple[Any, Collection[int]]:
+    """Return the messages or the request to send, and the results that are restored in them."""
+    restored: Collection[int] = ()
+    if view.mode.restores:
+        answer_tokens = view.request.answer_tokens if view.request is not None else 0
+        summarized = branch.summary.situation(situation)
+        restored = plan_restored(branch.transcript, branch.decisions, summarized, answer_tokens)
+    if view.request is None:
+        return branch.edited_messages(view.messages, restored), restored
+    if branch.mode == "shadow":
+        return view.request.data, restored
+    return _edited_request(branch, view.request, restored), restored
+
+
+def _edited_request(branch: Branch, request: RequestBody, restored: Collection[int]) -> bytes:
+    """The request's bytes, edited in place; where messages are rearranged, the list is written again."""
+    data = request.splice(branch.edited_texts(restored))
+    if request.skipped:  # a message is edited in all its places or in none
+        for index in {index for index, _ in request.skipped}:
+            branch.leave_unedited(index)
+        data = request.splice(branch.edited_texts(restored))
+    again = read_request(data) if branch.is_rearranged else None
+    return data if again is None else again.joined(branch.rearranged(again.messages))

@@ -1,0 +1,155 @@
+"""Writes the entries of one session.
+
+Owns: opening the session when it is first needed, drawing ids, the session's quota, appending all or nothing, and the
+one way in which a decision becomes an entry.
+Must not know: why a result is shown as it is.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from keepwhole.canonical import ids
+from keepwhole.canonical.body import measure
+from keepwhole.canonical.entry import Decision, Entry, Header, Result
+from keepwhole.canonical.utf8 import encode
+from keepwhole.errors import NotFound, QuotaExceeded
+from keepwhole.metrics import Metrics
+from keepwhole.policies.transcript import Name
+from keepwhole.recall.links import Ways
+from keepwhole.store.feed import Feed
+from keepwhole.store.protocol import Body, Draft, SessionInfo, Store
+from keepwhole.truncation.cut import Cut, encode_cut
+from keepwhole.version import VERSION
+
+
+class Appended(NamedTuple):
+    """What an append returned."""
+
+    entries: list[Entry]
+    session_existed: bool
+    """Whether the session was there; if not, another process had purged it and it was opened again."""
+
+
+class SessionWriter:
+    """The writing side of one session. Safe from threads."""
+
+    def __init__(
+        self,
+        store: Store,
+        wanted: SessionInfo,
+        *,
+        quota: int,
+        links: Ways,
+        metrics: Metrics,
+        clock: Callable[[], float],
+        random: Callable[[int], bytes],
+    ) -> None:
+        self.store, self.name = store, wanted.name
+        self.links = links
+        """How results are read back, for notices."""
+        self._wanted, self._quota, self._metrics = wanted, quota, metrics
+        self._clock, self._random = clock, random
+        self._info: SessionInfo | None = None
+        self._stored = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether this process has opened the session."""
+        return self._info is not None
+
+    def open(self) -> SessionInfo:
+        """Open the session, or make it."""
+        if self._info is None:
+            info = self.store.open_session(self._wanted)
+            if info.ephemeral:
+                self.store.hold(self.name)
+            self._info = info
+        return self._info
+
+    def forget(self) -> None:
+        """Note that the session was purged, so the next write opens it again."""
+        self._info = None
+
+    def room(self) -> int:
+        """Bytes that may still be stored, as far as this process knows; the store checks again at each append."""
+        if self._info is None:
+            self.open()
+            self._stored = self.store.stored(self.name)
+        return self._quota - self._stored
+
+    def now(self) -> int:
+        """Unix milliseconds."""
+        return int(self._clock() * 1000)
+
+    def draw_trace_id(self) -> str:
+        """Draw a new trace id."""
+        return ids.trace_id(self._random(ids.RANDOM_BYTES))
+
+    def draw_name(self) -> Name:
+        """Draw the ids of a new result."""
+        at, trace_id = self.now(), self.draw_trace_id()
+        return self.name_of(trace_id, ids.artifact_id(at // 1000, trace_id))
+
+    def name_of(self, trace_id: str, artifact_id: str) -> Name:
+        """How notices name a result of this session."""
+        return Name(trace_id, artifact_id, self.links.of(trace_id, artifact_id))
+
+    def new_result(self, tool: str, **fields: Any) -> Result:
+        """A result with new ids."""
+        at, trace_id = self.now(), self.draw_trace_id()
+        return Result(at=at, trace_id=trace_id, artifact_id=ids.artifact_id(at // 1000, trace_id), tool=tool, **fields)
+
+    def append(self, drafts: Sequence[Draft], *, once: bool = False, after: int | None = None) -> Appended:
+        """Append entries, all or none; open the session again where another process purged it meanwhile.
+
+        `once` and `after` are the terms of `Store.append`.
+        """
+        try:
+            return Appended(self._append(drafts, once, after), session_existed=True)
+        except NotFound:
+            self.store.open_session(self._wanted)
+            return Appended(self._append(drafts, once, after), session_existed=False)
+
+    def append_notes(self, notes: Sequence[tuple[Header, str | bytes]]) -> list[Entry]:
+        """Append entries of Keepwhole's own, with nothing decided about them."""
+        drafts: list[Draft] = []
+        try:
+            for header, output in notes:
+                taken = self.store.take(Feed(output), self.room())
+                taken.reader.close()
+                drafts.append(Draft(header, taken.body))
+            entries = self.append(drafts).entries
+        except (QuotaExceeded, NotFound):
+            self.discard(draft.body for draft in drafts)
+            raise
+        self.count(entries)
+        return entries
+
+    def count(self, entries: Sequence[Entry]) -> None:
+        """Count entries that were added: in the metrics, and against the quota."""
+        for entry in entries:
+            self._metrics.observe(entry)
+            self._stored += entry.facts.size
+
+    def discard(self, bodies: Iterable[Body]) -> None:
+        """Give back bodies that were taken and will not be appended."""
+        for body in bodies:
+            self.store.discard(body)
+
+    def _append(self, drafts: Sequence[Draft], once: bool, after: int | None) -> list[Entry]:
+        return self.store.append(self.name, drafts, once=once, quota=self._quota, after=after)
+
+
+def decision_draft(trace_id: str, at: int, rule: str, strategy: str, cut: Cut, shown: str) -> Draft:
+    """The entry that records how a result is shown from now on: the cut itself, not the recipe."""
+    data = encode_cut(cut)
+    decision = Decision(
+        at=at,
+        trace_id=trace_id,
+        rule=rule,
+        strategy=strategy,
+        version=VERSION,
+        shown_digest=measure(encode(shown)[0]).digest.hex(),
+        shown_chars=len(shown),
+    )
+    return Draft(decision, Body(measure(data), inline=data))
