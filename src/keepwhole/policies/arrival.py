@@ -1,0 +1,188 @@
+"""How one new result is shown by itself, whoever brings it: the same for `keep`, views, hooks, adapters and the proxy.
+
+Theory of operation. A policy has one arrival rule. It is asked in two ways, and gives the same answer:
+
+    policy.show(arriving)             one result as it comes in (`keep`, hooks, the gateway, the command line)
+    policy.arrive(transcript, new)    the new results of a conversation (views, the proxy, adapters)
+
+`arrive` may then do more, because it sees the other results: replace a repeat by a pointer, cut a step that is too
+large as a whole. Which limit holds for a result, first match first:
+
+    1. the override of its tool, or an `inline_limit` that the user gave    (`tools.truncation`)
+    2. the cap of its kind: shell, search, read, report, other             (policy `auto`: `auto.arrival_cap`)
+    3. the limit of its tool, or the one for all tools                     (policy `truncation`)
+
+Example. `bash` prints 20,000 characters under the default settings. Its kind is `shell`, whose cap is 8,000: both `keep`
+and `view` show the same 8,000 characters, notices included, cut by the same strategy. With `overrides: {bash:
+{inline_limit: 1000}}` both show 1,000.
+
+Invariants: the same result under the same settings and the same question is shown the same; text that imitates a
+notice is marked as quoted, also where nothing is cut. The question is the caller's, else what the call itself asks:
+never the conversation's, since `keep` does not know it (decision 0024 has the measurement).
+
+Owns: these rules. Must not know: other results, how decisions are recorded.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, cast
+
+from keepwhole.canonical.utf8 import showable
+from keepwhole.models.tokens import estimate
+from keepwhole.policies.auto_settings import AutoSettings
+from keepwhole.policies.kinds import Kind, kind_of
+from keepwhole.policies.policy import Choice
+from keepwhole.policies.transcript import Item
+from keepwhole.truncation.choice import choose
+from keepwhole.truncation.configuration import SMALLEST_INLINE_LIMIT, Limits, TruncationConfiguration
+from keepwhole.truncation.cut import Source, TextSource, whole
+from keepwhole.truncation.neutral import imitates
+from keepwhole.truncation.present import Artifact, present, summarise
+from keepwhole.truncation.result import TruncationMetadata, TruncationResult
+from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
+
+RULE = "arrival"
+_STRUCTURED = frozenset(("element", "rows", "diff"))
+_QUESTION_KEYS = ("question", "query", "prompt")
+
+AdjustLimits = Callable[[Limits, Source], Limits]
+"""Narrows the limits of one result, where who shows it has limits of its own."""
+
+
+class Arriving(NamedTuple):
+    """One result as it arrives."""
+
+    source: Source
+    tool: str
+    arguments: str
+    artifact: Artifact
+    """What a notice says of it."""
+    question: str | None = None
+    """What it is wanted for, where the caller says so."""
+    is_error: bool = False
+    adjust: AdjustLimits | None = None
+    kind: Kind | None = None
+    """What kind of work it comes from, where that is known already."""
+
+
+class ArrivalRule:
+    """Shows a result whole where it fits its limit, else cut."""
+
+    def __init__(
+        self,
+        configuration: TruncationConfiguration | None = None,
+        strategies: Mapping[str, ITruncationStrategy] = STRATEGIES,
+        caps: AutoSettings | None = None,
+    ) -> None:
+        """With `caps` the limit of a result is that of its kind, unless the user gave one."""
+        self.configuration = configuration or TruncationConfiguration()
+        self.strategies = strategies
+        self._caps = None if self.configuration.is_given("inline_limit") else caps
+
+    def limits(self, arriving: Arriving) -> Limits:
+        """The limits that hold for a result."""
+        limits = self.configuration.for_tool(arriving.tool)
+        if self._caps is not None and arriving.tool not in self.configuration.overrides:
+            kind = arriving.kind or kind_of(arriving.tool, arriving.arguments)
+            cap = arrival_cap(self._caps, kind, arriving.source, limits)
+            limits = capped_at(limits, cap, arriving.source.chars)
+        return limits if arriving.adjust is None else arriving.adjust(limits, arriving.source)
+
+    def show(self, arriving: Arriving) -> TruncationResult:
+        """How a result is shown."""
+        return show_within(self.limits(arriving), arriving, self.strategies)
+
+    def choose(self, item: Item, question: str | None = None) -> Choice | None:
+        """The choice about a new result of a conversation; None where it is shown as it came."""
+        if item.name is None or item.pinned:
+            return None
+        arriving = arriving_item(item, question)
+        return choice_within(self.limits(arriving), item, arriving, RULE, self.strategies)
+
+
+def show_within(
+    limits: Limits, arriving: Arriving, strategies: Mapping[str, ITruncationStrategy] = STRATEGIES
+) -> TruncationResult:
+    """How a result is shown within `limits`."""
+    source = arriving.source
+    if source.chars <= limits.inline_limit and arriving.artifact.is_text:
+        text = source.text(0, source.chars)
+        if limits.trusted or not imitates(text):
+            return _whole(showable(text), arriving)
+    else:
+        question = question_of(arriving) if arriving.question is None else arriving.question
+        limits = limits.replace(options=limits.options.replace(question=question))
+    return present(source, arriving.artifact, limits, strategies)
+
+
+def choice_within(
+    limits: Limits,
+    item: Item,
+    arriving: Arriving,
+    rule: str,
+    strategies: Mapping[str, ITruncationStrategy] = STRATEGIES,
+) -> Choice | None:
+    """The choice to show a result within `limits`; None where it is shown as it came."""
+    if len(item.text) <= limits.inline_limit and not imitates(item.text):
+        return None
+    shown = show_within(limits, arriving, strategies)
+    is_cut = shown.metadata.was_truncated
+    is_quoted = shown.cut is not None and not is_cut and len(shown.cut.pieces) > 1
+    if shown.cut is None or not (is_quoted or (is_cut and len(shown.content) < len(item.text))):
+        return None
+    return Choice(item.number, rule, shown.cut, estimate(shown.content), shown.metadata.strategy_used)
+
+
+def arriving_item(item: Item, question: str | None = None) -> Arriving:
+    """A result of a conversation as it arrives."""
+    assert item.name is not None, "a result is named before it is cut"
+    call = item.call
+    tool, arguments = (call.tool, call.arguments) if call else ("tool", None)
+    artifact = Artifact(
+        artifact_id=item.name.artifact_id,
+        summary=summarise(tool, arguments),
+        size=len(item.text.encode("utf-8", "surrogatepass")),
+        reachable=item.name.reachable,
+    )
+    return Arriving(
+        TextSource(item.text), call.tool if call else "", arguments or "", artifact, question, item.is_error, None, item.kind
+    )
+
+
+def arrival_cap(settings: AutoSettings, kind: Kind, source: Source, limits: Limits) -> int:
+    """Most characters of a result on arrival, by its kind."""
+    cap = settings.arrival_cap.get(kind, settings.outsized)
+    if source.chars > cap and kind != "read":
+        structured = choose(source, limits.replace(strategy="head_tail", firm=False)) in _STRUCTURED
+        cap = max(cap, settings.structured_cap) if structured else cap
+    return min(cap, settings.outsized)
+
+
+def capped_at(limits: Limits, cap: int, chars: int) -> Limits:
+    """The limits of a tool with another cap, under which no result is so long that only a preview is shown."""
+    return limits.replace(inline_limit=max(SMALLEST_INLINE_LIMIT, cap), artifact_threshold=max(chars, cap))
+
+
+def question_of(arriving: Arriving) -> str:
+    """What a call itself asks, where its arguments say so."""
+    try:
+        arguments: object = json.loads(arriving.arguments) if arriving.arguments else None
+    except (ValueError, RecursionError):
+        return ""
+    if not isinstance(arguments, dict):
+        return ""
+    asked = (cast("dict[str, object]", arguments).get(key) for key in _QUESTION_KEYS)
+    return next((text for text in asked if isinstance(text, str)), "")
+
+
+def _whole(text: str, arriving: Arriving) -> TruncationResult:
+    source = arriving.source
+    metadata = TruncationMetadata(
+        original_size=source.chars,
+        truncated_size=len(text),
+        strategy_used="none",
+        was_truncated=False,
+        original_lines=source.lines,
+        original_bytes=arriving.artifact.size,
+    )
+    return TruncationResult(content=text, body=text, cut=whole(source.chars), metadata=metadata)
