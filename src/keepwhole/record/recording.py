@@ -11,7 +11,7 @@ from keepwhole.canonical import ids
 from keepwhole.canonical.body import measure
 from keepwhole.canonical.entry import Decision, Entry, Result
 from keepwhole.canonical.guard import truncation_mark
-from keepwhole.canonical.message import Returned
+from keepwhole.canonical.message import ResultText
 from keepwhole.canonical.utf8 import encode
 from keepwhole.errors import NotFound, Overtaken, QuotaExceeded, StoreError
 from keepwhole.metrics import MARKER
@@ -33,7 +33,7 @@ _WINDOW = 16_384
 class Met(NamedTuple):
     """A result in a message: what it is on record, what came, and whether it is there."""
 
-    returned: Returned
+    returned: ResultText
     came: str
     known: Known | None
 

@@ -8,7 +8,7 @@ Must not know: the other dialects.
 from collections.abc import Mapping
 from typing import Any
 
-from keepwhole.canonical.message import Call, Message, Returned
+from keepwhole.canonical.message import Call, Message, ResultText
 from keepwhole.wire.as_dict import build, fields_of, json_text, kind_of_part, parts_of
 from keepwhole.wire.content import ROLES, WORDS, results_in, size_of
 
@@ -28,7 +28,7 @@ def decode(message: Mapping[str, Any]) -> Message:
         return build(Message, (known, content, (), (), 0, False))
     words: list[str] = []
     calls: list[Call] = []
-    returned: list[Returned] = []
+    returned: list[ResultText] = []
     other = 0
     for at, block in enumerate(parts_of(content)):
         fields = block if block.__class__ is dict else fields_of(block)
@@ -52,14 +52,14 @@ def _add_call(block: dict[str, Any], calls: list[Call]) -> None:
         calls.append(build(Call, (call_id, name, json_text(block.get("input")))))
 
 
-def _add_results(block: dict[str, Any], at: int, returned: list[Returned]) -> int:
+def _add_results(block: dict[str, Any], at: int, returned: list[ResultText]) -> int:
     """Add the texts of a result; gives the tokens of the rest."""
     call_id, content = block.get("tool_use_id"), block.get("content")
     if not isinstance(call_id, str):
         return size_of(content)
     path, is_error = ("content", at, "content"), block.get("is_error") is True
     if isinstance(content, str):
-        returned.append(build(Returned, (call_id, path, content, is_error)))
+        returned.append(build(ResultText, (call_id, path, content, is_error)))
         return 0
     found, other = results_in(call_id, path, content, is_error)
     returned += found

@@ -7,7 +7,7 @@ Must not know: which part is a call or a result in which dialect.
 from collections.abc import Mapping
 from typing import Any, cast
 
-from keepwhole.canonical.message import Path, Returned, Role
+from keepwhole.canonical.message import Path, ResultText, Role
 from keepwhole.models.tokens import estimate
 from keepwhole.wire.as_dict import build, fields_of, kind_of_part, parts_of
 
@@ -54,21 +54,21 @@ def spoken(content: Any) -> tuple[str, int]:
     return "\n".join(words), other
 
 
-def results_in(call_id: str, path: Path, content: Any, is_error: bool = False) -> tuple[tuple[Returned, ...], int]:
+def results_in(call_id: str, path: Path, content: Any, is_error: bool = False) -> tuple[tuple[ResultText, ...], int]:
     """The texts of a result whose content lies at `path`, and the tokens of what is no text in it."""
     if isinstance(content, str):
-        return (build(Returned, (call_id, path, content, is_error)),), 0
-    found: list[Returned] = []
+        return (build(ResultText, (call_id, path, content, is_error)),), 0
+    found: list[ResultText] = []
     other = 0
     for at, part in enumerate(parts_of(content)):
         if isinstance(part, str):
-            found.append(Returned(call_id, (*path, at), part, is_error))
+            found.append(ResultText(call_id, (*path, at), part, is_error))
             continue
         fields = fields_of(part)
         key = WORDS.get(kind_of_part(fields), "")
         text = fields.get(key)
         if isinstance(text, str):
-            found.append(Returned(call_id, (*path, at, key), text, is_error))
+            found.append(ResultText(call_id, (*path, at, key), text, is_error))
         else:
             other += size_of(fields)
     return tuple(found), other

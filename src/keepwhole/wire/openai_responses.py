@@ -8,7 +8,7 @@ Must not know: the other dialects.
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from keepwhole.canonical.message import Call, Message, Returned
+from keepwhole.canonical.message import Call, Message, ResultText
 from keepwhole.wire.as_dict import build, fields_of, json_text, parts_of, text_of
 from keepwhole.wire.content import ROLES, results_in, size_of, spoken
 
@@ -67,13 +67,13 @@ def _shell_output(item: Item) -> Message:
     call_id, output = item.get("call_id"), item.get("output")
     if not isinstance(call_id, str) or isinstance(output, str):
         return _output(item)
-    returned: list[Returned] = []
+    returned: list[ResultText] = []
     for at, part in enumerate(parts_of(output)):
         fields = fields_of(part)
         is_error = _failed(fields_of(fields.get("outcome")))
         for stream in ("stdout", "stderr"):
             if text := text_of(fields.get(stream)):
-                returned.append(Returned(call_id, ("output", at, stream), text, is_error))
+                returned.append(ResultText(call_id, ("output", at, stream), text, is_error))
     return Message("tool", "", (), tuple(returned))
 
 
