@@ -30,9 +30,8 @@ from keepwhole.truncation.configuration import Limits, TruncationConfiguration
 from keepwhole.truncation.cut import Source
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy, strategy_named
 from keepwhole.version import VERSION
-from keepwhole.wire.calls import parse_call, result_block
-from keepwhole.wire.dialect import dialect_named
-from keepwhole.wire.tools import ToolSpec, define
+from keepwhole.wire.dialects import dialect_named, parse_call
+from keepwhole.wire.tools import ToolSpec
 
 if TYPE_CHECKING:
     from keepwhole.conversation.branches import Projecting
@@ -289,10 +288,10 @@ class Session(Reading, AsyncTwins):
 
     def tools(self, dialect: str) -> list[dict[str, Any]]:
         """The recall tools for a model, in this dialect; the same bytes every time, or none where `recall` says so."""
-        name = dialect_named(dialect)
+        found = dialect_named(dialect)
         if self.recall_by != "tools":
             return []
-        return [define(tool, name) for tool in _TOOLS]
+        return [found.tool_definition(tool) for tool in _TOOLS]
 
     def tools_to_offer(self, dialect: str) -> list[dict[str, Any]]:
         """The tools that a request is to offer: those of the settings; once they were offered, by whichever process and
@@ -300,7 +299,7 @@ class Session(Reading, AsyncTwins):
         own = self.tools(dialect) if self.settings.mode == "on" else []
         if own or not self._projecting.has_offered():
             return own
-        return [define(tool, dialect_named(dialect)) for tool in _TOOLS]
+        return [dialect_named(dialect).tool_definition(tool) for tool in _TOOLS]
 
     def answer(self, call: object) -> dict[str, Any] | None:
         """The result block for a model's call of one of our tools; None if the call is not ours."""
@@ -311,7 +310,7 @@ class Session(Reading, AsyncTwins):
             answer = self.call_tool(parsed.name, parsed.parsed())
         except UsageError as error:
             answer = Answer(showable(error.for_model), is_error=True)
-        return result_block(parsed.dialect, parsed.call_id, answer.content, answer.is_error)
+        return parsed.dialect.result_block(parsed.call_id, answer.content, answer.is_error)
 
     def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> Answer:
         """What one of our tools answers. Never raises for what a model wrote."""

@@ -25,11 +25,10 @@ from keepwhole.record.recording import (
     Met,
     named,
 )
-from keepwhole.wire.compacted import compacted
-from keepwhole.wire.decode import decode_message, dialect_of
+from keepwhole.wire.dialects import DEFAULT, decode_message, dialect_of
 from keepwhole.wire.edits import apply
-from keepwhole.wire.repair import is_broken, repair
 from keepwhole.wire.same_messages import alike, copied
+from keepwhole.wire.summary import compacted
 
 _TAIL = 16
 """Newest messages of which a copy is held, since clients change these in place: cache markers move, results come."""
@@ -131,12 +130,12 @@ class Viewer(Deciding):
 
     def arranged(self, messages: Sequence[Any]) -> list[Any]:
         """The messages with a summary in place of the oldest, and with broken pairs mended."""
-        dialect = dialect_of(messages) or "openai_chat"
+        dialect = dialect_of(messages) or DEFAULT
         standing = self._summing.standing
         if standing is not None:
             messages = compacted(messages, standing.upto, standing.text, dialect, standing.kept)
         if not self._continues:
-            messages, repairs = repair(messages, dialect)
+            messages, repairs = dialect.repair(messages)
             self.repaired = sum(repairs)
         return list(messages)
 
@@ -215,8 +214,8 @@ class Viewer(Deciding):
             self._broken, self._checked = False, 0
             return
         start = 0 if self._broken else self.transcript.last_calls_before(self._checked)
-        dialect = dialect_of(messages[start:]) or "openai_chat"
-        self._broken = is_broken(messages[start:], dialect) and is_broken(messages, dialect_of(messages) or dialect)
+        dialect = dialect_of(messages[start:]) or DEFAULT
+        self._broken = dialect.is_broken(messages[start:]) and (dialect_of(messages) or dialect).is_broken(messages)
         self._checked = len(messages)
 
     def _met(self, message: Message) -> list[Met]:

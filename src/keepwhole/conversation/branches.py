@@ -23,9 +23,10 @@ from keepwhole.record.recording import Desk
 from keepwhole.store.protocol import Body, Draft, body_of
 from keepwhole.store.requests import Requests
 from keepwhole.truncation.cut import encode_cut, whole
-from keepwhole.wire.decode import decode_message
+from keepwhole.wire import dialects
+from keepwhole.wire.dialects import decode_message
 from keepwhole.wire.edits import apply
-from keepwhole.wire.purpose import continues
+from keepwhole.wire.identity import continues
 from keepwhole.wire.request_body import RequestBody, read_request
 
 Mode: TypeAlias = Literal["off", "shadow", "on"]
@@ -228,7 +229,7 @@ class Projecting:
     def _situation(self, model: str | None, request: RequestBody | None) -> Situation:
         overhead = 0
         if request is not None:
-            beside = (request.fields.get(key) for key in ("system", "instructions", "tools"))
+            beside = (request.fields.get(key) for key in dialects.TABLE.prompt_fields)
             overhead = sum(estimate(str(value)) for value in beside if value)
         scale = self.billing.scale(model)
         return Situation(self._profile(model), overhead, scale=scale, frozen=self.billing.frozen)
@@ -272,7 +273,7 @@ def _as_it_came(given: Any) -> Any:
 def _answer_of(request: RequestBody | None) -> int:
     """Tokens that an answer may take, where a request says so."""
     fields = {} if request is None else request.fields
-    limits = (fields.get(key) for key in ("max_tokens", "max_completion_tokens", "max_output_tokens"))
+    limits = (fields.get(key) for key in dialects.TABLE.answer_limit_fields)
     return next((limit for limit in limits if isinstance(limit, int)), 0)
 
 

@@ -8,7 +8,7 @@ told to.
 
 import json
 from collections.abc import Callable
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from keepwhole import events
 from keepwhole.conversation.view_mode import Manner
@@ -20,53 +20,25 @@ from keepwhole.policies.account import Account
 from keepwhole.recall.names import NAMES
 from keepwhole.record.billing import Expected, is_about_all
 from keepwhole.session import Session
-from keepwhole.wire.anthropic_stream import AnthropicStream
-from keepwhole.wire.as_dict import fields_of, parts_of, text_of
-from keepwhole.wire.calls import parse_call, result_block
-from keepwhole.wire.dialect import Dialect
-from keepwhole.wire.endpoint import Endpoint
-from keepwhole.wire.hidden_rounds import Round, key_of, put_back, renamed
+from keepwhole.wire.content import Json, fields_of, text_of
+from keepwhole.wire.dialect import Dialect, Reply
+from keepwhole.wire.dialects import Endpoint, parse_call
+from keepwhole.wire.hidden_rounds import Round, key_of, provider_id, put_back
 from keepwhole.wire.identity import Identity
-from keepwhole.wire.openai_chat_stream import ChatStream
-from keepwhole.wire.openai_responses_stream import ResponsesStream
-from keepwhole.wire.passthrough import Dozing
-from keepwhole.wire.reply import Json, Reply, answers, joined_reply, one_message, only_shown, read_reply
 from keepwhole.wire.request_body import RequestBody, read_request
-from keepwhole.wire.sse import Event, Events, last_event, written
-from keepwhole.wire.usage import Usage, usage_in, usage_of
+from keepwhole.wire.sse import Event, Events, StreamPassthrough, last_event
+from keepwhole.wire.usage import Usage
 
 Took: TypeAlias = tuple[int, int]
 """Milliseconds to the first byte, and in all."""
 MOST_ROUNDS = 12
 """Rounds that a client waits for at most."""
 _ANYBODY = Identity()
-_CONTINUED = "previous_response_id"
-_UNNAMED = (None, None)
 _ENOUGH = "That was the last read for now. Answer with what you have."
 
 
 def _nowhere(_: list[Any]) -> None:
     """Nothing is put on record of a conversation that has no name."""
-
-
-class Stream(Protocol):
-    """A dialect's streamed answer."""
-
-    def feed(self, event: Event) -> bytes:
-        """What a client is to get of an event."""
-        ...
-
-    def reply(self) -> Reply | None:
-        """The answer of this round."""
-        ...
-
-    def end(self, waits: bool) -> bytes:
-        """What ends the answer."""
-        ...
-
-    def go_on(self) -> None:
-        """Another round follows."""
-        ...
 
 
 class Exchange:
@@ -92,8 +64,8 @@ class Exchange:
         self._named, self._sent = named, sent
         self.identity = identity
         """Whose request it is, and what for."""
-        self._asked = _messages_of(request)[-1]
-        self._tools = session.tools_to_offer(endpoint.dialect) if self._may(request) else []
+        self._asked = next(reversed(self.dialect.messages_of(request)), None)
+        self._tools = session.tools_to_offer(self.dialect.name) if self._may(request) else []
         self.offers = bool(self._tools)
         """Whether the model may call our tools, so that the answer has to be looked at."""
         self._request = self._with_rounds(request) if self.offers else request
@@ -106,8 +78,8 @@ class Exchange:
         self._said: list[Json] = []
         self._shown: list[Json] = []
         self._events = Events()
-        self._stream = _STREAMS[endpoint.dialect](NAMES)
-        self._dozing: Dozing | None = Dozing(NAMES)
+        self._stream = self.dialect.stream(NAMES)
+        self._dozing: StreamPassthrough | None = StreamPassthrough(NAMES)
 
     def whole(self, data: bytes) -> bytes | None:
         """What the client gets of a response that came at once: the same bytes, or others; None: send `body` again."""
@@ -119,13 +91,13 @@ class Exchange:
 
     def _whole(self, data: bytes) -> bytes | None:
         body = fields_of(json.loads(data)) if self.offers and data[:1] == b"{" else {}
-        reply = read_reply(self.dialect, body, NAMES)
+        reply = self.dialect.read_reply(body, NAMES)
         if not reply.calls and not self.count:
             return data
-        self._bill(self.count, usage_in(self.dialect, body))
+        self._bill(self.count, self.dialect.usage_in(body))
         if self._goes_on(reply, (body.get("id"), body.get("id"))):
             return None
-        return json.dumps(joined_reply(self.dialect, body, self._shown, NAMES)).encode()
+        return json.dumps(self.dialect.joined_reply(body, self._shown, NAMES)).encode()
 
     def feed(self, data: bytes) -> bytes:
         """What the client gets of a piece of a streamed response."""
@@ -141,7 +113,7 @@ class Exchange:
         """Whether a stream has nothing of ours in it so far, so that its end takes no work."""
         return self._dozing is not None
 
-    def _wake(self, dozing: Dozing) -> bytes:
+    def _wake(self, dozing: StreamPassthrough) -> bytes:
         """Catch up with what was passed on unread; gives what is still to be read."""
         self._dozing = None
         for event in Events().feed(dozing.seen):
@@ -172,8 +144,7 @@ class Exchange:
         reply = self._stream.reply()
         if reply is None:
             return self._stream.end(waits=True)
-        is_named = isinstance(self._stream, ResponsesStream)
-        if self._goes_on(reply, (self._stream.id, self._stream.body.get("id")) if is_named else _UNNAMED):
+        if self._goes_on(reply, self._stream.ids()):
             self._stream.go_on()
             return None
         return self._stream.end(reply.waits)
@@ -185,10 +156,7 @@ class Exchange:
         except (ValueError, RecursionError):
             body = {}
         error = body.get("error") or {"type": "api_error", "message": f"The provider answered {status}."}
-        if self.dialect == "openai_chat":
-            return written("", {"error": error})
-        plain: Json = {"type": "error", "error": error}
-        return written("error", plain | (fields_of(error) | {"type": "error"} if self.dialect != "anthropic" else {}))
+        return self.dialect.error_event(error)
 
     def finish(self, status: int, data: bytes, complete: bool) -> Usage | None:
         """A round's answer has ended, and has gone to the client: learn from its bill. Once for each answer."""
@@ -202,7 +170,7 @@ class Exchange:
         if status != 200 or self._endpoint.counts:
             return None
         number, self._finished = self._finished, self._finished + 1
-        usage = usage_of(self.dialect, data, streamed=data.lstrip()[:1] != b"{")
+        usage = self.dialect.usage_of(data, streamed=data.lstrip()[:1] != b"{")
         self._bill(number, usage)
         self._sendings[min(number, len(self._sendings) - 1)].learn(usage)
         return usage
@@ -223,7 +191,7 @@ class Exchange:
     def _about(self, sending: Sending, usage: Usage | None) -> About:
         account, expected = sending.account, sending.expected
         return About(
-            dialect=self.dialect,
+            dialect=self.dialect.name,
             model=self.model,
             branch=self.identity.branch,
             purpose=self.identity.purpose,
@@ -293,7 +261,7 @@ class Exchange:
         self._shown += reply.shown
         is_enough = self.count >= MOST_ROUNDS
         if not reply.calls or not reply.whole or (is_enough and not reply.waits):
-            self._said += only_shown(self.dialect, reply) if reply.calls else reply.said
+            self._said += self.dialect.shown_messages(reply.shown) if reply.calls else reply.said
             self._record([], names)
             return False
         self._said += reply.said
@@ -301,38 +269,39 @@ class Exchange:
         if reply.waits:
             self._record(results, names)
             return False
-        self._said += answers(self.dialect, results)
+        newest = self.dialect.result_messages(results)
+        self._said += newest
         self.count += 1
-        self._sendings.append(self._sending(self._again(answers(self.dialect, results))))
+        self._sendings.append(self._sending(self._again(newest)))
         return True
 
     def _answer(self, call: Json) -> Json:
         if self.count + 1 >= MOST_ROUNDS:
-            return result_block(self.dialect, parse_call(call).call_id, _ENOUGH, is_error=True)
+            return self.dialect.result_block(parse_call(call).call_id, _ENOUGH, is_error=True)
         return self._session.answer(call) or {}
 
     def _again(self, newest: list[Json]) -> bytes:
         """The request with what was said since; one whose conversation the provider has needs the newest alone."""
         request = self._request
-        if request.fields.get("conversation"):
+        if request.fields.get(self.dialect.conversation_field):
             return request.joined(newest)
-        return request.joined([*_messages_of(request), *self._said])
+        return request.joined([*self.dialect.messages_of(request), *self._said])
 
     def _record(self, beside: list[Json], names: tuple[object, object]) -> None:
         if not self.count and not beside:
             return
-        shown = [one_message(self._shown)] if self.dialect == "openai_chat" else self._shown
-        rounds = self._rounds or self._named([*_messages_of(self._request), *_as_messages(self.dialect, shown)])
+        shown = self.dialect.shown_messages(self._shown)
+        rounds = self._rounds or self._named([*self.dialect.messages_of(self._request), *shown])
         response, last = (name if isinstance(name, str) else "" for name in names)
         if rounds is not None:
-            rounds.add(Round(key_of(shown, self._asked), self._said, beside, response, last))
+            rounds.add(Round(key_of(self.dialect, shown, self._asked), self._said, beside, response, last))
 
     def _may(self, request: RequestBody) -> bool:
-        """Whether our tools may be offered: to who has tools and wants one answer, and not where an answer that nobody
-        could put back as it was may be gone on with by its name."""
-        is_kept = self.dialect == "openai_responses" and request.fields.get("store") is not False
-        is_one = request.fields.get("n") in (None, 1)
-        return _has_tools(request) and is_one and (self._rounds is not None or not is_kept)
+        """Whether our tools may be offered: to a client that has tools, none of which has a name of ours (those it
+        answers itself), and where rounds may be hidden."""
+        names = self.dialect.tool_names(request.fields)
+        may_hide = self.dialect.may_hide_rounds(request.fields, self._rounds is not None)
+        return bool(names) and may_hide and not set(names) & set(NAMES)
 
     def _sending(self, data: bytes | RequestBody) -> Sending:
         """What is sent of a request; a counting one leaves no trace, one without a record goes as it came."""
@@ -352,16 +321,17 @@ class Exchange:
 
     def _with_rounds(self, request: RequestBody) -> RequestBody:
         """The request with our tools, and with the rounds that the client does not know of."""
-        offered = request.in_front("tools", self._tools)
+        offered = request.in_front(self.dialect.tools_fields[0], self._tools)
         rounds = self._rounds.all() if self._rounds is not None else None
         if not rounds:
             return offered
-        continued = offered.fields.get(_CONTINUED)
-        own = _messages_of(offered)
+        field = self.dialect.previous_answer_field
+        continued = offered.fields.get(field)
+        own = self.dialect.messages_of(offered)
         messages = put_back(self.dialect, own, rounds, continued)
         found = (read_request(offered.joined(messages)) if messages != own else None) or offered
-        name = renamed(rounds, continued)
-        return found if name is None or name == continued else read_request(found.replaced(_CONTINUED, name)) or found
+        name = provider_id(rounds, continued)
+        return found if name is None or name == continued else read_request(found.replaced(field, name)) or found
 
 
 def _billed(usage: Usage | None, ms: Took) -> Billed:
@@ -369,27 +339,3 @@ def _billed(usage: Usage | None, ms: Took) -> Billed:
         return Billed(first_ms=ms[0], total_ms=ms[1])
     cached = usage.cached if usage.says_cached else None
     return Billed(usage.input, cached, usage.written, usage.output, *ms)
-
-
-def _as_messages(dialect: Dialect, shown: list[Json]) -> list[Json]:
-    """What a client adds to its messages, given what it was shown of an answer."""
-    return [{"role": "assistant", "content": shown}] if dialect == "anthropic" else shown
-
-
-def _has_tools(request: RequestBody) -> bool:
-    """Whether a request offers tools, none of which goes by a name of ours: those a client answers itself."""
-    tools = [fields_of(tool) for tool in parts_of(request.fields.get("tools"))]
-    names = {fields_of(tool.get("function")).get("name", tool.get("name")) for tool in tools}
-    return bool(tools) and not names & set(NAMES)
-
-
-def _messages_of(request: RequestBody) -> list[Any]:
-    """The messages of a request; an input that is one string is what a user says."""
-    return request.messages or [{"role": "user", "content": request.fields.get("input", "")}]
-
-
-_STREAMS: dict[str, Any] = {
-    "anthropic": AnthropicStream,
-    "openai_chat": ChatStream,
-    "openai_responses": ResponsesStream,
-}

@@ -7,16 +7,15 @@ Must not know: answers, further rounds (`exchange`).
 
 import hashlib
 from functools import cached_property
-from itertools import islice
 
 from keepwhole import events
 from keepwhole.conversation.view_mode import Manner
 from keepwhole.policies.account import Account, Projection
 from keepwhole.record.billing import Expected
 from keepwhole.session import Session
-from keepwhole.wire.as_dict import fields_of
-from keepwhole.wire.endpoint import Endpoint
-from keepwhole.wire.markers import markers, with_marker
+from keepwhole.wire.cache_markers import cache_markers
+from keepwhole.wire.content import fields_of
+from keepwhole.wire.dialects import Endpoint
 from keepwhole.wire.request_body import RequestBody, read_request
 from keepwhole.wire.usage import Usage
 
@@ -55,7 +54,9 @@ class Sending:
     def _marked(self, body: bytes) -> bytes:
         """The request with a marker at the frontier, where new decisions change what was sent before."""
         account, endpoint = self.account, self._endpoint
-        if account.changed_from is None or account.mode != "on" or endpoint.counts or endpoint.dialect != "anthropic":
+        if account.changed_from is None or account.mode != "on" or endpoint.counts:
+            return body
+        if not endpoint.dialect.caches_at_breakpoints:
             return body
         try:
             return self._with_frontier(body, account.changed_from) or body
@@ -66,12 +67,14 @@ class Sending:
     def _with_frontier(self, body: bytes, changed: int) -> bytes | None:
         """Nothing that only this process knows goes into it: whoever sends the same sends the same."""
         request = read_request(body)
-        if request is None or not any(True for _ in markers(request)):
+        if request is None or not cache_markers(request):
             return None  # a client that sets no marker does not want to pay for what is written
         profile = self._session.billing.profile(_model_of(request))
         users = (at for at in range(changed - 1, -1, -1) if fields_of(request.messages[at]).get("role") == "user")
-        made = (with_marker(request, index, profile.breakpoints) for index in islice(users, 1))
-        return next((data for data in made if data is not None), None)
+        newest = next(users, None)
+        if newest is None:
+            return None
+        return self._endpoint.dialect.with_cache_marker(request, newest, profile.breakpoints)
 
 
 def _projection(session: Session, data: bytes | RequestBody, manner: Manner | None) -> Projection:

@@ -12,7 +12,7 @@ import msgspec
 from keepwhole.canonical.message import Message, ResultText
 from keepwhole.logs.lines import BAD
 from keepwhole.logs.saved_outputs import Outputs
-from keepwhole.wire.as_dict import fields_of, text_of
+from keepwhole.wire.content import fields_of, text_of
 
 _FRAME = "<persisted-output>"
 _TOO_LARGE = "Error: result ("

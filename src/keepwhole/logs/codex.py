@@ -15,8 +15,8 @@ from keepwhole.logs.lines import Lines
 from keepwhole.logs.message_order import Timed, first_prompt, joined, run_from, seconds
 from keepwhole.logs.run import Run
 from keepwhole.logs.saved_outputs import Outputs
-from keepwhole.wire.as_dict import fields_of, kind_of_part, text_of
-from keepwhole.wire.decode import decode_message
+from keepwhole.wire.content import fields_of, kind_of_part, text_of
+from keepwhole.wire.dialects import decode_message
 
 NAME = "codex"
 _TYPES = frozenset(

@@ -4,8 +4,7 @@ from typing import Any
 
 from keepwhole.errors import UsageError
 from keepwhole.truncation.result import TruncationResult
-from keepwhole.wire.calls import result_block
-from keepwhole.wire.dialect import dialect_named
+from keepwhole.wire.dialects import dialect_named
 
 
 class Shown(TruncationResult):
@@ -16,7 +15,7 @@ class Shown(TruncationResult):
 
     def block(self, dialect: str) -> dict[str, Any]:
         """The message or block that answers the call in this dialect."""
-        name = dialect_named(dialect)
-        if self.call_id is None and name != "mcp":
+        found = dialect_named(dialect)
+        if self.call_id is None and found.needs_call_id:
             raise UsageError("A result block names the call it answers. Give `keep` the call, or its `call_id`.")
-        return result_block(name, self.call_id, self.content, self.is_error)
+        return found.result_block(self.call_id, self.content, self.is_error)

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepwhole.canonical.message import Call, Message, ResultText
-from keepwhole.wire import anthropic, openai_chat, openai_responses
 from keepwhole.wire.content import MEDIA_TOKENS
-from keepwhole.wire.decode import decode_message, dialect_of
+from keepwhole.wire.dialects import DIALECTS, decode_message, dialect_of
 from keepwhole.wire.edits import apply
 from tests.wire.requests import ANTHROPIC, CHAT, PNG, RESPONSES
 
@@ -241,7 +240,8 @@ def test_real_sdk_objects_are_read() -> None:
     ],
 )
 def test_the_dialect_shows_in_the_shape(messages: list[Any], dialect: str | None) -> None:
-    assert dialect_of(messages) == dialect
+    found = dialect_of(messages)
+    assert (found.name if found else None) == dialect
 
 
 NOT_MESSAGES: list[Any] = [
@@ -408,5 +408,5 @@ def test_no_value_makes_it_raise_and_every_text_can_be_edited(value: Any) -> Non
     assert [returned.text for returned in decode_message(edited.messages[0]).returned] == ["!"] * len(message.returned)
     assert repr(value) == before
     if isinstance(value, dict):
-        for dialect in (anthropic, openai_chat, openai_responses):
+        for dialect in DIALECTS:
             assert isinstance(dialect.decode(value), Message)
