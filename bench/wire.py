@@ -18,7 +18,7 @@ from bench.row import Row, judged
 from bench.setup import Setup
 from bench.timing import interleaved
 from keepwhole.canonical.message import Path
-from keepwhole.wire.decode import decode_message
+from keepwhole.wire.dialects import decode_message
 from keepwhole.wire.request_body import RequestBody, read_request
 
 _STEPS = 1_000

@@ -11,10 +11,6 @@ from typing import cast
 from keepwhole.canonical.value import Value
 from keepwhole.errors import ConfigError
 
-DEFAULT_UPSTREAMS: Mapping[str, str] = MappingProxyType(
-    {"openai": "https://api.openai.com", "anthropic": "https://api.anthropic.com"}
-)
-
 
 class ProxySettings(Value):
     """The proxy's settings."""

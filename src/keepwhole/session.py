@@ -35,9 +35,8 @@ from keepwhole.truncation.notice import size_text
 from keepwhole.truncation.present import present
 from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy, strategy_named
-from keepwhole.wire.calls import parse_call, result_block
-from keepwhole.wire.dialect import dialect_named
-from keepwhole.wire.tools import ToolSpec, define
+from keepwhole.wire.dialects import dialect_named, parse_call
+from keepwhole.wire.tools import ToolSpec
 
 if TYPE_CHECKING:
     from keepwhole.conversation.conversations import Conversations
@@ -373,10 +372,8 @@ class Session:
 
     def tools(self, dialect: str) -> list[dict[str, Any]]:
         """The recall tools for a model, in this dialect; the same bytes every time, or none where `recall` says so."""
-        name = dialect_named(dialect)
-        if self.recall_by != "tools":
-            return []
-        return [define(tool, name) for tool in _TOOLS]
+        found = dialect_named(dialect)
+        return [found.tool_definition(tool) for tool in _TOOLS] if self.recall_by == "tools" else []
 
     def tools_to_offer(self, dialect: str) -> list[dict[str, Any]]:
         """The tools that a request is to offer: those of the settings.
@@ -387,7 +384,7 @@ class Session:
         own = self.tools(dialect) if self.settings.mode == "on" else []
         if own or not self._conversations.has_offered_tools():
             return own
-        return [define(tool, dialect_named(dialect)) for tool in _TOOLS]
+        return [dialect_named(dialect).tool_definition(tool) for tool in _TOOLS]
 
     def answer(self, call: object) -> dict[str, Any] | None:
         """The result block for a model's call of a recall tool; None if the call is for another tool."""
@@ -398,7 +395,7 @@ class Session:
             answer = self.call_tool(parsed.name, parsed.parsed())
         except UsageError as error:
             answer = Answer(showable(error.for_model), is_error=True)
-        return result_block(parsed.dialect, parsed.call_id, answer.content, answer.is_error)
+        return parsed.dialect.result_block(parsed.call_id, answer.content, answer.is_error)
 
     def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> Answer:
         """What a recall tool answers. Never raises for what a model wrote."""

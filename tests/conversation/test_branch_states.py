@@ -53,7 +53,8 @@ class Watch:
     def view(self, messages: list[dict[str, Any]], model: str = "gpt-5") -> None:
         self.session.view(messages, model=model, policy=EAGER)
         now = states(self.session)
-        self.changes |= {(self.before.get(call), state) for call, state in now.items() if self.before.get(call) != state}
+        pairs = {(self.before.get(call), state) for call, state in now.items()}
+        self.changes |= {(before, after) for before, after in pairs if before != after}
         self.before = now
 
 

@@ -13,7 +13,7 @@ from keepwhole.config import Settings
 from keepwhole.errors import NotFound, NotStored, UsageError
 from keepwhole.policies.auto_settings import CAREFUL
 from keepwhole.store.protocol import result_of
-from keepwhole.wire.repair import is_broken
+from keepwhole.wire.dialects import conversation_dialect
 from tests.promises import conversations as talk
 
 LONG = "".join(f"line {number} of a long output\n" for number in range(2_000))
@@ -307,8 +307,8 @@ def test_broken_pairs_are_mended_in_what_is_sent_and_counted(dialect: str) -> No
         mended = session().projection(given)
         out = messages_of(mended.messages) if isinstance(given, bytes) else mended.messages
         assert mended.account.repaired == 1
-        assert is_broken(messages, dialect)
-        assert not is_broken(out, dialect)
+        assert conversation_dialect(dialect).is_broken(messages)
+        assert not conversation_dialect(dialect).is_broken(out)
 
 
 @DIALECTS
@@ -336,7 +336,7 @@ def test_a_full_window_is_compacted_with_whole_pairs_and_every_result_can_be_fet
     assert projection.account.compacted > 0
     assert projection.account.tokens_sent < 4_000
     assert out[0]["role"] == "user"
-    assert not is_broken(out, dialect)
+    assert not conversation_dialect(dialect).is_broken(out)
     assert talk.call_ids(dialect, out) == [id for id, _ in talk.result_texts(dialect, out)]
     for id, text in talk.result_texts(dialect, messages):
         (row,) = one.store.find_call("s", id)
@@ -362,7 +362,7 @@ def test_a_pair_that_breaks_after_compaction_is_mended_too() -> None:
     projection = session(window=4_000).projection(messages)
     assert projection.account.compacted
     assert projection.account.repaired == 1
-    assert not is_broken(projection.messages, "anthropic")
+    assert not conversation_dialect("anthropic").is_broken(projection.messages)
 
 
 def test_the_policy_everything_compacts_nothing() -> None:
@@ -387,5 +387,6 @@ def test_going_back_to_where_a_summary_ends_is_a_conversation_too(dialect: str) 
     one.view(messages)
     for length in range(len(messages), 0, -1):
         out = one.view(messages[:length])
-        assert not is_broken(out, dialect) or is_broken(messages[:length], dialect)
+        spoken = conversation_dialect(dialect)
+        assert not spoken.is_broken(out) or spoken.is_broken(messages[:length])
         assert out[0]["role"] == "user"

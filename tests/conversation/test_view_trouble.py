@@ -11,7 +11,7 @@ from keepwhole.errors import NotStored
 from keepwhole.policies.auto import Auto
 from keepwhole.policies.auto_settings import AutoSettings
 from keepwhole.store.protocol import result_of
-from keepwhole.wire.repair import is_broken
+from keepwhole.wire.dialects import conversation_dialect
 from tests.promises import conversations as talk
 
 LONG = "".join(f"line {number} of a long output\n" for number in range(2_000))
@@ -213,7 +213,7 @@ def test_what_is_said_of_a_stray_result_does_not_come_between_calls_and_results_
     messages += talk.called(dialect, [("c2", "bash", {}), ("c3", "bash", {})])
     projection = Session("s", store=MemoryStore()).projection(messages)
     assert projection.account.repaired == 1
-    assert not is_broken(projection.messages, dialect)
+    assert not conversation_dialect(dialect).is_broken(projection.messages)
 
 
 def test_a_generator_is_hydrated() -> None:

@@ -7,8 +7,7 @@ from keepwhole import MemoryStore
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.router import SessionRouter
 from keepwhole.store.protocol import Store, result_of
-from keepwhole.wire.decode import decode_message, dialect_of
-from keepwhole.wire.repair import is_broken
+from keepwhole.wire.dialects import DEFAULT, decode_message, dialect_of
 from tests.wire.clients import Json, Sent, bare
 
 
@@ -41,7 +40,7 @@ class Proxy:
         """The messages that go to the provider, all pairs whole, without what clients move."""
         body = json.loads(self.passed(sent))
         messages: list[Json] = body.get("messages") or body["input"]
-        assert not is_broken(messages, dialect_of(messages) or "openai_chat")
+        assert not (dialect_of(messages) or DEFAULT).is_broken(messages)
         return bare(messages)
 
     def sessions(self) -> list[str]:

@@ -12,7 +12,7 @@ from keepwhole.models.tokens import at_most
 from keepwhole.policies.auto_settings import AutoSettings
 from keepwhole.policies.policy import Choice, Decisions, Situation, replaced
 from keepwhole.policies.transcript import Transcript
-from keepwhole.wire.decode import decode_message
+from keepwhole.wire.dialects import decode_message
 from tests.exchange.routed import Proxy, goes_on, log, shown
 from tests.wire.clients import ClaudeCode, Codex, Json, Opencode
 

@@ -48,8 +48,7 @@ from keepwhole.standalone.retention import ToolResultRetentionPolicy
 from keepwhole.standalone.transport_limiter import TransportLimiter
 from keepwhole.store.protocol import body_of, entry_of
 from keepwhole.truncation.strategy import STRATEGIES
-from keepwhole.wire.completion import is_whole
-from keepwhole.wire.decode import decode_message
+from keepwhole.wire.dialects import decode_message
 
 NOON = 1_700_000_000
 """When every scenario begins, in unix seconds."""
@@ -327,7 +326,7 @@ def answer_round(exchange: Any, data: bytes, chunks: list[bytes] | None, status:
         out = b"".join(pieces) + (last or b"")
     else:
         out, last = exchange.whole(data), b""
-    whole = is_whole(exchange.dialect, data, streamed)
+    whole = exchange.dialect.is_whole(data, streamed)
     outcome: Any = "refused" if status != 200 else "complete" if whole else "incomplete"
     usage = exchange.finish(status, data, outcome == "complete")
     exchange.record(number, status, data, outcome, usage, (12, 345))

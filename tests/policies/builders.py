@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from keepwhole.canonical.message import Call, Message, Returned
+from keepwhole.canonical.message import Call, Message, ResultText
 from keepwhole.models.profiles import DEFAULT
 from keepwhole.policies.policy import Choice, Situation
 from keepwhole.policies.transcript import Name, Transcript
@@ -28,7 +28,7 @@ def add_step(
     made.extend(
         [
             Message("assistant", calls=(Call(call_id, tool, arguments),)),
-            Message("tool", returned=(Returned(call_id, ("content",), text),)),
+            Message("tool", returned=(ResultText(call_id, ("content",), text),)),
         ]
     )
     if named:

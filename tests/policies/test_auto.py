@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from keepwhole.canonical.message import Call, Message, Returned
+from keepwhole.canonical.message import Call, Message, ResultText
 from keepwhole.models.profiles import DEFAULT
 from keepwhole.policies.auto import Auto
 from keepwhole.policies.auto_settings import CAREFUL, AutoSettings
@@ -27,7 +27,7 @@ def transcript(*texts: str, tool: str = "bash", task: str = "Find out.") -> Tran
     made.extend([Message("user", task)])
     for number, text in enumerate(texts):
         made.extend([Message("assistant", calls=(Call(f"c{number}", tool, f'{{"command": "step {number}"}}'),))])
-        made.extend([Message("tool", returned=(Returned(f"c{number}", ("content",), text),))])
+        made.extend([Message("tool", returned=(ResultText(f"c{number}", ("content",), text),))])
     for item in made.items:
         item.name = Name(f"trace_{item.number:022}", f"art_1_{item.number:022}")
     return made
@@ -66,7 +66,7 @@ def test_an_open_error_stays_until_the_same_call_succeeds() -> None:
     made = transcript(error, *map(words, range(1, 5)))
     assert 0 not in aged(made)
     made.extend([Message("assistant", calls=(Call("again", "bash", '{"command": "step 0"}'),))])
-    made.extend([Message("tool", returned=(Returned("again", ("content",), words(9)),))])
+    made.extend([Message("tool", returned=(ResultText("again", ("content",), words(9)),))])
     assert 0 in aged(made)
 
 
@@ -130,13 +130,13 @@ def test_results_from_before_the_users_last_words_grow_old_sooner() -> None:
     assert aged(made, ages) == []
     made.extend([Message("user", "Now something else.")])
     made.extend([Message("assistant", calls=(Call("next", "bash", '{"command": "other"}'),))])
-    made.extend([Message("tool", returned=(Returned("next", ("content",), words(9)),))])
+    made.extend([Message("tool", returned=(ResultText("next", ("content",), words(9)),))])
     assert aged(made, ages) == [0, 1, 2, 3]
 
 
 def test_words_beside_a_result_are_not_the_users() -> None:
     made = transcript(*map(words, range(4)))
-    made.extend([Message("user", "A reminder.", returned=(Returned("c3", ("content",), "done"),))])
+    made.extend([Message("user", "A reminder.", returned=(ResultText("c3", ("content",), "done"),))])
     assert made.asked_after(made.items[0]) is None
 
 
@@ -174,7 +174,7 @@ def grown(
         ids = [f"c{turn}_{at}" for at in range(reads)]
         made.extend([Message("assistant", calls=tuple(Call(one, "bash", f'{{"command": "{one}"}}') for one in ids))])
         for one in ids:
-            made.extend([Message("tool", returned=(Returned(one, ("content",), words(turn * reads + len(one))),))])
+            made.extend([Message("tool", returned=(ResultText(one, ("content",), words(turn * reads + len(one))),))])
         new = made.items[turn * reads :]
         for item in new:
             item.name = Name(f"trace_{item.number:022}", f"art_1_{item.number:022}")
@@ -202,7 +202,7 @@ def test_the_results_of_the_newest_step_never_age_even_if_the_window_forces_it()
     made = transcript(*map(words, range(4)))
     last = [Call(f"p{at}", "bash", f'{{"command": "last {at}"}}') for at in range(3)]
     made.extend([Message("assistant", calls=tuple(last))])
-    made.extend([Message("tool", returned=(Returned(call.call_id, ("content",), words(50)),)) for call in last])
+    made.extend([Message("tool", returned=(ResultText(call.call_id, ("content",), words(50)),)) for call in last])
     for item in made.items:
         item.name = Name(f"trace_{item.number:022}", f"art_1_{item.number:022}")
     tiny = Situation(DEFAULT.replace(window=1_000))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepwhole.canonical.message import Call, Message, Returned
+from keepwhole.canonical.message import Call, Message, ResultText
 from keepwhole.canonical.steps import Ties, newest_step, split_points, whole_steps
 from keepwhole.errors import UsageError
 from keepwhole.models.tokens import estimate
@@ -24,7 +24,7 @@ def name_of(item: Item) -> Name:
 
 def step(number: int, output: str = "fine", command: str = "", said: str = "", is_error: bool = False) -> list[Message]:
     call = Call(f"call_{number}", "bash", f'{{"command": "{command or f"make part{number}"}"}}')
-    back = Returned(call.call_id, ("content",), output, is_error)
+    back = ResultText(call.call_id, ("content",), output, is_error)
     return [Message("assistant", said, (call,)), Message("tool", returned=(back,))]
 
 
@@ -83,7 +83,7 @@ def test_a_call_whose_result_has_not_come_is_never_summarised() -> None:
 
 def test_a_call_that_waits_for_one_of_its_results_stays_with_the_other() -> None:
     calls = (Call("a", "f", "{}"), Call("b", "f", "{}"))
-    begun = [Message("assistant", calls=calls), Message("tool", returned=(Returned("a", ("content",), "x"),))]
+    begun = [Message("assistant", calls=calls), Message("tool", returned=(ResultText("a", ("content",), "x"),))]
     assert boundary(conversation(step(1), begun), {}, 0) == 4
 
 

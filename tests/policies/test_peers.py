@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from keepwhole.canonical.message import Call, Message, Returned
+from keepwhole.canonical.message import Call, Message, ResultText
 from keepwhole.errors import UsageError
 from keepwhole.models.profiles import DEFAULT
 from keepwhole.models.tokens import estimate
@@ -34,7 +34,7 @@ every_peer = pytest.mark.parametrize("make", PEERS.values(), ids=PEERS)
 def step(number: int, text: str = K, tool: str = "Bash", is_error: bool = False, pinned: bool = False) -> list[Message]:
     """A call and its result."""
     call_id = f"call {number}"
-    returned = Returned(call_id, ("content",), text, is_error)
+    returned = ResultText(call_id, ("content",), text, is_error)
     return [
         Message("assistant", calls=(Call(call_id, tool, "{}"),)),
         Message("tool", returned=(returned,), pinned=pinned),
@@ -115,7 +115,7 @@ def test_masking_keeps_as_many_as_its_name_says(name: str, keep: int) -> None:
 
 def test_the_texts_of_one_call_count_as_one_result() -> None:
     run = Run(Masked("mask", 1))
-    parts = tuple(Returned("call 0", ("content", at, "text"), K) for at in range(3))
+    parts = tuple(ResultText("call 0", ("content", at, "text"), K) for at in range(3))
     assert run.send(step(0)[0], Message("tool", returned=parts)) == []
     assert run.send(*step(1)) == [0, 1, 2]
 

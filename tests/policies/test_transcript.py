@@ -5,14 +5,14 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepwhole.canonical.message import Call, Message, Returned
+from keepwhole.canonical.message import Call, Message, ResultText
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.transcript import Transcript
 
 IDS = st.sampled_from(["a", "b", "c"])
 TEXTS = st.text(max_size=12)
 CALLS = st.builds(Call, IDS, st.sampled_from(["Read", "Bash", "Edit"]), st.sampled_from(["{}", '{"command": "ls"}']))
-RETURNED = st.builds(Returned, IDS, st.just(("content",)), TEXTS, st.booleans())
+RETURNED = st.builds(ResultText, IDS, st.just(("content",)), TEXTS, st.booleans())
 MESSAGES = st.builds(
     Message,
     st.sampled_from(["system", "user", "assistant", "tool", "other"]),
@@ -35,7 +35,7 @@ def asks(call_id: str, tool: str = "Bash", arguments: str = "{}", said: str = ""
 
 
 def answers(call_id: str, text: str = "done") -> Message:
-    return Message("tool", returned=(Returned(call_id, ("content",), text),))
+    return Message("tool", returned=(ResultText(call_id, ("content",), text),))
 
 
 def state(made: Transcript) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def test_an_id_used_again_names_the_newer_call() -> None:
 
 
 def test_results_of_a_pinned_message_are_pinned() -> None:
-    pinned = Message("tool", returned=(Returned("1", ("content",), "x"),), pinned=True)
+    pinned = Message("tool", returned=(ResultText("1", ("content",), "x"),), pinned=True)
     assert [item.pinned for item in transcript(asks("1"), pinned, asks("2"), answers("2")).items] == [True, False]
 
 

@@ -9,7 +9,7 @@ from keepwhole.config import Settings
 from keepwhole.policies.policy import Choice, Decisions, replaced
 from keepwhole.policies.transcript import Item, Name, Transcript
 from keepwhole.recall.tail import Recalled, at_the_tail
-from keepwhole.wire.decode import decode_message
+from keepwhole.wire.dialects import decode_message
 from tests.build import numbered_lines
 from tests.promises import conversations as talk
 

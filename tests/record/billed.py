@@ -8,7 +8,7 @@ from keepwhole.config import Settings
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.hidden_rounds import HiddenRounds
 from keepwhole.policies.auto_settings import CAREFUL
-from keepwhole.wire.endpoint import Endpoint
+from keepwhole.wire.dialects import Endpoint, conversation_dialect
 from keepwhole.wire.request_body import read_request
 from tests.upstream.agent import Agent
 from tests.upstream.bills import Bills
@@ -39,7 +39,8 @@ class Talk:
         """The next request, not sent yet."""
         request = read_request(self.agent.body())
         assert request is not None
-        return Exchange(self.session, self.rounds, Endpoint(self.agent.dialect, counts), request).begin()  # pyright: ignore
+        endpoint = Endpoint(conversation_dialect(self.agent.dialect), counts)
+        return Exchange(self.session, self.rounds, endpoint, request).begin()
 
     def step(self, result: str | None = None, streamed: bool = False) -> Exchange:
         """One more call and result, sent and billed."""

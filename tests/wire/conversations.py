@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from keepwhole.canonical.message import Call, Message, Returned
+from keepwhole.canonical.message import Call, Message, ResultText
 from keepwhole.policies.transcript import Transcript
 
 DIALECTS = ("openai_chat", "openai_responses", "anthropic")
@@ -146,7 +146,7 @@ def transcript_of(messages: list[Wire], dialect: str, pinned: set[int]) -> Trans
 
 def _from_chat(message: Wire) -> Message:
     if message["role"] == "tool":
-        return Message("tool", returned=(Returned(message["tool_call_id"], ("content",), message["content"]),))
+        return Message("tool", returned=(ResultText(message["tool_call_id"], ("content",), message["content"]),))
     calls = tuple(Call(call["id"], "read", call["function"]["arguments"]) for call in message.get("tool_calls", ()))
     return Message(message["role"], message["content"] or "", calls)
 
@@ -155,7 +155,7 @@ def _from_responses(item: Wire) -> Message:
     if item["type"] == "function_call":
         return Message("assistant", calls=(Call(item["call_id"], "read", item["arguments"]),))
     if item["type"] == "function_call_output":
-        return Message("tool", returned=(Returned(item["call_id"], ("output",), item["output"]),))
+        return Message("tool", returned=(ResultText(item["call_id"], ("output",), item["output"]),))
     return Message(item.get("role", "other"), item.get("content", ""))
 
 
@@ -164,7 +164,7 @@ def _from_anthropic(message: Wire) -> Message:
     said = "\n".join(block["text"] for block in blocks if block["type"] == "text")
     calls = tuple(Call(block["id"], "read", "{}") for block in blocks if block["type"] == "tool_use")
     returned = tuple(
-        Returned(block["tool_use_id"], ("content", place, "content"), block["content"])
+        ResultText(block["tool_use_id"], ("content", place, "content"), block["content"])
         for place, block in enumerate(blocks)
         if block["type"] == "tool_result"
     )

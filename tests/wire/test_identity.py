@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from keepwhole.canonical.ids import is_session_id
-from keepwhole.wire.endpoint import endpoint_of
+from keepwhole.wire.dialects import endpoint_of
 from keepwhole.wire.identity import Identity, conversation, identity_of, session_id
 from keepwhole.wire.request_body import read_request
 from tests.wire.clients import CHECKPOINT, CLIENTS, SUMMARISE, ClaudeCode, Codex, Nameless, Opencode, Sent, marked

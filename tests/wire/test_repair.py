@@ -3,6 +3,7 @@
 import copy
 import json
 import timeit
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,11 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepwhole.errors import UsageError
-from keepwhole.wire.repair import is_broken, repair
-from keepwhole.wire.repaired import NO_RESULT
+from keepwhole.wire.content import Wire
+from keepwhole.wire.dialects import conversation_dialect
+from keepwhole.wire.pairs import NO_RESULT, Repairs
 from tests.wire.conversations import DIALECTS, Made, Turn, complaints, spelled, turns
 
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS)
+
+
+def is_broken(messages: Sequence[Wire], dialect: str) -> bool:
+    return conversation_dialect(dialect).is_broken(messages)
+
+
+def repair(messages: Sequence[Wire], dialect: str) -> tuple[Sequence[Wire], Repairs]:
+    return conversation_dialect(dialect).repair(messages)
 
 
 @given(turns(), st.sampled_from(DIALECTS))

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from keepwhole.canonical.message import Path
-from keepwhole.wire.decode import decode_message
+from keepwhole.wire.dialects import decode_message
 from keepwhole.wire.request_body import RequestBody, read_request
 from tests.wire.requests import ANTHROPIC, CHAT, RESPONSES
 from tests.wire.slow_json import Node, parse

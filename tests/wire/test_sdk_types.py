@@ -10,8 +10,8 @@ from openai.types.chat import ChatCompletionMessageParam
 from openai.types.responses import ResponseInputItemParam
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from keepwhole.wire.calls import result_block
-from keepwhole.wire.decode import decode_message
+from keepwhole.wire import dialects as wire
+from keepwhole.wire.dialects import decode_message
 from keepwhole.wire.edits import apply
 from keepwhole.wire.request_body import read_request
 from tests.wire.requests import ANTHROPIC, CHAT, RESPONSES
@@ -84,9 +84,9 @@ def test_edited_messages_are_accepted_and_differ_in_nothing_but_the_edits(
 
 
 def test_result_blocks_are_accepted_and_read_back() -> None:
-    chat = result_block("openai_chat", "c", "x")
-    item = result_block("openai_responses", "c", "x")
-    message = {"role": "user", "content": [result_block("anthropic", "c", "x", is_error=True)]}
+    chat = wire.OPENAI_CHAT.result_block("c", "x")
+    item = wire.OPENAI_RESPONSES.result_block("c", "x")
+    message = {"role": "user", "content": [wire.ANTHROPIC.result_block("c", "x", is_error=True)]}
     for case, spelled in zip(DIALECTS, (chat, item, message), strict=True):
         adapter: Any = case.values[2]
         assert accepted(adapter, spelled) == spelled

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepwhole.wire.dialect import Dialect
-from keepwhole.wire.usage import Usage, usage_of
+from keepwhole.wire.dialects import ANTHROPIC, DIALECTS, OPENAI_CHAT, OPENAI_RESPONSES
+from keepwhole.wire.usage import Usage
 
-DIALECTS: list[Dialect] = ["anthropic", "openai_chat", "openai_responses"]
 CLAUDE = {
     "input_tokens": 7,
     "cache_read_input_tokens": 9_000,
@@ -27,13 +27,13 @@ def events(*each: Any, end: str = "\n\n", named: bool = True) -> bytes:
 
 def test_the_input_of_anthropic_is_what_was_read_written_and_neither() -> None:
     data = json.dumps({"usage": CLAUDE, "context_management": {"applied_edits": EDITS}}).encode()
-    assert usage_of("anthropic", data, streamed=False) == Usage(9_507, 9_000, 500, 42, EDITS)
+    assert ANTHROPIC.usage_of(data, streamed=False) == Usage(9_507, 9_000, 500, 42, EDITS)
 
 
 def test_iterations_say_the_same_again_and_are_not_added() -> None:
     turn = {**CLAUDE, "type": "message"}
     data = json.dumps({"usage": {**CLAUDE, "iterations": [turn, turn, {**turn, "type": "compaction"}]}}).encode()
-    found = usage_of("anthropic", data, streamed=False)
+    found = ANTHROPIC.usage_of(data, streamed=False)
     assert found is not None
     assert (found.input, found.cached, found.hops) == (9_507, 9_000, 2)
 
@@ -45,19 +45,19 @@ def test_chat_tells_what_was_cached_in_the_details() -> None:
         "prompt_tokens_details": {"cached_tokens": 1_920, "cache_write_tokens": 64},
     }
     data = json.dumps({"usage": usage}).encode()
-    assert usage_of("openai_chat", data, streamed=False) == Usage(2_000, 1_920, 64, 5)
+    assert OPENAI_CHAT.usage_of(data, streamed=False) == Usage(2_000, 1_920, 64, 5)
 
 
 def test_responses_tell_the_same_by_other_names() -> None:
     usage = {"input_tokens": 2_000, "output_tokens": 5, "input_tokens_details": {"cached_tokens": 1_920}}
     data = json.dumps({"usage": usage}).encode()
-    assert usage_of("openai_responses", data, streamed=False) == Usage(2_000, 1_920, 0, 5)
+    assert OPENAI_RESPONSES.usage_of(data, streamed=False) == Usage(2_000, 1_920, 0, 5)
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", DIALECTS, ids=repr)
 def test_a_provider_that_says_nothing_of_a_cache_is_not_one_that_missed(dialect: Dialect) -> None:
-    name = "prompt_tokens" if dialect == "openai_chat" else "input_tokens"
-    found = usage_of(dialect, json.dumps({"usage": {name: 12}}).encode(), streamed=False)
+    name = "prompt_tokens" if dialect is OPENAI_CHAT else "input_tokens"
+    found = dialect.usage_of(json.dumps({"usage": {name: 12}}).encode(), streamed=False)
     assert found is not None
     assert not found.says_cached
 
@@ -75,22 +75,22 @@ def test_in_a_stream_of_anthropic_later_values_win(end: str) -> None:
         {"type": "message_stop"},
         end=end,
     )
-    assert usage_of("anthropic", data, streamed=True) == Usage(9_508, 9_000, 500, 42, EDITS)
+    assert ANTHROPIC.usage_of(data, streamed=True) == Usage(9_508, 9_000, 500, 42, EDITS)
 
 
 def test_a_stream_of_chat_tells_at_its_end() -> None:
     usage = {"prompt_tokens": 2_000, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 1_920}}
     chunks: list[Any] = [{"choices": [{"delta": {"content": "x"}}], "usage": None} for _ in range(50)]
     data = events(*chunks, {"choices": [], "usage": usage}, named=False) + b"data: [DONE]\n\n"
-    assert usage_of("openai_chat", data, streamed=True) == Usage(2_000, 1_920, 0, 5)
-    assert usage_of("openai_chat", events(*chunks, named=False), streamed=True) is None
+    assert OPENAI_CHAT.usage_of(data, streamed=True) == Usage(2_000, 1_920, 0, 5)
+    assert OPENAI_CHAT.usage_of(events(*chunks, named=False), streamed=True) is None
 
 
 def test_a_stream_of_responses_tells_in_the_response_that_is_completed() -> None:
     usage = {"input_tokens": 2_000, "output_tokens": 5, "input_tokens_details": {"cached_tokens": 1_920}}
     begun = {"type": "response.created", "response": {"usage": None}}
     data = events(begun, {"type": "response.completed", "response": {"usage": usage}})
-    assert usage_of("openai_responses", data, streamed=True) == Usage(2_000, 1_920, 0, 5)
+    assert OPENAI_RESPONSES.usage_of(data, streamed=True) == Usage(2_000, 1_920, 0, 5)
 
 
 def test_only_events_that_tell_something_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,26 +98,26 @@ def test_only_events_that_tell_something_are_read(monkeypatch: pytest.MonkeyPatc
     data = events(*chunks, {"usage": {"prompt_tokens": 3}}, named=False)
     read: list[str] = []
     monkeypatch.setattr(json, "loads", lambda text: read.append(text) or {})  # pyright: ignore
-    usage_of("openai_chat", data, streamed=True)
+    OPENAI_CHAT.usage_of(data, streamed=True)
     assert len(read) == 1
 
 
 def test_a_stream_that_broke_off_tells_what_it_told() -> None:
     data = events({"type": "message_start", "message": {"usage": CLAUDE}}) + b'data: {"type": "content_blo'
-    assert usage_of("anthropic", data, streamed=True) == Usage(9_507, 9_000, 500, 42)
+    assert ANTHROPIC.usage_of(data, streamed=True) == Usage(9_507, 9_000, 500, 42)
 
 
 @pytest.mark.parametrize(
     "usage", [None, 3, [], {}, {"input_tokens": "7"}, {"input_tokens": True}, {"input_tokens": -1}]
 )
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", DIALECTS, ids=repr)
 def test_what_is_no_number_of_tokens_tells_nothing(dialect: Dialect, usage: Any) -> None:
     data = json.dumps({"usage": usage}).encode()
-    assert usage_of(dialect, data, streamed=False) is None
-    assert usage_of(dialect, b"data: " + data + b"\n\n", streamed=True) is None
+    assert dialect.usage_of(data, streamed=False) is None
+    assert dialect.usage_of(b"data: " + data + b"\n\n", streamed=True) is None
 
 
 @given(st.sampled_from(DIALECTS), st.binary() | st.text().map(str.encode), st.booleans())
 def test_garbage_tells_nothing(dialect: Dialect, data: bytes, streamed: bool) -> None:
-    assert usage_of(dialect, data, streamed) is None
-    assert usage_of(dialect, b'data: {"usage": {' + data, streamed) is None
+    assert dialect.usage_of(data, streamed) is None
+    assert dialect.usage_of(b'data: {"usage": {' + data, streamed) is None

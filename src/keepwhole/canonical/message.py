@@ -20,7 +20,7 @@ class Call(NamedTuple):
     """As JSON text."""
 
 
-class Returned(NamedTuple):
+class ResultText(NamedTuple):
     """One text that a tool gave back. A result of several text parts is several of these; images are none."""
 
     call_id: str
@@ -36,7 +36,7 @@ class Message(NamedTuple):
     said: str = ""
     """What a user or an assistant wrote, for finding what is quoted."""
     calls: tuple[Call, ...] = ()
-    returned: tuple[Returned, ...] = ()
+    returned: tuple[ResultText, ...] = ()
     other: int = 0
     """Tokens of what is no text: images, documents, reasoning that cannot be read."""
     pinned: bool = False

@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 
 from keepwhole.canonical.entry import Result
 from keepwhole.canonical.guard import truncation_mark
-from keepwhole.canonical.message import Message, Path, Returned
+from keepwhole.canonical.message import Message, Path, ResultText
 from keepwhole.canonical.utf8 import encode
 from keepwhole.conversation.context import BranchContext
 from keepwhole.conversation.plan import Plan, once_each
@@ -50,11 +50,10 @@ from keepwhole.record.arrival import LEGACY, NewResult, add_results
 from keepwhole.record.journal import KnownResult
 from keepwhole.record.writer import decision_draft
 from keepwhole.store.protocol import Draft
-from keepwhole.wire.compacted import compacted
-from keepwhole.wire.decode import decode_message, dialect_of
+from keepwhole.wire.dialects import DEFAULT, decode_message, dialect_of
 from keepwhole.wire.edits import apply
-from keepwhole.wire.repair import is_broken, repair
 from keepwhole.wire.same_messages import alike, copied
+from keepwhole.wire.summary import compacted
 
 _TAIL = 16
 """Newest messages of which a copy is held, since clients change these in place: cache markers move, results come."""
@@ -192,7 +191,7 @@ class Branch:
             else:
                 self._new[seen.item.number] = seen
 
-    def _identify(self, returned: Returned) -> tuple[Returned, str, KnownResult | None] | None:
+    def _identify(self, returned: ResultText) -> tuple[ResultText, str, KnownResult | None] | None:
         """A result with its original text, the text that came, and the result on record that it is.
 
         None for a text that the client cut from a result on record: it is the client's decision, not a result.
@@ -509,12 +508,12 @@ class Branch:
 
     def rearranged(self, messages: Sequence[Any]) -> list[Any]:
         """The messages with the summary in place of the oldest, and with broken pairs repaired."""
-        dialect = dialect_of(messages) or "openai_chat"
+        dialect = dialect_of(messages) or DEFAULT
         summary = self.summary.current
         if summary is not None:
             messages = compacted(messages, summary.upto, summary.text, dialect, summary.kept)
         if not self._pairs.continues:
-            messages, repairs = repair(messages, dialect)
+            messages, repairs = dialect.repair(messages)
             self._pairs.repaired = sum(repairs)
         return list(messages)
 
@@ -581,8 +580,9 @@ class _Pairs:
             self.is_broken, self._checked = False, 0
             return
         start = 0 if self.is_broken else transcript.last_calls_before(self._checked)
-        dialect = dialect_of(messages[start:]) or "openai_chat"
-        self.is_broken = is_broken(messages[start:], dialect) and is_broken(messages, dialect_of(messages) or dialect)
+        dialect = dialect_of(messages[start:]) or DEFAULT
+        is_broken = dialect.is_broken(messages[start:])
+        self.is_broken = is_broken and (dialect_of(messages) or dialect).is_broken(messages)
         self._checked = len(messages)
 
     def cut_back(self, length: int) -> None:

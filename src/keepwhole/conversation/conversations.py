@@ -26,9 +26,10 @@ from keepwhole.record.writer import decision_draft
 from keepwhole.store.protocol import body_of
 from keepwhole.store.requests import Requests
 from keepwhole.truncation.cut import whole
-from keepwhole.wire.decode import decode_message
+from keepwhole.wire import dialects
+from keepwhole.wire.dialects import decode_message
 from keepwhole.wire.edits import apply
-from keepwhole.wire.purpose import continues
+from keepwhole.wire.identity import continues
 from keepwhole.wire.request_body import RequestBody, read_request
 
 Mode: TypeAlias = Literal["off", "shadow", "on"]
@@ -195,7 +196,8 @@ class Conversations:
     def _situation(self, view: View) -> Situation:
         overhead = 0
         if view.request is not None:
-            overhead = sum(estimate(str(value)) for value in view.request.beside_messages if value)
+            beside = (view.request.fields.get(name) for name in dialects.TABLE.prompt_fields)
+            overhead = sum(estimate(str(value)) for value in beside if value)
         scale = self.billing.scale(view.model)
         return Situation(self._profile(view.model), overhead, scale=scale, frozen=self.billing.frozen)
 

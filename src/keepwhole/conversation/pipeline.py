@@ -19,6 +19,7 @@ from keepwhole.conversation.plan import Plan, may_wait, once_each, plan_arrivals
 from keepwhole.conversation.view_mode import ViewMode
 from keepwhole.errors import Overtaken
 from keepwhole.policies.policy import Policy, Situation
+from keepwhole.wire import dialects
 from keepwhole.wire.request_body import RequestBody, read_request
 
 _TRIES = 4
@@ -86,14 +87,20 @@ def edit(branch: Branch, view: View, situation: Situation) -> tuple[Any, Collect
     """Return the messages or the request to send, and the results that are restored in them."""
     restored: Collection[int] = ()
     if view.mode.restores:
-        answer_tokens = view.request.answer_tokens if view.request is not None else 0
         summarized = branch.summary.situation(situation)
-        restored = plan_restored(branch.transcript, branch.decisions, summarized, answer_tokens)
+        restored = plan_restored(branch.transcript, branch.decisions, summarized, _answer_tokens(view.request))
     if view.request is None:
         return branch.edited_messages(view.messages, restored), restored
     if branch.mode == "shadow":
         return view.request.data, restored
     return _edited_request(branch, view.request, restored), restored
+
+
+def _answer_tokens(request: RequestBody | None) -> int:
+    """Most tokens of the answer; 0 where no request sets a limit."""
+    fields = {} if request is None else request.fields
+    limits = (fields.get(name) for name in dialects.TABLE.answer_limit_fields)
+    return next((limit for limit in limits if isinstance(limit, int)), 0)
 
 
 def _edited_request(branch: Branch, request: RequestBody, restored: Collection[int]) -> bytes:

@@ -28,7 +28,7 @@ Must not know: how bytes are sent.
 
 import json
 from collections.abc import Callable
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from keepwhole import events
 from keepwhole.conversation.view_mode import ViewMode
@@ -39,28 +39,20 @@ from keepwhole.policies.account import Account
 from keepwhole.recall.names import NAMES
 from keepwhole.record.billing import Expected, is_about_all
 from keepwhole.session import Session
-from keepwhole.wire.anthropic_stream import AnthropicStream
-from keepwhole.wire.as_dict import fields_of, parts_of
-from keepwhole.wire.calls import parse_call, result_block
-from keepwhole.wire.dialect import Dialect
-from keepwhole.wire.endpoint import Endpoint
-from keepwhole.wire.hidden_rounds import Round, key_of, put_back, renamed
+from keepwhole.wire.content import Json, fields_of
+from keepwhole.wire.dialect import Dialect, Reply
+from keepwhole.wire.dialects import Endpoint, parse_call
+from keepwhole.wire.hidden_rounds import Round, key_of, provider_id, put_back
 from keepwhole.wire.identity import Identity
-from keepwhole.wire.openai_chat_stream import ChatStream
-from keepwhole.wire.openai_responses_stream import ResponsesStream
-from keepwhole.wire.passthrough import Dozing
-from keepwhole.wire.reply import Json, Reply, answers, joined_reply, one_message, only_shown, read_reply
 from keepwhole.wire.request_body import RequestBody, read_request
-from keepwhole.wire.sse import Event, Events, last_event, written
-from keepwhole.wire.usage import Usage, usage_in, usage_of
+from keepwhole.wire.sse import Event, Events, StreamPassthrough, last_event
+from keepwhole.wire.usage import Usage
 
 Took: TypeAlias = tuple[int, int]
 """Milliseconds to the first byte, and in all."""
 MOST_ROUNDS = 12
 """Rounds that a client waits for at most."""
 _ANYBODY = Identity()
-_CONTINUED = "previous_response_id"
-_UNNAMED = (None, None)
 _ENOUGH = "That was the last read for now. Answer with what you have."
 
 NameConversation: TypeAlias = Callable[[list[Any]], HiddenRounds | None]
@@ -69,26 +61,6 @@ NameConversation: TypeAlias = Callable[[list[Any]], HiddenRounds | None]
 
 def _no_name(_: list[Any]) -> None:
     """Nothing is recorded of a conversation that has no name."""
-
-
-class Stream(Protocol):
-    """A dialect's streamed answer."""
-
-    def feed(self, event: Event) -> bytes:
-        """What a client is to get of an event."""
-        ...
-
-    def reply(self) -> Reply | None:
-        """The answer of this round."""
-        ...
-
-    def end(self, waits: bool) -> bytes:
-        """What ends the answer."""
-        ...
-
-    def go_on(self) -> None:
-        """Another round follows."""
-        ...
 
 
 class Exchange:
@@ -119,7 +91,7 @@ class Exchange:
         """Whether the model may call recall tools, so that the answer has to be read."""
         self.count = 0
         """Hidden rounds so far."""
-        self._asked = _messages_of(request)[-1]
+        self._asked = next(reversed(self.dialect.messages_of(request)), None)
         self._rounds_sent: list[Outgoing] = []
         self._usages: dict[int, Usage] = {}
         """What each round was billed, as far as the provider said."""
@@ -129,15 +101,15 @@ class Exchange:
         self._shown: list[Json] = []
         """What the client gets of it."""
         self._events = Events()
-        self._stream = _STREAMS[endpoint.dialect](NAMES)
-        self._passthrough: Dozing | None = Dozing(NAMES)
+        self._stream = self.dialect.stream(NAMES)
+        self._passthrough: StreamPassthrough | None = StreamPassthrough(NAMES)
 
     def begin(self) -> "Exchange":
         """Offer the recall tools, put hidden rounds back, and view the request: `body` is what to send."""
-        tools = self._session.tools_to_offer(self._endpoint.dialect) if self._may_offer() else []
+        tools = self._session.tools_to_offer(self.dialect.name) if self._may_offer() else []
         self.offers = bool(tools)
         if self.offers:
-            self._request = self._with_rounds(self._request.in_front("tools", tools))
+            self._request = self._with_rounds(self._request.in_front(self.dialect.tools_fields[0], tools))
         self._rounds_sent = [self._view(self._request)]
         return self
 
@@ -199,27 +171,24 @@ class Exchange:
         self._session.settle()
 
     def _may_offer(self) -> bool:
-        """Whether the recall tools may be offered: to a client that has tools and wants one answer.
-
-        Not where the provider keeps the answer and the client may continue it by name, and nobody could put hidden
-        rounds back.
-        """
-        request = self._request
-        is_kept = self.dialect == "openai_responses" and request.fields.get("store") is not False
-        is_one = request.fields.get("n") in (None, 1)
-        return _has_tools(request) and is_one and (self._rounds is not None or not is_kept)
+        """Whether the recall tools may be offered: to a client that has tools, none of which has the name of one (those
+        it answers itself), and where rounds may be hidden."""
+        names = self.dialect.tool_names(self._request.fields)
+        may_hide = self.dialect.may_hide_rounds(self._request.fields, self._rounds is not None)
+        return bool(names) and may_hide and not set(names) & set(NAMES)
 
     def _with_rounds(self, offered: RequestBody) -> RequestBody:
         """The request with the rounds that the client does not know of."""
         rounds = self._rounds.all() if self._rounds is not None else None
         if not rounds:
             return offered
-        continued = offered.fields.get(_CONTINUED)
-        own = _messages_of(offered)
+        field = self.dialect.previous_answer_field
+        continued = offered.fields.get(field)
+        own = self.dialect.messages_of(offered)
         messages = put_back(self.dialect, own, rounds, continued)
         found = (read_request(offered.joined(messages)) if messages != own else None) or offered
-        name = renamed(rounds, continued)
-        return found if name is None or name == continued else read_request(found.replaced(_CONTINUED, name)) or found
+        name = provider_id(rounds, continued)
+        return found if name is None or name == continued else read_request(found.replaced(field, name)) or found
 
     def _view(self, data: bytes | RequestBody) -> Outgoing:
         """What is sent of a request; one that counts leaves no trace, one without a record is sent as it came."""
@@ -244,13 +213,13 @@ class Exchange:
 
     def _whole(self, data: bytes) -> bytes | None:
         body = fields_of(json.loads(data)) if self.offers and data[:1] == b"{" else {}
-        reply = read_reply(self.dialect, body, NAMES)
+        reply = self.dialect.read_reply(body, NAMES)
         if not reply.calls and not self.count:
             return data
-        self._note_usage(self.count, usage_in(self.dialect, body))
+        self._note_usage(self.count, self.dialect.usage_in(body))
         if self._goes_on(reply, (body.get("id"), body.get("id"))):
             return None
-        return json.dumps(joined_reply(self.dialect, body, self._shown, NAMES)).encode()
+        return json.dumps(self.dialect.joined_reply(body, self._shown, NAMES)).encode()
 
     def feed(self, data: bytes) -> bytes:
         """Return what the client gets of a piece of a streamed response."""
@@ -266,7 +235,7 @@ class Exchange:
         """Whether a stream has had no recall tool in it so far, so that its end takes no work."""
         return self._passthrough is not None
 
-    def _begin_reading(self, passthrough: Dozing) -> bytes:
+    def _begin_reading(self, passthrough: StreamPassthrough) -> bytes:
         """Read what was passed on unread; return what is still to be read."""
         self._passthrough = None
         for event in Events().feed(passthrough.seen):
@@ -297,8 +266,7 @@ class Exchange:
         reply = self._stream.reply()
         if reply is None:
             return self._stream.end(waits=True)
-        is_named = isinstance(self._stream, ResponsesStream)
-        if self._goes_on(reply, (self._stream.id, self._stream.body.get("id")) if is_named else _UNNAMED):
+        if self._goes_on(reply, self._stream.ids()):
             self._stream.go_on()
             return None
         return self._stream.end(reply.waits)
@@ -310,17 +278,14 @@ class Exchange:
         except (ValueError, RecursionError):
             body = {}
         error = body.get("error") or {"type": "api_error", "message": f"The provider answered {status}."}
-        if self.dialect == "openai_chat":
-            return written("", {"error": error})
-        plain: Json = {"type": "error", "error": error}
-        return written("error", plain | (fields_of(error) | {"type": "error"} if self.dialect != "anthropic" else {}))
+        return self.dialect.error_event(error)
 
     def _goes_on(self, reply: Reply, names: tuple[object, object]) -> bool:
         """Whether another round is needed; if so `body` is its request, else the hidden rounds are on record."""
         self._shown += reply.shown
         is_enough = self.count >= MOST_ROUNDS
         if not reply.calls or not reply.whole or (is_enough and not reply.waits):
-            self._said += only_shown(self.dialect, reply) if reply.calls else reply.said
+            self._said += self.dialect.shown_messages(reply.shown) if reply.calls else reply.said
             self._record_rounds([], names)
             return False
         self._said += reply.said
@@ -328,32 +293,32 @@ class Exchange:
         if reply.waits:
             self._record_rounds(results, names)
             return False
-        self._said += answers(self.dialect, results)
+        newest = self.dialect.result_messages(results)
+        self._said += newest
         self.count += 1
-        self._rounds_sent.append(self._view(self._next_request(answers(self.dialect, results))))
+        self._rounds_sent.append(self._view(self._next_request(newest)))
         return True
 
     def _answer(self, call: Json) -> Json:
         if self.count + 1 >= MOST_ROUNDS:
-            return result_block(self.dialect, parse_call(call).call_id, _ENOUGH, is_error=True)
+            return self.dialect.result_block(parse_call(call).call_id, _ENOUGH, is_error=True)
         return self._session.answer(call) or {}
 
     def _next_request(self, newest: list[Json]) -> bytes:
         """The request with all that was said since; the newest alone, where the provider keeps the conversation."""
         request = self._request
-        if request.fields.get("conversation"):
+        if request.fields.get(self.dialect.conversation_field):
             return request.joined(newest)
-        return request.joined([*_messages_of(request), *self._said])
+        return request.joined([*self.dialect.messages_of(request), *self._said])
 
     def _record_rounds(self, beside: list[Json], names: tuple[object, object]) -> None:
         if not self.count and not beside:
             return
-        shown = [one_message(self._shown)] if self.dialect == "openai_chat" else self._shown
-        messages = [*_messages_of(self._request), *_as_messages(self.dialect, shown)]
-        rounds = self._rounds or self._name_conversation(messages)
+        shown = self.dialect.shown_messages(self._shown)
+        rounds = self._rounds or self._name_conversation([*self.dialect.messages_of(self._request), *shown])
         response, last = (name if isinstance(name, str) else "" for name in names)
         if rounds is not None:
-            rounds.add(Round(key_of(shown, self._asked), self._said, beside, response, last))
+            rounds.add(Round(key_of(self.dialect, shown, self._asked), self._said, beside, response, last))
 
     # What is learned and recorded
 
@@ -369,7 +334,7 @@ class Exchange:
         if status != 200 or self._endpoint.counts:
             return None
         number, self._finished = self._finished, self._finished + 1
-        usage = usage_of(self.dialect, data, streamed=data.lstrip()[:1] != b"{")
+        usage = self.dialect.usage_of(data, streamed=data.lstrip()[:1] != b"{")
         self._note_usage(number, usage)
         self._rounds_sent[min(number, len(self._rounds_sent) - 1)].learn(usage)
         return usage
@@ -394,7 +359,7 @@ class Exchange:
     def _request_facts(self, outgoing: Outgoing, usage: Usage | None) -> RequestFacts:
         account, expected = outgoing.account, outgoing.expected
         return RequestFacts(
-            dialect=self.dialect,
+            dialect=self.dialect.name,
             model=self.model,
             branch=self.identity.branch,
             purpose=self.identity.purpose,
@@ -415,27 +380,3 @@ def _answer_facts(usage: Usage | None, ms: Took) -> AnswerFacts:
         return AnswerFacts(first_ms=ms[0], total_ms=ms[1])
     cached = usage.cached if usage.says_cached else None
     return AnswerFacts(usage.input, cached, usage.written, usage.output, *ms)
-
-
-def _as_messages(dialect: Dialect, shown: list[Json]) -> list[Json]:
-    """What a client adds to its messages, given what it was shown of an answer."""
-    return [{"role": "assistant", "content": shown}] if dialect == "anthropic" else shown
-
-
-def _has_tools(request: RequestBody) -> bool:
-    """Whether a request offers tools, none of which has the name of a recall tool: those the client answers itself."""
-    tools = [fields_of(tool) for tool in parts_of(request.fields.get("tools"))]
-    names = {fields_of(tool.get("function")).get("name", tool.get("name")) for tool in tools}
-    return bool(tools) and not names & set(NAMES)
-
-
-def _messages_of(request: RequestBody) -> list[Any]:
-    """The messages of a request; an input that is one string is what a user says."""
-    return request.messages or [{"role": "user", "content": request.fields.get("input", "")}]
-
-
-_STREAMS: dict[str, Any] = {
-    "anthropic": AnthropicStream,
-    "openai_chat": ChatStream,
-    "openai_responses": ResponsesStream,
-}

@@ -1,7 +1,7 @@
 """Writes a request as a manifest: references to the record and to an earlier request, and literal bytes for the rest.
 
 Theory of operation. A request repeats nearly all of the one before it. So it is split into parts (messages, large
-fields, what is between), and each part is written as one of three pieces:
+fields, what is between), and each part is split_into_pieces as one of three pieces:
 
     Copied(first, stop)    pieces first..stop of the manifest of an earlier request, its *base*
     Shown(trace, decision) a long string that the record produces: a result, whole or as a decision shows it

@@ -7,16 +7,15 @@ Must not know: answers, further rounds (`exchange`).
 
 import hashlib
 from functools import cached_property
-from itertools import islice
 
 from keepwhole import events
 from keepwhole.conversation.view_mode import ViewMode
 from keepwhole.policies.account import Account
 from keepwhole.record.billing import Expected
 from keepwhole.session import Session
-from keepwhole.wire.as_dict import fields_of
-from keepwhole.wire.endpoint import Endpoint
-from keepwhole.wire.markers import markers, with_marker
+from keepwhole.wire.cache_markers import cache_markers
+from keepwhole.wire.content import fields_of
+from keepwhole.wire.dialects import Endpoint
 from keepwhole.wire.request_body import RequestBody, read_request
 from keepwhole.wire.usage import Usage
 
@@ -61,21 +60,23 @@ def view_request(session: Session, endpoint: Endpoint, data: bytes | RequestBody
 
 def _with_marker(session: Session, endpoint: Endpoint, body: bytes, account: Account) -> bytes:
     """The request with a cache marker before the first change, where new decisions change what was sent before."""
-    if account.changed_from is None or account.mode != "on" or endpoint.counts or endpoint.dialect != "anthropic":
+    if account.changed_from is None or account.mode != "on" or endpoint.counts:
+        return body
+    if not endpoint.dialect.caches_at_breakpoints:
         return body
     try:
-        return _marked_before(session, body, account.changed_from) or body
+        return _marked_before(session, endpoint, body, account.changed_from) or body
     except Exception as error:  # a marker saves something; a request without one is as good
         events.passed_on("marker", type(error).__name__)
         return body
 
 
-def _marked_before(session: Session, body: bytes, changed: int) -> bytes | None:
+def _marked_before(session: Session, endpoint: Endpoint, body: bytes, changed: int) -> bytes | None:
     """The marked request; made only of what every process knows, so that each sends the same bytes."""
     request = read_request(body)
-    if request is None or not any(True for _ in markers(request)):
+    if request is None or not cache_markers(request):
         return None  # a client that sets no marker does not want to pay for cache writes
     breakpoints = session.billing.profile(request.model).breakpoints
     users = (at for at in range(changed - 1, -1, -1) if fields_of(request.messages[at]).get("role") == "user")
-    marked = (with_marker(request, index, breakpoints) for index in islice(users, 1))
-    return next((data for data in marked if data is not None), None)
+    newest = next(users, None)
+    return None if newest is None else endpoint.dialect.with_cache_marker(request, newest, breakpoints)

@@ -22,7 +22,7 @@ from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.hidden_rounds import HiddenRounds
 from keepwhole.exchange.request_log import RequestLog
 from keepwhole.session import Session
-from keepwhole.wire.endpoint import Endpoint, endpoint_of
+from keepwhole.wire.dialects import Endpoint, endpoint_of
 from keepwhole.wire.identity import Identity, conversation, identity_of, sender_of, session_id
 from keepwhole.wire.request_body import RequestBody, read_request
 
@@ -112,9 +112,10 @@ class SessionRouter:
         request = self._read(headers, body)
         if request is None:
             return self._pass_on("not understood")
-        if "thread" in request.fields and endpoint.dialect == "anthropic":
+        refusal = endpoint.dialect.refusal(request.fields)
+        if refusal is not None:
             self.counts["threads refused"] += 1
-            return Refusal(400, _THREAD_REFUSED)
+            return Refusal(400, json.dumps(refusal).encode())
         identity = identity_of(endpoint, headers, request)
         self.counts[identity.purpose] += 1
         if identity.purpose == "side":
@@ -186,16 +187,3 @@ class SessionRouter:
     def _pass_on(self, why: str) -> None:
         self.counts["untouched"] += 1
         self.counts[f"untouched: {why}"] += 1
-
-
-_THREAD_REFUSED = json.dumps(
-    {
-        "type": "error",
-        "error": {
-            "type": "invalid_request_error",
-            "message": "Keepwhole needs the whole conversation, so it serves no threads. Send all messages.",
-            "details": {"error_code": "thread_unsupported_request", "unsupported": ["thread"]},
-        },
-    }
-).encode()
-"""Makes Anthropic's SDK send the whole conversation at once, and go on so."""

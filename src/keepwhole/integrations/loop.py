@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias, cast
 
 from keepwhole.session import Session
-from keepwhole.wire.calls import parse_call
+from keepwhole.wire.dialects import parse_call
 
 ToolEnd: TypeAlias = Callable[[object, object], dict[str, Any]]
 AsyncToolEnd: TypeAlias = Callable[[object, object], Awaitable[dict[str, Any]]]
@@ -26,7 +26,7 @@ def on_tool_end(session: Session) -> ToolEnd:
         if answer is not None:
             return answer
         value, is_error = _returned(output)
-        return session.keep(call, value, is_error=is_error).block(parse_call(call).dialect)
+        return session.keep(call, value, is_error=is_error).block(parse_call(call).dialect.name)
 
     return ended
 
@@ -42,7 +42,7 @@ def aon_tool_end(session: Session) -> AsyncToolEnd:
         if isinstance(value, Awaitable):
             value, is_error = await _awaited(cast("Awaitable[object]", value))
         shown = await session.akeep(call, value, is_error=is_error)
-        return shown.block(parse_call(call).dialect)
+        return shown.block(parse_call(call).dialect.name)
 
     return ended
 

@@ -18,7 +18,7 @@ from keepwhole.canonical.message import Path
 from keepwhole.session import Session
 from keepwhole.store.protocol import body_of, result_of
 from keepwhole.truncation.configuration import TruncationConfiguration
-from keepwhole.wire.decode import decode_message
+from keepwhole.wire.dialects import decode_message
 from keepwhole.wire.edits import apply
 
 try:

@@ -14,8 +14,7 @@ except ImportError as error:
 
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.router import Refusal, SessionRouter
-from keepwhole.wire.completion import is_whole
-from keepwhole.wire.endpoint import SESSION_HEADER
+from keepwhole.wire.identity import SESSION_HEADER
 
 _CHANGED = ("content-length", "content-encoding", "transfer-encoding")
 """Headers of a body that is written anew."""
@@ -115,7 +114,7 @@ class _Heard:
             raw, self.pieces = b"".join(self.pieces), []
             data = _decoded(self._response, raw) if is_packed else raw
             # Some SDKs close a stream after its last event without reading on to where it ends.
-            whole = complete or is_whole(self._exchange.dialect, data, _is_stream(self._response))
+            whole = complete or self._exchange.dialect.is_whole(data, _is_stream(self._response))
             self._exchange.finish(self._response.status_code, data, whole)
 
 

@@ -16,8 +16,8 @@ from keepwhole.logs import claude_code_outputs
 from keepwhole.logs.lines import Lines
 from keepwhole.logs.message_order import Timed, merged, run_from, seconds
 from keepwhole.logs.run import Run
-from keepwhole.wire.as_dict import fields_of, kind_of_part
-from keepwhole.wire.decode import decode_message
+from keepwhole.wire.content import fields_of, kind_of_part
+from keepwhole.wire.dialects import decode_message
 
 NAME = "claude-code"
 _BOOKKEEPING = frozenset(("summary", "file-history-snapshot", "queue-operation", "last-prompt", "mode", "ai-title"))

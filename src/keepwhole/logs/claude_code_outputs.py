@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from keepwhole.canonical.message import Message, Returned
+from keepwhole.canonical.message import Message, ResultText
 from keepwhole.logs.lines import BAD
 from keepwhole.logs.saved_outputs import Outputs
-from keepwhole.wire.as_dict import fields_of, text_of
+from keepwhole.wire.content import fields_of, text_of
 
 _FRAME = "<persisted-output>"
 _TOO_LARGE = "Error: result ("
@@ -34,7 +34,7 @@ def restored(message: Message, result: msgspec.Raw, outputs: Outputs) -> Message
     return message._replace(returned=tuple(_whole(one, kept, outputs) for one in message.returned))
 
 
-def _whole(returned: Returned, kept: dict[str, Any], outputs: Outputs) -> Returned:
+def _whole(returned: ResultText, kept: dict[str, Any], outputs: Outputs) -> ResultText:
     if not _is_cut(returned.text):
         return returned
     named = _NAMED.search(returned.text, 0, _NAMED_WITHIN)

@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
-from keepwhole.canonical.message import Message, Returned
+from keepwhole.canonical.message import Message, ResultText
 from keepwhole.logs.lines import Lines
 from keepwhole.logs.message_order import Timed, first_prompt, joined, run_from, seconds
 from keepwhole.logs.run import Run
 from keepwhole.logs.saved_outputs import Outputs
-from keepwhole.wire.as_dict import fields_of, kind_of_part, text_of
-from keepwhole.wire.decode import decode_message
+from keepwhole.wire.content import fields_of, kind_of_part, text_of
+from keepwhole.wire.dialects import decode_message
 
 NAME = "codex"
 _TYPES = frozenset(
@@ -117,7 +117,7 @@ class _Thread:
             del self._said[-1]  # the model was asked for the summary; that it wrote it is no part of the history
         self._said.append(Timed(Message("user", summary), at))
 
-    def _whole(self, returned: Returned) -> Returned:
+    def _whole(self, returned: ResultText) -> ResultText:
         """The result with as much of the output as there is, where it was cut."""
         if _CUT not in returned.text:
             return returned

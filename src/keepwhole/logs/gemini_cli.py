@@ -15,8 +15,8 @@ from keepwhole.logs.lines import Lines
 from keepwhole.logs.message_order import TASK_CHARS, Timed, run_from, seconds
 from keepwhole.logs.run import Run
 from keepwhole.logs.saved_outputs import Outputs
-from keepwhole.wire.as_dict import fields_of, json_text, kind_of_part, parts_of, text_of
-from keepwhole.wire.decode import decode_message
+from keepwhole.wire.content import fields_of, json_text, kind_of_part, parts_of, text_of
+from keepwhole.wire.dialects import decode_message
 
 NAME = "gemini-cli"
 _SPOKEN = frozenset(("user", "gemini"))

@@ -8,7 +8,7 @@ import msgspec
 from keepwhole.errors import UsageError
 from keepwhole.logs.lines import Lines
 from keepwhole.logs.run import Run, run_of
-from keepwhole.wire.as_dict import fields_of
+from keepwhole.wire.content import fields_of
 
 _DECODER = msgspec.json.Decoder(dict[str, Any])
 

@@ -5,32 +5,23 @@ goes on from it. Loose messages, one a line, are one run. A few runs are open at
 Must not know: how a dialect names what it sends and gets.
 """
 
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
 from keepwhole.canonical.message import Message
-from keepwhole.logs import anthropic, openai_chat, openai_responses
 from keepwhole.logs.lines import Lines
 from keepwhole.logs.message_order import Timed, joined, run_from, seconds
-from keepwhole.logs.provider_exchange import Exchange, is_message, is_messages, unwrapped
+from keepwhole.logs.provider_exchange import Exchange, is_message, is_messages, read_exchange, unwrapped
 from keepwhole.logs.run import Run
-from keepwhole.wire.as_dict import fields_of, kind_of_part, parts_of
-from keepwhole.wire.decode import decode_message, dialect_of
+from keepwhole.wire.content import fields_of, parts_of
 from keepwhole.wire.dialect import Dialect
+from keepwhole.wire.dialects import DEFAULT, decode_message, dialect_of, dialect_of_log
 
 _OPEN = 8
 _STAMPS = ("timestamp", "time", "created_at", "created", "start_time")
 _DECODER: msgspec.json.Decoder[Any] = msgspec.json.Decoder(object)
-_EXCHANGES: Mapping[Dialect, Any] = MappingProxyType(
-    {
-        "openai_chat": openai_chat.exchange,
-        "openai_responses": openai_responses.exchange,
-        "anthropic": anthropic.exchange,
-    }
-)
 
 
 class _Conversation:
@@ -40,7 +31,7 @@ class _Conversation:
         self.sent: list[Timed] = []
         self.answer: list[Timed] = []
         self.model = self.last = ""
-        self.dialect: Dialect = "openai_chat"
+        self.dialect = DEFAULT
         """Plain messages could be of any dialect; the first that could not tells."""
 
     def goes_on(self, exchange: Exchange, sent: list[Message]) -> bool:
@@ -70,10 +61,11 @@ def runs(lines: Lines) -> Iterator[Run]:
     """The runs of a log, in the order in which they ended."""
     stem = lines.path.name.partition(".")[0]
     for number, one in enumerate(_conversations(lines), 1):
-        name = one.dialect.replace("_", "-")
+        name = one.dialect.name.replace("_", "-")
         said = one.sent + one.answer
         meta = {"format": name, "path": str(lines.path), "model": one.model}
-        if run := run_from(name, f"{stem}:{number}", joined(said) if one.dialect == "openai_responses" else said, meta):
+        messages = joined(said) if one.dialect.is_answer_in_items else said
+        if run := run_from(name, f"{stem}:{number}", messages, meta):
             yield run
 
 
@@ -91,9 +83,9 @@ def _conversations(lines: Lines) -> Iterator[_Conversation]:
             found = loose
         else:
             whole = is_messages(value)
-            exchange = Exchange(parts_of(value)) if whole else _EXCHANGES[dialect](*unwrapped(fields))
+            exchange = Exchange(parts_of(value)) if whole else read_exchange(dialect, *unwrapped(fields))
             found = _taken(exchange, at, open_ones)
-        found.dialect = dialect if dialect != "openai_chat" else found.dialect
+        found.dialect = dialect if dialect is not DEFAULT else found.dialect
         if len(open_ones) > _OPEN:
             yield open_ones.pop(0)
     yield from (*open_ones, loose)
@@ -112,18 +104,11 @@ def _taken(exchange: Exchange, at: float | None, open_ones: list[_Conversation])
 def _dialect(value: object) -> Dialect | None:
     """The dialect; None where it is nothing of the kind."""
     if is_messages(value):
-        return dialect_of(parts_of(value)) or "openai_chat"
+        return dialect_of(parts_of(value)) or DEFAULT
     fields = fields_of(value)
     if is_message(fields):
-        return dialect_of([fields]) or "openai_chat"
-    request, response = unwrapped(fields)
-    if isinstance(request.get("input"), list | str) and ("model" in request or "output" in response):
-        return "openai_responses"
-    if not isinstance(request.get("messages"), list):
-        return None
-    if "system" in request or (kind_of_part(response) == "message" and "content" in response):
-        return "anthropic"
-    return dialect_of(parts_of(request["messages"])) or "openai_chat"
+        return dialect_of([fields]) or DEFAULT
+    return dialect_of_log(*unwrapped(fields))
 
 
 def _decoded(message: object) -> Message:

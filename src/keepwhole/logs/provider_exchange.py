@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from keepwhole.logs.lines import BAD
-from keepwhole.wire.as_dict import fields_of, kind_of_part, parts_of, text_of
+from keepwhole.wire.content import fields_of, kind_of_part, parts_of, text_of
+from keepwhole.wire.dialect import Dialect
 
 _WRAPPED = ("request", "body", "kwargs", "params")
 
@@ -49,9 +50,15 @@ def is_messages(value: object) -> bool:
     return bool(parts) and all(is_message(fields_of(part)) for part in parts)
 
 
-def model_of(request: dict[str, Any], response: dict[str, Any]) -> str:
-    """The model that was asked."""
-    return text_of(request.get("model")) or text_of(response.get("model"))
+def read_exchange(dialect: Dialect, request: dict[str, Any], response: dict[str, Any]) -> Exchange:
+    """The exchange that a logged request and its answer are."""
+    return Exchange(
+        dialect.logged_messages(request),
+        dialect.logged_answer(response),
+        text_of(request.get("model")) or text_of(response.get("model")),
+        text_of(response.get("id")),
+        text_of(request.get(dialect.previous_answer_field)),
+    )
 
 
 def _object(value: object) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from keepwhole.errors import UsageError
 from keepwhole.logs import claude_code, codex, gemini_cli, opencode, opencode_database, own_format, provider, swe_agent
 from keepwhole.logs.lines import BAD, TROUBLE, Lines, Piece, Unread, decode, lines_of, opened, trouble
 from keepwhole.logs.run import Run
-from keepwhole.wire.as_dict import parts_of
+from keepwhole.wire.content import parts_of
 
 Importer: TypeAlias = Callable[[Lines], Iterator[Run]]
 _FORMATS: tuple[ModuleType, ...] = (own_format, gemini_cli, claude_code, codex, swe_agent, opencode, provider)

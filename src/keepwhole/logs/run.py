@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from keepwhole.canonical.message import Message
 from keepwhole.canonical.value import Value
 from keepwhole.errors import UsageError
-from keepwhole.wire.decode import decode_message
+from keepwhole.wire.dialects import decode_message
 
 Length: TypeAlias = Literal["short", "mid", "long"]
 _SHORT, _MID = 30_000, 50_000

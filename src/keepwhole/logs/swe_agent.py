@@ -12,8 +12,8 @@ import msgspec
 from keepwhole.logs.lines import BAD, Lines
 from keepwhole.logs.message_order import Timed, run_from
 from keepwhole.logs.run import Run
-from keepwhole.wire.as_dict import fields_of, json_text, parts_of, text_of
-from keepwhole.wire.decode import decode_message
+from keepwhole.wire.content import fields_of, json_text, parts_of, text_of
+from keepwhole.wire.dialects import decode_message
 
 NAME = "swe-agent"
 _FILES = ("open", "goto", "scroll_up", "scroll_down", "create", "edit", "insert", "str_replace_editor", "view_image")

@@ -12,8 +12,8 @@ large as a whole. Which limit holds for a result, first match first:
     2. the cap of its kind: shell, search, read, report, other             (policy `auto`: `auto.arrival_cap`)
     3. the limit of its tool, or the one for all tools                     (policy `truncation`)
 
-Example. `bash` prints 20,000 characters under the default settings. Its kind is `shell`, whose cap is 8,000: both `keep`
-and `view` show the same 8,000 characters, notices included, cut by the same strategy. With `overrides: {bash:
+Example. `bash` prints 20,000 characters under the default settings. Its kind is `shell`, whose cap is 8,000: both
+`keep` and `view` show the same 8,000 characters, notices included, cut by the same strategy. With `overrides: {bash:
 {inline_limit: 1000}}` both show 1,000.
 
 Invariants: the same result under the same settings and the same question is shown the same; text that imitates a
@@ -144,9 +144,8 @@ def arriving_item(item: Item, question: str | None = None) -> Arriving:
         size=len(item.text.encode("utf-8", "surrogatepass")),
         reachable=item.name.reachable,
     )
-    return Arriving(
-        TextSource(item.text), call.tool if call else "", arguments or "", artifact, question, item.is_error, None, item.kind
-    )
+    own = call.tool if call else ""
+    return Arriving(TextSource(item.text), own, arguments or "", artifact, question, item.is_error, None, item.kind)
 
 
 def arrival_cap(settings: AutoSettings, kind: Kind, source: Source, limits: Limits) -> int:

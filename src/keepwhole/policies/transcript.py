@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
-from keepwhole.canonical.message import Call, Message, Returned
+from keepwhole.canonical.message import Call, Message, ResultText
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.kinds import Kind, kind_of
 from keepwhole.truncation.recall_link import Way
@@ -35,7 +35,7 @@ class Item:
         "turn",
     )
 
-    def __init__(self, number: int, index: int, returned: Returned, call: Call | None, step: int, turn: int) -> None:
+    def __init__(self, number: int, index: int, returned: ResultText, call: Call | None, step: int, turn: int) -> None:
         self.number = number
         """Its place among the results of the transcript, from 0."""
         self.index = index

@@ -14,7 +14,9 @@ from keepwhole import events
 from keepwhole.models.forecast import Forecast, Hit, Prompt
 from keepwhole.models.profiles import Profile
 from keepwhole.record.bill_log import BilledRequest, BillLog
-from keepwhole.wire.dialect import Dialect, dialect_named
+from keepwhole.wire.dialect import Dialect
+from keepwhole.wire.dialects import conversation_dialect
+from keepwhole.wire.identity import continues
 from keepwhole.wire.prompt import Prompts
 from keepwhole.wire.request_body import RequestBody, read_request
 from keepwhole.wire.usage import Usage
@@ -122,7 +124,7 @@ class Billing:
         self, dialect: Dialect, request: RequestBody, profile: Profile, now: float, estimated: int = 0
     ) -> Expected | None:
         """What a request, as it is sent, will be billed; None where the provider has a part of it."""
-        if request.fields.get("previous_response_id") or request.fields.get("conversation"):
+        if continues(request):
             return None
         with self._lock:
             model = request.model or ""
@@ -181,7 +183,7 @@ class Billing:
             return
         asked, told = billed.request, billed.response
         profile = self.profile(asked.model)
-        expected = self.expect(dialect_named(asked.dialect), request, profile, billed.sent_at)
+        expected = self.expect(conversation_dialect(asked.dialect), request, profile, billed.sent_at)
         if expected is not None:
             figures = (told.input or 0, told.cached or 0, told.written or 0) if told.cached is not None else None
             with self._lock:
@@ -259,4 +261,4 @@ def _nobody(_: int) -> None:
 
 def _is_explicit(dialect: Dialect, profile: Profile) -> bool:
     """Whether a provider caches at breakpoints alone; a gateway has Claude do so in another dialect too."""
-    return profile.breakpoints > 0 and (dialect == "anthropic" or profile.name.startswith("claude"))
+    return profile.breakpoints > 0 and (dialect.caches_at_breakpoints or profile.name.startswith("claude"))

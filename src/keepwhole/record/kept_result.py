@@ -16,8 +16,7 @@ from keepwhole.store.reader import BodyReader
 from keepwhole.truncation.cut import decode_cut, render_body, whole
 from keepwhole.truncation.present import Artifact, summarise
 from keepwhole.truncation.result import TruncationMetadata, TruncationResult
-from keepwhole.wire.calls import result_block
-from keepwhole.wire.dialect import dialect_named
+from keepwhole.wire.dialects import dialect_named
 
 ExitCode: TypeAlias = int | Callable[[], int] | None
 """How a command ended; a function is called when the command's output has ended."""
@@ -31,10 +30,10 @@ class KeptResult(TruncationResult):
 
     def block(self, dialect: str) -> dict[str, Any]:
         """Return the message or block that answers the call in this dialect."""
-        name = dialect_named(dialect)
-        if self.call_id is None and name != "mcp":
+        found = dialect_named(dialect)
+        if self.call_id is None and found.needs_call_id:
             raise UsageError("A result block names the call it answers. Give `keep` the call, or its `call_id`.")
-        return result_block(name, self.call_id, self.content, self.is_error)
+        return found.result_block(self.call_id, self.content, self.is_error)
 
 
 def as_kept(view: TruncationResult, result: Result) -> KeptResult:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
-from keepwhole.canonical.message import Call, Message, Path, Returned, Role
+from keepwhole.canonical.message import Call, Message, Path, ResultText, Role
 from keepwhole.policies.transcript import Transcript
 
 ChatMessage: TypeAlias = dict[str, Any]
@@ -67,7 +67,7 @@ def _calls(message: ChatMessage) -> Iterator[Call]:
             yield Call(str(_get(block, "id")), str(_get(block, "name")), _arguments(_get(block, "input")))
 
 
-def _returned(message: ChatMessage, role: Role, content: object) -> Iterator[Returned]:
+def _returned(message: ChatMessage, role: Role, content: object) -> Iterator[ResultText]:
     """The texts that tools gave back in a message, each with its place."""
     if role == "tool":
         failed = message.get("is_error") is True or message.get("status") == "error"
@@ -81,15 +81,15 @@ def _returned(message: ChatMessage, role: Role, content: object) -> Iterator[Ret
                 yield from _texts(call_id, ("content", number, "content"), fields.get("content"), failed)
 
 
-def _texts(call_id: str, path: Path, content: object, failed: bool) -> Iterator[Returned]:
+def _texts(call_id: str, path: Path, content: object, failed: bool) -> Iterator[ResultText]:
     """A result is one text, or a list of parts; only texts count."""
     if isinstance(content, str):
-        yield Returned(call_id, path, content, failed)
+        yield ResultText(call_id, path, content, failed)
     for number, part in enumerate(_list(content)):
         if isinstance(part, dict):
             text = cast("dict[str, object]", part).get("text")
             if isinstance(text, str):
-                yield Returned(call_id, (*path, number, "text"), text, failed)
+                yield ResultText(call_id, (*path, number, "text"), text, failed)
 
 
 def _said(content: object) -> str:

@@ -11,7 +11,7 @@ from keepwhole.models.tokens import estimate
 from keepwhole.recall.names import NAMES
 from keepwhole.session import Session
 from keepwhole.store.protocol import body_of, result_of
-from keepwhole.wire.decode import decode_message
+from keepwhole.wire.dialects import decode_message
 
 
 def on_record(session: Session) -> list[tuple[str, str]]:

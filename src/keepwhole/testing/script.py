@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from keepwhole.session import Session
 from keepwhole.testing.model import PrintedCall
-from keepwhole.wire.decode import decode_message
+from keepwhole.wire.dialects import decode_message
 
 OneCall: TypeAlias = PrintedCall | tuple[str, Mapping[str, Any]]
 """A tool's name and its arguments."""

@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from keepwhole.canonical.ids import is_session_id
-from keepwhole.wire.as_dict import fields_of, text_of
-from keepwhole.wire.decode import decode_message
-from keepwhole.wire.endpoint import SESSION_HEADER, Endpoint
-from keepwhole.wire.purpose import Purpose, continues, purpose_of
+from keepwhole.wire import dialects
+from keepwhole.wire.content import contents, fields_of, text_of
+from keepwhole.wire.dialects import Endpoint, decode_message
 from keepwhole.wire.request_body import RequestBody
 
+SESSION_HEADER = "x-keepwhole-session"
+"""The header by which a client names a session to Keepwhole."""
 MAIN = "main"
 """The branch of whoever does not say that it is a sub-agent."""
 _PARENT, _OPENCODE = "x-parent-session-id", "x-session-id"
@@ -26,6 +27,16 @@ _HEADERS = ("x-claude-code-session-id", "session-id", _PARENT, _OPENCODE, "x-ope
 """What clients call their session; opencode's sub-agents have one of their own, and share their parent's here."""
 _AGENTS = ("x-claude-code-agent-id", "thread-id")
 By: TypeAlias = Literal["header", "client", "messages", "nobody"]
+Purpose: TypeAlias = Literal["turn", "compaction", "side", "count"]
+
+_METADATA = "x-codex-turn-metadata"
+_INSTRUCTIONS = (
+    "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.",
+    "You are performing a CONTEXT CHECKPOINT COMPACTION.",
+)
+"""How the text begins with which Claude Code and Codex ask for a summary."""
+_HISTORY = "Here is the conversation so far:"
+"""How opencode begins the one text that it wants summarized; it offers no tools with it."""
 
 
 class Identity(NamedTuple):
@@ -115,3 +126,53 @@ def _branch(headers: Mapping[str, str]) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def purpose_of(endpoint: Endpoint, headers: Mapping[str, str], request: RequestBody) -> Purpose:
+    """A turn of the agent, the client's own compaction, a call beside the conversation, or a count of tokens."""
+    if endpoint.counts:
+        return "count"
+    if endpoint.compacts or _asks_for_summary(endpoint, headers, request):
+        return "compaction"
+    return "side" if not _has_tools(endpoint, request) and not continues(request) and _is_plain(request) else "turn"
+
+
+def continues(request: RequestBody) -> bool:
+    """Whether a request continues one that the provider has, and so contains a part of its conversation."""
+    return any(request.fields.get(key) for key in dialects.TABLE.continuation_fields)
+
+
+def _has_tools(endpoint: Endpoint, request: RequestBody) -> bool:
+    """Whether a request offers tools."""
+    return any(request.fields.get(name) for name in endpoint.dialect.tools_fields)
+
+
+def _asks_for_summary(endpoint: Endpoint, headers: Mapping[str, str], request: RequestBody) -> bool:
+    """Whether a client names the request a compaction, or else its last words ask for a summary."""
+    kind = _kind(headers.get(_METADATA)) or _kind(request.fields.get("client_metadata"))
+    if kind:
+        return kind == "compaction"
+    words = _last_words(request)
+    return words.startswith(_INSTRUCTIONS) or (words.startswith(_HISTORY) and not _has_tools(endpoint, request))
+
+
+def _kind(metadata: object) -> str:
+    """The kind of request that Codex names: in JSON, or in JSON inside of that."""
+    try:
+        fields = fields_of(json.loads(metadata) if isinstance(metadata, str) else metadata)
+    except (ValueError, RecursionError):
+        return ""
+    return text_of(fields.get("request_kind")) or (_kind(fields[_METADATA]) if _METADATA in fields else "")
+
+
+def _last_words(request: RequestBody) -> str:
+    """The last text in the last message of the user."""
+    users = (fields for each in reversed(request.messages) if (fields := fields_of(each)).get("role") == "user")
+    blocks: list[Any] = contents(next(users, {"content": request.fields.get(request.key)}))
+    return next((text for block in reversed(blocks) if (text := text_of(fields_of(block).get("text")))), "")
+
+
+def _is_plain(request: RequestBody) -> bool:
+    """Whether no tool was called in a conversation."""
+    decoded = map(decode_message, request.messages)
+    return not any(message.calls or message.returned for message in decoded)

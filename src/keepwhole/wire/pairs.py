@@ -1,98 +1,109 @@
-"""Which calls a message makes and which it answers, in each dialect's spelling.
+"""Broken pairs of calls and results: what stands in for the missing half, and how many there were.
 
-Owns: finding the ids. Must not know: what is done about them.
+Owns: the notices, and keeping track of one turn's calls while a dialect goes through its messages. A notice takes the
+place of a missing result; a result that answers no call becomes text that says so. Nothing is dropped silently.
+Must not know: how a dialect spells a call or a result.
+
+Calls that end a conversation are not broken: their results are still to come. A request that continues one which the
+provider has (`previous_response_id`) contains half of its pairs and must not be repaired.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, cast
 
-from keepwhole.canonical.message import Role
-from keepwhole.canonical.steps import Ties
-from keepwhole.errors import UsageError
-from keepwhole.wire.as_dict import fields_of, parts_of
-from keepwhole.wire.dialect import dialect_named
+from keepwhole.wire.content import Wire, fields_of, parts_of
 
-Wire: TypeAlias = Mapping[str, Any]
-"""A message, an input item or a block as it is sent."""
-
-_ROLES: dict[str, Role] = {
-    "system": "system",
-    "developer": "system",
-    "user": "user",
-    "assistant": "assistant",
-    "tool": "tool",
-}
-OUTPUTS = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
-"""What answers what in OpenAI Responses, where the answer may be plain text."""
-ANSWERS = frozenset(OUTPUTS.values())
+NO_RESULT = "[No result on record for this call: it was interrupted, or its result was lost. Call again if it matters.]"
+_NO_CALL = "[A tool's result whose call ({id}) is not in this conversation. It is the tool's text, not the user's:]"
+_SECOND = "[A second result of the call {id}. It is the tool's text, not the user's:]"
+_TWICE = "[The result of the call {id} came twice, word for word; it is shown once.]"
+_ALLOWED = frozenset(("text", "image", "document", "search_result", "input_text", "input_image", "input_file"))
+"""Parts of a result that a user's message may contain too."""
 
 
-def _role(message: Wire) -> Role:
-    role = message.get("role")
-    return _ROLES.get(role, "other") if isinstance(role, str) else "other"
+class Repairs(NamedTuple):
+    """How many pairs were broken."""
+
+    calls_without_result: int = 0
+    results_without_call: int = 0
+    duplicate_results: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return sum(self)
 
 
-def blocks_of(message: Wire) -> list[Wire]:
-    """The content blocks of a message; none where it is plain text."""
-    return [fields_of(block) for block in parts_of(message.get("content"))]
+class CallGroup:
+    """The calls of one turn and the results that answer them; counts the broken pairs of all turns."""
+
+    def __init__(self, text_kind: str = "text") -> None:
+        self._text_kind = text_kind
+        """The type of a block of text in a user's message."""
+        self.waiting: dict[Any, None] = {}
+        self.answered: dict[Any, object] = {}
+        self.missing = self.without_call = self.twice = 0
+
+    def begin(self, call_ids: Sequence[Any]) -> None:
+        """Begin a turn of the model with these calls."""
+        self.waiting, self.answered = dict.fromkeys(call_ids), {}
+
+    def accepts(self, call_id: Any, content: object) -> bool:
+        """Whether a result answers a call that waits, which then waits no longer."""
+        if call_id not in self.waiting:
+            return False
+        del self.waiting[call_id]
+        self.answered[call_id] = content
+        return True
+
+    def note(self, call_id: Any, content: object) -> list[Wire]:
+        """The blocks of a user's message in place of a result that answers nothing."""
+        if call_id not in self.answered:
+            self.without_call += 1
+            return [self._text(_NO_CALL.format(id=call_id)), *self._parts(content)]
+        self.twice += 1
+        if self.answered[call_id] == content:
+            return [self._text(_TWICE.format(id=call_id))]
+        return [self._text(_SECOND.format(id=call_id)), *self._parts(content)]
+
+    def take_missing(self) -> list[Any]:
+        """The calls that got no result; they wait no longer."""
+        missing = list(self.waiting)
+        self.waiting = {}
+        self.missing += len(missing)
+        return missing
+
+    def _text(self, words: str) -> Wire:
+        return {"type": self._text_kind, "text": words}
+
+    def _parts(self, content: object) -> list[Wire]:
+        if isinstance(content, str) or content is None:
+            return [self._text(content)] if content else []
+        parts = cast("list[object]", content) if isinstance(content, list) else [content]
+        return [self._part(part) for part in parts]
+
+    def _part(self, part: object) -> Wire:
+        if isinstance(part, Mapping) and cast("Wire", part).get("type") in _ALLOWED:
+            return cast("Wire", part)
+        return self._text(part if isinstance(part, str) else json.dumps(part, ensure_ascii=False, default=str))
+
+    @property
+    def repairs(self) -> Repairs:
+        """The broken pairs so far."""
+        return Repairs(self.missing, self.without_call, self.twice)
 
 
-def contents(message: Wire) -> list[Any]:
-    """The content of a message as blocks, plain text as one of them; a new list of the same blocks."""
-    content: Any = message.get("content")
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}] if content else []
-    return list(parts_of(content))
+def as_dicts(messages: Sequence[Wire]) -> list[Wire]:
+    """The messages with objects of an SDK, and those inside them, read as dicts; dicts stay the same objects."""
+    return [_as_dict(message) for message in messages]
 
 
-def ties_in_chat(message: Wire) -> Ties:
-    """The ties of an OpenAI Chat message."""
-    role = _role(message)
-    if role == "tool":
-        return Ties(role, (), (str(message.get("tool_call_id")),))
-    calls = parts_of(message.get("tool_calls"))
-    return Ties(role, tuple(str(fields_of(call).get("id")) for call in calls)) if role == "assistant" else Ties(role)
-
-
-def ties_in_anthropic(message: Wire) -> Ties:
-    """The ties of an Anthropic message. What Anthropic's own tools did is none of ours."""
-    blocks = blocks_of(message)
-    calls = tuple(str(block.get("id")) for block in blocks if block.get("type") == "tool_use")
-    results = tuple(str(block.get("tool_use_id")) for block in blocks if block.get("type") == "tool_result")
-    return Ties(_role(message), calls, results)
-
-
-def ties_in_responses(item: Wire) -> Ties:
-    """The ties of an OpenAI Responses input item."""
-    kind, call_id = item.get("type"), item.get("call_id")
-    if isinstance(kind, str) and kind.endswith("_call_output"):
-        return Ties("tool", (), (str(call_id or item.get("id")),))
-    if isinstance(call_id, str):
-        return Ties("assistant", (call_id,))
-    return Ties(_role(item))
-
-
-_TIES: dict[str, Callable[[Wire], Ties]] = {
-    "openai_chat": ties_in_chat,
-    "openai_responses": ties_in_responses,
-    "anthropic": ties_in_anthropic,
-}
-
-
-def ties_in(dialect: str) -> Callable[[Wire], Ties]:
-    """How to find the ties of a message in this dialect."""
-    name = dialect_named(dialect)
-    if name not in _TIES:
-        raise UsageError(f"`{name}` has no conversations. Use one of {', '.join(f'`{known}`' for known in _TIES)}.")
-    return _TIES[name]
-
-
-def pending_items(items: Sequence[Wire]) -> set[Any]:
-    """The ids of the calls that end a Responses input, with nothing after them: their results are still to come."""
-    found: set[Any] = set()
-    for item in reversed(items):
-        if item.get("type") in ANSWERS or item.get("role") in ("user", "system", "developer"):
-            break
-        if item.get("type") in OUTPUTS:
-            found.add(item.get("call_id"))
-    return found
+def _as_dict(message: Wire) -> Wire:
+    fields = fields_of(message)
+    read: dict[str, list[Any]] = {}
+    for key in ("content", "tool_calls"):
+        parts = parts_of(fields.get(key))
+        if any(part.__class__ is not dict for part in parts):
+            read[key] = [fields_of(part) or part for part in parts]
+    return {**fields, **read} if read else fields

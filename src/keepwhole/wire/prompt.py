@@ -2,7 +2,7 @@
 
 Owns: what of a request goes into the prompt, and what of it a cache does not look at: its markers, and whether one
 text is a string or a list of one block.
-Must not know: what a cache holds (`projection.forecast`).
+Must not know: what a cache has (`models.forecast`).
 
 A request is mostly the one before and a bit more, so texts that are as they were are not looked at again.
 """
@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 
 from keepwhole.models.forecast import Point, Prompt
 from keepwhole.models.tokens import estimate
-from keepwhole.wire.as_dict import fields_of, parts_of
+from keepwhole.wire import dialects
+from keepwhole.wire.cache_markers import NAME, cache_markers, unmarked
+from keepwhole.wire.content import fields_of, parts_of
 from keepwhole.wire.json_edit import find_span
-from keepwhole.wire.markers import NAME, markers, unmarked
 from keepwhole.wire.request_body import RequestBody
 
-_FRONT = ("model", "tools", "system", "instructions")
-_FRONT_EXPLICIT = (*_FRONT, "tool_choice", "thinking")
-"""What changes the prompt from its beginning on; with breakpoints these do so too."""
+_EXPLICIT = ("tool_choice", "thinking")
+"""Fields that change the prompt from its beginning on where it is cached at breakpoints."""
 _TEXT = frozenset(("type", "text", NAME))
 _BRANCHES = 8
 
@@ -63,7 +63,7 @@ class Prompts:
 
 
 def _front(request: RequestBody, explicit: bool) -> str:
-    names = _FRONT_EXPLICIT if explicit else _FRONT
+    names = ("model", *dialects.TABLE.prompt_fields, *(_EXPLICIT if explicit else ()))
     text, spans = request.text, request.spans
     return "\0".join(text[slice(*spans[name])] for name in names if name in spans)
 
@@ -129,7 +129,7 @@ def _is_extended(branch: _Branch, digests: list[bytes]) -> bool:
 
 def _points(request: RequestBody) -> Iterator[Point]:
     """The breakpoints; one inside a message counts from the message before."""
-    for marker in markers(request):
+    for marker in cache_markers(request):
         index = marker.message
         is_top = index == len(request.messages)
         inside = index >= 0 and not is_top and marker.block + 1 < _blocks(request, index)

@@ -1,18 +1,41 @@
-"""Requests as bytes: parsed once with the place of every message, and edited without being written anew.
+"""Requests as bytes: parsed once with the place of every message, and edited by splicing.
 
 Owns: the spans of messages, the way to a string inside one, and how a new string is written there.
-Must not know: dialects, beyond the two names a list of messages goes by.
+Must not know: dialects, but for the names that a list of messages has in them.
+
+Theory of operation
+-------------------
+
+A request that is parsed and dumped again is another request: numbers, escapes, white space and repeated names change, a
+provider's cache misses, and a signature over the body fails. So nothing is written anew. `read_request` parses the
+values and notes where each begins and ends in the text; an edit replaces the text between two such places:
+
+    {"model": "m", "messages": [{"role": "user", "content": "hi"}, {"role": "tool", "content": "a long result"}]}
+                                ^ starts[0]             stops[0] ^  ^ starts[1]        spliced: [^           ^)
+
+`splice({1: [(("content",), "a ...")]})` finds the string at the path inside message 1 and writes the new one in its
+place, ASCII-escaped if the request is all ASCII. `joined` replaces the list of messages: those that are its own objects
+keep their bytes, new ones are written. `in_front` adds elements to the front of a list (the recall tools).
+
+An agent's next request begins as its last one did. `read_request(data, like)` compares the text up to the newest few
+messages with that of the earlier request in one step, and takes over its parsed messages; a long value beside the
+messages (tools, system prompt) is taken over likewise.
+
+Invariants: every byte outside of the listed edits is as it came, and a request without edits is the same object's
+bytes; starts, stops and spans are places in `text`, in characters; a request that is no JSON, not UTF-8, or has no list
+of messages or two is not read at all (None) and can only be passed on; a path on which a name occurs twice is skipped,
+since readers disagree on which of the two counts.
 """
 
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NoReturn, TypeAlias, cast
+from typing import Any, NoReturn, TypeAlias, cast
 
 from keepwhole.canonical.message import Path
+from keepwhole.wire import dialects
 from keepwhole.wire.json_edit import Change, Place, find_places
 
-Key: TypeAlias = Literal["messages", "input"]
 Edits: TypeAlias = Mapping[int, Sequence[Change]]
 
 
@@ -42,10 +65,10 @@ class RequestBody:
         self._data, self._text = data, text
         self._found: dict[tuple[int, Path], tuple[int, int]] = {}
         """Where edits were found before, counted from the beginning of their message."""
-        self.key: Key = "messages"
-        """What the list of messages goes by."""
+        self.key = ""
+        """The name of the list of messages."""
         self.fields: dict[str, Any] = {}
-        """The other values at the top, by name; an `input` that is one string too."""
+        """The other values at the top, by name; one text in place of messages too."""
         self.spans: dict[str, tuple[int, int]] = {}
         """Where each of these values lies, in characters."""
         self.messages: list[Any] = []
@@ -89,17 +112,6 @@ class RequestBody:
         """The model that is asked, as the client calls it."""
         model = self.fields.get("model")
         return model if isinstance(model, str) else None
-
-    @property
-    def beside_messages(self) -> tuple[Any, ...]:
-        """What else of the request goes into the prompt: system prompt, instructions, tools."""
-        return tuple(self.fields.get(name) for name in ("system", "instructions", "tools"))
-
-    @property
-    def answer_tokens(self) -> int:
-        """Most tokens of the answer; 0 where the request sets no limit."""
-        limits = (self.fields.get(name) for name in ("max_tokens", "max_completion_tokens", "max_output_tokens"))
-        return next((limit for limit in limits if isinstance(limit, int)), 0)
 
     def splice(self, edits: Edits) -> bytes:
         """The request with the strings at the edits' paths replaced and every other byte as it was."""
@@ -217,6 +229,7 @@ def _taken_over(text: str, like: RequestBody, request: RequestBody) -> int:
 
 def _read_members(text: str, at: int, request: RequestBody, like: RequestBody | None) -> int:
     """Read the rest of the top-level object, from before a name or after the list of messages; gives where it ends."""
+    fields = dialects.TABLE.messages_fields
     lists = int(bool(request.starts))
     if lists:
         at = _space(text, at)
@@ -229,9 +242,9 @@ def _read_members(text: str, at: int, request: RequestBody, like: RequestBody | 
             raise ValueError(f"no name at {at}")
         name, at = _scan(text, at)
         at = _space(text, _expect(text, _space(text, at), ":"))
-        if name == "messages" or name == "input":
+        if name in fields:
             lists += 1
-            at = _read_list(text, at, name, request)
+            at = _read_list(text, at, name, request, fields[name])
         else:
             at = _read_field(text, at, name, request, like)
         at = _space(text, at)
@@ -255,10 +268,10 @@ def _read_field(text: str, at: int, name: str, request: RequestBody, like: Reque
     return end
 
 
-def _read_list(text: str, at: int, key: Key, request: RequestBody) -> int:
-    """Read the value of `messages` or `input`; gives where it ends."""
+def _read_list(text: str, at: int, key: str, request: RequestBody, takes_text: bool) -> int:
+    """Read the list of messages, or a text in its place; gives where it ends."""
     request.key = key
-    if key == "input" and text[at] == '"':
+    if takes_text and text[at] == '"':
         start = at
         request.fields[key], at = _scan(text, at)
         request.spans[key] = start, at

@@ -1,9 +1,17 @@
-"""A tool's definition in each provider's spelling. The same bytes every time: tools come first in a prompt."""
+"""A tool as a model is told of it, and a model's call of one, whatever the spelling.
 
-from typing import Any
+Owns: the two values. Must not know: how a dialect spells them (`dialect`), what the tool does.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
 
 from keepwhole.canonical.value import Value
-from keepwhole.wire.dialect import Dialect
+from keepwhole.errors import UsageError
+
+if TYPE_CHECKING:
+    from keepwhole.wire.dialect import ToolDialect
 
 
 class ToolSpec(Value):
@@ -15,13 +23,24 @@ class ToolSpec(Value):
     """JSON Schema of the arguments."""
 
 
-def define(tool: ToolSpec, dialect: Dialect) -> dict[str, Any]:
-    """The definition of `tool` in this dialect."""
-    about = {"name": tool.name, "description": tool.description}
-    if dialect == "anthropic":
-        return {**about, "input_schema": tool.parameters}
-    if dialect == "mcp":
-        return {**about, "inputSchema": tool.parameters}
-    if dialect == "openai_responses":
-        return {"type": "function", **about, "parameters": tool.parameters}
-    return {"type": "function", "function": {**about, "parameters": tool.parameters}}
+class ToolCall(Value):
+    """One call of a tool by a model, as its provider spelled it."""
+
+    name: str
+    arguments: str | Mapping[str, Any] | None
+    """JSON text, or an object."""
+    call_id: str | None
+    dialect: "ToolDialect"
+
+    def parsed(self) -> dict[str, Any]:
+        """The arguments as an object; `UsageError` if the model wrote something else."""
+        if self.arguments is None or self.arguments == "":
+            return {}
+        try:
+            value = json.loads(self.arguments) if isinstance(self.arguments, str) else self.arguments
+        except ValueError:
+            value = None
+        if not isinstance(value, Mapping):
+            message = f"The arguments of `{self.name}` are not a JSON object. Send them as one."
+            raise UsageError(message, message)
+        return dict(cast("Mapping[str, Any]", value))

@@ -15,7 +15,7 @@ from keepwhole.exchange.router import SessionRouter
 from keepwhole.replay.samples.coding import coding
 from keepwhole.replay.samples.files import anthropic_messages
 from keepwhole.store.protocol import Store
-from keepwhole.wire.as_dict import fields_of, parts_of
+from keepwhole.wire.content import fields_of, parts_of
 
 NAME = "sample-harbour"
 _BUGS = 16

@@ -14,7 +14,7 @@ from keepwhole.canonical.utf8 import showable
 from keepwhole.models.thresholds import Thresholds
 from keepwhole.models.tokens import estimate, of_chars
 from keepwhole.policies.transcript import Transcript
-from keepwhole.wire.decode import decode_message
+from keepwhole.wire.dialects import decode_message
 from keepwhole.wire.request_body import read_request
 
 _STATES = {"normal": "ok", "warn": "warning", "compact": "compaction", "hard": "hard"}

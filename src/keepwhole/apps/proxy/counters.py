@@ -47,7 +47,7 @@ class Counters:
 
     def add(self, turn: Turn) -> None:
         """A request was answered."""
-        dialect = turn.endpoint.dialect if turn.endpoint is not None else "other"
+        dialect = turn.endpoint.dialect.name if turn.endpoint is not None else "other"
         self._add("requests_total", 1, f'{{dialect="{dialect}",outcome="{turn.outcome}"}}')
         self._add("request_seconds_total", turn.seconds)
         self._add("first_byte_seconds_total", turn.first)

@@ -1,6 +1,6 @@
 """What the proxy says itself, in the words of whoever asks.
 
-Owns: the shape of an error in each dialect.
+Owns: the type of error that a status is.
 Must not know: what went wrong.
 """
 
@@ -8,7 +8,7 @@ import json
 
 from aiohttp import web
 
-from keepwhole.wire.endpoint import Endpoint
+from keepwhole.wire.dialects import DEFAULT, Endpoint
 
 _TYPES = {
     400: "invalid_request_error",
@@ -29,7 +29,5 @@ def refusal(status: int, message: str, endpoint: Endpoint | None = None) -> web.
 def error_body(status: int, message: str, endpoint: Endpoint | None = None) -> bytes:
     """The body of an error, as the dialect has it."""
     kind = _TYPES.get(status, "api_error")
-    message = f"keepwhole: {message}"
-    if endpoint is not None and endpoint.dialect == "anthropic":
-        return json.dumps({"type": "error", "error": {"type": kind, "message": message}}).encode()
-    return json.dumps({"error": {"message": message, "type": kind, "param": None, "code": None}}).encode()
+    dialect = endpoint.dialect if endpoint is not None else DEFAULT
+    return json.dumps(dialect.error_body(kind, f"keepwhole: {message}")).encode()

@@ -26,7 +26,7 @@ from keepwhole.apps.proxy.upstreams import Upstreams
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.router import Refusal
 from keepwhole.version import VERSION
-from keepwhole.wire.endpoint import Endpoint, endpoint_of
+from keepwhole.wire.dialects import Endpoint, endpoint_of
 
 _TRACE = ("traceparent", "tracestate")
 

@@ -19,8 +19,7 @@ from keepwhole.apps.proxy.errors import error_body, refusal
 from keepwhole.apps.proxy.request_reader import Gone, Late, hang_up, write
 from keepwhole.apps.proxy.turn import Turn
 from keepwhole.exchange.exchange import Exchange
-from keepwhole.wire.completion import is_between_events
-from keepwhole.wire.sse import is_event_stream
+from keepwhole.wire.sse import is_between_events, is_event_stream
 
 Later: TypeAlias = Callable[[Callable[[], None]], None]
 """Does something on another thread that nobody waits for."""

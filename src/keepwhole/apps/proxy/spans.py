@@ -11,8 +11,6 @@ from typing import Any
 
 from keepwhole.apps.proxy.turn import Turn
 
-_PROVIDERS = {"anthropic": "anthropic", "openai_chat": "openai", "openai_responses": "openai"}
-
 
 def tracing(provider: Any = None) -> Callable[[Turn], None]:
     """What is told of each request; does nothing where no tracer is configured."""
@@ -54,7 +52,7 @@ def attributes(turn: Turn) -> Mapping[str, str | int]:
     account = exchange.account.as_sent
     facts: dict[str, str | int] = {
         "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": _PROVIDERS[exchange.dialect],
+        "gen_ai.provider.name": exchange.dialect.provider,
         "gen_ai.request.model": exchange.model,
         "keepwhole.policies.policy": account.policy,
         "keepwhole.tokens.whole": account.tokens_whole,

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.request_log import Outcome
-from keepwhole.wire.completion import is_whole
-from keepwhole.wire.endpoint import Endpoint
+from keepwhole.wire.dialects import Endpoint
 from keepwhole.wire.usage import Usage
 
 _UNTRACED: Mapping[str, str] = MappingProxyType({})
@@ -117,4 +116,4 @@ class Turn:
 def _outcome(exchange: Exchange, each: Round) -> Outcome:
     if each.status != 200:
         return "refused"
-    return "complete" if not each.is_cut and is_whole(exchange.dialect, each.data, each.is_stream) else "incomplete"
+    return "complete" if not each.is_cut and exchange.dialect.is_whole(each.data, each.is_stream) else "incomplete"

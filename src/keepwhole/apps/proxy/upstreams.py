@@ -9,8 +9,8 @@ from urllib.request import getproxies, proxy_bypass
 
 from yarl import URL
 
-from keepwhole.proxy_settings import DEFAULT_UPSTREAMS, check_upstream
-from keepwhole.wire.endpoint import endpoint_of
+from keepwhole.proxy_settings import check_upstream
+from keepwhole.wire.dialects import DIALECTS, dialect_of_headers, endpoint_of
 
 _VERSION = "/v1"
 
@@ -19,7 +19,8 @@ class Upstreams:
     """The providers that are known here, by name."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
-        urls = {name: check_upstream(name, url) for name, url in {**DEFAULT_UPSTREAMS, **given}.items()}
+        usual = {dialect.provider: dialect.upstream for dialect in DIALECTS}
+        urls = {name: check_upstream(name, url) for name, url in {**usual, **given}.items()}
         self._urls = {name: URL(url, encoded=True) for name, url in urls.items()}
         self._ways = {name: way_to(url) for name, url in self._urls.items()}
 
@@ -37,10 +38,8 @@ class Upstreams:
         if slash and first in self._urls:
             return first, slash + rest
         endpoint = endpoint_of(target.partition("?")[0])
-        if endpoint is not None:
-            return ("anthropic" if endpoint.dialect == "anthropic" else "openai"), target
-        is_anthropic = "anthropic-version" in headers or "x-api-key" in headers
-        return ("anthropic" if is_anthropic else "openai"), target
+        dialect = endpoint.dialect if endpoint is not None else dialect_of_headers(headers)
+        return dialect.provider, target
 
     def url(self, name: str, target: str) -> URL:
         """The whole address of a path at an upstream, every sign of it as it came."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepwhole.wire.markers import Marker, markers, unmarked, with_marker
+from keepwhole.wire.cache_markers import Marker, cache_markers, unmarked, with_cache_marker
 from keepwhole.wire.request_body import RequestBody, read_request
 
 EPHEMERAL = {"type": "ephemeral"}
@@ -29,7 +29,7 @@ def marked(block: Any, marker: Any = EPHEMERAL) -> Any:
 
 
 def put(made: RequestBody, index: int, most: int = 4) -> Any:
-    data = with_marker(made, index, most)
+    data = with_cache_marker(made, index, most)
     return None if data is None else json.loads(data)["messages"]
 
 
@@ -49,20 +49,20 @@ def test_markers_are_found_on_tools_system_messages_results_and_at_the_top() -> 
         cache_control=EPHEMERAL,
     )
     found = [Marker(-2, 1, None), Marker(-1, 1, None), Marker(1, 1, "1h"), Marker(1, 2, None), Marker(2, 0, None)]
-    assert markers(made) == found
+    assert cache_markers(made) == found
     assert found[2].seconds == 3_600
 
 
 def test_a_text_that_quotes_a_marker_has_none() -> None:
     quoted = {"role": "user", "content": [{"type": "text", "text": 'he wrote {"cache_control": {"type": 1}}'}]}
-    assert markers(request([quoted])) == []
+    assert cache_markers(request([quoted])) == []
     assert unmarked(json.dumps(quoted)) == json.dumps(quoted)
 
 
 def test_a_marker_goes_on_the_last_block() -> None:
     messages = [{"role": "user", "content": [RESULT, {"type": "text", "text": "x"}]}, {"role": "user", "content": "b"}]
     made = request(messages)
-    data = with_marker(made, 0, 4)
+    data = with_cache_marker(made, 0, 4)
     assert data is not None
     assert json.loads(data)["messages"][0]["content"] == [RESULT, marked({"type": "text", "text": "x"})]
     assert data.decode().replace(', "cache_control": {"type": "ephemeral"}', "") == made.text
@@ -72,7 +72,7 @@ def test_a_string_becomes_one_block_with_its_own_bytes() -> None:
     text = '{"messages": [{"role": "user", "content": "caf\\u00e9 \\ud83d\\ude00"}, {"role":"user","content":"b"}]}'
     made = read_request(text.encode())
     assert made is not None
-    data = with_marker(made, 0, 4)
+    data = with_cache_marker(made, 0, 4)
     assert data is not None
     assert '[{"type": "text", "text": "caf\\u00e9 \\ud83d\\ude00", "cache_control"' in data.decode()
     assert data.decode().endswith('{"role":"user","content":"b"}]}')
@@ -125,14 +125,14 @@ def test_never_more_than_allowed_and_nothing_else_changes(
     text = json.dumps({"messages": copy.deepcopy(messages)}, separators=(",", ":") if narrow else None)
     made = read_request(text.encode())
     assert made is not None
-    before = len(markers(made))
+    before = len(cache_markers(made))
     assert before == text.count('"cache_control"')
-    data = with_marker(made, index, most)
+    data = with_cache_marker(made, index, most)
     if data is None:
         return
     again = read_request(data)
     assert again is not None
-    assert len(markers(again)) == before + 1 <= most
+    assert len(cache_markers(again)) == before + 1 <= most
     content = messages[index]["content"]
     was = [{"type": "text", "text": content}] if isinstance(content, str) else content
     assert without(again.messages[index]["content"]) == without(was)

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from collections.abc import Collection
 from typing import Any
 
 import pytest
@@ -11,11 +12,17 @@ from hypothesis import strategies as st
 from keepwhole.errors import UsageError
 from keepwhole.policies.compaction import Compaction, Summary
 from keepwhole.policies.transcript import Item, Name
-from keepwhole.wire.compacted import compacted, marked
+from keepwhole.wire import summary as wire_summary
+from keepwhole.wire.dialects import conversation_dialect
+from keepwhole.wire.summary import marked
 from tests.wire.conversations import DIALECTS, Turn, alternates, complaints, spelled, transcript_of, turns
 
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS)
 keeps = st.sampled_from([0, 1, 10, 50, 200, 1_000, 3_000])
+
+
+def compacted(messages: list[Any], upto: int, summary: str, dialect: str, kept: Collection[int] = ()) -> list[Any]:
+    return wire_summary.compacted(messages, upto, summary, conversation_dialect(dialect), kept)
 
 
 def name_of(item: Item) -> Name:

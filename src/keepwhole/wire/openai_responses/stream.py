@@ -1,47 +1,48 @@
-"""A streamed answer of OpenAI's Responses: what of it a client sees, and what the model wrote in all.
+"""A streamed answer of OpenAI's Responses: the part that a client sees, and all that the model wrote.
 
-Owns: leaving out the items that call our tools, numbering the others and the events, holding back the end.
+Owns: leaving out the items that call recall tools, numbering the others and the events, holding back the end.
 Must not know: who answers the calls.
 """
 
-from keepwhole.wire.as_dict import fields_of
-from keepwhole.wire.reply import Json, Names, Reply, is_ours, joined_reply, read_reply
+from keepwhole.wire.content import Json, fields_of
+from keepwhole.wire.dialect import AnswerStream, Names, Reply
+from keepwhole.wire.openai_responses.messages import calls_recall, read_reply
 from keepwhole.wire.sse import Event, written
 
 _BEGIN = ("response.created", "response.queued", "response.in_progress")
 _END = ("response.completed", "response.incomplete", "response.failed")
 
 
-class ResponsesStream:
+class ResponsesStream(AnswerStream):
     """All rounds of one answer."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
         self._next = self._sequence = self._round = 0
         self._shown: list[Json] = []
-        self.id: object = None
-        """What the client calls the answer: as it began."""
+        self._id: object = None
+        """The id under which the answer began, which the client knows."""
         self._begin()
 
     def _begin(self) -> None:
         self._numbers: dict[int, int | None] = {}
-        """What each item goes by for the client; None for one of ours."""
+        """The client's number of each item; None for one that calls a recall tool."""
         self._held: Event | None = None
         self._body: Json = {}
 
     def feed(self, event: Event) -> bytes:
-        """What a client is to get of an event."""
+        """Take an event and return what the client gets of it."""
         data = event.data()
         kind = data.get("type")
         if kind in _END:
             self._held, self._body = event, fields_of(data.get("response"))
             return b""
         if kind in _BEGIN:
-            self.id = self.id or fields_of(data.get("response")).get("id")
+            self._id = self._id or fields_of(data.get("response")).get("id")
             if self._round:
                 return b""
         if kind == "response.output_item.added":
-            self._number(data.get("output_index", 0), is_ours(data.get("item"), self._names))
+            self._number(data.get("output_index", 0), calls_recall(data.get("item"), self._names))
         if "output_index" in data:
             number = self._numbers.get(data["output_index"], data["output_index"])
             return b"" if number is None else self._passed(event, data, {"output_index": number})
@@ -49,32 +50,31 @@ class ResponsesStream:
 
     def reply(self) -> Reply | None:
         """The answer of this round; None where it broke off."""
-        return read_reply("openai_responses", self._body, self._names) if self._held else None
+        return read_reply(self._body, self._names) if self._held else None
 
     def end(self, waits: bool) -> bytes:
         """The event that ends the answer."""
         if self._held is None:
             return b""
-        reply = read_reply("openai_responses", self._body, self._names)
+        reply = read_reply(self._body, self._names)
         if not self._round and not reply.calls:
             return self._passed(self._held, self._held.data(), {})
-        body = joined_reply("openai_responses", self._body, [*self._shown, *reply.shown], self._names)
-        return self._passed(self._held, self._held.data(), {"response": {**body, "id": self.id or body.get("id")}})
+        body = {**self._body, "output": [*self._shown, *reply.shown], "id": self._id or self._body.get("id")}
+        return self._passed(self._held, self._held.data(), {"response": body})
 
     def go_on(self) -> None:
-        """Another round follows."""
-        self._shown += read_reply("openai_responses", self._body, self._names).shown
+        """Begin another round."""
+        self._shown += read_reply(self._body, self._names).shown
         self._round += 1
         self._begin()
 
-    @property
-    def body(self) -> Json:
-        """The last round's response."""
-        return self._body
+    def ids(self) -> tuple[object, object]:
+        """The ids of the first round and of the last one."""
+        return self._id, self._body.get("id")
 
-    def _number(self, at: int, ours: bool) -> None:
-        self._numbers[at] = None if ours else self._next
-        self._next += not ours
+    def _number(self, at: int, is_hidden: bool) -> None:
+        self._numbers[at] = None if is_hidden else self._next
+        self._next += not is_hidden
 
     def _passed(self, event: Event, data: Json, changed: Json) -> bytes:
         """An event with what changes in it; the same bytes where nothing does."""

@@ -1,21 +1,24 @@
-"""Cache markers of Anthropic requests: where a client put them, and one more of ours.
+"""Cache markers of a request: where a client put them, and one that Keepwhole adds.
 
-Owns: `cache_control`, how many of them a request may have, and what a message is without.
-Must not know: where a marker pays (`projection.forecast`).
+Owns: `cache_control`, how many of them a request may have, and the text of a message without them. Anthropic defines
+it; gateways to its models take it in other dialects too.
+Must not know: where a marker pays (`models.forecast`).
 """
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from keepwhole.wire.as_dict import fields_of, kind_of_part, parts_of
+from keepwhole.wire.content import Json, blocks_of, fields_of, kind_of_part, parts_of
 from keepwhole.wire.json_edit import find_span
-from keepwhole.wire.request_body import RequestBody
+
+if TYPE_CHECKING:
+    from keepwhole.wire.request_body import RequestBody
 
 NAME = "cache_control"
 _NAMED = re.compile(rf'"{NAME}"\s*:')
-"""A name in the text; where a text quotes it, backslashes stand before its quotes."""
+"""The name of the field in a request; a string that quotes it has backslashes before its quotes."""
 _VALUE = rf'"{NAME}"\s*:\s*(?:\{{[^{{}}]*\}}|null)'
 _MARKER = re.compile(rf"\s*,\s*{_VALUE}|{_VALUE}\s*,?\s*")
 _BARE = frozenset(("thinking", "redacted_thinking"))
@@ -27,11 +30,11 @@ class Marker(NamedTuple):
     """One marker of a request."""
 
     message: int
-    """Its index; -2 for tools, -1 for the system prompt, as many as there are messages for one at the top."""
+    """Its index; -2 for tools, -1 for the system prompt, the number of messages for one at the top of the request."""
     block: int
     """Of its message, its tool, or its part of the system prompt."""
     ttl: str | None
-    """How long the client wants the entry to live."""
+    """How long the client wants the cache's entry to live."""
 
     @property
     def seconds(self) -> int | None:
@@ -39,8 +42,8 @@ class Marker(NamedTuple):
         return _SECONDS.get(self.ttl or "")
 
 
-def markers(request: RequestBody) -> list[Marker]:
-    """The markers of a request, in the order of the prompt; only what has one is looked into."""
+def cache_markers(request: "RequestBody") -> list[Marker]:
+    """The markers of a request, in the order of the prompt; only messages that have one are read."""
     fields = request.fields
     found = [*_in_list(-2, fields.get("tools")), *_in_list(-1, fields.get("system"))]
     for index in _marked(request):
@@ -48,9 +51,9 @@ def markers(request: RequestBody) -> list[Marker]:
     return [*found, *_on(len(request.messages), 0, fields)]
 
 
-def with_marker(request: RequestBody, index: int, most: int) -> bytes | None:
-    """The request with a marker on the last block of a message; None where that cannot be, or there are enough."""
-    known = markers(request)
+def with_cache_marker(request: "RequestBody", index: int, most: int) -> bytes | None:
+    """The request with a marker on the last block of a message; None where that cannot be, or `most` are there."""
+    known = cache_markers(request)
     if len(known) >= most or not 0 <= index < len(request.messages) or any(one.message == index for one in known):
         return None
     written = f'"{NAME}": {{"type": "ephemeral"{_ttl_at(index, known)}}}'
@@ -75,7 +78,16 @@ def unmarked(text: str) -> str:
     return _MARKER.sub("", text) if NAME in text else text
 
 
-def _on_text(request: RequestBody, index: int, written: str) -> bytes | None:
+def with_client_marker(answer: list[Json], own: Sequence[Any]) -> list[Json]:
+    """The messages of an answer with the marker that the client has put on the part of it that it knows, `own`."""
+    markers = [block[NAME] for message in own for block in blocks_of(fields_of(message)) if NAME in block]
+    blocks = blocks_of(answer[-1]) if answer else []
+    if not markers or not blocks or blocks[-1].get("type") in _BARE:
+        return answer
+    return [*answer[:-1], {**answer[-1], "content": [*blocks[:-1], {**blocks[-1], NAME: markers[-1]}]}]
+
+
+def _on_text(request: "RequestBody", index: int, written: str) -> bytes | None:
     span = find_span(request.text, request.starts[index], ("content",))
     if span is None:
         return None
@@ -88,7 +100,7 @@ def _ttl_at(index: int, known: list[Marker]) -> str:
     return "" if near is None or near.ttl is None else f', "ttl": "{near.ttl}"'
 
 
-def _marked(request: RequestBody) -> list[int]:
+def _marked(request: "RequestBody") -> list[int]:
     """The messages in whose text a marker is."""
     if not request.starts or NAME not in request.text:
         return []

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepwhole.canonical.message import Call, Message, Returned
-from keepwhole.wire import anthropic, openai_chat, openai_responses
+from keepwhole.canonical.message import Call, Message, ResultText
 from keepwhole.wire.content import MEDIA_TOKENS
-from keepwhole.wire.decode import decode_message, dialect_of
+from keepwhole.wire.dialects import DIALECTS, decode_message, dialect_of
 from keepwhole.wire.edits import apply
 from tests.wire.requests import ANTHROPIC, CHAT, PNG, RESPONSES
 
@@ -31,12 +30,12 @@ def test_chat() -> None:
         Message("system", "Be kind."),
         Message("user", "What is\nin here?", other=MEDIA_TOKENS),
         Message("assistant", "", (Call("c1", "read_file", '{"path":"a.py"}'), Call("c2", "run_python", "print(1)"))),
-        Message("tool", returned=(Returned("c1", ("content",), "print('content')\n"),)),
+        Message("tool", returned=(ResultText("c1", ("content",), "print('content')\n"),)),
         Message(
             "tool",
             returned=(
-                Returned("c2", ("content", 0, "text"), "1\n"),
-                Returned("c2", ("content", 1, "text"), "done"),
+                ResultText("c2", ("content", 0, "text"), "1\n"),
+                ResultText("c2", ("content", 1, "text"), "done"),
             ),
         ),
         Message("assistant", "It prints\nNo more."),
@@ -64,16 +63,16 @@ def test_responses() -> None:
     ]
     assert {message.role for message in decoded if message.calls} == {"assistant"}
     assert [returned for message in decoded for returned in message.returned] == [
-        Returned("c1", ("output",), "print('output')\n"),
-        Returned("c2", ("output", 0, "text"), "one"),
-        Returned("c2", ("output", 2, "text"), "two"),
-        Returned("c3", ("output",), "Done."),
-        Returned("c4", ("output",), "a.py\n"),
-        Returned("c5", ("output", 0, "stdout"), "made"),
-        Returned("c5", ("output", 1, "stdout"), "1 failed", True),
-        Returned("c5", ("output", 1, "stderr"), "Error 2", True),
-        Returned("c5", ("output", 2, "stdout"), "…", True),
-        Returned("c6", ("output",), "No such file", True),
+        ResultText("c1", ("output",), "print('output')\n"),
+        ResultText("c2", ("output", 0, "text"), "one"),
+        ResultText("c2", ("output", 2, "text"), "two"),
+        ResultText("c3", ("output",), "Done."),
+        ResultText("c4", ("output",), "a.py\n"),
+        ResultText("c5", ("output", 0, "stdout"), "made"),
+        ResultText("c5", ("output", 1, "stdout"), "1 failed", True),
+        ResultText("c5", ("output", 1, "stderr"), "Error 2", True),
+        ResultText("c5", ("output", 2, "stdout"), "…", True),
+        ResultText("c6", ("output",), "No such file", True),
     ]
     assert {message.role for message in decoded if message.returned} == {"tool"}
     assert decoded[7].other == MEDIA_TOKENS
@@ -98,10 +97,10 @@ def test_anthropic() -> None:
         Message(
             "tool",
             returned=(
-                Returned("c2", ("content", 0, "content"), "make: Error 2", True),
-                Returned("c1", ("content", 1, "content"), "print('content')\n"),
-                Returned("c3", ("content", 2, "content", 0, "text"), "one"),
-                Returned("c3", ("content", 2, "content", 2, "text"), "two"),
+                ResultText("c2", ("content", 0, "content"), "make: Error 2", True),
+                ResultText("c1", ("content", 1, "content"), "print('content')\n"),
+                ResultText("c3", ("content", 2, "content", 0, "text"), "one"),
+                ResultText("c3", ("content", 2, "content", 2, "text"), "two"),
             ),
             other=MEDIA_TOKENS,
         ),
@@ -241,7 +240,8 @@ def test_real_sdk_objects_are_read() -> None:
     ],
 )
 def test_the_dialect_shows_in_the_shape(messages: list[Any], dialect: str | None) -> None:
-    assert dialect_of(messages) == dialect
+    found = dialect_of(messages)
+    assert (found.name if found else None) == dialect
 
 
 NOT_MESSAGES: list[Any] = [
@@ -300,7 +300,7 @@ def test_a_half_formed_message_gives_what_can_be_read(message: dict[str, Any], d
 
 def test_a_part_that_is_a_plain_string_is_a_text() -> None:
     message = decode_message({"role": "tool", "tool_call_id": "c", "content": ["one", "two"]})
-    assert message.returned == (Returned("c", ("content", 0), "one"), Returned("c", ("content", 1), "two"))
+    assert message.returned == (ResultText("c", ("content", 0), "one"), ResultText("c", ("content", 1), "two"))
 
 
 def test_an_iterator_is_not_used_up() -> None:
@@ -408,5 +408,5 @@ def test_no_value_makes_it_raise_and_every_text_can_be_edited(value: Any) -> Non
     assert [returned.text for returned in decode_message(edited.messages[0]).returned] == ["!"] * len(message.returned)
     assert repr(value) == before
     if isinstance(value, dict):
-        for dialect in (anthropic, openai_chat, openai_responses):
+        for dialect in DIALECTS:
             assert isinstance(dialect.decode(value), Message)

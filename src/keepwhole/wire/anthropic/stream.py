@@ -1,20 +1,21 @@
-"""A streamed answer of Anthropic's Messages API: what of it a client sees, and what the model wrote in all.
+"""A streamed answer of Anthropic's Messages API: the part that a client sees, and all that the model wrote.
 
-Owns: leaving out the blocks that call our tools, numbering the others through all rounds, holding back the end.
+Owns: leaving out the blocks that call recall tools, numbering the others through all rounds, holding back the end.
 Must not know: who answers the calls.
 """
 
 import json
 from typing import Any
 
-from keepwhole.wire.as_dict import fields_of
-from keepwhole.wire.reply import Json, Names, Reply, end_reason, is_ours, read_reply
+from keepwhole.wire.anthropic.messages import calls_recall, read_reply
+from keepwhole.wire.content import Json, fields_of
+from keepwhole.wire.dialect import AnswerStream, Names, Reply, end_reason
 from keepwhole.wire.sse import Event, written
 
 _GROWS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
 
 
-class AnthropicStream:
+class AnthropicStream(AnswerStream):
     """All rounds of one answer."""
 
     def __init__(self, names: Names) -> None:
@@ -28,16 +29,16 @@ class AnthropicStream:
         self._blocks: dict[int, Json] = {}
         self._inputs: dict[int, str] = {}
         self._numbers: dict[int, int | None] = {}
-        """What each block goes by for the client; None for one of ours."""
+        """The client's number of each block; None for one that calls a recall tool."""
         self._held: list[Event] = []
         self._usage: Json = {}
         self._reason: str | None = None
         self._is_ended = False
         self._is_odd = False
-        """Whether something came of which we do not know what it adds to a block."""
+        """Whether there was a delta of an unknown type, so that the block it belongs to is not known."""
 
     def feed(self, event: Event) -> bytes:
-        """What a client is to get of an event."""
+        """Take an event and return what the client gets of it."""
         data = event.data()
         kind = data.get("type")
         if kind == "message_start":
@@ -62,7 +63,7 @@ class AnthropicStream:
             except ValueError:
                 self._is_odd = True
         body = {"content": list(self._blocks.values()), "stop_reason": self._reason}
-        reply = read_reply("anthropic", body, self._names)
+        reply = read_reply(body, self._names)
         return reply._replace(whole=reply.whole and not self._is_odd)
 
     def end(self, waits: bool) -> bytes:
@@ -70,17 +71,21 @@ class AnthropicStream:
         return b"".join(self._ended(event, waits) for event in self._held)
 
     def go_on(self) -> None:
-        """Another round follows."""
+        """Begin another round."""
         self._round += 1
         self._begin()
+
+    def ids(self) -> tuple[object, object]:
+        """None: no request can name an answer."""
+        return None, None
 
     def _block(self, kind: str, event: Event, data: Json) -> bytes:
         at = data.get("index", 0)
         if kind == "content_block_start":
             block: Json = dict(fields_of(data.get("content_block")))
             self._blocks[at] = block
-            self._numbers[at] = None if is_ours(block, self._names) else self._next
-            self._next += not is_ours(block, self._names)
+            self._numbers[at] = None if calls_recall(block, self._names) else self._next
+            self._next += not calls_recall(block, self._names)
         elif kind == "content_block_delta" and at in self._blocks:
             self._grow(at, fields_of(data.get("delta")))
         number = self._numbers.get(at, at)
@@ -101,7 +106,7 @@ class AnthropicStream:
             self._is_odd = True
 
     def _ended(self, event: Event, waits: bool) -> bytes:
-        """The end of the last round: what it says of tokens is what the model read last."""
+        """An event at the end of the last round, with the tokens that the model read in that round."""
         data = event.data()
         delta: dict[str, Any] = dict(fields_of(data.get("delta")))
         reason = end_reason(delta.get("stop_reason"), "tool_use", waits, "end_turn")

@@ -6,50 +6,50 @@ from typing import Any
 import pytest
 
 from keepwhole.errors import UsageError
-from keepwhole.wire.calls import Call, parse_call, result_block
-from keepwhole.wire.dialect import dialect_named
+from keepwhole.wire.dialects import ANTHROPIC, MCP, OPENAI_CHAT, OPENAI_RESPONSES, dialect_named, parse_call
+from keepwhole.wire.tools import ToolCall
 
-CALLS: list[tuple[dict[str, Any], Call]] = [
+CALLS: list[tuple[dict[str, Any], ToolCall]] = [
     (
         {"id": "c", "type": "function", "function": {"name": "run", "arguments": '{"a": 1}'}},
-        Call(name="run", arguments='{"a": 1}', call_id="c", dialect="openai_chat"),
+        ToolCall(name="run", arguments='{"a": 1}', call_id="c", dialect=OPENAI_CHAT),
     ),
     (
         {"type": "function_call", "id": "fc", "call_id": "c", "name": "run", "arguments": '{"a": 1}'},
-        Call(name="run", arguments='{"a": 1}', call_id="c", dialect="openai_responses"),
+        ToolCall(name="run", arguments='{"a": 1}', call_id="c", dialect=OPENAI_RESPONSES),
     ),
     (
         {"type": "tool_use", "id": "c", "name": "run", "input": {"a": 1}},
-        Call(name="run", arguments={"a": 1}, call_id="c", dialect="anthropic"),
+        ToolCall(name="run", arguments={"a": 1}, call_id="c", dialect=ANTHROPIC),
     ),
     (
         {"name": "run", "arguments": {"a": 1}},
-        Call(name="run", arguments={"a": 1}, call_id=None, dialect="mcp"),
+        ToolCall(name="run", arguments={"a": 1}, call_id=None, dialect=MCP),
     ),
 ]
 
 
 @pytest.mark.parametrize(("spelled", "call"), CALLS)
-def test_every_spelling_is_read(spelled: dict[str, Any], call: Call) -> None:
+def test_every_spelling_is_read(spelled: dict[str, Any], call: ToolCall) -> None:
     assert parse_call(spelled) == call
     assert call.parsed() == {"a": 1}
 
 
 @pytest.mark.parametrize(("spelled", "call"), CALLS)
-def test_an_object_of_an_sdk_is_read_like_a_dict(spelled: dict[str, Any], call: Call) -> None:
+def test_an_object_of_an_sdk_is_read_like_a_dict(spelled: dict[str, Any], call: ToolCall) -> None:
     fields = {key: SimpleNamespace(**value) if key == "function" else value for key, value in spelled.items()}
     assert parse_call(SimpleNamespace(**fields)) == call
 
 
 @pytest.mark.parametrize("arguments", [None, "", "{}"])
 def test_no_arguments_are_an_empty_object(arguments: str | None) -> None:
-    assert Call(name="t", arguments=arguments, call_id=None, dialect="mcp").parsed() == {}
+    assert ToolCall(name="t", arguments=arguments, call_id=None, dialect=MCP).parsed() == {}
 
 
 @pytest.mark.parametrize("arguments", ["not json", "[1]", "5", "null", '"text"'])
 def test_arguments_that_are_no_object_are_refused(arguments: str) -> None:
     with pytest.raises(UsageError, match="JSON object") as refused:
-        Call(name="t", arguments=arguments, call_id=None, dialect="mcp").parsed()
+        ToolCall(name="t", arguments=arguments, call_id=None, dialect=MCP).parsed()
     assert "JSON object" in refused.value.for_model
 
 
@@ -74,15 +74,15 @@ def test_what_is_no_call_is_refused(thing: object) -> None:
 
 
 def test_a_result_block_is_spelled_as_the_provider_wants_it() -> None:
-    assert result_block("anthropic", "c", "x") == {"type": "tool_result", "tool_use_id": "c", "content": "x"}
-    assert result_block("anthropic", "c", "x", is_error=True)["is_error"] is True
-    assert result_block("openai_chat", "c", "x") == {"role": "tool", "tool_call_id": "c", "content": "x"}
-    assert result_block("openai_responses", "c", "x") == {
+    assert ANTHROPIC.result_block("c", "x") == {"type": "tool_result", "tool_use_id": "c", "content": "x"}
+    assert ANTHROPIC.result_block("c", "x", is_error=True)["is_error"] is True
+    assert OPENAI_CHAT.result_block("c", "x") == {"role": "tool", "tool_call_id": "c", "content": "x"}
+    assert OPENAI_RESPONSES.result_block("c", "x") == {
         "type": "function_call_output",
         "call_id": "c",
         "output": "x",
     }
-    assert result_block("mcp", None, "x", is_error=True) == {
+    assert MCP.result_block(None, "x", is_error=True) == {
         "content": [{"type": "text", "text": "x"}],
         "isError": True,
     }
@@ -100,4 +100,4 @@ def test_a_result_block_is_spelled_as_the_provider_wants_it() -> None:
     ],
 )
 def test_a_dialect_goes_by_its_usual_names(name: str, dialect: str) -> None:
-    assert dialect_named(name) == dialect
+    assert dialect_named(name).name == dialect

@@ -1,24 +1,26 @@
-"""A streamed answer of OpenAI's Chat Completions: what of it a client sees, and what the model wrote in all.
+"""A streamed answer of OpenAI's Chat Completions: the part that a client sees, and all that the
+model wrote.
 
-Owns: leaving out calls of our tools, numbering the others, holding back the end.
+Owns: leaving out calls of recall tools, numbering the others, holding back the end.
 Must not know: who answers the calls.
 """
 
 from typing import Any
 
-from keepwhole.wire.as_dict import fields_of, parts_of
-from keepwhole.wire.reply import BREAK, Json, Names, Reply, end_reason, is_ours, read_message
+from keepwhole.wire.content import Json, fields_of, parts_of
+from keepwhole.wire.dialect import AnswerStream, Names, Reply, end_reason
+from keepwhole.wire.openai_chat.messages import BREAK, calls_recall, read_message
 from keepwhole.wire.sse import DONE, Event, written
 
 
-class ChatStream:
+class ChatStream(AnswerStream):
     """All rounds of one answer."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
         self._round = 0
         self._id: Any = None
-        """Every chunk of an answer has the same."""
+        """The id of the first chunk, which all chunks of an answer have."""
         self._has_words = False
         self._begin()
 
@@ -26,7 +28,7 @@ class ChatStream:
         self._message: Json = {"role": "assistant", "content": None}
         self._calls: dict[int, Json] = {}
         self._numbers: dict[tuple[int, int], int | None] = {}
-        """What each call goes by for the client, by choice and place; None for one of ours."""
+        """The client's number of each call, by choice and place; None for a call of a recall tool."""
         self._held: list[Json] = []
         self._reason: str | None = None
         self._choices = 0
@@ -34,7 +36,7 @@ class ChatStream:
         self._is_done = False
 
     def feed(self, event: Event) -> bytes:
-        """What a client is to get of an event."""
+        """Take an event and return what the client gets of it."""
         if event.text.strip() == DONE:
             self._is_done = True
             return b""
@@ -72,9 +74,13 @@ class ChatStream:
         return chunks + (f"data: {DONE}\n\n".encode() if self._is_done else b"")
 
     def go_on(self) -> None:
-        """Another round follows."""
+        """Begin another round."""
         self._round += 1
         self._begin()
+
+    def ids(self) -> tuple[object, object]:
+        """None: no request can name an answer."""
+        return None, None
 
     def _passed(self, event: Event, data: Json, choices: list[Json], shown: list[Json]) -> bytes:
         if shown == choices and data.get("id") == self._id:
@@ -102,12 +108,12 @@ class ChatStream:
         place = at, call.get("index", 0)
         if place not in self._numbers:
             taken = sum(number is not None for (choice, _), number in self._numbers.items() if choice == at)
-            self._numbers[place] = None if is_ours(call, self._names) else taken
+            self._numbers[place] = None if calls_recall(call, self._names) else taken
         number = self._numbers[place]
         return None if number is None else {**call, "index": number}
 
     def _after_a_break(self, delta: Json) -> Json:
-        """A delta of a later round: the role was said, and its words are not those of the round before."""
+        """A delta of a later round: without the role, and with a break before its first words."""
         if self._round:
             delta.pop("role", None)
         if delta.get("content"):

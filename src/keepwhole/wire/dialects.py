@@ -1,0 +1,158 @@
+"""The table of dialects, and the look-ups that follow from it.
+
+Owns: which dialects there are, and finding one by name, by the path of a request, or by the shape of a message, since a
+history may be mixed or say nothing of its dialect.
+Must not know: how any of them spells anything.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from keepwhole.canonical.message import Message
+from keepwhole.errors import UsageError
+from keepwhole.wire.anthropic.dialect import ANTHROPIC
+from keepwhole.wire.content import Json, fields_of, kind_of_part, parts_of
+from keepwhole.wire.dialect import Dialect, ToolDialect
+from keepwhole.wire.mcp import MCP
+from keepwhole.wire.openai_chat.dialect import OPENAI_CHAT
+from keepwhole.wire.openai_responses.dialect import OPENAI_RESPONSES
+from keepwhole.wire.tools import ToolCall
+
+DIALECTS: tuple[Dialect, ...] = (
+    ANTHROPIC,
+    OPENAI_CHAT,
+    OPENAI_RESPONSES,
+)
+"""The dialects of conversations. Where two could read a message, the first one does."""
+TOOL_DIALECTS: tuple[ToolDialect, ...] = (MCP,)
+"""Those without conversations."""
+DEFAULT: Dialect = OPENAI_CHAT
+"""The dialect of messages that any of them could have."""
+
+
+class Endpoint(NamedTuple):
+    """What a path is for."""
+
+    dialect: Dialect
+    counts: bool = False
+    """Whether it only counts tokens."""
+    compacts: bool = False
+    """Whether it gives back a shorter conversation."""
+
+
+class Table:
+    """The dialects with what is asked of all of them, collected once."""
+
+    def __init__(self, dialects: tuple[Dialect, ...], tool_dialects: tuple[ToolDialect, ...] = TOOL_DIALECTS) -> None:
+        self.dialects = dialects
+        self.all: tuple[ToolDialect, ...] = (*dialects, *tool_dialects)
+        self.names = {name: dialect for dialect in self.all for name in (dialect.name, *dialect.aliases)}
+        self.endpoints = {
+            path: Endpoint(dialect, counts=kind == "count", compacts=kind == "compaction")
+            for dialect in dialects
+            for path, kind in dialect.paths.items()
+        }
+        self.decoders = tuple((dialect.reads, dialect.decode) for dialect in dialects)
+        self.messages_fields = {dialect.messages_field: dialect.takes_text for dialect in dialects}
+        """The names that a list of messages has in requests, and whether it may be one text."""
+        self.prompt_fields = _union(dialect.prompt_fields for dialect in dialects)
+        """The fields beside the messages that a model reads."""
+        self.answer_limit_fields = _union(dialect.answer_limit_fields for dialect in dialects)
+        continued = _union((dialect.previous_answer_field, dialect.conversation_field) for dialect in dialects)
+        self.continuation_fields = tuple(name for name in continued if name)
+        """The fields by which a request continues a conversation that the provider has."""
+
+
+def _union(names: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """All names, each once, in order."""
+    return tuple(dict.fromkeys(name for each in names for name in each))
+
+
+TABLE = Table(DIALECTS)
+
+
+def dialect_named(name: str) -> ToolDialect:
+    """The dialect that `name` means.
+
+    >>> dialect_named("openai")
+    <dialect openai_chat>
+    """
+    try:
+        return TABLE.names[name.replace("-", "_").lower()]
+    except KeyError:
+        known = ", ".join(f"`{known}`" for known in sorted(dialect.name for dialect in TABLE.all))
+        raise UsageError(f"There is no dialect `{name}`. Use one of {known}.") from None
+
+
+def conversation_dialect(name: str) -> Dialect:
+    """The dialect of conversations that `name` means; `UsageError` for one that has none."""
+    found = dialect_named(name)
+    for dialect in TABLE.dialects:
+        if dialect is found:
+            return dialect
+    known = ", ".join(f"`{dialect.name}`" for dialect in TABLE.dialects)
+    raise UsageError(f"`{found.name}` has no conversations. Use one of {known}.")
+
+
+def endpoint_of(path: str) -> Endpoint | None:
+    """What a path is for; None for one that Keepwhole passes on. Anything may come before it: `/v1`, a token.
+
+    >>> endpoint_of("/v1/messages")
+    Endpoint(dialect=<dialect anthropic>, counts=False, compacts=False)
+    """
+    path = path.rstrip("/")
+    return next((endpoint for end, endpoint in TABLE.endpoints.items() if path.endswith(end)), None)
+
+
+def dialect_of_headers(headers: Mapping[str, str]) -> Dialect:
+    """The dialect of the provider to which headers belong; the default where they could be anybody's."""
+    return next((one for one in TABLE.dialects if any(name in headers for name in one.own_headers)), DEFAULT)
+
+
+def dialect_of(messages: Iterable[object]) -> Dialect | None:
+    """The dialect of the first message that only one of them has; None if all would do."""
+    for message in messages:
+        fields = fields_of(message)
+        content = fields.get("content") if "role" in fields else None
+        kinds = {kind_of_part(fields_of(part)) for part in parts_of(content)}
+        for dialect in TABLE.dialects:
+            if dialect.is_own(fields, kinds):
+                return dialect
+    return None
+
+
+def dialect_of_log(request: Json, response: Json) -> Dialect | None:
+    """The dialect of a logged request and its response; None where they are nothing of the kind."""
+    for dialect in TABLE.dialects:
+        if dialect.is_logged(request, response):
+            return dialect
+    messages = request.get(DEFAULT.messages_field)
+    return dialect_of(parts_of(messages)) or DEFAULT if isinstance(messages, list) else None
+
+
+def decode_message(message: object, pinned: bool = False) -> Message:
+    """The meaning of a message in any dialect; never raises.
+
+    >>> decode_message({"role": "tool", "tool_call_id": "c", "content": "a.txt"}).returned[0].path
+    ('content',)
+    """
+    fields = fields_of(message)
+    for reads, decode in TABLE.decoders:
+        if reads(fields):
+            decoded = decode(fields)
+            break
+    else:
+        decoded = DEFAULT.decode(fields)
+    return decoded._replace(pinned=True) if pinned else decoded
+
+
+def parse_call(call: object) -> ToolCall:
+    """A tool call in any dialect, as a dict or as the SDK's object."""
+    found = (dialect.read_call(call) for dialect in TABLE.all)
+    known = next((one for one in found if one is not None), None)
+    if known is None:
+        raise UsageError(
+            "This is not a tool call in a known spelling. Give the provider's call object, or use "
+            "`keep(tool, arguments, output)`."
+        )
+    return known

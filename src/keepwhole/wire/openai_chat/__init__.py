@@ -1,0 +1,1 @@
+"""OpenAI's Chat Completions, and everyone who speaks like it."""

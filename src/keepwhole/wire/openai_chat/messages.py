@@ -1,0 +1,149 @@
+"""Messages of OpenAI's Chat Completions: `tool_calls` (functions and custom tools) and messages of role `tool`.
+
+Owns: decoding them, finding and repairing broken pairs, and reading an answer.
+Must not know: the other dialects.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from keepwhole.canonical.message import Call, Message
+from keepwhole.wire.content import (
+    ROLES,
+    Json,
+    Wire,
+    build,
+    fields_of,
+    json_text,
+    parts_of,
+    results_in,
+    size_of,
+    spoken,
+)
+from keepwhole.wire.dialect import Names, Reply
+from keepwhole.wire.pairs import NO_RESULT, CallGroup, Repairs
+
+BREAK = "\n\n"
+"""Between the words of two rounds, since a message has one text for all of them."""
+_NOT_SENT_BACK = ("annotations", "audio")
+
+
+def decode(message: Wire) -> Message:
+    """The meaning of a message."""
+    role = message.get("role")
+    if role == "tool":
+        return _result(message)
+    known = ROLES.get(role) if isinstance(role, str) else None
+    if known is None:
+        return Message("other", other=size_of(message.get("content")))
+    said, other = spoken(message.get("content"))
+    if known != "assistant":
+        return build(Message, (known, said, (), (), other, False))
+    if "reasoning_content" in message:
+        other += size_of(message["reasoning_content"])
+    calls = message.get("tool_calls")
+    return build(Message, (known, said, _calls(calls) if calls else (), (), other, False))
+
+
+def _result(message: Wire) -> Message:
+    call_id, content = message.get("tool_call_id"), message.get("content")
+    if not isinstance(call_id, str):
+        return Message("other", other=size_of(content))
+    returned, other = results_in(call_id, ("content",), content)
+    return build(Message, ("tool", "", (), returned, other, False))
+
+
+def _calls(tool_calls: Any) -> tuple[Call, ...]:
+    calls: list[Call] = []
+    for spelled in parts_of(tool_calls):
+        fields = fields_of(spelled)
+        called, key = fields_of(fields.get("function")), "arguments"
+        if not called:
+            called, key = fields_of(fields.get("custom")), "input"
+        call_id, name = fields.get("id"), called.get("name")
+        if isinstance(call_id, str) and isinstance(name, str):
+            calls.append(build(Call, (call_id, name, json_text(called.get(key)))))
+    return tuple(calls)
+
+
+def read_message(message: Json, reason: object, names: Names) -> Reply:
+    """The reply that an assistant's message is."""
+    calls = parts_of(message.get("tool_calls"))
+    others = [call for call in calls if not calls_recall(call, names)]
+    said = {key: value for key, value in message.items() if value is not None and key not in _NOT_SENT_BACK}
+    shown = {key: value for key, value in message.items() if key != "tool_calls"}
+    return Reply(
+        said=[{"content": None, **said}],
+        shown=[{**shown, "tool_calls": others} if others else shown],
+        calls=[call for call in calls if calls_recall(call, names)],
+        waits=bool(others),
+        whole=reason in ("tool_calls", "stop"),
+    )
+
+
+def calls_recall(call: object, names: Names) -> bool:
+    """Whether a call is one of a recall tool."""
+    fields = fields_of(call)
+    return fields.get("type", "function") == "function" and fields_of(fields.get("function")).get("name") in names
+
+
+def one_message(shown: Iterable[Json]) -> Json:
+    """The messages of several rounds as one."""
+    messages = list(shown)
+    if not messages:
+        return {"role": "assistant", "content": None}
+    texts = [message["content"] for message in messages if isinstance(message.get("content"), str)]
+    return {**messages[-1], "content": BREAK.join(filter(None, texts)) or messages[-1].get("content")}
+
+
+def has_broken_pairs(messages: Sequence[Wire]) -> bool:
+    """A result must follow its call before anybody else speaks; a later one has no call."""
+    waiting: set[Any] = set()
+    for message in messages:
+        if message["role"] == "tool":
+            call_id = message["tool_call_id"]
+            if call_id not in waiting:
+                return True
+            waiting.remove(call_id)
+        elif waiting:
+            return True
+        elif "tool_calls" in message:
+            for call in message["tool_calls"] or ():
+                waiting.add(call["id"])
+    return bool(waiting) and messages[-1]["role"] == "tool"
+
+
+def with_whole_pairs(messages: Sequence[Wire]) -> tuple[list[Wire], Repairs]:
+    """The messages with every pair whole: results follow the message that called."""
+    group = CallGroup()
+    whole: list[Wire] = []
+    notes: list[Wire] = []
+    for message in messages:
+        if message.get("role") == "tool":
+            call_id, content = message.get("tool_call_id"), message.get("content")
+            if group.accepts(call_id, content):
+                whole.append(message)
+            else:
+                notes += group.note(call_id, content)
+            continue
+        _end_turn(group, whole, notes)
+        whole.append(message)
+        group.begin([call.get("id") for call in message.get("tool_calls") or ()])
+    if messages[-1].get("role") == "tool":
+        _end_turn(group, whole, notes)
+    return whole, group.repairs
+
+
+def _end_turn(group: CallGroup, whole: list[Wire], notes: list[Wire]) -> None:
+    """Add notices for the results that are missing, and a user's message with the results that answer nothing."""
+    whole += [result_message(call_id, NO_RESULT) for call_id in group.take_missing()]
+    if notes:
+        is_text = all(block.get("type") == "text" for block in notes)
+        text = "\n".join(str(block.get("text")) for block in notes)
+        whole.append({"role": "user", "content": text if is_text else list(notes)})
+        notes.clear()
+
+
+def result_message(call_id: str | None, content: str) -> Json:
+    """The message that answers a call."""
+    return {"role": "tool", "tool_call_id": call_id, "content": content}
