@@ -13,7 +13,7 @@ import keepwhole
 from keepwhole import config, errors
 from keepwhole.apps.cli.main import COMMANDS
 from keepwhole.apps.cli.parser import module_of
-from keepwhole.policies.auto_settings import AutoSettings
+from keepwhole.policies.settings import AutoSettings
 from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
 from keepwhole.truncation.strategy import STRATEGIES
 

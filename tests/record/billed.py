@@ -7,7 +7,7 @@ from keepwhole import MemoryStore, Session
 from keepwhole.config import Settings
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.hidden_rounds import Rounds
-from keepwhole.policies.auto_settings import CAREFUL
+from keepwhole.policies.settings import CAREFUL
 from keepwhole.wire.endpoint import Endpoint
 from keepwhole.wire.request_body import read_request
 from tests.upstream.agent import Agent

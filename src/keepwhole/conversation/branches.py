@@ -63,7 +63,7 @@ class Projecting:
     ) -> Projection:
         """What to send of messages or of a request; the list of edits only if it is asked for."""
         chosen = self._policy(policy, question)
-        how = mode or cast("Mode", self._settings.mode)
+        how = mode or self._settings.mode
         if how not in MODES:
             raise UsageError(f"`mode` is {how!r}; give one of {', '.join(MODES)}.")
         request = _request(given)
@@ -220,7 +220,14 @@ class Projecting:
         known = self._named
         if known is None or known[0] != wanted:
             settings = self._settings
-            named = policy_named(wanted[0], auto=settings.auto, truncation=settings.truncation, question=question)
+            named = policy_named(
+                wanted[0],
+                auto=settings.auto,
+                rolling=settings.rolling,
+                retention=settings.retention,
+                truncation=settings.truncation,
+                question=question,
+            )
             self._named = wanted, named
             return named
         return known[1]
