@@ -11,8 +11,8 @@ from typing import Any
 
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.auto import Auto, capped_at
-from keepwhole.policies.auto_settings import CAREFUL, LEAN, AutoSettings
 from keepwhole.policies.policy import Choice, Decided
+from keepwhole.policies.settings import CAREFUL, LEAN, AutoSettings
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.policies.truncation import artifact_of, question_in
 from keepwhole.replay.__main__ import parser, work_from

@@ -13,13 +13,38 @@ import keepwhole
 from keepwhole import config, errors
 from keepwhole.apps.cli.main import COMMANDS
 from keepwhole.apps.cli.parser import module_of
-from keepwhole.policies.auto_settings import AutoSettings
-from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
+from keepwhole.truncation.configuration import ToolOverride
 from keepwhole.truncation.strategy import STRATEGIES
 
 REFERENCE = Path(__file__).parent / "reference"
 REPLAY = Path(__file__).parent / "howto/replay.md"
 _NOTE = "<!-- Written by docs/generate.py; change the code, then run `make docs`. -->\n\n"
+
+_EXAMPLE = """\
+retrieval_limit: 32000
+policy: auto
+mode: on
+auto:
+  start: 80000
+  keep:
+    read: 20
+rolling:
+  max_age: 5
+thresholds:
+  warn: 0.7
+models:
+  my-model:
+    window: 64000
+proxy:
+  hosts: [keepwhole.example]
+tools:
+  truncation:
+    inline_limit: 8000
+    artifact_threshold: 50000
+    overrides:
+      execute_command:
+        inline_limit: 5000
+"""
 
 
 def pages() -> dict[str, str]:
@@ -62,48 +87,28 @@ def _settings() -> str:
         "# Settings\n",
         "From the constructor, else the environment, else the nearest `keepwhole.yaml` upwards (or `--config`,",
         "`KEEPWHOLE_CONFIG`, or the one in `~/.keepwhole`), else the default. An unknown key is refused with a",
-        "suggestion.\n",
+        "suggestion. A map is merged with its default, so that naming one kind keeps the others.\n",
+        "The variable of a key is `KEEPWHOLE_` and the key in capitals, with `_` for `.`; `tools.truncation` is left",
+        "out. A list is written with commas; a map can only be given in the file.\n",
         "```yaml",
-        "retrieval_limit: 32000",
-        "policy: auto",
-        "mode: on",
-        "auto:",
-        "  start: 80000",
-        "  keep:",
-        "    read: 20",
-        "models:",
-        "  my-model:",
-        "    window: 64000",
-        "tools:",
-        "  truncation:",
-        "    inline_limit: 8000",
-        "    artifact_threshold: 50000",
-        "    max_artifact_size: 10485760",
-        "    default_strategy: head_tail",
-        "    head_ratio: 0.6",
-        "    overrides:",
-        "      execute_command:",
-        "        inline_limit: 5000",
+        *_EXAMPLE.splitlines(),
         "```\n",
         "| key | default | environment | means |",
         "|---|---|---|---|",
     ]
-    for kind, prefix in (
-        (config.Settings, ""),
-        (AutoSettings, "auto."),
-        (TruncationConfiguration, "tools.truncation."),
-    ):
-        for name, sentence in _field_sentences(kind).items():
-            if name in ("home", "sources", "truncation", "overrides", "auto"):
-                continue
-            default = getattr(kind, name)
-            default = dict(default) if isinstance(default, Mapping) else default
-            variable = "" if prefix == "auto." or name == "models" else f"`KEEPWHOLE_{name.upper()}`"
-            lines.append(f"| `{prefix}{name}` | `{default}` | {variable} | {sentence} |")
-    own = ", ".join(f"`{name}`" for name in ToolOverride.fields)
+    sections = {"": config.Settings, **config.Settings.__annotations__}
+    for setting in config.all_settings():
+        kind = sections[setting.section]
+        sentence = " ".join(_field_sentences(kind)[setting.name].split())
+        if setting.name == "overrides":
+            own = ", ".join(f"`{name}`" for name in ToolOverride.fields)
+            lines.append(f"| `{setting.key}.<tool>` | | | {sentence} It may have {own}. |")
+            continue
+        default = getattr(kind, setting.name)
+        default = dict(default) if isinstance(default, Mapping) else default
+        variable = f"`{setting.variable}`" if setting.variable else ""
+        lines.append(f"| `{setting.key}` | `{default}` | {variable} | {sentence} |")
     lines += [
-        "| `tools.truncation.overrides.<tool>` | | | "
-        f"{_field_sentences(TruncationConfiguration)['overrides']} It may have {own}. |",
         "",
         "`KEEPWHOLE_HOME` names the folder of the record; `KEEPWHOLE_SESSION` the session of the command line.\n",
         "Strategies: " + ", ".join(f"`{name}`" for name in STRATEGIES) + ".",

@@ -1,11 +1,15 @@
 """Settings: constructor over environment over file over default; what is unknown is refused with a suggestion."""
 
+import os
+import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from keepwhole import Session, TruncationConfiguration
-from keepwhole.config import find_file, find_home, flattened, load
+from keepwhole.config import all_settings, find_file, find_home, flattened, load
 from keepwhole.errors import ConfigError
 
 EXAMPLE = """
@@ -152,6 +156,16 @@ def test_every_setting_says_where_it_came_from(tmp_path: Path) -> None:
         ),
         ("tools: {truncation: {default_strategy: head-tail}}", "head-tail", "head_tail"),
         ("tools: {truncation: {overrides: {run: {strategy: heads}}}}", "heads", "head"),
+        ("policy: trunkation", "trunkation", "truncation"),
+        ("auto: {strat: 5}", "auto.strat", "start"),
+        ("auto: {old_after: {shel: 5}}", "auto.old_after.shel", "shell"),
+        ("auto: {keep: {reads: 5}}", "auto.keep.reads", "read"),
+        ("auto: {arrival_cap: {searches: 5}}", "auto.arrival_cap.searches", "search"),
+        ("rolling: {max_ages: 5}", "rolling.max_ages", "max_age"),
+        ("retention: {line_char: 5}", "retention.line_char", "line_chars"),
+        ("thresholds: {warning: 0.5}", "thresholds.warning", "warn"),
+        ("models: {claude: {windw: 5}}", "models.claude.windw", "window"),
+        ("proxy: {max_bodies: 5}", "proxy.max_bodies", "max_body"),
     ],
 )
 def test_an_unknown_key_is_refused_by_its_full_name_with_a_suggestion(
@@ -164,7 +178,7 @@ def test_an_unknown_key_is_refused_by_its_full_name_with_a_suggestion(
 
 
 def test_a_key_like_no_other_is_answered_with_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"Known: `retrieval_limit`, .*`tools`\."):
+    with pytest.raises(ConfigError, match=r"`zzz`\. Known: `store`, .*`tools`, .*\."):
         load(written(tmp_path, "zzz: 1"), environ={})
 
 
@@ -190,6 +204,34 @@ def test_a_key_like_no_other_is_answered_with_those_there_are(tmp_path: Path) ->
         "tools: {truncation: {overrides: {run: 5}}}",
         "tools: {truncation: {overrides: [run]}}",
         "tools: {truncation: 5}",
+        "mode: sideways",
+        "mode: 5",
+        "preset: rich",
+        "policy: nope",
+        "policy: [auto]",
+        "auto: 5",
+        "auto: {start: 0}",
+        "auto: {start: 1.5}",
+        "auto: {patience: 0}",
+        "auto: {patience: slow}",
+        "auto: {old_after: 5}",
+        "auto: {old_after: {shell: 0}}",
+        "auto: {old_after: {shell: soon}}",
+        "rolling: {max_age: -1}",
+        "rolling: {max_age: old}",
+        "rolling: {placeholder: 5}",
+        "retention: {line_chars: 0}",
+        "thresholds: {warn: 75}",
+        "thresholds: {warn: 0.95}",
+        "thresholds: {warn: high}",
+        "models: 5",
+        "models: {claude: 5}",
+        "models: {claude: {window: big}}",
+        "models: {claude: {name: mine}}",
+        "proxy: {holdout: 2}",
+        "proxy: {hosts: one.example}",
+        "proxy: {upstreams: {openai: 5}}",
+        "proxy: {upstreams: {openai: not-an-address}}",
         "tools: [truncation]",
         "- a\n- list",
         "just text",
@@ -223,8 +265,145 @@ def test_an_empty_file_changes_nothing(tmp_path: Path, text: str) -> None:
         ("KEEPWHOLE_HEAD_RATIO", "nan"),
         ("KEEPWHOLE_RETRIEVAL_LIMIT", "-1"),
         ("KEEPWHOLE_DEFAULT_STRATEGY", "sideways"),
+        ("KEEPWHOLE_POLICY", "nope"),
+        ("KEEPWHOLE_MODE", "sideways"),
+        ("KEEPWHOLE_AUTO_START", "0"),
+        ("KEEPWHOLE_AUTO_PATIENCE", "long"),
+        ("KEEPWHOLE_PROXY_TENANTS", "all"),
+        ("KEEPWHOLE_THRESHOLDS_WARN", "75"),
     ],
 )
 def test_a_wrong_variable_is_refused(tmp_path: Path, variable: str, value: str) -> None:
     with pytest.raises(ConfigError):
         load(environ={variable: value}, folder=str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("text", "environ", "message"),
+    [
+        ("mode: sideways", {}, "`{file}`: `mode` is 'sideways'; give one of off, shadow, on."),
+        ("auto: {start: 0}", {}, "`{file}`: `auto.start` is 0; give a whole number of at least 1."),
+        ("proxy: {holdout: 2}", {}, "`{file}`: `proxy.holdout` is 2; give a number from 0 to 1."),
+        (
+            "auto: {start: 7}",
+            {"KEEPWHOLE_AUTO_PATIENCE": "0"},
+            "`KEEPWHOLE_AUTO_PATIENCE`: `auto.patience` is 0.0; give a number above 0 and up to 1,000.",
+        ),
+        (
+            "tools: {truncation: {line_cap: 90}}",
+            {"KEEPWHOLE_INLINE_LIMIT": "100"},
+            "`KEEPWHOLE_INLINE_LIMIT`: `tools.truncation.inline_limit` is 100; give a whole number of at least 256.",
+        ),
+        ("", {"KEEPWHOLE_AUTO_START": "many"}, "`KEEPWHOLE_AUTO_START` is 'many'; give a whole number of at least 1."),
+        (
+            "thresholds: {warn: 0.95}",
+            {},
+            "`{file}`: `thresholds` must rise: `warn` 0.95, `compact` 0.9, `hard` 0.95. "
+            "Set them in this order, for example 0.75, 0.9, 0.95.",
+        ),
+        ("just text", {}, "`{file}`: `keepwhole.yaml` must hold keys and values, not str."),
+    ],
+)
+def test_an_error_names_the_file_or_the_variable_and_the_key_and_says_what_to_give(
+    tmp_path: Path, text: str, environ: dict[str, str], message: str
+) -> None:
+    file = written(tmp_path, text)
+    with pytest.raises(ConfigError) as refused:
+        load(file, environ=environ)
+    assert str(refused.value) == message.format(file=file)
+
+
+@pytest.mark.parametrize("key", ["store", "blobs"])
+@pytest.mark.parametrize("by", ["file", "environment"])
+def test_what_was_given_for_an_address_is_never_repeated(tmp_path: Path, key: str, by: str) -> None:
+    secret = "mysql://me:hunter2@host/db"
+    file = written(tmp_path, f"{key}: {secret}" if by == "file" else "")
+    with pytest.raises(ConfigError) as refused:
+        load(file, environ={f"KEEPWHOLE_{key.upper()}": secret} if by == "environment" else {})
+    assert "hunter2" not in str(refused.value)
+    assert f"`{key}`" in str(refused.value)
+
+
+# Sections
+
+
+def test_every_map_of_a_preset_is_merged_with_what_the_file_names(tmp_path: Path) -> None:
+    text = "preset: lean\nauto: {old_after: {shell: 5}, keep: {read: 7}, arrival_cap: {report: 900}}"
+    auto = load(written(tmp_path, text), environ={}).auto
+    assert dict(auto.old_after) == {"shell": 5, "search": 24, "other": 4, "read": 40, "report": 80}
+    assert dict(auto.keep) == {"shell": 1, "search": 1, "other": 1, "read": 7, "report": 1}
+    assert dict(auto.arrival_cap) == {"shell": 6_000, "search": 6_000, "other": 6_000, "report": 900}
+
+
+def test_the_sections_that_messages_name_are_settings(tmp_path: Path) -> None:
+    text = (
+        "rolling: {max_age: 3, placeholder: gone}\nretention: {line_chars: 90}\n"
+        "thresholds: {warn: 0.5, compact: 0.6, hard: 0.7}\nmodels: {mine: {window: 64000, read: 0.2}}"
+    )
+    settings = load(written(tmp_path, text), environ={})
+    assert (settings.rolling.max_age, settings.rolling.words(4)) == (3, "gone")
+    assert settings.rolling.max_tokens_per_output == 2_000
+    assert settings.retention.line_chars == 90
+    assert settings.thresholds.level(55, 100) == "warn"
+    assert settings.models["mine"]["window"] == 64_000
+
+
+def test_a_nested_setting_may_come_from_the_environment(tmp_path: Path) -> None:
+    environ = {
+        "KEEPWHOLE_AUTO_START": "9_000",
+        "KEEPWHOLE_PROXY_MAX_BODY": "5000",
+        "KEEPWHOLE_PROXY_HOSTS": "one.example, two.example",
+        "KEEPWHOLE_PROXY_TENANTS": "one",
+        "KEEPWHOLE_ROLLING_MAX_AGE": "2",
+        "KEEPWHOLE_RETENTION_LINE_CHARS": "80",
+        "KEEPWHOLE_THRESHOLDS_WARN": "0.5",
+    }
+    settings = load(written(tmp_path, "auto: {start: 7000}\npreset: lean"), environ=environ)
+    assert (settings.auto.start, settings.auto.patience) == (9_000, 1.25)
+    assert settings.proxy.max_body == 5_000
+    assert settings.proxy.hosts == ("one.example", "two.example")
+    assert settings.proxy.tenants == "one"
+    assert (settings.rolling.max_age, settings.retention.line_chars) == (2, 80)
+    assert settings.thresholds.warn == 0.5
+    rows = {name: (value, source) for name, value, source in flattened(settings)}
+    assert rows["auto.start"] == (9_000, "KEEPWHOLE_AUTO_START")
+
+
+def test_a_setting_that_equals_its_default_is_given_all_the_same(tmp_path: Path) -> None:
+    assert load(environ={"KEEPWHOLE_INLINE_LIMIT": "8000"}, folder=str(tmp_path)).truncation.is_given("inline_limit")
+    file = written(tmp_path, "tools: {truncation: {inline_limit: 8000}}")
+    truncation = load(file, environ={}).truncation
+    assert truncation.is_given("inline_limit")
+    assert not truncation.is_given("default_strategy")
+    assert truncation == TruncationConfiguration()
+    assert truncation.for_tool("bash").inline_limit == 8_000
+
+
+def test_a_file_reads_on_and_off_as_words(tmp_path: Path) -> None:
+    assert load(written(tmp_path, "mode: off\nrecall: off"), environ={}).mode == "off"
+    assert load(written(tmp_path, "mode: on"), environ={}).mode == "on"
+
+
+def test_every_key_is_named_once_and_every_variable_too() -> None:
+    keys = [setting.key for setting in all_settings()]
+    variables = [setting.variable for setting in all_settings() if setting.variable]
+    assert len(set(keys)) == len(keys)
+    assert len(set(variables)) == len(variables)
+    assert {"KEEPWHOLE_MODE", "KEEPWHOLE_INLINE_LIMIT", "KEEPWHOLE_AUTO_START", "KEEPWHOLE_PROXY_HOLDOUT"} <= {
+        *variables
+    }
+
+
+def test_settings_can_be_sent_to_another_process(tmp_path: Path) -> None:
+    settings = load(written(tmp_path, EXAMPLE + "auto: {keep: {read: 7}}\npreset: lean"), environ={})
+    assert pickle.loads(pickle.dumps(settings)) == settings
+
+
+def test_without_a_file_no_library_is_imported(tmp_path: Path) -> None:
+    script = "import sys; from keepwhole import config; config.load(); print(*sys.modules)"
+    environ = {**os.environ, "KEEPWHOLE_POLICY": "rolling", "KEEPWHOLE_AUTO_START": "7000"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environ, cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    heavy = {"yaml", "msgspec", "difflib", "dataclasses", "keepwhole.policies.catalog", "keepwhole.models.profiles"}
+    assert not heavy & set(done.stdout.split())

@@ -14,6 +14,7 @@ import yaml
 from docs.generate import REFERENCE, pages
 from keepwhole import config, errors
 from keepwhole.apps.cli.main import COMMANDS
+from keepwhole.policies.settings import AutoSettings
 from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.truncation.strategy import STRATEGIES
 
@@ -133,3 +134,43 @@ def test_the_demo_table_in_the_readme_is_what_the_demo_prints() -> None:
     done = subprocess.run([sys.executable, "-m", "keepwhole", "demo"], capture_output=True, text=True, check=False)
     table = blocks(ROOT / "README.md", "text")[-1]
     assert table in done.stdout
+
+
+def test_every_variable_that_is_documented_is_read() -> None:
+    pages = [*PAGES, ROOT / "compose.yaml", ROOT / "Makefile"]
+    documented = {name for page in pages for name in re.findall(r"KEEPWHOLE(?:_[A-Z]+)+", page.read_text("utf-8"))}
+    source = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "src").rglob("*.py"))
+    read = set(re.findall(r'"(KEEPWHOLE_[A-Z_]+)"', source))
+    read |= {setting.variable for setting in config.all_settings() if setting.variable}
+    assert documented <= read
+
+
+def test_the_figures_of_settings_in_the_concepts_are_the_defaults() -> None:
+    cuts, auto = TruncationConfiguration(), AutoSettings()
+    quoted = {
+        "views.md": [
+            f"`inline_limit` ({cuts.inline_limit:,})",
+            f"`artifact_threshold` ({cuts.artifact_threshold:,})",
+            f"`preview_limit` ({cuts.preview_limit:,})",
+            f"{cuts.head_ratio * 100:.0f} to {100 - cuts.head_ratio * 100:.0f}",
+            f"whole up to {auto.outsized:,} characters",
+            f"output of shells and searches up to {auto.arrival_cap['shell']:,}, structured data up to "
+            f"{auto.structured_cap:,}",
+        ],
+        "auto.md": [
+            f"over {auto.arrival_cap['shell']:,} characters is cut by its strategy",
+            f"structured data over {auto.structured_cap:,}",
+            f"shown whole up to {auto.outsized:,} characters",
+            f"together are held to {auto.step_cap:,}",
+            f"a read after {auto.old_after['read']} turns, a sub-agent's report after {auto.old_after['report']}",
+            f"a search found after {auto.old_after['search']}, what a shell printed after {auto.old_after['shell']}, "
+            f"anything else after {auto.old_after['other']}",
+            f"results under {auto.min_tokens} tokens",
+            f"below {auto.start:,} tokens",
+            f"Above {auto.most:,} tokens, or {auto.ceiling} of a smaller window",
+        ],
+    }
+    for page, phrases in quoted.items():
+        text = " ".join((ROOT / "docs/concepts" / page).read_text(encoding="utf-8").split())
+        for phrase in phrases:
+            assert phrase in text, f"{page} does not say: {phrase}"

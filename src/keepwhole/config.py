@@ -1,19 +1,49 @@
 """Settings: constructor over environment over file over default. The key is the field; unknown keys are refused.
 
-Owns: where settings and the record are found, and what every value came from.
+Owns: where settings and the record are found, and where every value came from.
 Must not know: what the settings are used for.
+
+Everything follows from the fields of `Settings` and of its sections (`settings_section.py`): the keys of the file, the
+names of the variables, what each accepts, what `keepwhole config show` lists and what `docs/reference/settings.md`
+says. A new setting is one annotated field.
+
+    key in the file                  variable
+    mode                             KEEPWHOLE_MODE
+    tools.truncation.inline_limit    KEEPWHOLE_INLINE_LIMIT      this section's prefix is left out
+    auto.start                       KEEPWHOLE_AUTO_START
+    proxy.max_body                   KEEPWHOLE_PROXY_MAX_BODY
+    auto.keep                        none: a map is given by the file alone
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, cast
 
 from keepwhole import preferences
 from keepwhole.canonical.value import Value
 from keepwhole.errors import ConfigError
-from keepwhole.policies.auto_settings import CAREFUL, PRESETS, AutoSettings
+from keepwhole.models.thresholds import Thresholds
+from keepwhole.policies.settings import (
+    BUILT_IN,
+    CAREFUL,
+    PRESETS,
+    AutoSettings,
+    RetentionSettings,
+    RollingContext,
+)
 from keepwhole.proxy_settings import ProxySettings
+from keepwhole.settings_section import (
+    Count,
+    Range,
+    SettingsSection,
+    is_scalar,
+    parse_text,
+    refuse_unknown,
+    suggestion,
+    wanted,
+)
 from keepwhole.store.blobs.bucket_address import bucket_of, is_bucket
 from keepwhole.store.postgres.address import Hidden, is_address, redacted
 from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
@@ -23,7 +53,7 @@ FILE = "keepwhole.yaml"
 FOLDER = ".keepwhole"
 
 
-class Settings(Value):
+class Settings(SettingsSection):
     """Everything a user can decide."""
 
     home: str
@@ -32,24 +62,31 @@ class Settings(Value):
     """The record on a server, for many machines: `postgresql://user@host/database`. If not set, it is in `home`."""
     blobs: str = ""
     """Where large bodies are: `s3://bucket/prefix`, or a folder. If not set, with the rest of the record."""
-    retrieval_limit: int = 32_000
+    retrieval_limit: Annotated[int, Range(1_000)] = 32_000
     """Most characters that one `get_artifact` answer returns. At least 1,000."""
-    inline_body: int = 32_768
+    inline_body: Count = 32_768
     """Bodies up to this many bytes are stored in the row, larger ones in files, or where `blobs` says."""
-    session_quota: int = 5_368_709_120
+    session_quota: Count = 5_368_709_120
     """Most bytes one session may store."""
     policy: str = "auto"
-    """What is sent of a conversation: `auto`, `truncation`, `retention`, `rolling`, or a policy of others."""
-    mode: str = "on"
+    """What is sent of a conversation: `auto`, `truncation`, `retention`, `rolling`, a policy of another system, or one
+    that an installed package offers."""
+    mode: Literal["off", "shadow", "on"] = "on"
     """`off` changes nothing, `shadow` changes nothing and says what would change, `on` does it."""
-    recall: str = "tools"
-    """How what is left out is read back: `tools` of ours, a file's `path` for agents that read files here, or `off`."""
-    recall_reader: str = "Read"
+    recall: Literal["tools", "path", "off"] = "tools"
+    """How what is left out is read back: Keepwhole's `tools`, a file's `path` for agents that read files, or `off`."""
+    recall_reader: Literal["Read", "read", "read_file", "sed"] = "Read"
     """With `recall: path`, in whose words: `Read`, `read` or `read_file` of a coding agent, or `sed` of a shell."""
-    preset: str = "careful"
+    preset: Literal["careful", "lean"] = "careful"
     """Where the settings under `auto` start from: `careful` or `lean`."""
     auto: AutoSettings = CAREFUL
     """The policy `auto`."""
+    rolling: RollingContext = RollingContext()
+    """The policy `rolling`."""
+    retention: RetentionSettings = RetentionSettings()
+    """The policy `retention`."""
+    thresholds: Thresholds = Thresholds()
+    """The shares of the window at which the indicator warns, the oldest steps are summarized, a request is cut."""
     models: Mapping[str, Mapping[str, object]] = MappingProxyType({})
     """Windows and prices of models, by the beginning of their names, over the built-in table."""
     truncation: TruncationConfiguration = TruncationConfiguration()
@@ -60,17 +97,50 @@ class Settings(Value):
     """Where each setting that is not a default came from."""
 
 
-_CHOICES = {
-    "mode": ("off", "shadow", "on"),
-    "recall": ("tools", "path", "off"),
-    "recall_reader": ("Read", "read", "read_file", "sed"),
-    "preset": tuple(PRESETS),
-}
-_NAMES = ("store", "blobs", "policy", "mode", "recall", "recall_reader", "preset")
-_AUTO = AutoSettings.fields
-_LEAST = {"retrieval_limit": 1_000}
-_PLAIN = ("retrieval_limit", "inline_body", "session_quota")
-_TRUNCATION = tuple(name for name in TruncationConfiguration.fields if name != "overrides")
+class Setting(NamedTuple):
+    """One key of the settings."""
+
+    key: str
+    """As in the file: `auto.start`."""
+    section: str
+    """The field of `Settings` that it belongs to; nothing for a field of `Settings` itself."""
+    name: str
+    """The field of its section."""
+    accepts: Any
+    """Its annotation."""
+    variable: str | None
+    """The environment variable that gives it; None for a map."""
+
+
+_KEYS = {"truncation": "tools.truncation"}
+"""Sections that the file has under another key than their field."""
+_Section = TypeVar("_Section", bound=Value)
+
+
+def _sections() -> Iterator[tuple[str, type[Value]]]:
+    for name, kind in Settings.__annotations__.items():
+        if isinstance(kind, type) and issubclass(kind, Value):
+            yield name, kind
+
+
+@cache
+def all_settings() -> tuple[Setting, ...]:
+    """Return every key that a settings file may have, in the order of the fields."""
+    sections = dict(_sections())
+    found = [
+        _setting("", name, hint)
+        for name, hint in Settings.__annotations__.items()
+        if name not in sections and name not in ("home", "sources")
+    ]
+    for section, kind in sections.items():
+        found += [_setting(section, name, kind.__annotations__[name]) for name in kind.fields]
+    return tuple(found)
+
+
+def _setting(section: str, name: str, hint: Any) -> Setting:
+    key = f"{_KEYS.get(section, section)}.{name}" if section else name
+    short = key.removeprefix("tools.truncation.").replace(".", "_").upper()
+    return Setting(key, section, name, hint, f"KEEPWHOLE_{short}" if is_scalar(hint) else None)
 
 
 def load(
@@ -81,102 +151,46 @@ def load(
     home: str | None = None,
     store: str | None = None,
 ) -> Settings:
-    """The settings that hold here: from `path`, the environment, the nearest file, and the defaults.
+    """Return the settings that hold here: from `path`, the environment, the nearest file, and the defaults.
 
     `home` and `store` are over all of these; who names a folder means the record in it, with all its bodies.
     """
     environ = os.environ if environ is None else environ
     folder = os.getcwd() if folder is None else folder
     file = find_file(path, environ, folder)
-    sources: dict[str, str] = {}
-    plain, truncation = _from_file(file, sources) if file else ({}, {})
-    auto, models, proxy = (_mapping(file or "", key, plain.pop(key, None) or {}) for key in ("auto", "models", "proxy"))
-    _from_environment(environ, plain, truncation, sources)
+    given = _Given(file, environ)
     if preferences.load(preferences.path_of(environ)).rolling_context_enabled and "KEEPWHOLE_POLICY" not in environ:
-        plain["policy"], sources["policy"] = "rolling", "keepwhole rolling-context"
+        given.set("policy", "rolling", "keepwhole rolling-context")
     if store is not None or home is not None:
-        plain["store"] = store or ""
+        given.set("store", store or "", "constructor")
         if store is None:
-            plain["blobs"] = ""
-    names = {key: _name(key, plain.pop(key)) for key in _NAMES if key in plain}
-    return Settings(
-        home=home or find_home(environ, folder),
-        truncation=_truncation(truncation, file),
-        sources=sources,
-        auto=_auto(PRESETS[names.get("preset", "careful")], auto, file, sources),
-        proxy=_proxy(proxy, file, sources),
-        models={name: _mapping(file or "", f"models.{name}", given) for name, given in models.items()},
-        **cast("dict[str, Any]", names),
-        **cast("dict[str, Any]", {key: _positive(key, value) for key, value in plain.items()}),
-    )
-
-
-def _name(key: str, value: object) -> str:
-    """A setting that is a word; YAML reads `on` and `off` as true and false."""
-    if key in ("store", "blobs"):
-        return _store(value) if key == "store" else _blobs(value)
-    word = {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
-    known = _CHOICES.get(key)
-    if not isinstance(word, str) or (known is not None and word not in known):
-        raise ConfigError(f"`{key}` is {value!r}; give {'one of ' + ', '.join(known) if known else 'a name'}.")
-    return word
-
-
-def _store(value: object) -> str:
-    """The address of a server; what was given instead is not repeated, since a password may be in it."""
-    if not isinstance(value, str) or (value and not is_address(value)):
-        raise ConfigError(
-            "`store` is no address. Give `postgresql://user@host/database`; for a folder, set `KEEPWHOLE_HOME`."
-        )
-    return Hidden(value)
-
-
-def _blobs(value: object) -> str:
-    """The address of a bucket, or a folder; what was given instead is not repeated, since a key may be in it."""
-    if isinstance(value, str) and is_bucket(value):
-        bucket_of(value)
-        return Hidden(value)
-    folder = os.path.expanduser(value) if isinstance(value, str) else ""
-    if not isinstance(value, str) or "://" in value or (value and not os.path.isabs(folder)):
-        raise ConfigError("`blobs` is neither `s3://bucket/prefix` nor the whole path of a folder. Give one of these.")
-    return folder
-
-
-def _auto(start: AutoSettings, given: dict[str, Any], path: str | None, sources: dict[str, str]) -> AutoSettings:
-    _refuse_unknown(path or "", "auto.", given, _AUTO)
-    for key in ("arrival_cap", "keep"):
-        if key in given:
-            given[key] = {**getattr(start, key), **_mapping(path or "", f"auto.{key}", given[key])}
-    sources.update({f"auto.{key}": path or "" for key in given})
-    return start.replace(**given)
-
-
-def _proxy(given: dict[str, Any], path: str | None, sources: dict[str, str]) -> ProxySettings:
-    _refuse_unknown(path or "", "proxy.", given, ProxySettings.fields)
-    sources.update({f"proxy.{key}": path or "" for key in given})
-    return ProxySettings(**given)
+            given.set("blobs", "", "constructor")
+    settings = given.section(Settings(home=home or find_home(environ, folder)), "")
+    parts = {name: given.section(kind(), name) for name, kind in _sections() if name != "auto"}
+    parts["auto"] = given.section(PRESETS[settings.preset], "auto")
+    return settings.replace(**parts, sources=given.sources)
 
 
 def find_home(environ: Mapping[str, str], folder: str) -> str:
-    """The record: `KEEPWHOLE_HOME`, else the nearest `.keepwhole/` upwards, else `~/.keepwhole/`."""
+    """Return the record's folder: `KEEPWHOLE_HOME`, else the nearest `.keepwhole/` upwards, else `~/.keepwhole/`."""
     named = environ.get("KEEPWHOLE_HOME")
     if named:
         return os.path.abspath(os.path.expanduser(named))
-    return _upwards(folder, FOLDER, os.path.isdir) or os.path.join(os.path.expanduser("~"), FOLDER)
+    return _nearest(folder, FOLDER, os.path.isdir) or os.path.join(os.path.expanduser("~"), FOLDER)
 
 
 def find_file(path: str | None, environ: Mapping[str, str], folder: str) -> str | None:
-    """The settings file: the one named, else the nearest upwards, else the one in the home folder."""
+    """Return the settings file: the one named, else the nearest upwards, else the one in the home folder."""
     named = path or environ.get("KEEPWHOLE_CONFIG")
     if named:
         if not os.path.isfile(named):
             raise ConfigError(f"There is no settings file `{named}`. Check `--config` and `KEEPWHOLE_CONFIG`.")
         return named
     own = os.path.join(os.path.expanduser("~"), FOLDER, FILE)
-    return _upwards(folder, FILE, os.path.isfile) or (own if os.path.isfile(own) else None)
+    return _nearest(folder, FILE, os.path.isfile) or (own if os.path.isfile(own) else None)
 
 
-def _upwards(folder: str, name: str, exists: Any) -> str | None:
+def _nearest(folder: str, name: str, exists: Callable[[str], bool]) -> str | None:
     folder = os.path.abspath(folder)
     while True:
         candidate = os.path.join(folder, name)
@@ -188,103 +202,192 @@ def _upwards(folder: str, name: str, exists: Any) -> str | None:
         folder = parent
 
 
-def _from_file(path: str, sources: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    import yaml
+class _Given:
+    """What a file and the environment give, by key, and where each value came from."""
+
+    def __init__(self, file: str | None, environ: Mapping[str, str]) -> None:
+        self._values: dict[str, Any] = {}
+        self.sources: dict[str, str] = {}
+        for key, value in _read_file(file) if file else ():
+            self.set(key, value, cast("str", file))
+        for setting in all_settings():
+            if setting.variable is not None and setting.variable in environ:
+                self._set_from_text(setting, setting.variable, environ[setting.variable])
+
+    def set(self, key: str, value: object, source: str) -> None:
+        """Give a key its value, over the one it has."""
+        self._values[key], self.sources[key] = value, source
+
+    def _set_from_text(self, setting: Setting, variable: str, text: str) -> None:
+        try:
+            self.set(setting.key, parse_text(text, setting.accepts), variable)
+        except ValueError:
+            raise ConfigError(f"`{variable}` is {text!r}; give {wanted(setting.accepts)}.") from None
+
+    def section(self, start: _Section, name: str) -> _Section:
+        """Return a section with the values given over `start`; an error names the file or variable that is wrong.
+
+        Maps are merged with those of `start`, so that a file which names one kind keeps the others.
+        """
+        own = [setting for setting in all_settings() if setting.section == name and setting.key in self._values]
+        if not own:
+            return start
+        try:
+            return start.replace(**{setting.name: self._converted(setting, start) for setting in own})
+        except ConfigError as error:
+            raise ConfigError(f"`{self._source_of(str(error), own)}`: {error}") from error
+
+    def _converted(self, setting: Setting, start: Value) -> object:
+        value, before = self._values[setting.key], getattr(start, setting.name)
+        if setting.key in _CONVERTERS:
+            value = _CONVERTERS[setting.key](value)
+        if isinstance(before, Mapping) and isinstance(value, Mapping):
+            return {**cast("Mapping[str, object]", before), **cast("Mapping[str, object]", value)}
+        return value
+
+    def _source_of(self, message: str, own: Sequence[Setting]) -> str:
+        """Return where the key came from that a message names."""
+        named = (one.key for one in own if f"`{one.key}`" in message or f"`{one.key}." in message)
+        return self.sources[next(named, own[0].key)]
+
+
+def _read_file(path: str) -> Iterator[tuple[str, object]]:
+    """Yield every key of a settings file with its value; refuse keys that there are not."""
+    import yaml  # most commands have no file to read
 
     try:
         with open(path, encoding="utf-8") as file:
-            raw: Any = yaml.safe_load(file) or {}
+            tree: object = yaml.safe_load(file)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"`{path}` cannot be read: {error}. Check it with `keepwhole config check`.") from error
-    top = _mapping(path, "", raw)
-    _refuse_unknown(path, "", top, (*_PLAIN, *_NAMES, "auto", "models", "proxy", "tools"))
-    tools = _mapping(path, "tools", top.pop("tools", None) or {})
-    _refuse_unknown(path, "tools.", tools, ("truncation",))
-    truncation = _mapping(path, "tools.truncation", tools.get("truncation") or {})
-    _refuse_unknown(path, "tools.truncation.", truncation, (*_TRUNCATION, "overrides"))
-    sources.update(dict.fromkeys(top, path))
-    sources.update({f"tools.truncation.{key}": path for key in truncation})
-    return top, truncation
-
-
-def _from_environment(
-    environ: Mapping[str, str], plain: dict[str, Any], truncation: dict[str, Any], sources: dict[str, str]
-) -> None:
-    for names, values, prefix in (((*_PLAIN, *_NAMES), plain, ""), (_TRUNCATION, truncation, "tools.truncation.")):
-        for name in names:
-            variable = f"KEEPWHOLE_{name.upper()}"
-            if variable in environ:
-                values[name] = _scalar(name, variable, environ[variable])
-                sources[prefix + name] = variable
-
-
-def _scalar(name: str, variable: str, text: str) -> int | float | str:
-    if name == "default_strategy" or name in _NAMES:
-        return text
     try:
-        return float(text) if name == "head_ratio" else int(text.replace("_", ""))
-    except ValueError:
-        raise ConfigError(f"`{variable}` is {text!r}; give a number.") from None
+        yield from _flattened(tree, _tree_of_keys(), "")
+    except ConfigError as error:
+        raise ConfigError(f"`{path}`: {error}") from error
 
 
-def _truncation(values: Mapping[str, Any], path: str | None) -> TruncationConfiguration:
-    rest = dict(values)
-    overrides: dict[str, ToolOverride] = {}
-    for tool, raw in _mapping(path or "", "overrides", rest.pop("overrides", None) or {}).items():
-        own = _mapping(path or "", f"overrides.{tool}", raw)
-        _refuse_unknown(path or "", f"tools.truncation.overrides.{tool}.", own, ToolOverride.fields)
-        overrides[tool] = ToolOverride(**own)
-    configuration = TruncationConfiguration(overrides=overrides, **rest)
-    for name in (configuration.default_strategy, *(own.strategy for own in overrides.values())):
-        if name is not None and name not in STRATEGIES:
-            raise ConfigError(f"There is no strategy `{name}`. {_suggest(str(name), tuple(STRATEGIES))}")
-    return configuration
+def _tree_of_keys() -> dict[str, Any]:
+    """Return all settings in the shape of a settings file."""
+    tree: dict[str, Any] = {}
+    for setting in all_settings():
+        *sections, name = setting.key.split(".")
+        branch = tree
+        for section in sections:
+            branch = branch.setdefault(section, {})
+        branch[name] = setting
+    return tree
 
 
-def _positive(key: str, value: Any) -> int:
-    least = _LEAST.get(key, 1)
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ConfigError(f"`{key}` is {value!r}; give a whole number of at least {least:,}.")
+def _flattened(raw: object, known: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, object]]:
+    given = {} if raw is None else _mapping(prefix.rstrip("."), raw)
+    refuse_unknown(prefix, given, known)
+    for name, value in given.items():
+        here = known[name]
+        if not isinstance(here, Setting):
+            yield from _flattened(value, here, f"{prefix}{name}.")
+        elif value is not None or here.variable is not None:  # a map without entries says nothing
+            yield here.key, value
+
+
+def _mapping(key: str, raw: object) -> dict[str, Any]:
+    if not isinstance(raw, dict):
+        raise ConfigError(f"`{key or FILE}` must hold keys and values, not {type(raw).__name__}.")
+    return {str(name): value for name, value in cast("dict[Any, Any]", raw).items()}
+
+
+def _store(value: object) -> object:
+    """Return the address of a server; another value is not repeated, since a password may be in it."""
+    if not isinstance(value, str) or (value and not is_address(value)):
+        raise ConfigError(
+            "`store` is no address. Give `postgresql://user@host/database`; for a folder, set `KEEPWHOLE_HOME`."
+        )
+    return Hidden(value)
+
+
+def _blobs(value: object) -> object:
+    """Return the address of a bucket, or a folder; another value is not repeated, since a key may be in it."""
+    if isinstance(value, str) and is_bucket(value):
+        bucket_of(value)
+        return Hidden(value)
+    folder = os.path.expanduser(value) if isinstance(value, str) else ""
+    if not isinstance(value, str) or "://" in value or (value and not os.path.isabs(folder)):
+        raise ConfigError("`blobs` is neither `s3://bucket/prefix` nor the whole path of a folder. Give one of these.")
+    return folder
+
+
+def _policy(value: object) -> object:
+    """Return the name of a policy; those of other systems and packages are imported only to look one up."""
+    if isinstance(value, str) and value not in BUILT_IN:
+        from keepwhole.policies.catalog import known_policies
+
+        _refuse_name("policy", "policy", value, known_policies())
     return value
 
 
-def _mapping(path: str, where: str, raw: Any) -> dict[str, Any]:
-    if not isinstance(raw, dict):
-        raise ConfigError(f"`{path}`: `{where or 'the file'}` must hold keys and values, not {type(raw).__name__}.")
-    return {str(key): value for key, value in cast("dict[Any, Any]", raw).items()}
+def _default_strategy(value: object) -> object:
+    return _strategy("tools.truncation.default_strategy", value)
 
 
-def _refuse_unknown(path: str, where: str, values: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    for key in values:
-        if key not in known:
-            raise ConfigError(f"`{path}` has no setting `{where}{key}`. {_suggest(key, known)}")
+def _strategy(key: str, value: object) -> object:
+    if isinstance(value, str) and value not in STRATEGIES:
+        from keepwhole import plugins
+
+        _refuse_name(key, "strategy", value, (*STRATEGIES, *plugins.names("strategies")))
+    return value
 
 
-def _suggest(name: str, known: tuple[str, ...]) -> str:
-    import difflib
+def _refuse_name(key: str, what: str, name: str, known: tuple[str, ...]) -> None:
+    if name not in known:
+        raise ConfigError(f"`{key}` is `{name}`; there is no such {what}. {suggestion(name, known)}")
 
-    near = difflib.get_close_matches(name, known, 1)
-    return f"Did you mean `{near[0]}`?" if near else "Known: " + ", ".join(f"`{key}`" for key in known) + "."
+
+def _overrides(value: object) -> object:
+    """Return the settings of each tool that a file gives some."""
+    key = "tools.truncation.overrides"
+    found: dict[str, ToolOverride] = {}
+    for tool, raw in _mapping(key, value).items():
+        own = _mapping(f"{key}.{tool}", raw)
+        refuse_unknown(f"{key}.{tool}.", own, ToolOverride.fields)
+        _strategy(f"{key}.{tool}.strategy", own.get("strategy"))
+        found[tool] = ToolOverride(**own)
+    return found
+
+
+def _models(value: object) -> object:
+    from keepwhole.models.profiles import check_overrides  # its table is large, and few settings need it
+
+    check_overrides(_mapping("models", value))
+    return value
+
+
+_CONVERTERS: dict[str, Callable[[object], object]] = {
+    "store": _store,
+    "blobs": _blobs,
+    "policy": _policy,
+    "models": _models,
+    "tools.truncation.default_strategy": _default_strategy,
+    "tools.truncation.overrides": _overrides,
+}
+"""Settings that need more than their annotation says."""
 
 
 def flattened(settings: Settings) -> list[tuple[str, object, str]]:
-    """Every setting by its full name, its value, and where it came from."""
+    """Return every setting by its key, its value, and where it came from."""
     rows: list[tuple[str, object, str]] = [("home", settings.home, "")]
-    rows += [(key, getattr(settings, key), settings.sources.get(key, "default")) for key in _PLAIN]
-    rows += [(key, redacted(getattr(settings, key)), settings.sources.get(key, "default")) for key in _NAMES]
-    for key in _AUTO:
-        value = getattr(settings.auto, key)
-        plain = dict(cast("Mapping[str, int]", value)) if isinstance(value, Mapping) else value
-        rows.append((f"auto.{key}", plain, settings.sources.get(f"auto.{key}", "default")))
-    for key in ProxySettings.fields:
-        value = getattr(settings.proxy, key)
-        plain = dict(cast("Mapping[str, str]", value)) if isinstance(value, Mapping) else value
-        rows.append((f"proxy.{key}", plain, settings.sources.get(f"proxy.{key}", "default")))
-    for key in _TRUNCATION:
-        name = f"tools.truncation.{key}"
-        rows.append((name, getattr(settings.truncation, key), settings.sources.get(name, "default")))
-    for tool, override in settings.truncation.overrides.items():
-        for key, value in override.as_dict().items():
-            if value is not None:
-                rows.append((f"tools.truncation.overrides.{tool}.{key}", value, "override"))
+    for setting in all_settings():
+        value = getattr(getattr(settings, setting.section) if setting.section else settings, setting.name)
+        source = settings.sources.get(setting.key, "default")
+        if setting.key in ("models", "tools.truncation.overrides"):
+            rows += [(f"{setting.key}.{key}", one, source) for key, one in _entries(value)]
+        elif isinstance(value, Mapping):
+            rows.append((setting.key, dict(cast("Mapping[str, object]", value)), source))
+        else:
+            rows.append((setting.key, redacted(value) if isinstance(value, str) else value, source))
     return rows
+
+
+def _entries(groups: Mapping[str, Mapping[str, object] | ToolOverride]) -> Iterator[tuple[str, object]]:
+    """Yield what the settings of each model or tool say."""
+    for name, group in groups.items():
+        fields = group.as_dict() if isinstance(group, Value) else group
+        yield from ((f"{name}.{key}", value) for key, value in fields.items() if value is not None)

@@ -1,5 +1,9 @@
 """Values are frozen, compared by content, and say what they take."""
 
+import copy
+import pickle
+from collections.abc import Callable
+
 import pytest
 
 from keepwhole.canonical.value import Value
@@ -76,3 +80,24 @@ def test_equal_values_are_one_in_a_set() -> None:
 
 def test_a_value_shows_what_it_is() -> None:
     assert repr(Point(1)) == "Point(x=1, y=0)"
+
+
+def test_a_value_knows_which_fields_were_given_even_if_they_equal_the_default() -> None:
+    assert Point(1, 0).is_given("y")
+    assert not Point(1).is_given("y")
+    assert not Point(1).is_given("fields")
+    assert Point(1) == Point(1, 0)
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value)), Point.replace]
+)
+def test_what_was_given_survives_copies(copied: Callable[[Point], Point]) -> None:
+    assert copied(Point(1, 0)).is_given("y")
+    assert not copied(Point(1)).is_given("y")
+
+
+def test_a_replaced_field_is_given_and_the_others_are_as_before() -> None:
+    replaced = Named(1).replace(name="")
+    assert replaced.is_given("name")
+    assert not replaced.is_given("y")

@@ -6,7 +6,7 @@ from keepwhole import MemoryStore, Session
 from keepwhole.conversation.branch import Branch, State
 from keepwhole.errors import NotStored
 from keepwhole.policies.auto import Auto
-from keepwhole.policies.auto_settings import AutoSettings
+from keepwhole.policies.settings import AutoSettings
 
 ALLOWED = {
     (None, State.NEW),

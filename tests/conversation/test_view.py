@@ -11,7 +11,7 @@ import pytest
 from keepwhole import MemoryStore, Session
 from keepwhole.config import Settings
 from keepwhole.errors import NotFound, NotStored, UsageError
-from keepwhole.policies.auto_settings import CAREFUL
+from keepwhole.policies.settings import CAREFUL
 from keepwhole.store.protocol import result_of
 from keepwhole.wire.dialects import conversation_dialect
 from tests.promises import conversations as talk

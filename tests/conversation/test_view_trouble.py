@@ -9,7 +9,7 @@ from keepwhole import MemoryStore, Session
 from keepwhole.config import Settings
 from keepwhole.errors import NotStored
 from keepwhole.policies.auto import Auto
-from keepwhole.policies.auto_settings import AutoSettings
+from keepwhole.policies.settings import AutoSettings
 from keepwhole.store.protocol import result_of
 from keepwhole.wire.dialects import conversation_dialect
 from tests.promises import conversations as talk

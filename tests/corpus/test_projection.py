@@ -11,7 +11,7 @@ import pytest
 
 from keepwhole import MemoryStore, Session
 from keepwhole.config import Settings
-from keepwhole.policies.catalog import OWN
+from keepwhole.policies.catalog import BUILT_IN
 from tests.corpus.test_truncation import folder
 
 pytestmark = [pytest.mark.torture, pytest.mark.timeout(3_600)]
@@ -75,7 +75,7 @@ def test_every_request_under_auto_is_valid_fits_and_changes_only_at_decisions(wi
     print(f"window {window:,}: {seen:,} requests, {rewrites:,} with a changed prefix")
 
 
-@pytest.mark.parametrize("policy", sorted(set(OWN) - {"auto"}))
+@pytest.mark.parametrize("policy", sorted(set(BUILT_IN) - {"auto"}))
 def test_every_request_under_the_other_policies_is_valid(policy: str) -> None:
     for messages in runs():
         session = Session("s", store=MemoryStore())

@@ -9,8 +9,8 @@ from keepwhole.config import Settings
 from keepwhole.conversation.plan import plan_restored
 from keepwhole.models.profiles import DEFAULT
 from keepwhole.models.tokens import at_most
-from keepwhole.policies.auto_settings import AutoSettings
 from keepwhole.policies.policy import Choice, Decisions, Situation, replaced
+from keepwhole.policies.settings import AutoSettings
 from keepwhole.policies.transcript import Transcript
 from keepwhole.wire.dialects import decode_message
 from tests.exchange.routed import Proxy, goes_on, log, shown

@@ -28,7 +28,7 @@ from keepwhole.exchange.request_log import RequestLog
 from keepwhole.exchange.router import Refusal, SessionRouter
 from keepwhole.logs.reader import read_runs
 from keepwhole.logs.run import Run
-from keepwhole.policies.catalog import OWN, PEERS
+from keepwhole.policies.catalog import BUILT_IN, PEERS
 from keepwhole.policies.compaction import Compaction
 from keepwhole.policies.rolling import RollingContext
 from keepwhole.policies.transcript import Name, Transcript
@@ -52,7 +52,7 @@ from keepwhole.wire.dialects import decode_message
 
 NOON = 1_700_000_000
 """When every scenario begins, in unix seconds."""
-POLICIES = (*OWN, *PEERS)
+POLICIES = (*BUILT_IN, *PEERS)
 STRATEGY_NAMES = tuple(STRATEGIES)
 PLACEHOLDER = "/golden/folder"
 Error = KeepwholeError

@@ -68,18 +68,18 @@ def test_an_override_may_be_for_a_model_that_the_table_does_not_have() -> None:
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"windw": 5}, "`profiles.claude.windw` is no setting. Use one of `window`"),
+        ({"windw": 5}, "There is no setting `models.claude.windw`. Did you mean `window`?"),
         ({"name": "x"}, "is no setting"),
-        ({"window": 0}, "`profiles.claude.window` is 0"),
-        ({"window": "big"}, "whole number, 1 or more"),
+        ({"window": 0}, "`models.claude.window` is 0"),
+        ({"window": "big"}, "whole number of at least 1"),
         ({"minimum": -1}, "whole number"),
         ({"lifetime": 1.5}, "whole number"),
         ({"breakpoints": True}, "whole number"),
-        ({"read": "cheap"}, "`profiles.claude.read` is 'cheap'"),
-        ({"read": True}, "price"),
-        ({"write": -0.1}, "price"),
-        ({"write": inf}, "price"),
-        (5, "`profiles.claude` must hold keys and values"),
+        ({"read": "cheap"}, "`models.claude.read` is 'cheap'"),
+        ({"read": True}, "a number from 0"),
+        ({"write": -0.1}, "a number from 0"),
+        ({"write": inf}, "a number from 0"),
+        (5, "`models.claude` is 5; give keys and values"),
     ],
 )
 def test_a_wrong_override_is_refused_even_for_another_model(fields: object, words: str) -> None:

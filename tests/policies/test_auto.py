@@ -7,8 +7,8 @@ import pytest
 from keepwhole.canonical.message import Call, Message, ResultText
 from keepwhole.models.profiles import DEFAULT
 from keepwhole.policies.auto import Auto
-from keepwhole.policies.auto_settings import CAREFUL, AutoSettings
 from keepwhole.policies.policy import Choice, Decisions, Situation
+from keepwhole.policies.settings import CAREFUL, AutoSettings
 from keepwhole.policies.transcript import Name, Transcript
 
 AT_ONCE = dict.fromkeys(("shell", "search", "read", "report", "other"), 1)

@@ -144,6 +144,38 @@ def test_an_error_is_open_until_the_same_call_succeeds() -> None:
     assert open_errors not in summed(mended, upto=6).text
 
 
+@pytest.mark.parametrize(
+    ("output", "quoted"),
+    [
+        (
+            "collected 4 items\nFAILED test_sums.py::test_sum - assert 42 == 41\n1 failed, 3 passed",
+            "FAILED test_sums.py",
+        ),
+        ("npm ERR! code ELIFECYCLE", "npm ERR! code"),
+        ("cc main.c\nmake: *** [Makefile:3: all] Error 2", "make: *** [Makefile"),
+        ("--- FAIL: TestSums (0.00s)\nFAIL", "--- FAIL: TestSums"),
+        ("main.c:1:41: error: 'y' undeclared\n1 error generated.", "main.c:1:41: error"),
+        ("thread 'main' panicked at src/main.rs:4:5", "thread 'main' panicked"),
+        ("curl: (7) Failed to connect to localhost port 80", "curl: (7)"),
+        ("HTTP/1.1 503 Service Unavailable", "HTTP/1.1 503"),
+        ('{"output": "", "exit_code": 2}', '{"output"'),
+        ("Command timed out after 120s", "Command timed out"),
+        ("Killed", "Killed"),
+        ('{"ok": false}', '{"ok": false}'),
+    ],
+)
+def test_a_failure_without_the_providers_flag_is_told_as_one_and_is_open(output: str, quoted: str) -> None:
+    text = summed(conversation(step(1, output, command="make all"))).text
+    assert f"failed: {quoted}" in text
+    assert "## Errors not yet resolved" in text
+
+
+def test_a_result_that_reports_no_trouble_is_not_told_as_an_error() -> None:
+    text = summed(conversation(step(1, "error rate: 0\nall good", command="make stats"))).text
+    assert "2 lines, 22 chars: error rate: 0" in text
+    assert "not yet resolved" not in text
+
+
 def test_a_file_that_tells_of_errors_is_no_error() -> None:
     source = step(1, "def main():\n" * 99 + "ValueError: in a docstring\n", command="cat main.py")
     assert "not yet resolved" not in summed(conversation(source)).text

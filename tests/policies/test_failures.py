@@ -6,7 +6,7 @@ from time import perf_counter
 import pytest
 from hypothesis import given
 
-from keepwhole.policies.failures import is_error_text
+from keepwhole.policies.failures import error_line, is_error_text
 from tests.promises.texts import texts
 
 OUTPUTS = Path(__file__).parent.parent / "outputs"
@@ -77,6 +77,201 @@ HONEST = [
     '  74\tt.Fatalf("prompt 1 error = %v", err)',
 ]
 
+FAILURES: dict[str, tuple[str, str]] = {
+    "pytest": (
+        "collected 4 items\n\ntests/test_sums.py ..F.\n\n=== FAILURES ===\n    assert total == 41\n"
+        "E   assert 42 == 41\n"
+        "FAILED tests/test_sums.py::test_sum - assert 42 == 41\n=== 1 failed, 3 passed in 0.12s ===",
+        "FAILED tests/test_sums.py::test_sum - assert 42 == 41",
+    ),
+    "unittest": (
+        "..F\n======\nFAIL: test_sum (test_sums.Sums)\n------\nAssertionError: 42 != 41\n\n"
+        "Ran 3 tests in 0.001s\n\nFAILED (failures=1)",
+        "AssertionError: 42 != 41",
+    ),
+    "npm": (
+        "npm error code ERESOLVE\nnpm error ERESOLVE unable to resolve dependency tree\nnpm error Found: react@18.2.0",
+        "npm error Found: react@18.2.0",
+    ),
+    "make": (
+        "cc -o app main.c\nmain.c: In function 'main':\nmain.c:3:5: error: expected ';' before 'return'\n"
+        "make: *** [Makefile:7: app] Error 1",
+        "main.c:3:5: error: expected ';' before 'return'",
+    ),
+    "go test": (
+        "--- FAIL: TestSum (0.00s)\n    sum_test.go:9: got 42, want 41\nFAIL\nexit status 1\n"
+        "FAIL\texample.com/sum\t0.003s",
+        "--- FAIL: TestSum (0.00s)",
+    ),
+    "gcc": (
+        "main.c:3:5: error: expected ';' before 'return'\n    3 |     return 0\n      |     ^\n1 error generated.",
+        "main.c:3:5: error: expected ';' before 'return'",
+    ),
+    "javac": (
+        "Main.java:4: error: cannot find symbol\n    foo();\n    ^\n  symbol: method foo()\n1 error",
+        "Main.java:4: error: cannot find symbol",
+    ),
+    "Java stack trace": (
+        'Exception in thread "main" java.lang.NullPointerException: name is null\n'
+        "\tat com.acme.App.greet(App.java:14)\n\tat com.acme.App.main(App.java:7)",
+        'Exception in thread "main" java.lang.NullPointerException: name is null',
+    ),
+    "Java cause at the end": (
+        "\n".join(f"2026-01-01 INFO request {n}" for n in range(40))
+        + "\nCaused by: java.net.ConnectException: Connection refused\n"
+        "\tat java.base/sun.nio.ch.Net.connect(Net.java:579)\n\tat com.acme.Db.open(Db.java:31)\n\t... 12 more",
+        "Caused by: java.net.ConnectException: Connection refused",
+    ),
+    "Maven": (
+        "[INFO] Scanning for projects...\n[INFO] BUILD FAILURE\n[ERROR] Failed to execute goal compile on project app",
+        "[ERROR] Failed to execute goal compile on project app",
+    ),
+    "Gradle": (
+        "> Task :compileJava FAILED\n\nFAILURE: Build failed with an exception.\n\nBUILD FAILED in 3s",
+        "FAILURE: Build failed with an exception.",
+    ),
+    "Rust panic": (
+        "thread 'main' panicked at src/main.rs:4:5:\n"
+        "index out of bounds: the len is 3 but the index is 7\nnote: run with `RUST_BACKTRACE=1`",
+        "thread 'main' panicked at src/main.rs:4:5:",
+    ),
+    "cargo": (
+        "error[E0308]: mismatched types\n --> src/main.rs:4:5\n"
+        'error: could not compile `app` (bin "app") due to 1 previous error',
+        'error: could not compile `app` (bin "app") due to 1 previous error',
+    ),
+    "curl": (
+        "curl: (7) Failed to connect to localhost port 8080 after 0 ms: Couldn't connect to server",
+        "curl: (7) Failed to connect to localhost port 8080 after 0 ms: Couldn't connect to server",
+    ),
+    "curl, host": (
+        "curl: (6) Could not resolve host: api.acme.test",
+        "curl: (6) Could not resolve host: api.acme.test",
+    ),
+    "HTTP 503": ("HTTP/1.1 503 Service Unavailable\ncontent-length: 0", "HTTP/1.1 503 Service Unavailable"),
+    "HTTP 429 in JSON": (
+        '{"status": 429, "error": {"type": "rate_limit", "message": "slow down"}}',
+        '{"status": 429, "error": {"type": "rate_limit", "message": "slow down"}}',
+    ),
+    "exit code in JSON": (
+        '{"stdout": "", "stderr": "nope", "exit_code": 2}',
+        '{"stdout": "", "stderr": "nope", "exit_code": 2}',
+    ),
+    "exit code in printed JSON": ('{\n  "stdout": "",\n  "stderr": "nope",\n  "exitCode": 1\n}', '  "exitCode": 1'),
+    "timed out": ("Command timed out after 120s", "Command timed out after 120s"),
+    "timed out, Claude": ("Command timed out after 2m 0.0s\nstill compiling", "Command timed out after 2m 0.0s"),
+    "timeout": ("TimeoutError: Timeout 30000ms exceeded.", "TimeoutError: Timeout 30000ms exceeded."),
+    "killed": ("compiling 112 files\nKilled", "Killed"),
+    "killed by the shell": (
+        "run.sh: line 3:  4711 Killed                  ./train",
+        "run.sh: line 3:  4711 Killed                  ./train",
+    ),
+    "terminated": ("Terminated", "Terminated"),
+    "not ok": ('{"ok": false}', '{"ok": false}'),
+    "no success": ('{"success": false, "reason": "card declined"}', '{"success": false, "reason": "card declined"}'),
+    "status error": ('{"status": "error", "message": "bad token"}', '{"status": "error", "message": "bad token"}'),
+    "git conflict": (
+        "Auto-merging a.py\nCONFLICT (content): Merge conflict in a.py\n"
+        "Automatic merge failed; fix conflicts and then commit the result.",
+        "Automatic merge failed; fix conflicts and then commit the result.",
+    ),
+    "git push": (
+        "To github.com:a/b.git\n ! [rejected]        main -> main (fetch first)\n"
+        "error: failed to push some refs to 'github.com:a/b.git'",
+        "error: failed to push some refs to 'github.com:a/b.git'",
+    ),
+    "docker": (
+        "docker: Error response from daemon: pull access denied for acme/app",
+        "docker: Error response from daemon: pull access denied for acme/app",
+    ),
+    "kubectl": (
+        'Error from server (NotFound): pods "web-0" not found',
+        'Error from server (NotFound): pods "web-0" not found',
+    ),
+    "psql": (
+        'ERROR:  relation "users" does not exist\nLINE 1: SELECT * FROM users',
+        'ERROR:  relation "users" does not exist',
+    ),
+    "sqlite": ("sqlite3.OperationalError: no such table: users", "sqlite3.OperationalError: no such table: users"),
+    "node": (
+        "/app/index.js:3\n    throw new Error('boom')\n    ^\n\nError: boom\n"
+        "    at Object.<anonymous> (/app/index.js:3:11)\n\nNode.js v22.1.0",
+        "Error: boom",
+    ),
+    "tsc": (
+        "src/app.ts(3,5): error TS2322: Type 'string' is not assignable to type 'number'.\n"
+        "Found 1 error in src/app.ts:3",
+        "src/app.ts(3,5): error TS2322: Type 'string' is not assignable to type 'number'.",
+    ),
+    "jest": (
+        "FAIL src/sum.test.js\n  ● adds\n    expect(received).toBe(expected)\nTests:       1 failed, 3 passed, 4 total",
+        "FAIL src/sum.test.js",
+    ),
+    "apt": ("E: Unable to locate package nosuch", "E: Unable to locate package nosuch"),
+    "pip": (
+        "ERROR: Could not find a version that satisfies the requirement nosuch\n"
+        "ERROR: No matching distribution found for nosuch",
+        "ERROR: No matching distribution found for nosuch",
+    ),
+    "python, no module": ("/usr/bin/python: No module named pytest", "/usr/bin/python: No module named pytest"),
+    "disk": (
+        "cp: error writing 'b.bin': No space left on device",
+        "cp: error writing 'b.bin': No space left on device",
+    ),
+    "terraform": ("╷\n│ Error: Invalid reference\n│ \n│   on main.tf line 4\n╵", "│ Error: Invalid reference"),
+    "ruby": (
+        "app.rb:3:in `<main>': undefined method `foo' for nil:NilClass (NoMethodError)",
+        "app.rb:3:in `<main>': undefined method `foo' for nil:NilClass (NoMethodError)",
+    ),
+    "C#": (
+        "Unhandled exception. System.InvalidOperationException: Sequence contains no elements",
+        "Unhandled exception. System.InvalidOperationException: Sequence contains no elements",
+    ),
+    "go panic": (
+        "panic: runtime error: index out of range [5] with length 3\n\ngoroutine 1 [running]:\n"
+        "main.main()\n\t/app/main.go:8 +0x1d\nexit status 2",
+        "panic: runtime error: index out of range [5] with length 3",
+    ),
+}
+"""What a program printed, and the line to quote of it."""
+NOT_FAILURES: dict[str, str] = {
+    "an error rate of none": "error rate: 0\nall good",
+    "an error rate in percent": "requests: 1200\nerror rate: 0.0%\np99: 12 ms",
+    "errors counted to none": "errors: 0",
+    "errors counted to none, ESLint": "✔ 0 problems (0 errors, 0 warnings)",
+    "no failures": "Tests run: 12, Failures: 0, Errors: 0, Skipped: 0",
+    "surefire": "[INFO] BUILD SUCCESS",
+    "jest": "Tests:       4 passed, 4 total\nTime:        1.2 s",
+    "none failed": "4 passed, 0 failed in 0.12s",
+    "cargo": "test result: ok. 12 passed; 0 failed; 0 ignored",
+    "exit": "[exit code: 0]",
+    "ok": '{"ok": true}',
+    "no error": '{"ok": true, "error": null}',
+    "an empty list of errors": '{"errors": [], "data": {"n": 1}}',
+    "successful status": '{"status": 200, "success": true}',
+    "a page about errors": "# Error handling\n\nErrors are values. Wrap them with context.\n",
+    "a heading": "Errors\n======\n\nWhat can go wrong, and what to do.",
+    "a module about failures": '"""Failures of the parser."""\n\nclass Failure(Exception):\n    pass\n',
+    "a test file": "def test_it_fails():\n    with pytest.raises(ValueError):\n        parse('')\n",
+    "a changelog": "- Fix a crash when the file was killed\n- Show errors in red\n",
+    "a log without trouble": "10:00:01 INFO error handler installed\n10:00:02 INFO ready",
+    "a table of codes": "code,meaning\n404,Not Found\n503,Service Unavailable\n",
+    "words with killed": "The process may be killed by the user.",
+    "a process list": "PID STAT COMMAND\n4711 S ./train --timeout 30",
+    "a search": "src/app.py:12:    raise ValueError('bad')\nsrc/app.py:40:    except KeyError:",
+    "a diff": "-    raise RuntimeError('no')\n+    return None\n",
+    "settings": "timeout: 30\nretries: 3\non_error: ignore\n",
+    "a switch that is off": '{"debug": false, "verbose": false}',
+    "ok as a part of a word": '{"is_book": false, "token": false}',
+    "a helpful text": "usage: app [--fail-fast] [--timeout SECONDS]\n\nRun the app.",
+    "a git status": "On branch fix-error-handling\nnothing to commit, working tree clean",
+    "a list of files": "errors.py\nfailures.py\ntest_errors.py\n",
+    "prose": "If the build fails, try again. A timeout is not an error.",
+    "a docstring": "Raises:\n    ValueError: if the text is empty.\n",
+    "an enum": "class Status(Enum):\n    FAILED = 'failed'\n    KILLED = 'killed'\n",
+    "a stack of calls in a manual": "The call stack is printed as `at com.acme.App.main(App.java:7)`.",
+}
+
 
 @pytest.mark.parametrize("text", ERRORS)
 def test_what_programs_print_when_they_fail_is_an_error(text: str) -> None:
@@ -86,6 +281,22 @@ def test_what_programs_print_when_they_fail_is_an_error(text: str) -> None:
 @pytest.mark.parametrize("text", HONEST)
 def test_what_is_only_about_errors_is_none(text: str) -> None:
     assert not is_error_text(text)
+
+
+@pytest.mark.parametrize(("text", "quoted"), FAILURES.values(), ids=FAILURES)
+def test_the_output_of_a_program_that_failed_is_an_error_and_says_why(text: str, quoted: str) -> None:
+    assert is_error_text(text)
+    assert error_line(text) == quoted
+
+
+@pytest.mark.parametrize("text", NOT_FAILURES.values(), ids=NOT_FAILURES)
+def test_output_without_a_failure_is_none_whatever_words_it_has(text: str) -> None:
+    assert not is_error_text(text)
+    assert error_line(text) is None
+
+
+def test_the_line_to_quote_has_no_colors() -> None:
+    assert error_line("\x1b[31mValueError: bad\x1b[0m") == "ValueError: bad"
 
 
 def test_the_flag_of_the_provider_is_enough() -> None:

@@ -14,6 +14,7 @@ from keepwhole.errors import ConfigError
 from keepwhole.policies import retention
 from keepwhole.policies.policy import Choice, Policy, shown
 from keepwhole.policies.retention import Retention, notice
+from keepwhole.policies.settings import RetentionSettings
 from keepwhole.policies.transcript import Transcript
 from keepwhole.standalone.context_window import (
     AssistantMessage,
@@ -188,26 +189,26 @@ def test_three_endless_lines_are_bounded() -> None:
     made = transcript("x" * 9_000, "", "")
     (choice,) = aged(made).values()
     assert shown(made.items[0], choice) == "x" * 2_000 + notice("trace_call_1")
-    (choice,) = aged(made, Retention(line_chars=10)).values()
+    (choice,) = aged(made, Retention(RetentionSettings(line_chars=10))).values()
     assert shown(made.items[0], choice) == "x" * 10 + notice("trace_call_1")
 
 
 def test_the_bound_ends_at_a_line_end_where_one_is_near() -> None:
     made = transcript("a" * 90 + "\r\n" + "b" * 9_000, "", "")
-    (choice,) = aged(made, Retention(line_chars=100)).values()
+    (choice,) = aged(made, Retention(RetentionSettings(line_chars=100))).values()
     assert shown(made.items[0], choice) == "a" * 90 + notice("trace_call_1")
 
 
 def test_a_bound_that_leaves_no_room_is_refused() -> None:
     with pytest.raises(ConfigError, match="line_chars"):
-        Retention(line_chars=0)
+        RetentionSettings(line_chars=0)
 
 
 @given(texts, st.integers(1, 300))
 def test_any_cut_is_shorter_covers_the_original_and_splits_nothing(text: str, line_chars: int) -> None:
     made = transcript(text, "", "")
     words = notice("trace_call_1")
-    for choice in aged(made, Retention(line_chars=line_chars)).values():
+    for choice in aged(made, Retention(RetentionSettings(line_chars=line_chars))).values():
         assert choice.cut.covers(len(text))
         kept = choice.cut.kept[0].stop
         assert kept <= line_chars

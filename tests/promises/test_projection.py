@@ -26,8 +26,8 @@ from keepwhole import MemoryStore, Session
 from keepwhole.canonical.entry import Entry
 from keepwhole.errors import NotStored
 from keepwhole.policies.auto import Auto
-from keepwhole.policies.auto_settings import AutoSettings
 from keepwhole.policies.catalog import policy_named
+from keepwhole.policies.settings import AutoSettings
 from keepwhole.store.protocol import Draft, Store
 from tests.promises import conversations as talk
 from tests.stores import everywhere, made

@@ -3,8 +3,8 @@
 from keepwhole.logs.run import Run
 from keepwhole.models.profiles import DEFAULT
 from keepwhole.policies.auto import Auto
-from keepwhole.policies.auto_settings import CAREFUL
 from keepwhole.policies.policy import Choice, Decided, Situation
+from keepwhole.policies.settings import CAREFUL
 from keepwhole.policies.transcript import Transcript
 from keepwhole.replay.oracles import ORACLES, oracle_named
 from keepwhole.replay.outcome import Kept, Outcome

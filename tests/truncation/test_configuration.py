@@ -75,3 +75,16 @@ def test_an_override_changes_what_it_says_and_nothing_else() -> None:
 def test_a_configuration_does_not_change() -> None:
     with pytest.raises(AttributeError):
         TruncationConfiguration().inline_limit = 5  # type: ignore[misc]
+
+
+def test_a_limit_that_was_given_goes_before_that_of_the_tools_job_even_if_it_equals_the_default() -> None:
+    assert TruncationConfiguration().for_tool("bash").inline_limit == 5_000
+    assert TruncationConfiguration(inline_limit=8_000).for_tool("bash").inline_limit == 8_000
+    assert TruncationConfiguration(inline_limit=8_000).replace(line_cap=90).for_tool("bash").inline_limit == 8_000
+    assert TruncationConfiguration().replace(line_cap=90).for_tool("bash").inline_limit == 5_000
+
+
+def test_a_strategy_that_was_given_for_all_is_the_users_choice_even_if_it_equals_the_default() -> None:
+    assert not TruncationConfiguration().for_tool("anything").chosen_by_user
+    assert TruncationConfiguration(default_strategy="head_tail").for_tool("anything").chosen_by_user
+    assert not TruncationConfiguration(default_strategy="head").for_tool("bash").chosen_by_user

@@ -55,6 +55,11 @@ class Value:
         """The fields by name, in order."""
         return {name: getattr(self, name) for name in self.fields}
 
+    def is_given(self, name: str) -> bool:
+        """Return whether a field was given, to this value or to one that it was made from, rather than defaulted."""
+        return name in self._names and name in self.__dict__
+
     def replace(self, **changes: Any) -> Self:
-        """The same value with some fields changed."""
-        return type(self)(**{**self.as_dict(), **changes})
+        """Return the same value with some fields changed; a field that nobody has given stays so."""
+        given = {name: value for name, value in self.__dict__.items() if name in self._names}
+        return type(self)(**{**given, **changes})

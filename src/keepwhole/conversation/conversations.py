@@ -26,6 +26,7 @@ from keepwhole.record.writer import decision_draft
 from keepwhole.store.protocol import body_of
 from keepwhole.store.requests import Requests
 from keepwhole.truncation.cut import whole
+from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
 from keepwhole.wire import dialects
 from keepwhole.wire.dialects import decode_message
 from keepwhole.wire.edits import apply
@@ -50,8 +51,15 @@ class _Key(NamedTuple):
 class Conversations:
     """The conversations of one session. Safe from threads."""
 
-    def __init__(self, context: BranchContext, settings: Settings, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        context: BranchContext,
+        settings: Settings,
+        clock: Callable[[], float],
+        strategies: Mapping[str, ITruncationStrategy] = STRATEGIES,
+    ) -> None:
         self._context, self._journal, self._settings = context, context.journal, settings
+        self._strategies = strategies
         self._lock = context.journal.lock
         self._branches: list[tuple[_Key, Branch]] = []
         self._generation = context.journal.generation
@@ -73,7 +81,7 @@ class Conversations:
     ) -> Projection:
         """Return what to send of messages or of a request; the list of edits only if `explained`."""
         chosen = self._policy(policy, question)
-        mode = mode or cast("Mode", self._settings.mode)
+        mode = mode or self._settings.mode
         if mode not in MODES:
             raise UsageError(f"`mode` is {mode!r}; give one of {', '.join(MODES)}.")
         request = _as_request(given)
@@ -229,7 +237,15 @@ class Conversations:
         wanted = (policy or self._settings.policy, question)
         if self._named is None or self._named[0] != wanted:
             settings = self._settings
-            named = policy_named(wanted[0], auto=settings.auto, truncation=settings.truncation, question=question)
+            named = policy_named(
+                wanted[0],
+                auto=settings.auto,
+                rolling=settings.rolling,
+                retention=settings.retention,
+                truncation=settings.truncation,
+                strategies=self._strategies,
+                question=question,
+            )
             self._named = wanted, named
         return self._named[1]
 

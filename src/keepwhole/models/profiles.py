@@ -8,27 +8,30 @@ import re
 from collections.abc import Mapping
 from math import inf
 from types import MappingProxyType
-from typing import cast
+from typing import Annotated
 
 from keepwhole.canonical.value import Value
-from keepwhole.errors import ConfigError
+from keepwhole.settings_section import Count, Range, check_value, refuse_unknown
+
+_Number = Annotated[int, Range(0)]
+_Price = Annotated[float, Range(0, 1_000)]
 
 
 class Profile(Value):
     """One provider's model: prices against the input price, window and cache rules."""
 
     name: str
-    window: int = 200_000
+    window: Count = 200_000
     """Tokens that a request may take."""
-    read: float = 0.1
+    read: _Price = 0.1
     """Price of a cached token; an uncached one costs 1."""
-    write: float = 1.25
+    write: _Price = 1.25
     """Price of a token written to the cache."""
-    minimum: int = 1_024
+    minimum: _Number = 1_024
     """Shortest prefix that is cached."""
-    lifetime: int = 300
+    lifetime: _Number = 300
     """Seconds until the cache is cold."""
-    breakpoints: int = 4
+    breakpoints: _Number = 4
     """Explicit breakpoints a request may carry; 0 where prefixes are cached automatically."""
     assumed: tuple[str, ...] = ()
     """Fields that no source gives: a guess on the careful side, worth overriding where it matters."""
@@ -119,8 +122,7 @@ _INPUT: Mapping[str, float] = MappingProxyType(
 _DATED = re.compile(r"(?:[-@:](?:\d{6,}|\d{4}-\d\d-\d\d|latest|preview|v\d+)(?:[:]\d)?)*")
 _PLACES = re.compile(r"^(?:[a-z]+[.:])+")
 """Regions and vendors before a name: `us.anthropic.`, `ft:`."""
-_NUMBERS = ("window", "minimum", "lifetime", "breakpoints")
-_PRICES = ("read", "write")
+_OVERRIDABLE = tuple(name for name in Profile.fields if name not in ("name", "assumed"))
 _NO_OVERRIDES: Mapping[str, Mapping[str, object]] = MappingProxyType({})
 
 
@@ -132,8 +134,7 @@ def profile_for(model: str | None, overrides: Mapping[str, Mapping[str, object]]
     >>> profile_for("openrouter/anthropic/claude-opus-5.5-20260801").read
     0.05
     """
-    for key, fields in overrides.items():
-        _check(key, fields)
+    check_overrides(overrides)
     name = _plain(model or "")
     found = max((key for key in PROFILES if _begins(name, key)), key=len, default="")
     profile = PROFILES[found] if found else DEFAULT.replace(**overrides.get("default", {}))
@@ -141,6 +142,14 @@ def profile_for(model: str | None, overrides: Mapping[str, Mapping[str, object]]
         if _begins(name, _plain(key)):
             profile = profile.replace(**overrides[key])
     return profile
+
+
+def check_overrides(overrides: Mapping[str, Mapping[str, object]]) -> None:
+    """Raise `ConfigError` for a field under `models` that no profile has, or that does not accept its value."""
+    for model, given in check_value("models", overrides, Mapping[str, Mapping[str, object]]).items():
+        refuse_unknown(f"models.{model}.", given, _OVERRIDABLE)
+        for name, value in given.items():
+            check_value(f"models.{model}.{name}", value, Profile.__annotations__[name])
 
 
 def input_price(model: str | None) -> float | None:
@@ -169,17 +178,3 @@ def _plain(model: str) -> str:
 def _begins(name: str, key: str) -> bool:
     """Whether `key` is the beginning of `name`, up to the end of a word."""
     return key != "" and name.startswith(key) and not name[len(key) : len(key) + 1].isalnum()
-
-
-def _check(key: str, fields: Mapping[str, object]) -> None:
-    if not isinstance(cast("object", fields), Mapping):
-        raise ConfigError(f"`profiles.{key}` must hold keys and values, such as `window: 200000`.")
-    for field, value in fields.items():
-        where = f"`profiles.{key}.{field}`"
-        if field not in _NUMBERS and field not in _PRICES:
-            known = ", ".join(f"`{known}`" for known in (*_NUMBERS, *_PRICES))
-            raise ConfigError(f"{where} is no setting. Use one of {known}.")
-        if field in _PRICES and (type(value) not in (int, float) or not 0 <= float(str(value)) < inf):
-            raise ConfigError(f"{where} is {value!r}. Give a price against the input price, such as 0.1.")
-        if field in _NUMBERS and (type(value) is not int or value < (field == "window")):
-            raise ConfigError(f"{where} is {value!r}. Give a whole number{', 1 or more' * (field == 'window')}.")

@@ -1,4 +1,4 @@
-"""How full the window is, in words that people know: warning, compaction, hard limit."""
+"""How full the window is: the thresholds of warning, compaction and hard limit, and the indicator that shows them."""
 
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -31,7 +31,7 @@ class Threshold(NamedTuple):
     explanation: str
     """One sentence: what happens from here on."""
     tokens: int
-    """Where it lies in this window."""
+    """Tokens of this window at which it is reached."""
     reached: bool
 
 
@@ -47,11 +47,14 @@ class Indicator(Value):
 
 
 class Thresholds(Value):
-    """The shares of the window at which something happens."""
+    """Everything under `thresholds`: the shares of the window at which something happens."""
 
     warn: float = 0.75
+    """Share of the window from which the indicator warns."""
     compact: float = 0.90
+    """Share of the window from which the oldest steps are replaced by a summary."""
     hard: float = 0.95
+    """Share of the window from which a request is made to fit before it is sent."""
 
     def _check(self) -> None:
         for name in self.fields:

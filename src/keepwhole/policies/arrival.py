@@ -29,9 +29,9 @@ from typing import NamedTuple, cast
 
 from keepwhole.canonical.utf8 import showable
 from keepwhole.models.tokens import estimate
-from keepwhole.policies.auto_settings import AutoSettings
 from keepwhole.policies.kinds import Kind, kind_of
 from keepwhole.policies.policy import Choice
+from keepwhole.policies.settings import AutoSettings
 from keepwhole.policies.transcript import Item
 from keepwhole.truncation.choice import choose
 from keepwhole.truncation.configuration import SMALLEST_INLINE_LIMIT, Limits, TruncationConfiguration

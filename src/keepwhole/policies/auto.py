@@ -9,7 +9,6 @@ from math import inf
 
 from keepwhole.models.profiles import payback
 from keepwhole.models.tokens import estimate
-from keepwhole.policies.auto_settings import CAREFUL, AutoSettings
 from keepwhole.policies.failures import is_error_text
 from keepwhole.policies.kinds import Kind
 from keepwhole.policies.payback import Numbers, paying
@@ -17,12 +16,14 @@ from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Situation, open
 from keepwhole.policies.references import Said, leaves
 from keepwhole.policies.repeats import RULE as REPEAT
 from keepwhole.policies.repeats import dependants, repeat_choice
+from keepwhole.policies.settings import CAREFUL, AutoSettings
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.policies.truncation import capped, question_in
 from keepwhole.truncation import notice
 from keepwhole.truncation.choice import choose
 from keepwhole.truncation.configuration import SMALLEST_INLINE_LIMIT, Limits, TruncationConfiguration
 from keepwhole.truncation.cut import Source, TextSource
+from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
 
 AGED = "aged"
 _LEAST_STEP = 8_000
@@ -39,10 +40,18 @@ class Auto:
 
     name = "auto"
 
-    def __init__(self, settings: AutoSettings = CAREFUL, question: str | None = None) -> None:
+    def __init__(
+        self,
+        settings: AutoSettings = CAREFUL,
+        question: str | None = None,
+        configuration: TruncationConfiguration | None = None,
+        strategies: Mapping[str, ITruncationStrategy] = STRATEGIES,
+    ) -> None:
         self.settings = settings
         self._question = question
-        self._limits = TruncationConfiguration().for_tool
+        self.configuration = configuration or TruncationConfiguration()
+        self.strategies = strategies
+        self._limits = TruncationConfiguration().for_tool  # caps go by kind, so no tool's own limit or strategy counts
 
     def arrive(
         self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
@@ -84,7 +93,7 @@ class Auto:
     def _capped(self, transcript: Transcript, item: Item, limits: Limits, cap: int, rule: str) -> Choice | None:
         asked = question_in(transcript, item) if self._question is None else self._question
         limits = limits.replace(options=limits.options.replace(question=asked))
-        return capped(item, capped_at(limits, cap, len(item.text)), rule)
+        return capped(item, capped_at(limits, cap, len(item.text)), rule, self.strategies)
 
     def _within_step(
         self, transcript: Transcript, new: Sequence[Item], fresh: Mapping[int, Choice], left: int
@@ -183,7 +192,7 @@ class Auto:
         """The results that are large enough, named, not pinned, sent before, and not among the newest of their kind."""
         found: list[Item] = []
         seen: dict[Kind, int] = {}
-        keep: Mapping[str, int] = {} if hard else self.settings.keep
+        keep: Mapping[Kind, int] = {} if hard else self.settings.keep
         for item in reversed(open_items(transcript, decided)):
             newer = seen.get(item.kind, 0)
             seen[item.kind] = newer + 1

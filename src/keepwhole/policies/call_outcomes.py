@@ -4,26 +4,17 @@ Owns: the list of deeds, their outcome in one line, which errors are still open.
 Must not know: budgets, sections, models.
 """
 
-import re
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from keepwhole.canonical.message import Call
 from keepwhole.canonical.utf8 import showable
+from keepwhole.policies.failures import error_line, is_error_text
 from keepwhole.policies.transcript import Item, Name, Namer, Transcript
 from keepwhole.truncation.cut import TextSource, render, whole
 from keepwhole.truncation.edges import head_edge
 from keepwhole.truncation.neutral import neutralised
 
-_ERROR = re.compile(
-    r"^\s*(?:[\w.]*(?:Error|Exception|Panic)\b[:(]|error\b|fatal\b|panic:|traceback \(most recent call last\)"
-    r"|.{0,80}(?:command not found|no such file or directory|permission denied))"
-    r"|\bexit(?:ed)?(?: with)? (?:code|status)[:= ]+[1-9]",
-    re.I,
-)
-_ENDS = 5
-"""Lines at each end of a result in which an error shows its shape."""
-_NEAR = 2_000
 _SHORT = 400
 
 
@@ -103,14 +94,7 @@ def failed(item: Item) -> bool:
     if item.is_error:
         return True
     speaks = item.kind in ("shell", "other") or len(item.text) <= _SHORT
-    return speaks and error_line(item.text) is not None
-
-
-def error_line(text: str) -> str | None:
-    """The line at either end of a text that has the shape of an error; the last one, where the reason stands."""
-    first = text[:_NEAR].splitlines()[:_ENDS]
-    last = text[-_NEAR:].splitlines()[-_ENDS:]
-    return next((line for line in (*reversed(last), *first) if _ERROR.search(line[:400])), None)
+    return speaks and is_error_text(item.text)
 
 
 def still_open(deeds: Iterable[Deed], transcript: Transcript) -> list[Deed]:

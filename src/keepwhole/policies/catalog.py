@@ -1,43 +1,70 @@
-"""The policies by name."""
+"""The policies by name: Keepwhole's own, those of other systems, and those of installed packages.
 
-from collections.abc import Callable
+A package offers a policy by an entry point; whatever it names is called without arguments and gives the policy:
 
+    [project.entry-points."keepwhole.policies"]
+    frugal = "my_package.policies:Frugal"
+"""
+
+from collections.abc import Mapping
+
+from keepwhole import plugins
 from keepwhole.errors import UsageError
 from keepwhole.policies.auto import Auto
-from keepwhole.policies.auto_settings import CAREFUL, AutoSettings
 from keepwhole.policies.peers import PEERS
 from keepwhole.policies.policy import Policy
 from keepwhole.policies.retention import Retention
 from keepwhole.policies.rolling import Rolling
+from keepwhole.policies.settings import BUILT_IN, CAREFUL, AutoSettings, RetentionSettings, RollingContext
 from keepwhole.policies.truncation import Truncation
 from keepwhole.truncation.configuration import TruncationConfiguration
+from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
 
-OWN: dict[str, Callable[[], Policy]] = {
-    "auto": Auto,
-    "truncation": Truncation,
-    "retention": Retention,
-    "rolling": Rolling,
-}
-"""Ours, as they are without settings."""
+_PARTS = ("name", "arrive", "age")
+_ROLLING, _RETENTION = RollingContext(), RetentionSettings()
+
+
+def known_policies() -> tuple[str, ...]:
+    """Return every name that `policy_named` knows."""
+    return (*BUILT_IN, *PEERS, *plugins.names("policies"))
 
 
 def policy_named(
     name: str,
     *,
     auto: AutoSettings = CAREFUL,
+    rolling: RollingContext = _ROLLING,
+    retention: RetentionSettings = _RETENTION,
     truncation: TruncationConfiguration | None = None,
+    strategies: Mapping[str, ITruncationStrategy] = STRATEGIES,
     question: str | None = None,
 ) -> Policy:
-    """The policy called `name`, under these settings.
+    """Return the policy called `name` under these settings; `UsageError` lists the names there are.
 
     >>> policy_named("auto").name
     'auto'
     """
     if name == "auto":
-        return Auto(auto, question)
+        return Auto(auto, question, truncation, strategies)
     if name == "truncation":
-        return Truncation(truncation, question=question)
-    known = {**PEERS, **OWN}
-    if name not in known:
-        raise UsageError(f"There is no policy `{name}`. Ours: {', '.join(OWN)}. Others': {', '.join(PEERS)}.")
-    return known[name]()
+        return Truncation(truncation, strategies, question)
+    if name == "rolling":
+        return Rolling(rolling, truncation or TruncationConfiguration(), strategies)
+    if name == "retention":
+        return Retention(retention)
+    make = PEERS.get(name) or plugins.load("policies", name)
+    if make is None:
+        raise UsageError(f"There is no policy `{name}`. {_listed()}")
+    policy = make()
+    missing = [part for part in _PARTS if not hasattr(policy, part)]
+    if missing:
+        raise UsageError(
+            f"`{name}` is no policy: it has no `{missing[0]}`. Update or uninstall the package it is from."
+        )
+    return policy
+
+
+def _listed() -> str:
+    installed = plugins.names("policies")
+    words = f"Ours: {', '.join(BUILT_IN)}. Others': {', '.join(PEERS)}."
+    return f"{words} Installed: {', '.join(installed)}." if installed else words

@@ -3,11 +3,10 @@
 import json
 import re
 from functools import lru_cache
-from typing import Literal, TypeAlias, cast
+from typing import Literal, cast
 
+from keepwhole.policies.settings import Kind
 from keepwhole.truncation.tools import LIST, READ, SEARCH, SHELL, job_of
-
-Kind: TypeAlias = Literal["read", "shell", "search", "report", "other"]
 
 _REPORTS = re.compile(
     r"(?:(?:dispatch|spawn|run|call|launch|invoke|wait|new|sub)[_-]?)?(?:task|agent|subagent)s?(?:[_-]?output)?"

@@ -7,9 +7,9 @@ Must not know: where the whole result is stored; the notice names the call that 
 from collections.abc import Sequence
 
 from keepwhole.canonical.value import Value
-from keepwhole.errors import ConfigError
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Situation
+from keepwhole.policies.settings import RetentionSettings
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.truncation.cut import Cut, Segment, TextSource
 from keepwhole.truncation.edges import head_edge
@@ -32,14 +32,9 @@ def notice(trace_id: str, call: str = "") -> str:
 class Retention(Value):
     """The policy `retention`: the three lines are bounded, and a cut is made only where it makes a result shorter."""
 
-    line_chars: int = 2_000
-    """Most characters that the three lines have together."""
+    settings: RetentionSettings = RetentionSettings()
 
     name = "retention"
-
-    def _check(self) -> None:
-        if self.line_chars < 1:
-            raise ConfigError(f"`retention.line_chars` is {self.line_chars}; give a whole number of at least 1.")
 
     def arrive(
         self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
@@ -71,10 +66,10 @@ class Retention(Value):
     def _end(self, text: str) -> int:
         """Where the first three lines end, or what they may have of the text."""
         end = end_of_lines(text)
-        if end <= self.line_chars:
+        if end <= self.settings.line_chars:
             return end
         near = TextSource(text[: end + 1])
-        return _without_line_end(text, head_edge(near, self.line_chars))
+        return _without_line_end(text, head_edge(near, self.settings.line_chars))
 
 
 def end_of_lines(text: str) -> int:

@@ -8,16 +8,16 @@ length holds for all but the short, round what is referred to and round the erro
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from keepwhole.canonical.utf8 import encode
 from keepwhole.canonical.value import Value
-from keepwhole.errors import ConfigError
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.failures import is_error_text
 from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Situation, replaced
 from keepwhole.policies.references import Said, leaves
+from keepwhole.policies.settings import RollingContext
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.truncation.choice import TEXT_STRATEGIES, choose
 from keepwhole.truncation.configuration import Limits, TruncationConfiguration
@@ -25,31 +25,11 @@ from keepwhole.truncation.cut import Cut, TextSource, render, whole
 from keepwhole.truncation.notice import omitted
 from keepwhole.truncation.present import Artifact, present, summarise
 from keepwhole.truncation.result import estimated_tokens
-from keepwhole.truncation.strategy import STRATEGIES
+from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
 
 SMALL = 100
 """Results of fewer tokens are never touched."""
 _OPENING = 20_000
-
-
-class RollingContext(Value):
-    """How far back results are whole, and what stands for those before."""
-
-    max_age: int = 5
-    """Steps after which a result becomes the placeholder."""
-    max_tokens_per_output: int = 2_000
-    """Most tokens of one result, but never fewer than 100; longer ones are cut by their tool's strategy."""
-    placeholder: str = "[content truncated - {age} steps ago]"
-    """What stands for an old result; `{age}` or `{N}` is how many steps ago it came."""
-
-    def _check(self) -> None:
-        for key, least in (("max_age", 0), ("max_tokens_per_output", 1)):
-            if getattr(self, key) < least:
-                raise ConfigError(f"`rolling.{key}` is {getattr(self, key)}; give a whole number of at least {least}.")
-
-    def words(self, age: int) -> str:
-        """The placeholder of a result of that age."""
-        return self.placeholder.replace("{age}", str(age)).replace("{N}", str(age))
 
 
 DEFAULTS = RollingContext()
@@ -58,9 +38,10 @@ DEFAULTS = RollingContext()
 class Rolling(Value):
     """The policy `rolling` of a session. The age in a placeholder is the one at which it was chosen, and stays."""
 
-    config: RollingContext = DEFAULTS
+    settings: RollingContext = DEFAULTS
     configuration: TruncationConfiguration = TruncationConfiguration()
     """How the results of each tool are cut where they are too long."""
+    strategies: Mapping[str, ITruncationStrategy] = STRATEGIES
 
     name = "rolling"
 
@@ -73,7 +54,7 @@ class Rolling(Value):
 
     def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
         """A choice for each result that has become too old, or is too long and has none yet."""
-        uses = _Uses(transcript, self.config.max_age)
+        uses = _Uses(transcript, self.settings.max_age)
         found = (self._aged(item, decided.get(item.number), uses) for item in transcript.items)
         return [choice for choice in found if choice is not None]
 
@@ -82,7 +63,7 @@ class Rolling(Value):
             return None
         about = ""
         age = uses.transcript.steps - item.step
-        if age > self.config.max_age and not is_error_text(item.text, item.is_error):
+        if age > self.settings.max_age and not is_error_text(item.text, item.is_error):
             used = uses.of(item)
             if used is None:
                 return self._placeholder(item, age)
@@ -90,18 +71,18 @@ class Rolling(Value):
         return self._capped(item, about) if holds is None else None
 
     def _placeholder(self, item: Item, age: int) -> Choice | None:
-        words = self.config.words(age)
+        words = self.settings.words(age)
         if len(words) >= len(item.text):
             return None
         return Choice(item.number, "old", replaced(item, words), estimate(words))
 
     def _capped(self, item: Item, about: str = "") -> Choice | None:
         """The result cut by its tool's strategy, an error by what it says, where it is too long; else None."""
-        most = max(SMALL, self.config.max_tokens_per_output)
+        most = max(SMALL, self.settings.max_tokens_per_output)
         if item.pinned or estimated_tokens(len(item.text)) <= most:
             return None
         source = TextSource(item.text)
-        cut, strategy = _cut(item, source, self._limits(item, source, most, about))
+        cut, strategy = _cut(item, source, self._limits(item, source, most, about), self.strategies)
         shown = render(cut, source)
         return Choice(item.number, "long", cut, estimate(shown), strategy) if len(shown) < len(item.text) else None
 
@@ -164,7 +145,9 @@ class _Uses:
         return "\n".join(words)[:_OPENING]
 
 
-def _cut(item: Item, source: TextSource, limits: Limits) -> tuple[Cut, str]:
+def _cut(
+    item: Item, source: TextSource, limits: Limits, strategies: Mapping[str, ITruncationStrategy]
+) -> tuple[Cut, str]:
     """How a result is shown within its limits, and by which strategy."""
     call, name = item.call, item.name
     artifact = Artifact(
@@ -173,7 +156,7 @@ def _cut(item: Item, source: TextSource, limits: Limits) -> tuple[Cut, str]:
         size=len(encode(item.text)[0]),
         reachable=name.reachable if name else None,
     )
-    view = present(source, artifact, limits, STRATEGIES)
+    view = present(source, artifact, limits, strategies)
     cut, strategy = view.cut or whole(source.chars), view.metadata.strategy_used
     return (cut if name else _without_reference(cut, strategy, artifact.reference, source)), strategy
 

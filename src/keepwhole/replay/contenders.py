@@ -9,10 +9,10 @@ from typing import NamedTuple, TypeAlias
 
 from keepwhole.errors import UsageError
 from keepwhole.policies.auto import Auto
-from keepwhole.policies.auto_settings import LEAN
-from keepwhole.policies.catalog import OWN, policy_named
+from keepwhole.policies.catalog import BUILT_IN, policy_named
 from keepwhole.policies.peers import PEERS
 from keepwhole.policies.policy import Policy
+from keepwhole.policies.settings import LEAN
 from keepwhole.replay.oracles import ORACLES, oracle_named
 from keepwhole.replay.run_facts import Measured
 
@@ -41,7 +41,7 @@ class Contender(NamedTuple):
 
 def names() -> tuple[str, ...]:
     """Every name that `contender` knows."""
-    return (*OWN, LEAN_NAME, *PEERS, BOUND, *ORACLES)
+    return (*BUILT_IN, LEAN_NAME, *PEERS, BOUND, *ORACLES)
 
 
 def contender(name: str) -> Contender:
@@ -52,8 +52,8 @@ def contender(name: str) -> Contender:
         return Contender(name, _oracle(name), bound=True)
     if name == LEAN_NAME:
         return Contender(name, same(lambda: Auto(LEAN)), "policy: auto\npreset: lean\n", ours=True)
-    if name not in OWN and name not in PEERS:
-        own, others = ", ".join((*OWN, LEAN_NAME)), ", ".join((*PEERS, BOUND))
+    if name not in BUILT_IN and name not in PEERS:
+        own, others = ", ".join((*BUILT_IN, LEAN_NAME)), ", ".join((*PEERS, BOUND))
         raise UsageError(f"There is no policy `{name}`, nor a settings file. Ours: {own}. Others': {others}.")
     return Contender(name, same(lambda: policy_named(name)), _settings(name), ours=name == "auto")
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 from keepwhole.canonical.value import Value
 from keepwhole.errors import ConfigError
 from keepwhole.truncation.options import StrategyOptions
-from keepwhole.truncation.tools import Job, job_of
+from keepwhole.truncation.tools import job_of
 
 SMALLEST_INLINE_LIMIT = 256
 
@@ -80,7 +80,7 @@ class TruncationConfiguration(Value):
     def for_tool(self, tool: str) -> Limits:
         """The limits of one tool: its override, else its job's, else those for all."""
         own, job = self.overrides.get(tool, _NO_OVERRIDE), job_of(tool)
-        usual = job.inline_limit if job and self.inline_limit == TruncationConfiguration.inline_limit else None
+        usual = job.inline_limit if job and not self.is_given("inline_limit") else None
         options: dict[str, Any] = {"head_ratio": self.head_ratio, "line_cap": self.line_cap}
         options |= {key: value for key, value in own.as_dict().items() if key in _OPTIONS and value is not None}
         return Limits(
@@ -89,13 +89,9 @@ class TruncationConfiguration(Value):
             preview_limit=own.preview_limit or self.preview_limit,
             strategy=own.strategy or (job.strategy if job else self.default_strategy),
             options=StrategyOptions(**options),
-            chosen_by_user=own.strategy is not None or self._default_is_own(job),
+            chosen_by_user=own.strategy is not None or (job is None and self.is_given("default_strategy")),
             firm=job.firm if job else False,
         )
-
-    def _default_is_own(self, job: Job | None) -> bool:
-        """Whether the user changed the strategy for everything that has no job of its own."""
-        return job is None and self.default_strategy != TruncationConfiguration.default_strategy
 
 
 _OPTIONS = frozenset(StrategyOptions.fields) - {"question"}

@@ -13,7 +13,7 @@ from keepwhole.apps.inspector.sample import play
 from keepwhole.apps.inspector.services import Desk
 from keepwhole.apps.inspector.what_if import TooLittle, run_of_session
 from keepwhole.errors import ConfigError, UsageError
-from keepwhole.policies.auto_settings import AutoSettings
+from keepwhole.policies.settings import AutoSettings
 from keepwhole.session import Session
 from keepwhole.store.memory import MemoryStore
 from tests.apps.cli.cli import Cli

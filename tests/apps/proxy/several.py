@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from keepwhole import Session, SqliteStore
 from keepwhole.canonical.entry import Decision, Result
 from keepwhole.config import Settings
-from keepwhole.policies.auto_settings import CAREFUL
+from keepwhole.policies.settings import CAREFUL
 from keepwhole.store.protocol import Store, entry_of
 from tests.apps.proxy.agent import Agent, Outcome
 from tests.apps.proxy.serving import Served, proxy

@@ -77,7 +77,11 @@ def _contender(name: str) -> Contender:
     with open(name, encoding="utf-8") as file:
         text = file.read()
     policy = found.policy if found.mode != "off" else "everything"
-    make = same(lambda: policy_named(policy, auto=found.auto, truncation=found.truncation))
+    make = same(
+        lambda: policy_named(
+            policy, auto=found.auto, rolling=found.rolling, retention=found.retention, truncation=found.truncation
+        )
+    )
     return Contender(name, make, text, ours=True)
 
 

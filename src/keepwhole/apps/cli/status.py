@@ -5,7 +5,6 @@ import argparse
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.place import Place, add_options
 from keepwhole.models.profiles import profile_for
-from keepwhole.models.thresholds import Thresholds
 from keepwhole.models.tokens import of_chars
 from keepwhole.store.protocol import decision_of, entry_of
 
@@ -34,7 +33,7 @@ def status(args: argparse.Namespace) -> int:
             shown[row.trace_id] = decision_of(row).shown_chars
     place.close()
     window = profile_for(args.model, place.settings.models).window
-    state = Thresholds().indicator(of_chars(sum(shown.values())), window)
+    state = place.settings.thresholds.indicator(of_chars(sum(shown.values())), window)
     if args.json:
         screen.as_json(
             {

@@ -92,14 +92,15 @@ class Sessions:
     def _indicator(self, timeline: Timeline, newest: Step | None, model: str) -> dict[str, Any] | None:
         if not timeline.results and newest is None:
             return None
-        size = profile_for(model, self._record.settings.models).window
+        settings = self._record.settings
+        size = profile_for(model, settings.models).window
         if newest is None or newest.request is None:
             results = timeline.results.values()
             used, whole = (of_chars(sum(chars)) for chars in zip(*map(_chars, results), strict=True))
-            return window.indicator(window.parts_of_results(results), used, whole, size)
+            return window.indicator(window.parts_of_results(results), used, whole, size, settings.thresholds)
         request = newest.request
         parts = self._parts_of(timeline.session, request.trace_id)
-        return window.indicator(parts, request.tokens_sent, request.tokens_whole, size)
+        return window.indicator(parts, request.tokens_sent, request.tokens_whole, size, settings.thresholds)
 
     def _parts_of(self, name: str, trace_id: str) -> list[window.Part]:
         """Who fills a request; decoded once, since it stays what it is. Nothing where it is damaged."""

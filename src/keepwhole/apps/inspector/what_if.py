@@ -132,7 +132,13 @@ def _figures(played: _Played, settings: Settings) -> dict[str, Any]:
     if outcome is None:
         outcome = played.full
         if name != EVERYTHING:
-            policy = policy_named(name, auto=settings.auto, truncation=settings.truncation)
+            policy = policy_named(
+                name,
+                auto=settings.auto,
+                rolling=settings.rolling,
+                retention=settings.retention,
+                truncation=settings.truncation,
+            )
             outcome = replay(played.measured, policy, played.profile, played.profile.window)
         played.outcomes[key] = outcome
     price = price_of(played.profile, input_price(played.model))

@@ -14,9 +14,9 @@ import yaml
 
 from keepwhole.config import Settings
 from keepwhole.errors import UsageError
-from keepwhole.policies.auto_settings import PRESETS, AutoSettings
-from keepwhole.policies.catalog import OWN
+from keepwhole.policies.catalog import BUILT_IN
 from keepwhole.policies.peers import PEERS
+from keepwhole.policies.settings import PRESETS, AutoSettings
 
 EVERYTHING = "everything"
 """Sends all results whole: no policy, the setting `mode: off`."""
@@ -29,8 +29,8 @@ def tried(now: Settings, asked: Mapping[str, Any]) -> Settings:
     policy = asked.get("policy") or now.policy
     if not isinstance(preset, str) or preset not in PRESETS:
         raise UsageError(f"There is no preset `{preset}`. Give one of {', '.join(PRESETS)}.")
-    if not isinstance(policy, str) or policy not in (*OWN, *PEERS, EVERYTHING):
-        raise UsageError(f"There is no policy `{policy}`. Ours: {', '.join(OWN)}.")
+    if not isinstance(policy, str) or policy not in (*BUILT_IN, *PEERS, EVERYTHING):
+        raise UsageError(f"There is no policy `{policy}`. Ours: {', '.join(BUILT_IN)}.")
     given: object = {} if asked.get("settings") is None else asked["settings"]
     if not isinstance(given, dict):
         raise UsageError("`settings` holds keys and values, such as `auto.patience: 1`.")
@@ -97,7 +97,7 @@ def policies(settings: Settings) -> dict[str, Any]:
     rows.append(_row("tools.truncation.inline_limit", usual.inline_limit, _sentences(type(usual))["inline_limit"]))
     rows.append(_row("tools.truncation.head_ratio", usual.head_ratio, _sentences(type(usual))["head_ratio"]))
     return {
-        "policies": [*OWN, EVERYTHING, *PEERS],
+        "policies": [*BUILT_IN, EVERYTHING, *PEERS],
         "presets": list(PRESETS),
         "now": {"policy": settings.policy, "preset": settings.preset, "mode": settings.mode},
         "settings": rows,

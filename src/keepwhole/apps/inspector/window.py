@@ -60,12 +60,11 @@ def parts_of_results(results: Iterable[Kept]) -> list[Part]:
     return _ordered(counts)
 
 
-def indicator(parts: list[Part], used: int, whole: int, window: int) -> dict[str, Any]:
+def indicator(parts: list[Part], used: int, whole: int, window: int, thresholds: Thresholds) -> dict[str, Any]:
     """How full a window is; the parts are made to add up to what is used."""
-    state = Thresholds().indicator(used, window)
+    state = thresholds.indicator(used, window)
     total = sum(part.tokens for part in parts) or 1
     shares = [part._replace(tokens=round(part.tokens * used / total)) for part in parts]
-    shares_of = Thresholds()
     return {
         "used": used,
         "whole": whole,
@@ -74,7 +73,7 @@ def indicator(parts: list[Part], used: int, whole: int, window: int) -> dict[str
         "parts": [part._asdict() for part in shares],
         "thresholds": [
             {
-                "share": getattr(shares_of, line.level),
+                "share": getattr(thresholds, line.level),
                 "tokens": line.tokens,
                 "label": line.label,
                 "explained": line.explanation,

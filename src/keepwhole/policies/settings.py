@@ -1,0 +1,95 @@
+"""The settings of the policies, and the presets that those of `auto` start from.
+
+Owns: names, defaults and ranges; why these numbers: `docs/decisions/0011-tuning-auto.md`.
+Must not know: the policies. Every command reads settings, and most never need a policy.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Literal, TypeAlias
+
+from keepwhole.settings_section import Count, Range, SettingsSection
+
+BUILT_IN = ("auto", "truncation", "retention", "rolling")
+"""The names of Keepwhole's own policies."""
+
+Kind: TypeAlias = Literal["shell", "search", "read", "report", "other"]
+"""What kind of work a result comes from; `policies/kinds.py` finds it."""
+
+
+class AutoSettings(SettingsSection):
+    """Everything under `auto`."""
+
+    section = "auto"
+
+    arrival_cap: Mapping[Kind, Count] = MappingProxyType({"shell": 8_000, "search": 8_000, "other": 8_000})
+    """Most characters of a result on arrival, by kind; `read` and `report` are shown whole unless named here."""
+    structured_cap: Count = 24_000
+    """The same for data and diffs, which are cut by their structure."""
+    outsized: Count = 120_000
+    """Most characters of any result on arrival."""
+    step_cap: Count = 200_000
+    """Most characters of all results of one step; never more than half of what is left of the window."""
+    old_after: Mapping[Kind, Count] = MappingProxyType(
+        {"shell": 19, "search": 33, "other": 5, "read": 48, "report": 96}
+    )
+    """Turns after which a result of each kind is old."""
+    new_task: Annotated[float, Range(0, 1_000, above=True)] = 2.0
+    """How much faster results age that are older than the user's last message."""
+    along: Annotated[float, Range(0, 1, above=True)] = 0.25
+    """A batch takes along the results that have gone this share of the way to being old."""
+    patience: Annotated[float, Range(0, 1_000, above=True)] = 2.0
+    """A batch is made when carrying its results has cost this many times what it costs to send the rest anew."""
+    start: Count = 50_000
+    """Tokens below which nothing ages; half of what may be sent, where that is less."""
+    most: Count = 118_000
+    """Tokens above which results age whatever it costs, oldest first, down to two thirds of it."""
+    ceiling: Annotated[float, Range(0, 1, above=True)] = 0.9
+    """The same as a share of the window; the smaller of both holds."""
+    keep: Mapping[Kind, Count] = MappingProxyType({"shell": 1, "search": 1, "other": 1, "read": 1, "report": 1})
+    """Newest results of each kind that never age, unless the window forces it."""
+    clear_at_least: Count = 1_000
+    """Tokens that a batch must free."""
+    min_tokens: Count = 100
+    """Results smaller than this never age."""
+    recent_steps: Annotated[int, Range(0)] = 1
+    """A result that feeds a call of the last steps does not age."""
+
+
+CAREFUL = AutoSettings()
+LEAN = AutoSettings(
+    arrival_cap={"shell": 6_000, "search": 6_000, "other": 6_000},
+    old_after={"shell": 12, "search": 24, "other": 4, "read": 40, "report": 80},
+    new_task=3.0,
+    along=0.1,
+    patience=1.25,
+    start=20_000,
+    recent_steps=0,
+)
+PRESETS: Mapping[str, AutoSettings] = MappingProxyType({"careful": CAREFUL, "lean": LEAN})
+
+
+class RollingContext(SettingsSection):
+    """Everything under `rolling`: for how many steps results are whole, and what stands for older ones."""
+
+    section = "rolling"
+
+    max_age: Annotated[int, Range(0)] = 5
+    """Steps after which a result becomes the placeholder."""
+    max_tokens_per_output: Count = 2_000
+    """Most tokens of one result, but never fewer than 100; longer ones are cut by their tool's strategy."""
+    placeholder: str = "[content truncated - {age} steps ago]"
+    """What stands for an old result; `{age}` or `{N}` is the number of steps since it came."""
+
+    def words(self, age: int) -> str:
+        """Return the placeholder of a result of that age."""
+        return self.placeholder.replace("{age}", str(age)).replace("{N}", str(age))
+
+
+class RetentionSettings(SettingsSection):
+    """Everything under `retention`."""
+
+    section = "retention"
+
+    line_chars: Count = 2_000
+    """Most characters that the three lines which are kept of an old result have together."""
