@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from keepwhole.models.tokens import estimate
-from keepwhole.policies.auto import Auto, capped_at
+from keepwhole.policies.arrival import arriving_item, capped_at
+from keepwhole.policies.auto import Auto
 from keepwhole.policies.policy import Choice, Decided
 from keepwhole.policies.settings import CAREFUL, LEAN, AutoSettings
 from keepwhole.policies.transcript import Item, Transcript
-from keepwhole.policies.truncation import artifact_of, question_in
 from keepwhole.replay.__main__ import parser, work_from
 from keepwhole.replay.contenders import Contender, contender, same
 from keepwhole.replay.runner import replay_all
@@ -92,13 +92,19 @@ class Leaving(Named):
         if item.kind not in self._kinds or len(item.text) < 2 * self._chars:
             return choice
         limits = TruncationConfiguration().for_tool(item.call.tool if item.call else "")
-        asked = question_in(transcript, item) if self._by == "task" else _reaction(transcript, item)
+        asked = _task(transcript, item) if self._by == "task" else _reaction(transcript, item)
         limits = capped_at(limits, self._chars, len(item.text))
         limits = limits.replace(options=limits.options.replace(question=asked))
-        shown = present(TextSource(item.text), artifact_of(item), limits, STRATEGIES)
+        shown = present(TextSource(item.text), arriving_item(item).artifact, limits, STRATEGIES)
         if shown.cut is None:
             return choice
         return Choice(item.number, "aged", shown.cut, estimate(shown.content), shown.metadata.strategy_used)
+
+
+def _task(transcript: Transcript, item: Item) -> str:
+    """The user's last words before a result."""
+    said = (message.said for message in reversed(transcript.messages[: item.index]) if message.role == "user")
+    return next((words[-400:] for words in said if words), "")
 
 
 def _reaction(transcript: Transcript, item: Item) -> str:

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast, overload
 
 from keepwhole import config, events
@@ -28,11 +28,10 @@ from keepwhole.store.postgres.address import is_address
 from keepwhole.store.protocol import Row, SessionInfo, Store, body_of
 from keepwhole.store.reader import BodyReader
 from keepwhole.store.verify import Verification, verify
-from keepwhole.truncation.configuration import Limits, TruncationConfiguration
+from keepwhole.truncation.configuration import SMALLEST_INLINE_LIMIT, Limits, TruncationConfiguration
 from keepwhole.truncation.cut import Source
 from keepwhole.truncation.neutral import imitates
 from keepwhole.truncation.notice import size_text
-from keepwhole.truncation.present import present
 from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy, strategy_named
 from keepwhole.wire.dialects import dialect_named, parse_call
@@ -84,15 +83,15 @@ def session(
     *,
     agent: str | None = None,
     store: Store | str | os.PathLike[str] | None = None,
-    policy: TruncationConfiguration | None = None,
+    policy: "str | Policy | TruncationConfiguration | None" = None,
     ephemeral: bool = False,
     recall: Recall | None = None,
 ) -> "Session":
     """Open the session `id`, or a new one. Use it as a context manager.
 
     `store` is a folder, a `postgresql://` address or a store; if not given, the record that the settings name. An
-    `ephemeral` session is purged at its end. `policy` overrides the settings under `tools.truncation`, `recall` the
-    setting of that name.
+    `ephemeral` session is purged at its end. `policy` is the name of a policy, a policy, or the limits under
+    `tools.truncation`; it goes before the settings, for `keep` and `view` alike. So does `recall`.
     """
     return Session(id, agent=agent, store=store, policy=policy, ephemeral=ephemeral, recall=recall)
 
@@ -106,7 +105,7 @@ class Session:
         *,
         agent: str | None = None,
         store: Store | str | os.PathLike[str] | None = None,
-        policy: TruncationConfiguration | None = None,
+        policy: "str | Policy | TruncationConfiguration | None" = None,
         ephemeral: bool = False,
         recall: Recall | None = None,
         strategies: Mapping[str, ITruncationStrategy] = STRATEGIES,
@@ -121,8 +120,9 @@ class Session:
             raise UsageError(f"{id[:60]!r} cannot name a session. Use 1 to 128 letters, digits and `._:@-`.")
         self.id = id or ids.session_id(random(ids.RANDOM_BYTES))
         place = os.fspath(store) if isinstance(store, str | os.PathLike) else None
-        self.settings = settings or _settings_at(place)
-        self.configuration = policy or self.settings.truncation
+        self.settings = _with_policy(settings or _settings_at(place), policy)
+        self.configuration = self.settings.truncation
+        self._own_policy = None if isinstance(policy, str | TruncationConfiguration) else policy
         self.strategies = strategies
         self.recall_by = recall or self.settings.recall
         self.metrics = metrics or Metrics()
@@ -132,9 +132,6 @@ class Session:
         self._ephemeral = ephemeral
         for name in (self.configuration.default_strategy, *_named(self.configuration)):
             strategy_named(name, self.strategies)
-        self._for_tool = lru_cache(maxsize=256)(self.configuration.for_tool)
-        usual = self.configuration.inline_limit == TruncationConfiguration.inline_limit
-        self._by_kind = usual and policy is None and self.settings.policy == "auto"
         self._recall_tools = Answering(self.store, self.id, lambda: self.settings.retrieval_limit)
         wanted = SessionInfo(
             name=self.id,
@@ -504,32 +501,25 @@ class Session:
         from keepwhole.conversation.conversations import Conversations
 
         context = BranchContext(self._writer, self.journal, self._summariser)
-        return Conversations(context, self.settings, self._clock)
+        return Conversations(context, self.settings, self._clock, self.strategies, self._own_policy)
 
     def _show(self, result: Result, reader: BodyReader) -> TruncationResult:
-        """How a new result is shown: its tool's limits, or its kind's under the policy `auto`."""
-        limits = self._limits(result, reader)
+        """How a new result is shown by itself: as the session's policy shows it on arrival."""
         if is_recall(result.tool):  # bounded already, and never an artifact of an artifact
-            limits = limits.replace(inline_limit=reader.chars + 1, trusted=True)
-        if reader.chars <= limits.inline_limit and result.media_type == TEXT:
-            text = reader.text()
-            if limits.trusted or not imitates(text):
-                return whole_view(showable(text), reader)
-        elif not is_recall(result.tool):
-            limits = limits.replace(options=limits.options.replace(question=_question_of(result)))
+            return whole_view(showable(reader.text()), reader)
+        if reader.chars <= SMALLEST_INLINE_LIMIT and result.media_type == TEXT and not imitates(reader.text()):
+            return whole_view(showable(reader.text()), reader)  # no policy cuts so little
+        from keepwhole.policies.arrival import Arriving, show_arriving
+
         link = self._writer.links.of(result.trace_id, result.artifact_id)
-        return present(reader, artifact_of(result, reader).replace(reachable=link), limits, self.strategies)
+        artifact = artifact_of(result, reader).replace(reachable=link)
+        arguments, adjust = result.arguments or "", self._adjust_limits
+        arriving = Arriving(reader, result.tool, arguments, artifact, result.question, result.is_error, adjust)
+        return show_arriving(self._conversations.policy(), arriving)
 
-    def _limits(self, result: Result, source: Source) -> Limits:
-        limits = self._for_tool(result.tool)
-        own = result.tool in self.configuration.overrides
-        if own or not self._by_kind or source.chars <= limits.inline_limit:
-            return limits
-        from keepwhole.policies.auto import arrival_cap, capped_at
-        from keepwhole.policies.kinds import kind_of
-
-        kind = kind_of(result.tool, result.arguments or "")
-        return capped_at(limits, arrival_cap(self.settings.auto, kind, source, limits), source.chars)
+    def _adjust_limits(self, limits: Limits, source: Source) -> Limits:
+        """Narrow the limits of one result; for subclasses that show results where other limits hold too."""
+        return limits
 
     def _find_row(self, id: str) -> Row:
         row = self.store.find(self.id, id)
@@ -557,20 +547,16 @@ class Session:
             events.marked(self.id, result.trace_id, result.tool)
 
 
-def _question_of(result: Result) -> str:
-    """What a result is wanted for: what the caller said, else what the call itself asks."""
-    import json
+def _with_policy(settings: config.Settings, policy: "str | Policy | TruncationConfiguration | None") -> config.Settings:
+    """The settings with what `Session(policy=…)` says."""
+    if isinstance(policy, TruncationConfiguration):
+        return settings.replace(truncation=policy)
+    if isinstance(policy, str):
+        from keepwhole.policies.catalog import policy_named
 
-    if result.question is not None or not result.arguments:
-        return result.question or ""
-    try:
-        arguments: object = json.loads(result.arguments)
-    except (ValueError, RecursionError):
-        return ""
-    if not isinstance(arguments, dict):
-        return ""
-    asked = (cast("dict[str, object]", arguments).get(key) for key in ("question", "query", "prompt"))
-    return next((text for text in asked if isinstance(text, str)), "")
+        policy_named(policy)  # refuse an unknown name now, not at the first result
+        return settings.replace(policy=policy)
+    return settings
 
 
 def _settings_at(place: str | None) -> config.Settings:

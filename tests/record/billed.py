@@ -3,11 +3,12 @@
 import json
 from typing import Any
 
+from keepwhole.policies.auto_settings import CAREFUL
+
 from keepwhole import MemoryStore, Session
 from keepwhole.config import Settings
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.hidden_rounds import HiddenRounds
-from keepwhole.policies.auto_settings import CAREFUL
 from keepwhole.wire.dialects import Endpoint, conversation_dialect
 from keepwhole.wire.request_body import read_request
 from tests.upstream.agent import Agent

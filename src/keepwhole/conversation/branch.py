@@ -214,6 +214,7 @@ class Branch:
         """NEW → KEPT or DECIDED: the result is on record."""
         seen.known = known
         seen.item.name = self.context.writer.name_of(known.result.trace_id, known.result.artifact_id)
+        seen.item.is_error = seen.item.is_error or known.result.is_error  # what `keep` was told, no message repeats
         self._new.pop(seen.item.number, None)
         self._by_trace.setdefault(known.result.trace_id, []).append(seen)
         self._apply_decision(seen)

@@ -57,9 +57,11 @@ class Conversations:
         settings: Settings,
         clock: Callable[[], float],
         strategies: Mapping[str, ITruncationStrategy] = STRATEGIES,
+        policy: Policy | None = None,
     ) -> None:
+        """Without a `policy` it is the one that the settings name."""
         self._context, self._journal, self._settings = context, context.journal, settings
-        self._strategies = strategies
+        self._strategies, self._own_policy = strategies, policy
         self._lock = context.journal.lock
         self._branches: list[tuple[_Key, Branch]] = []
         self._generation = context.journal.generation
@@ -80,7 +82,7 @@ class Conversations:
         view_mode: ViewMode = TURN,
     ) -> Projection:
         """Return what to send of messages or of a request; the list of edits only if `explained`."""
-        chosen = self._policy(policy, question)
+        chosen = self.policy(policy, question)
         mode = mode or self._settings.mode
         if mode not in MODES:
             raise UsageError(f"`mode` is {mode!r}; give one of {', '.join(MODES)}.")
@@ -231,7 +233,9 @@ class Conversations:
 
         return read
 
-    def _policy(self, policy: str | Policy | None, question: str | None) -> Policy:
+    def policy(self, policy: str | Policy | None = None, question: str | None = None) -> Policy:
+        """The policy that is asked for, else the session's own."""
+        policy = policy or self._own_policy
         if policy is not None and not isinstance(policy, str):
             return policy
         wanted = (policy or self._settings.policy, question)

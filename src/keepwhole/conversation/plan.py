@@ -107,7 +107,8 @@ def may_wait(
     if any(item.step != transcript.steps for item in fresh):
         return False
     near = situation._replace(scale=situation.scale * _NEXT_BILL, frozen=False)
-    if policy.arrive(transcript, fresh, decisions, near):
+    chosen = policy.arrive(transcript, fresh, decisions, near)
+    if any(not is_recall_answer(transcript.items[choice.number]) for choice in chosen):
         return False
     return not policy.age(transcript, decisions, summarized(near))
 

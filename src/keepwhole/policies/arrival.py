@@ -25,12 +25,12 @@ Owns: these rules. Must not know: other results, how decisions are recorded.
 
 import json
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, cast
+from typing import NamedTuple, Protocol, cast, runtime_checkable
 
 from keepwhole.canonical.utf8 import showable
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.kinds import Kind, kind_of
-from keepwhole.policies.policy import Choice
+from keepwhole.policies.policy import Choice, Policy
 from keepwhole.policies.settings import AutoSettings
 from keepwhole.policies.transcript import Item
 from keepwhole.truncation.choice import choose
@@ -45,6 +45,8 @@ RULE = "arrival"
 _STRUCTURED = frozenset(("element", "rows", "diff"))
 _QUESTION_KEYS = ("question", "query", "prompt")
 
+Cap = Callable[["Arriving", Limits], int]
+"""Most characters of a result under a policy; the limits are those of its tool."""
 AdjustLimits = Callable[[Limits, Source], Limits]
 """Narrows the limits of one result, where who shows it has limits of its own."""
 
@@ -65,6 +67,15 @@ class Arriving(NamedTuple):
     """What kind of work it comes from, where that is known already."""
 
 
+@runtime_checkable
+class ShowsArrivals(Protocol):
+    """A policy that says how one new result is shown by itself."""
+
+    def show(self, arriving: Arriving) -> TruncationResult:
+        """How one new result is shown."""
+        ...
+
+
 class ArrivalRule:
     """Shows a result whole where it fits its limit, else cut."""
 
@@ -72,32 +83,43 @@ class ArrivalRule:
         self,
         configuration: TruncationConfiguration | None = None,
         strategies: Mapping[str, ITruncationStrategy] = STRATEGIES,
-        caps: AutoSettings | None = None,
+        cap: Cap | None = None,
     ) -> None:
-        """With `caps` the limit of a result is that of its kind, unless the user gave one."""
+        """`cap` is the policy's own limit for a result; without one the limits of its tool hold."""
         self.configuration = configuration or TruncationConfiguration()
         self.strategies = strategies
-        self._caps = None if self.configuration.is_given("inline_limit") else caps
+        self._cap = cap
 
     def limits(self, arriving: Arriving) -> Limits:
         """The limits that hold for a result."""
         limits = self.configuration.for_tool(arriving.tool)
-        if self._caps is not None and arriving.tool not in self.configuration.overrides:
-            kind = arriving.kind or kind_of(arriving.tool, arriving.arguments)
-            cap = arrival_cap(self._caps, kind, arriving.source, limits)
-            limits = capped_at(limits, cap, arriving.source.chars)
+        if self._cap is not None and not self._is_given(arriving.tool):
+            limits = capped_at(limits, self._cap(arriving, limits), arriving.source.chars)
         return limits if arriving.adjust is None else arriving.adjust(limits, arriving.source)
+
+    def _is_given(self, tool: str) -> bool:
+        """Whether the user gave a limit, for this tool or for all."""
+        return self.configuration.is_given("inline_limit") or tool in self.configuration.overrides
 
     def show(self, arriving: Arriving) -> TruncationResult:
         """How a result is shown."""
         return show_within(self.limits(arriving), arriving, self.strategies)
 
-    def choose(self, item: Item, question: str | None = None) -> Choice | None:
-        """The choice about a new result of a conversation; None where it is shown as it came."""
+    def choose(
+        self, item: Item, question: str | None = None, *, rule: str = RULE, most: int | None = None
+    ) -> Choice | None:
+        """The choice about a new result of a conversation, of which at most `most` characters are shown; None where it
+        is shown as it came."""
         if item.name is None or item.pinned:
             return None
+        if most is None and len(item.text) <= SMALLEST_INLINE_LIMIT and not imitates(item.text):
+            return None  # no limit is smaller
         arriving = arriving_item(item, question)
-        return choice_within(self.limits(arriving), item, arriving, RULE, self.strategies)
+        limits = self.limits(arriving) if most is None else capped_at(self._tool_limits(item), most, len(item.text))
+        return choice_within(limits, item, arriving, rule, self.strategies)
+
+    def _tool_limits(self, item: Item) -> Limits:
+        return self.configuration.for_tool(item.call.tool if item.call else "")
 
 
 def show_within(
@@ -148,8 +170,19 @@ def arriving_item(item: Item, question: str | None = None) -> Arriving:
     return Arriving(TextSource(item.text), own, arguments or "", artifact, question, item.is_error, None, item.kind)
 
 
-def arrival_cap(settings: AutoSettings, kind: Kind, source: Source, limits: Limits) -> int:
-    """Most characters of a result on arrival, by its kind."""
+def show_arriving(policy: Policy, arriving: Arriving) -> TruncationResult:
+    """How a policy shows one new result by itself; a policy that does not say so shows it within its tool's limits."""
+    return policy.show(arriving) if isinstance(policy, ShowsArrivals) else ArrivalRule().show(arriving)
+
+
+def shown_whole(arriving: Arriving, limits: Limits) -> int:
+    """The cap of policies that show new results whole."""
+    return arriving.source.chars
+
+
+def cap_by_kind(settings: AutoSettings, arriving: Arriving, limits: Limits) -> int:
+    """The cap of the policy `auto`: most characters of a result on arrival, by its kind."""
+    source, kind = arriving.source, arriving.kind or kind_of(arriving.tool, arriving.arguments)
     cap = settings.arrival_cap.get(kind, settings.outsized)
     if source.chars > cap and kind != "read":
         structured = choose(source, limits.replace(strategy="head_tail", firm=False)) in _STRUCTURED

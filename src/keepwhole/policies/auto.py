@@ -5,10 +5,12 @@ Must not know: how decisions are recorded; cost is judged by the provider's prof
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from math import inf
 
 from keepwhole.models.profiles import payback
 from keepwhole.models.tokens import estimate
+from keepwhole.policies.arrival import ArrivalRule, Arriving, cap_by_kind
 from keepwhole.policies.failures import is_error_text
 from keepwhole.policies.kinds import Kind
 from keepwhole.policies.payback import Numbers, paying
@@ -18,11 +20,9 @@ from keepwhole.policies.repeats import RULE as REPEAT
 from keepwhole.policies.repeats import dependants, repeat_choice
 from keepwhole.policies.settings import CAREFUL, AutoSettings
 from keepwhole.policies.transcript import Item, Transcript
-from keepwhole.policies.truncation import capped, question_in
 from keepwhole.truncation import notice
-from keepwhole.truncation.choice import choose
-from keepwhole.truncation.configuration import SMALLEST_INLINE_LIMIT, Limits, TruncationConfiguration
-from keepwhole.truncation.cut import Source, TextSource
+from keepwhole.truncation.configuration import TruncationConfiguration
+from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
 
 AGED = "aged"
@@ -32,7 +32,6 @@ _POINTER = 30
 """Tokens of what is shown in place of a result."""
 _DOWN_TO = 2 / 3
 """Share of the limit down to which results age when they must."""
-_STRUCTURED = frozenset(("element", "rows", "diff"))
 
 
 class Auto:
@@ -49,9 +48,11 @@ class Auto:
     ) -> None:
         self.settings = settings
         self._question = question
-        self.configuration = configuration or TruncationConfiguration()
-        self.strategies = strategies
-        self._limits = TruncationConfiguration().for_tool  # caps go by kind, so no tool's own limit or strategy counts
+        self._rule = ArrivalRule(configuration, strategies, partial(cap_by_kind, settings))
+
+    def show(self, arriving: Arriving) -> TruncationResult:
+        """Cut a result that is over the cap of its kind."""
+        return self._rule.show(arriving)
 
     def arrive(
         self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
@@ -86,14 +87,7 @@ class Auto:
         repeat = repeat_choice(transcript, item, decided, self.settings.min_tokens) if repeats else None
         if repeat is not None:
             return repeat
-        limits = self._limits(item.call.tool if item.call else "")
-        cap = arrival_cap(self.settings, item.kind, TextSource(item.text), limits)
-        return self._capped(transcript, item, limits, cap, "arrival") if len(item.text) > cap else None
-
-    def _capped(self, transcript: Transcript, item: Item, limits: Limits, cap: int, rule: str) -> Choice | None:
-        asked = question_in(transcript, item) if self._question is None else self._question
-        limits = limits.replace(options=limits.options.replace(question=asked))
-        return capped(item, capped_at(limits, cap, len(item.text)), rule, self.strategies)
+        return self._rule.choose(item, self._question)
 
     def _within_step(
         self, transcript: Transcript, new: Sequence[Item], fresh: Mapping[int, Choice], left: int
@@ -108,8 +102,7 @@ class Auto:
         for place, (item, size) in enumerate(zip(step, sizes, strict=True)):
             share = room // (len(step) - place)
             if size > share:
-                limits = self._limits(item.call.tool if item.call else "")
-                choice = self._capped(transcript, item, limits, share, "step")
+                choice = self._rule.choose(item, self._question, rule="step", most=share)
                 if choice is not None:
                     choices.append(choice)
                     size = share
@@ -228,20 +221,6 @@ class Auto:
             return False
         later = (other for other in transcript.same_call(item) if other.number > item.number)
         return not any(not is_error_text(other.text, other.is_error) for other in later)
-
-
-def arrival_cap(settings: AutoSettings, kind: Kind, source: Source, limits: Limits) -> int:
-    """Most characters of a result on arrival."""
-    cap = settings.arrival_cap.get(kind, settings.outsized)
-    if source.chars > cap and kind != "read":
-        structured = choose(source, limits.replace(strategy="head_tail", firm=False)) in _STRUCTURED
-        cap = max(cap, settings.structured_cap) if structured else cap
-    return min(cap, settings.outsized)
-
-
-def capped_at(limits: Limits, cap: int, chars: int) -> Limits:
-    """The limits of a tool with another cap, under which nothing is so long that only a preview is shown."""
-    return limits.replace(inline_limit=max(SMALLEST_INLINE_LIMIT, cap), artifact_threshold=max(chars, cap))
 
 
 def aged(item: Item) -> Choice:

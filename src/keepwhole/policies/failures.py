@@ -25,6 +25,8 @@ neither is a text that only talks of errors (`class ParseError`, `# Error handli
 
 import re
 
+from keepwhole.truncation.cut import Source
+
 _LINES, _LONGEST = 5, 240
 _WINDOW = 1_200
 """Characters at each end in which lines are looked for."""
@@ -96,6 +98,13 @@ def is_error_text(text: str, flagged: bool = False, exit_code: int | None = None
     False
     """
     return flagged or exit_code not in (None, 0) or error_line(text) is not None
+
+
+def is_error_source(source: Source, flagged: bool = False) -> bool:
+    """The same as `is_error_text` for a text of any size, of which only the ends are read."""
+    if source.chars <= 2 * _WINDOW:
+        return is_error_text(source.text(0, source.chars), flagged)
+    return is_error_text(source.text(0, _WINDOW) + source.text(source.chars - _WINDOW, source.chars), flagged)
 
 
 def error_line(text: str) -> str | None:

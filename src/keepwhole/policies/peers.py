@@ -13,10 +13,12 @@ from itertools import islice
 from keepwhole.canonical.value import Value
 from keepwhole.errors import UsageError
 from keepwhole.models.tokens import estimate
+from keepwhole.policies.arrival import ArrivalRule, Arriving, shown_whole
 from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Policy, Situation, replaced, sent_tokens
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.truncation.cut import TextSource, render
 from keepwhole.truncation.options import StrategyOptions
+from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.strategy import strategy_named
 
 
@@ -30,6 +32,10 @@ class Everything(Value):
     ) -> list[Choice]:
         """Nothing is cut on arrival."""
         return []
+
+    def show(self, arriving: Arriving) -> TruncationResult:
+        """Show a new result whole."""
+        return ArrivalRule(cap=shown_whole).show(arriving)
 
     def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
         """Nothing is cleared later."""

@@ -8,15 +8,18 @@ from collections.abc import Sequence
 
 from keepwhole.canonical.value import Value
 from keepwhole.models.tokens import estimate
+from keepwhole.policies.arrival import ArrivalRule, Arriving, shown_whole
 from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Situation
 from keepwhole.policies.settings import RetentionSettings
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.truncation.cut import Cut, Segment, TextSource
 from keepwhole.truncation.edges import head_edge
+from keepwhole.truncation.result import TruncationResult
 
 FULL_TURNS = 2
 """Turns in which a result is whole: the one that made it, and the next."""
 KEPT_LINES = 3
+_WHOLE = ArrivalRule(cap=shown_whole)
 
 
 def notice(trace_id: str, call: str = "") -> str:
@@ -39,8 +42,13 @@ class Retention(Value):
     def arrive(
         self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
     ) -> list[Choice]:
-        """Nothing: what is new is shown whole."""
-        return []
+        """What is new is shown whole; only text that imitates a notice is marked as quoted."""
+        found = (_WHOLE.choose(item) for item in new)
+        return [choice for choice in found if choice is not None]
+
+    def show(self, arriving: Arriving) -> TruncationResult:
+        """Show a new result whole."""
+        return _WHOLE.show(arriving)
 
     def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
         """A choice for each result that has just become too old to be whole."""

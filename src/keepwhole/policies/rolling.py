@@ -14,17 +14,18 @@ from functools import cached_property
 from keepwhole.canonical.utf8 import encode
 from keepwhole.canonical.value import Value
 from keepwhole.models.tokens import estimate
-from keepwhole.policies.failures import is_error_text
+from keepwhole.policies.arrival import Arriving, arriving_item, choice_within, show_within
+from keepwhole.policies.failures import is_error_source, is_error_text
 from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Situation, replaced
 from keepwhole.policies.references import Said, leaves
 from keepwhole.policies.settings import RollingContext
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.truncation.choice import TEXT_STRATEGIES, choose
 from keepwhole.truncation.configuration import Limits, TruncationConfiguration
-from keepwhole.truncation.cut import Cut, TextSource, render, whole
+from keepwhole.truncation.cut import Cut, Source, TextSource, render, whole
 from keepwhole.truncation.notice import omitted
 from keepwhole.truncation.present import Artifact, present, summarise
-from keepwhole.truncation.result import estimated_tokens
+from keepwhole.truncation.result import TruncationResult, estimated_tokens
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
 
 SMALL = 100
@@ -61,7 +62,7 @@ class Rolling(Value):
     def _aged(self, item: Item, holds: Choice | None, uses: "_Uses") -> Choice | None:
         if estimated_tokens(len(item.text)) < SMALL or item.pinned or (holds is not None and holds.rule == "old"):
             return None
-        about = ""
+        about: str | None = None
         age = uses.transcript.steps - item.step
         if age > self.settings.max_age and not is_error_text(item.text, item.is_error):
             used = uses.of(item)
@@ -76,21 +77,37 @@ class Rolling(Value):
             return None
         return Choice(item.number, "old", replaced(item, words), estimate(words))
 
-    def _capped(self, item: Item, about: str = "") -> Choice | None:
-        """The result cut by its tool's strategy, an error by what it says, where it is too long; else None."""
-        most = max(SMALL, self.settings.max_tokens_per_output)
-        if item.pinned or estimated_tokens(len(item.text)) <= most:
+    def show(self, arriving: Arriving) -> TruncationResult:
+        """Cut a result that is too long by its tool's strategy, an error by what it says."""
+        is_error = is_error_source(arriving.source, arriving.is_error)
+        limits = self._limits(arriving.tool, arriving.source, is_error)
+        if arriving.adjust is not None:
+            limits = arriving.adjust(limits, arriving.source)
+        return show_within(limits, arriving, self.strategies)
+
+    def _capped(self, item: Item, about: str | None = None) -> Choice | None:
+        """The same for a result of a conversation, around what is referred to; None where it is short enough."""
+        if item.pinned:
             return None
         source = TextSource(item.text)
-        cut, strategy = _cut(item, source, self._limits(item, source, most, about), self.strategies)
+        tool = item.call.tool if item.call else ""
+        limits = self._limits(tool, source, is_error_text(item.text, item.is_error))
+        if item.name is not None:
+            return choice_within(limits, item, arriving_item(item, about), "long", self.strategies)
+        if len(item.text) <= limits.inline_limit:
+            return None
+        limits = limits.replace(options=limits.options.replace(question=about or ""))
+        cut, strategy = _cut(item, source, limits, self.strategies)
         shown = render(cut, source)
         return Choice(item.number, "long", cut, estimate(shown), strategy) if len(shown) < len(item.text) else None
 
-    def _limits(self, item: Item, source: TextSource, most: int, about: str) -> Limits:
-        limits = self.configuration.for_tool(item.call.tool if item.call else "")
-        options = limits.options.replace(question=about)
-        limits = limits.replace(inline_limit=4 * most, artifact_threshold=source.chars, options=options)
-        if is_error_text(item.text, item.is_error) and choose(source, limits) in TEXT_STRATEGIES:
+    def _limits(self, tool: str, source: Source, is_error: bool) -> Limits:
+        most = 4 * max(SMALL, self.settings.max_tokens_per_output)
+        limits = self.configuration.for_tool(tool)
+        if not (self.configuration.is_given("inline_limit") or tool in self.configuration.overrides):
+            limits = limits.replace(inline_limit=most)
+        limits = limits.replace(artifact_threshold=max(source.chars, limits.inline_limit))
+        if is_error and choose(source, limits) in TEXT_STRATEGIES and not limits.chosen_by_user:
             return limits.replace(strategy="log", chosen_by_user=True)
         return limits
 

@@ -1,52 +1,20 @@
-"""How a result is cut when it first arrives, and the policy `truncation`, which does nothing else."""
+"""The policy `truncation`: every result is cut to its tool's limit when it arrives, and never touched again.
 
-from collections.abc import Callable, Mapping, Sequence
+Owns: nothing but that. Must not know: how a result is cut (`arrival`).
+"""
 
-from keepwhole.models.tokens import estimate
+from collections.abc import Mapping, Sequence
+
+from keepwhole.policies.arrival import ArrivalRule, Arriving
 from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Situation
 from keepwhole.policies.transcript import Item, Transcript
-from keepwhole.truncation.configuration import Limits, TruncationConfiguration
-from keepwhole.truncation.cut import TextSource
-from keepwhole.truncation.present import Artifact, present, summarise
+from keepwhole.truncation.configuration import TruncationConfiguration
+from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
-
-_QUESTION = 400
-
-
-def artifact_of(item: Item) -> Artifact:
-    """What a notice says of a result."""
-    assert item.name is not None, "a result is named before it is cut"
-    call = item.call
-    return Artifact(
-        artifact_id=item.name.artifact_id,
-        summary=summarise(call.tool if call else "tool", call.arguments if call else None),
-        size=len(item.text.encode("utf-8", "surrogatepass")),
-        reachable=item.name.reachable,
-    )
-
-
-def capped(
-    item: Item, limits: Limits, rule: str, strategies: Mapping[str, ITruncationStrategy] = STRATEGIES
-) -> Choice | None:
-    """The choice to show a result within `limits`; None where it fits, or has no name to be fetched by."""
-    if item.name is None or len(item.text) <= limits.inline_limit:
-        return None
-    shown = present(TextSource(item.text), artifact_of(item), limits, strategies)
-    if shown.cut is None or not shown.metadata.was_truncated or len(shown.content) >= len(item.text):
-        return None
-    return Choice(item.number, rule, shown.cut, estimate(shown.content), shown.metadata.strategy_used)
-
-
-def question_in(transcript: Transcript, item: Item) -> str:
-    """What a result is wanted for: the user's last words before it, as far as they go."""
-    for message in reversed(transcript.messages[: item.index]):
-        if message.role == "user" and message.said:
-            return message.said[-_QUESTION:]
-    return ""
 
 
 class Truncation:
-    """The policy `truncation`: every result is cut to its tool's limit on arrival and never touched again."""
+    """The policy `truncation`."""
 
     name = "truncation"
 
@@ -56,25 +24,19 @@ class Truncation:
         strategies: Mapping[str, ITruncationStrategy] = STRATEGIES,
         question: str | None = None,
     ) -> None:
-        self._limits: Callable[[str], Limits] = (configuration or TruncationConfiguration()).for_tool
-        self._strategies = strategies
+        self._rule = ArrivalRule(configuration, strategies)
         self._question = question
+
+    def show(self, arriving: Arriving) -> TruncationResult:
+        """Cut a result that is over its limit."""
+        return self._rule.show(arriving)
 
     def arrive(
         self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
     ) -> list[Choice]:
-        """Cut what is over its limit."""
-        choices: list[Choice] = []
-        for item in new:
-            limits = self._limits(item.call.tool if item.call else "")
-            if item.pinned or len(item.text) <= limits.inline_limit:
-                continue
-            asked = question_in(transcript, item) if self._question is None else self._question
-            limits = limits.replace(options=limits.options.replace(question=asked))
-            choice = capped(item, limits, "arrival", self._strategies)
-            if choice is not None:
-                choices.append(choice)
-        return choices
+        """Cut every new result that is over its limit."""
+        found = (self._rule.choose(item, self._question) for item in new)
+        return [choice for choice in found if choice is not None]
 
     def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
         """Nothing ages."""

@@ -42,11 +42,10 @@ class HookSession(Session):
         super().__init__(place.session, agent=place.client, settings=settings, workspace=place.folder, recall=recall)
         self._returned = returned
 
-    def _limits(self, result: Result, source: Source) -> Limits:
+    def _adjust_limits(self, limits: Limits, source: Source) -> Limits:
         returned = self._returned
         if returned is None or returned.replace is None:
-            return self._for_tool(result.tool).replace(inline_limit=source.chars + 1, trusted=True)
-        limits = super()._limits(result, source)
+            return limits.replace(inline_limit=source.chars + 1, trusted=True)
         if returned.most is not None:
             limits = limits.replace(inline_limit=min(limits.inline_limit, returned.most))
         if returned.numbered:
