@@ -33,7 +33,6 @@ def _private_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("KEEPWHOLE_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("KEEPWHOLE_POLICY", "truncation")  # cuts soonest; who tests another policy names it
 
 
 @pytest.fixture

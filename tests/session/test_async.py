@@ -34,9 +34,9 @@ async def ticks_while(working: Coroutine[Any, Any, Any]) -> tuple[Any, int]:
 def test_every_twin_gives_what_its_call_gives() -> None:
     async def main() -> None:
         session = in_memory()
-        shown = await session.akeep("read_file", {"path": "a"}, TEXT, call_id="c")
+        shown = await session.akeep("fetch", {"path": "a"}, TEXT, call_id="c")
         any_id = str(shown.artifact_id)
-        assert shown == in_memory().keep("read_file", {"path": "a"}, TEXT, call_id="c")
+        assert shown == in_memory().keep("fetch", {"path": "a"}, TEXT, call_id="c")
         assert await session.arecall(any_id) == session.recall(any_id)
         assert await session.arecall(any_id, lines="2-3") == session.recall(any_id, lines="2-3")
         assert await session.arecall_bytes(any_id) == session.recall_bytes(any_id)
