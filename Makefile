@@ -44,7 +44,7 @@ bench: .venv/dev  ## the figures of docs/reference/figures.md
 
 torture: .venv/dev  ## long fault injection: kills, power cuts, full disks
 	$(BIN)/python -m pytest -m torture --durations=10
-	EXAMPLES=1000 $(BIN)/python -m pytest -n 4 -m "not torture" tests/promises tests/canonical tests/truncation tests/projection tests/wire
+	EXAMPLES=1000 $(BIN)/python -m pytest -n 4 -m "not torture" tests/promises tests/canonical tests/truncation tests/policies tests/wire
 
 browser: browser-ready  ## the pages, in headless Chromium
 	$(BIN)/python -m pytest -m browser

@@ -42,7 +42,10 @@ def request(dialect: str, messages: list[Any], **fields: Any) -> bytes:
 
 
 def step(dialect: str, id: str, text: str) -> list[dict[str, Any]]:
-    return [*talk.called(dialect, [(id, "bash", {"command": f"run {id}"})]), *talk.returned(dialect, [(id, text)])]
+    return [
+        *talk.call_messages(dialect, [(id, "bash", {"command": f"run {id}"})]),
+        *talk.result_messages(dialect, [(id, text)]),
+    ]
 
 
 def marked(messages: list[Any]) -> list[Any]:
@@ -91,19 +94,19 @@ def sent_by(
 ) -> dict[str, bytes]:
     """What was sent in a conversation that takes these moves, by id."""
     found: dict[str, bytes] = {}
-    messages: list[Any] = [talk.asked(dialect, "What is wrong?")]
+    messages: list[Any] = [talk.user_message("What is wrong?")]
     for number, (move, text) in enumerate(moves):
         branch = "main"
         if move == "step":
             messages += step(dialect, f"c{number}", text)
         elif move == "words":
-            messages.append(talk.answered(dialect, text))
+            messages.append(talk.assistant_message(text))
         elif move == "fork":
             del messages[1 + len(messages) // 2 :]
         body = spelled(dialect, marked(messages) if move == "marker" and "content" in messages[-1] else messages, how)
         if move == "other":
             branch = "helper"
-            body = spelled(dialect, [talk.asked(dialect, text)], how)
+            body = spelled(dialect, [talk.user_message(text)], how)
         elif move == "odd":
             body = b' {"a" :1,"a":2 , "messages" : [ ' + json.dumps(text).encode() + b" ,{}, 1E5,-0 ] }\n"
         elif move == "garbage":
@@ -156,7 +159,7 @@ def test_a_result_that_is_cut_is_not_stored_again_and_neither_is_a_whole_one() -
     store = MemoryStore()
     talker = session(store)
     messages = [
-        talk.asked("anthropic", "?"),
+        talk.user_message("?"),
         *step("anthropic", "c1", LONG),
         *step("anthropic", "c2", "some text " * 50),
     ]
@@ -172,7 +175,7 @@ def test_a_result_that_is_cut_is_not_stored_again_and_neither_is_a_whole_one() -
 def test_a_result_is_named_in_the_spelling_it_was_sent_in_or_not_at_all(how: str) -> None:
     store = MemoryStore()
     talker = session(store)
-    messages = [talk.asked("anthropic", "?"), *step("anthropic", "c1", "<b>é</b> & more " * 40)]
+    messages = [talk.user_message("?"), *step("anthropic", "c1", "<b>é</b> & more " * 40)]
     body = json.dumps({"messages": messages}, ensure_ascii=how == "ascii")
     if how == "markup":
         body = body.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
@@ -188,7 +191,7 @@ def test_a_text_whose_bytes_are_those_of_a_result_that_is_no_text_comes_back_too
     store = MemoryStore()
     talker = session(store)
     talker.keep("read_file", None, "\ud800".encode("utf-8", "surrogatepass") * 300)
-    body = json.dumps({"messages": [talk.asked("anthropic", "\ud800" * 300)]}).encode()
+    body = json.dumps({"messages": [talk.user_message("\ud800" * 300)]}).encode()
     sent = Sent(talker)
     assert sent.body(sent.add(body) or "") == body
 
@@ -207,12 +210,12 @@ def test_a_decision_that_came_later_leaves_earlier_requests_as_they_were() -> No
     store = MemoryStore()
     talker = session(store)
     sent = Sent(talker)
-    messages = [talk.asked("anthropic", "?"), *step("anthropic", "c1", LONG)]
+    messages = [talk.user_message("?"), *step("anthropic", "c1", LONG)]
     body = talker.view(request("anthropic", messages))
     first = sent.add(body)
     row = next(store.rows("s", kind="result"))
     talker.undo(row.trace_id)
-    messages.append(talk.answered("anthropic", "I see."))
+    messages.append(talk.assistant_message("I see."))
     later = talker.view(request("anthropic", messages))
     second = sent.add(later)
     assert first is not None
@@ -227,7 +230,7 @@ def test_a_decision_that_came_later_leaves_earlier_requests_as_they_were() -> No
 
 def spoken(steps: int, branch: str = "") -> list[list[Any]]:
     """The messages of each request of a conversation with markers that move."""
-    messages: list[Any] = [talk.asked("anthropic", f"{branch} is broken. " * 20)]
+    messages: list[Any] = [talk.user_message(f"{branch} is broken. " * 20)]
     found = [marked(messages)]
     for number in range(steps):
         text = "".join(f"{branch} {number} {line} of what came\n" for line in range(40))
@@ -291,7 +294,7 @@ def test_a_line_of_requests_ends_and_one_stands_by_itself(monkeypatch: pytest.Mo
 def test_a_request_is_listed_with_its_answer_and_without_one_if_there_is_none() -> None:
     talker = session()
     sent = Sent(talker)
-    body = request("anthropic", [talk.asked("anthropic", "?")])
+    body = request("anthropic", [talk.user_message("?")])
     one = sent.add(body, About("anthropic", "m", tokens_whole=9, tokens_sent=5, predicted=4, edited=2, decisions=1))
     two = sent.add(body)
     assert one is not None
@@ -346,7 +349,7 @@ class Full(MemoryStore):
 def test_what_cannot_be_stored_raises_nothing_and_the_next_is_stored_again() -> None:
     store = Full()
     sent = Sent(session(store))
-    body = request("anthropic", [talk.asked("anthropic", "?")])
+    body = request("anthropic", [talk.user_message("?")])
     one = sent.add(body)
     assert one is not None
     store.full = True
@@ -487,7 +490,7 @@ def test_requests_are_no_results_to_anything_that_reads_the_record(tmp_path: Pat
     talker = session(store)
     sent = Sent(talker)
     talker.keep("bash", None, "the needle in a result", call_id="c0")
-    body = request("anthropic", [talk.asked("anthropic", "secretword " * 40)])
+    body = request("anthropic", [talk.user_message("secretword " * 40)])
     trace_id = sent.add(body) or ""
     sent.answered(trace_id, Answer(b"otherword " * 40, 200))
     numbers = talker.metrics.as_dict()

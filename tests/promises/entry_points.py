@@ -103,9 +103,9 @@ def _gateway(setup: Setup, call: ToolCall) -> str:
 
 def _messages(dialect: str, call: ToolCall) -> list[dict[str, Any]]:
     return [
-        talk.asked(dialect, "do"),
-        *talk.called(dialect, [("c1", call.tool, call.arguments)]),
-        *talk.returned(dialect, [("c1", call.output)]),
+        talk.user_message("do"),
+        *talk.call_messages(dialect, [("c1", call.tool, call.arguments)]),
+        *talk.result_messages(dialect, [("c1", call.output)]),
     ]
 
 

@@ -43,14 +43,14 @@ def shown_later(policy: str, dialect: str, outcome: dict[str, Any], *, succeeds_
     session = Session("s", store=store, settings=settings, clock=fixed_clock, random=seeded())
     kept = session.keep("bash", MAKE, OUTPUT, call_id="c0", **outcome)
     messages = [
-        talk.asked(dialect, "do"),
-        *talk.called(dialect, [("c0", "bash", MAKE)]),
-        *talk.returned(dialect, [("c0", kept.content)]),
+        talk.user_message("do"),
+        *talk.call_messages(dialect, [("c0", "bash", MAKE)]),
+        *talk.result_messages(dialect, [("c0", kept.content)]),
     ]
     for number in range(1, 10):
         arguments = MAKE if succeeds_again and number == 1 else {"command": f"step {number}"}
-        messages += talk.called(dialect, [(f"c{number}", "bash", arguments)])
-        messages += talk.returned(dialect, [(f"c{number}", f"{number} is done\n" * 30)])
+        messages += talk.call_messages(dialect, [(f"c{number}", "bash", arguments)])
+        messages += talk.result_messages(dialect, [(f"c{number}", f"{number} is done\n" * 30)])
         sent = session.view(messages)
     elsewhere = Session("s", store=store, settings=settings, clock=fixed_clock, random=seeded("elsewhere"))
     assert elsewhere.view(messages) == sent, "another process sends something else"

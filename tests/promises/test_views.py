@@ -87,7 +87,7 @@ class Conversation(RuleBasedStateMachine):
         self.policy = Auto(SMALL) if policy == "auto" else policy_named(policy)
         self.store: Any = MoodyStore(self._made())
         self.session = Session("s", store=self.store)
-        self.messages: list[dict[str, Any]] = [talk.asked(dialect, "What is wrong with src/main.py?")]
+        self.messages: list[dict[str, Any]] = [talk.user_message("What is wrong with src/main.py?")]
         self.sent: list[dict[str, Any]] = []
         self.sent_from: list[dict[str, Any]] = []
         self.decisions = 0
@@ -95,8 +95,8 @@ class Conversation(RuleBasedStateMachine):
 
     @rule(words=st.sampled_from(["Go on.", "And value=42?", "Look at src/main.py:10 again"]))
     def user_speaks(self, words: str) -> None:
-        self.messages.append(talk.answered(self.dialect, "Done so far."))
-        self.messages.append(talk.asked(self.dialect, words))
+        self.messages.append(talk.assistant_message("Done so far."))
+        self.messages.append(talk.user_message(words))
 
     @rule(
         tools=st.lists(st.sampled_from(TOOLS), min_size=1, max_size=3),
@@ -111,8 +111,8 @@ class Conversation(RuleBasedStateMachine):
         given = [
             (id, tool, {"command": f"run {seeds}", "path": f"f{seeds}"}) for id, tool in zip(ids, tools, strict=True)
         ]
-        self.messages += talk.called(self.dialect, given)
-        self.messages += talk.returned(
+        self.messages += talk.call_messages(self.dialect, given)
+        self.messages += talk.result_messages(
             self.dialect, [(id, text_of(seeds + place, lines)) for place, id in enumerate(ids)]
         )
         self.store.fails = fails
@@ -223,9 +223,9 @@ def test_keep_then_view_then_view_elsewhere_is_one_result_on_record(dialect: str
     session = Session("s", store=store)
     shown = session.keep("bash", {"command": "make"}, text_of(1, 2_000), call_id="c1")
     messages = [
-        talk.asked(dialect, "go"),
-        *talk.called(dialect, [("c1", "bash", {"command": "make"})]),
-        *talk.returned(dialect, [("c1", shown.content)]),
+        talk.user_message("go"),
+        *talk.call_messages(dialect, [("c1", "bash", {"command": "make"})]),
+        *talk.result_messages(dialect, [("c1", shown.content)]),
     ]
     once = session.view(messages)
     again = Session("s", store=store).view(once)
