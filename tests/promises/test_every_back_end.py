@@ -25,7 +25,7 @@ from tests.promises import conversations as talk
 from tests.promises.recorded_outputs import NAMES, keep_all, read_output
 from tests.promises.test_lossless import any_text, in_pieces, large, rebuilt, seeds
 from tests.promises.test_recall import check_every_gap, check_printed
-from tests.promises.test_views import SMALL, text_of
+from tests.promises.test_views import SMALL, tool_output
 from tests.stores import DURABLE, Place, place
 
 _few = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
@@ -59,7 +59,7 @@ def talked(store: Store, dialect: str) -> tuple[list[str], str]:
         name = ("read_file", "bash", "grep", "query")[number % 4]
         messages += talk.call_messages(dialect, [(f"c{number}", name, {"n": number % 7})])
         messages += talk.result_messages(
-            dialect, [(f"c{number}", text_of(number % 11, (5, 60, 400, 1_500)[number % 4]))]
+            dialect, [(f"c{number}", tool_output(number % 11, (5, 60, 400, 1_500)[number % 4]))]
         )
         sent.append(json.dumps(session.view(messages, model="m", policy=Auto(SMALL))))
     assert session.verify().whole
