@@ -1,4 +1,4 @@
-"""Clients that do what they do in any order: each result is shown one way, is on record once, and comes back whole."""
+"""Clients whose requests come in any order: each result is shown in one form, stored once, and recalled whole."""
 
 from concurrent.futures import ThreadPoolExecutor
 from random import Random

@@ -1,4 +1,4 @@
-"""Clients' habits, one by one: what was sent stays as it was, pairs stay whole, each result is on record once."""
+"""The habits of each client: sent messages stay unchanged, each call keeps its result, each result is stored once."""
 
 from typing import Any
 

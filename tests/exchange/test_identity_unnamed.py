@@ -69,7 +69,7 @@ ASKED: Json = {"type": "message", "role": "assistant", "stop_reason": "tool_use"
 DONE: Json = {"type": "message", "role": "assistant", "stop_reason": "end_turn", "content": [WORDS]}
 
 
-def told(body: Json) -> bytes:
+def as_bytes(body: Json) -> bytes:
     return json.dumps(body).encode()
 
 
@@ -77,11 +77,11 @@ def test_a_call_of_ours_before_there_is_a_session_is_answered_and_found_again() 
     """Providers sign what a model thinks: an answer is to be sent back as it was."""
     proxy = CheckedProxy()
     exchange = proxy.begin(CLIENT.request([CLIENT.prompt("go")]))
-    assert exchange.whole(told(ASKED)) is None
+    assert exchange.whole(as_bytes(ASKED)) is None
     asked = json.loads(exchange.body)["messages"]
     assert "o1" in result_texts(asked)
     bash: Json = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "run c1"}}
-    answer = json.loads(exchange.whole(told({**ASKED, "content": [bash]})))
+    answer = json.loads(exchange.whole(as_bytes({**ASKED, "content": [bash]})))
     assert answer["content"] == [WORDS, bash], "both rounds are one answer, without what is ours"
     said = {"role": "assistant", "content": answer["content"]}
     again = proxy.send(CLIENT.request([CLIENT.prompt("go"), said, *CLIENT.results(c1=long_log("c1"))]))
@@ -92,13 +92,13 @@ def test_a_call_of_ours_before_there_is_a_session_is_answered_and_found_again() 
 def test_a_call_of_ours_in_an_answer_without_calls_leaves_nothing() -> None:
     proxy = CheckedProxy()
     exchange = proxy.begin(CLIENT.request([CLIENT.prompt("go")]))
-    assert exchange.whole(told(ASKED)) is None
-    assert json.loads(exchange.whole(told(DONE)))["content"] == [WORDS, WORDS]
+    assert exchange.whole(as_bytes(ASKED)) is None
+    assert json.loads(exchange.whole(as_bytes(DONE)))["content"] == [WORDS, WORDS]
     assert proxy.sessions() == []
 
 
 def test_an_answer_that_may_be_gone_on_with_by_its_name_has_no_hidden_round_before_there_is_a_session() -> None:
-    """The client would go on with an answer whose call of ours nobody has the result of."""
+    """Else the client would continue from an answer with a call of a recall tool, of which it has no result."""
     body = {
         "model": "gpt-5",
         "input": [{"role": "user", "content": "go"}],

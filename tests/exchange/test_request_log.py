@@ -1,4 +1,4 @@
-"""What was sent is on record: any past request comes back byte for byte, at the cost of what was new in it."""
+"""The request log: any past request can be read byte for byte, and costs only the bytes that were new in it."""
 
 import copy
 import hashlib
@@ -89,10 +89,10 @@ def spelled(dialect: str, messages: list[Any], how: dict[str, Any]) -> bytes:
     return json.dumps(body, **how).encode("utf-8", "replace" if "ensure_ascii" in how else "strict")
 
 
-def sent_by(
+def send_moves(
     talker: Session, sent: Sent, dialect: str, moves: list[tuple[str, str]], how: dict[str, Any]
 ) -> dict[str, bytes]:
-    """What was sent in a conversation that takes these moves, by id."""
+    """Send the requests of a conversation that takes these moves; return the bytes of each, by trace id."""
     found: dict[str, bytes] = {}
     messages: list[Any] = [talk.user_message("What is wrong?")]
     for number, (move, text) in enumerate(moves):
@@ -118,12 +118,23 @@ def sent_by(
     return found
 
 
-def assert_again(store: Store, name: str, found: dict[str, bytes]) -> None:
+def assert_comes_back(store: Store, name: str, found: dict[str, bytes]) -> None:
+    """The log of a session has exactly these requests, in this order, and the record verifies."""
     sent = Sent(Session(name, store=store, settings=Settings(home="unused")))
     assert {trace_id: sent.body(trace_id) for trace_id in found} == found
     assert [each.request.trace_id for each in sent.all()] == list(found)
     report = verify(store, name)
     assert report.whole, report.findings
+
+
+@pytest.mark.parametrize("dialect", talk.DIALECTS)
+def test_a_request_comes_back_byte_for_byte(dialect: str) -> None:
+    talker = session()
+    body = talker.view(request(dialect, [talk.user_message("What is wrong?"), *step(dialect, "c1", LONG)]))
+    log = Sent(talker)
+    trace_id = log.add(body)
+    assert trace_id is not None
+    assert log.body(trace_id) == body
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -133,13 +144,13 @@ def test_any_requests_come_back_byte_for_byte(
 ) -> None:
     store = MemoryStore()
     talker = session(store, models={"default": {"window": 4_000}})
-    found = sent_by(talker, Sent(talker), dialect, moves, how)
+    found = send_moves(talker, Sent(talker), dialect, moves, how)
     if restarts:
-        found |= sent_by(session(store), Sent(session(store)), dialect, moves, how)
-    assert_again(store, "s", found)
+        found |= send_moves(session(store), Sent(session(store)), dialect, moves, how)
+    assert_comes_back(store, "s", found)
     other = MemoryStore()
     import_session(other, export_session(store, store.sessions()[0]), "copy")
-    assert_again(other, "copy", found)
+    assert_comes_back(other, "copy", found)
 
 
 @pytest.mark.parametrize("dialect", talk.DIALECTS)
@@ -148,10 +159,10 @@ def test_requests_come_back_after_the_store_is_opened_again(tmp_path: Path, dial
     with tempfile.TemporaryDirectory(dir=tmp_path) as folder:
         store = SqliteStore(folder)
         talker = session(store)
-        found = sent_by(talker, Sent(talker), dialect, moves, {})
+        found = send_moves(talker, Sent(talker), dialect, moves, {})
         store.close()
         again = SqliteStore(folder)
-        assert_again(again, "s", found)
+        assert_comes_back(again, "s", found)
         again.close()
 
 
@@ -228,8 +239,8 @@ def test_a_decision_that_came_later_leaves_earlier_requests_as_they_were() -> No
 # At the cost of what is new
 
 
-def spoken(steps: int, branch: str = "") -> list[list[Any]]:
-    """The messages of each request of a conversation with markers that move."""
+def requests_with_markers(steps: int, branch: str = "") -> list[list[Any]]:
+    """The messages of each request of a conversation whose cache marker moves to the newest message."""
     messages: list[Any] = [talk.user_message(f"{branch} is broken. " * 20)]
     found = [marked(messages)]
     for number in range(steps):
@@ -243,7 +254,7 @@ def test_a_long_conversation_stores_what_is_new_and_not_what_is_said_again() -> 
     store = MemoryStore()
     talker = session(store)
     sent = Sent(talker)
-    bodies = [talker.view(request("anthropic", messages)) for messages in spoken(100)]
+    bodies = [talker.view(request("anthropic", messages)) for messages in requests_with_markers(100)]
     names = [sent.add(body) for body in bodies]
     sizes = list(map(len, manifests(store)))
     assert max(sizes[1:]) < 1_500
@@ -266,7 +277,10 @@ def test_branches_that_take_turns_are_each_written_against_their_own() -> None:
     store = MemoryStore()
     talker = session(store)
     sent = Sent(talker)
-    talks = [[request("anthropic", messages) for messages in spoken(12, name)] for name in ("main", "other", "third")]
+    talks = [
+        [request("anthropic", messages) for messages in requests_with_markers(12, name)]
+        for name in ("main", "other", "third")
+    ]
     for number in range(12):
         for branch, bodies in zip(("main", "other", "third"), talks, strict=True):
             talker.view(bodies[number])
@@ -281,7 +295,7 @@ def test_a_line_of_requests_ends_and_one_stands_by_itself(monkeypatch: pytest.Mo
     store = MemoryStore()
     talker = session(store)
     sent = Sent(talker)
-    bodies = [request("anthropic", messages) for messages in spoken(12)]
+    bodies = [request("anthropic", messages) for messages in requests_with_markers(12)]
     names = [sent.add(body) for body in bodies]
     alone = [number for number, each in enumerate(sent.all()) if each.request.base is None]
     assert alone == [0, 6, 12]
@@ -384,7 +398,7 @@ def test_after_a_purge_requests_rest_on_nothing_that_is_gone() -> None:
     store = MemoryStore()
     talker = session(store)
     sent = Sent(talker)
-    bodies = [request("anthropic", messages) for messages in spoken(3)]
+    bodies = [request("anthropic", messages) for messages in requests_with_markers(3)]
     for body in bodies[:2]:
         sent.add(talker.view(body))
     store.purge("s", NOON)
@@ -416,7 +430,7 @@ def test_a_purge_in_the_middle_of_writing_leaves_a_request_that_can_be_read() ->
 
     store = Purged()
     sent = Sent(session(store))
-    bodies = [request("anthropic", messages) for messages in spoken(1)]
+    bodies = [request("anthropic", messages) for messages in requests_with_markers(1)]
     sent.add(bodies[0])
     store.armed = True
     name = sent.add(bodies[1])
@@ -428,7 +442,7 @@ def test_a_flipped_byte_is_found_and_never_served(tmp_path: Path) -> None:
     store = MemoryStore()
     talker = session(store)
     sent = Sent(talker)
-    names = [sent.add(talker.view(request("anthropic", messages))) for messages in spoken(2)]
+    names = [sent.add(talker.view(request("anthropic", messages))) for messages in requests_with_markers(2)]
     rows = store._rows["s"]
     at = next(number for number, row in enumerate(rows) if row.kind == "request")
     inline = bytearray(rows[at].inline or b"")
@@ -447,7 +461,7 @@ def test_a_flipped_byte_is_found_and_never_served(tmp_path: Path) -> None:
 def test_a_request_whose_result_is_shown_otherwise_than_it_was_is_found() -> None:
     store = MemoryStore()
     talker = session(store)
-    trace_id = Sent(talker).add(talker.view(request("anthropic", spoken(1)[-1])))
+    trace_id = Sent(talker).add(talker.view(request("anthropic", requests_with_markers(1)[-1])))
     row = next(store.rows("s", kind="request"))
     result = store.find("s", texts_in(stored_bytes(store, row))[0].trace_id)
     assert result is not None
@@ -464,7 +478,7 @@ def test_many_threads_send_at_once_and_every_request_comes_back() -> None:
     found: dict[str, bytes] = {}
 
     def talking(name: str) -> None:
-        for messages in spoken(6, name):
+        for messages in requests_with_markers(6, name):
             body = request("anthropic", messages)
             talker.view(body)
             trace_id = sent.add(body, About(branch=name))

@@ -1,4 +1,4 @@
-"""What Keepwhole promises of a record holds on every back end: the same bytes, heads and views as anywhere else."""
+"""The promises hold on every back end: the same bytes, chain heads and views everywhere."""
 
 import itertools
 import json
@@ -50,8 +50,8 @@ def test_every_back_end_holds_and_shows_what_memory_does(store: Store) -> None:
     assert one.verify() == two.verify()
 
 
-def talked(store: Store, dialect: str) -> tuple[list[str], str]:
-    """A conversation of some steps as it is sent at each, with given ids and times; and the head of its chain."""
+def send_steps(store: Store, dialect: str) -> tuple[list[str], str]:
+    """Send a conversation step by step with fixed ids and times; return the requests and the head of its chain."""
     settings = Settings(home="unused", models={"m": {"window": 20_000}})
     session = Session("s", store=store, settings=settings, clock=fixed_clock, random=seeded("talk"))
     messages, sent = [talk.user_message("What is wrong?")], list[str]()
@@ -68,9 +68,9 @@ def talked(store: Store, dialect: str) -> tuple[list[str], str]:
 
 @pytest.mark.parametrize("dialect", talk.DIALECTS)
 def test_the_same_conversation_is_sent_the_same_and_has_the_same_head(store: Store, dialect: str) -> None:
-    sent, head = talked(MemoryStore(), dialect)
+    sent, head = send_steps(MemoryStore(), dialect)
     assert any(len(later) < len(earlier) for earlier, later in itertools.pairwise(sent)), "nothing aged"
-    assert talked(store, dialect) == (sent, head)
+    assert send_steps(store, dialect) == (sent, head)
 
 
 @_few

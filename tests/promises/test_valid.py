@@ -1,4 +1,4 @@
-"""Valid: cut data is data still; what is shown stands in the source; nothing that no encoder takes."""
+"""Valid: data that was cut still parses, each shown line is in the source, and every view can be encoded."""
 
 import json
 
