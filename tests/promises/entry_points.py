@@ -44,7 +44,7 @@ class Setup(NamedTuple):
 
 def shown_by_each(setup: Setup, call: ToolCall) -> dict[str, str]:
     """The text that the model is shown of the result, by entry point, without the ids in it."""
-    return {name: _without_ids(show(setup, call)) for name, show in _entry_points(setup)}
+    return {name: without_ids(show(setup, call)) for name, show in _entry_points(setup)}
 
 
 def _entry_points(setup: Setup) -> Iterator[tuple[str, Callable[[Setup, ToolCall], str]]]:
@@ -124,6 +124,6 @@ def _only_result(dialect: str, messages: list[dict[str, Any]]) -> str:
     return text
 
 
-def _without_ids(text: str) -> str:
+def without_ids(text: str) -> str:
     """The text with every artifact id and trace id replaced by a placeholder of the same length."""
     return _IDS.sub(lambda match: "x" * len(match[0]), text)
