@@ -10,7 +10,7 @@ SERVERS := mcp-server-git==2026.10.19 mcp-server-time==2026.10.19
 AXE := axe-core@4.14.0
 NODE_SERVERS := @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-everything@2026.8.31
 
-.PHONY: docs run demo replay test check bench torture browser browser-ready adapters clients servers fix requirements clean
+.PHONY: docs run demo replay test quick check bench torture browser browser-ready adapters clients servers fix requirements clean
 
 run: .venv/run  ## the proxy and the page over the record, with a made-up session to look at
 	@$(BIN)/keepwhole serve --sample
@@ -24,6 +24,11 @@ replay: .venv/run  ## what policies would have done to made-up sessions
 # Twice as many processes as there are cores: a third of the time tests wait, for disks and servers.
 test: .venv/dev  ## the default test run
 	$(BIN)/python -m pytest -n 4 --dist worksteal -m "not torture"
+
+# Importing the providers' SDKs, which one file there needs, would take as long as all the rest.
+quick: .venv/dev  ## the packages that do no I/O, without property tests: a first answer in under ten seconds
+	$(BIN)/python -m pytest -m "not torture and not hypothesis" --ignore=tests/wire/test_sdk_types.py \
+	  tests/canonical tests/wire tests/policies
 
 check: .venv/dev  ## format, lint, types, import directions
 	$(BIN)/ruff format --check .
@@ -44,7 +49,7 @@ bench: .venv/dev  ## the figures of docs/reference/figures.md
 
 torture: .venv/dev  ## long fault injection: kills, power cuts, full disks
 	$(BIN)/python -m pytest -m torture --durations=10
-	EXAMPLES=1000 $(BIN)/python -m pytest -n 4 -m "not torture" tests/promises tests/canonical tests/truncation tests/projection tests/wire
+	EXAMPLES=1000 $(BIN)/python -m pytest -n 4 -m "not torture" tests/promises tests/canonical tests/truncation tests/policies tests/wire
 
 browser: browser-ready  ## the pages, in headless Chromium
 	$(BIN)/python -m pytest -m browser

@@ -14,6 +14,7 @@ from keepwhole import MemoryStore, Session
 from keepwhole.canonical import ids
 from keepwhole.canonical.body import measure
 from keepwhole.canonical.entry import Decision, Request, Response, Result
+from keepwhole.config import Settings
 from keepwhole.store.feed import Feed, Output
 from keepwhole.store.protocol import Body, Draft, Row, SessionInfo, Store, body_of
 from keepwhole.truncation.cut import encode_cut, whole
@@ -21,6 +22,8 @@ from keepwhole.truncation.cut import encode_cut, whole
 ROOM = 1 << 40
 NOON = 1_700_000_000
 """A fixed moment in unix seconds."""
+TRUNCATION = Settings(home="unused", policy="truncation")
+"""The policy `truncation`, which cuts every result to the limit of its tool; the default shows most files whole."""
 
 
 def result(**fields: Any) -> Result:

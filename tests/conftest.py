@@ -1,4 +1,7 @@
-"""What every test stands on: a private home folder and Hypothesis' profile."""
+"""What all tests share: a private home folder, an environment without settings, and Hypothesis' profile.
+
+Every test runs with the defaults that users have. A test that needs another setting names it itself.
+"""
 
 import os
 import signal
@@ -21,24 +24,23 @@ settings.register_profile(
 settings.register_profile("ci", settings.get_profile("keepwhole"), derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "keepwhole")
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a shell; the processes of tests inherit it
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a background job of a shell, whose children would ignore it too
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
 def _private_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test reads or writes the record or the settings of the person who runs it, nor has their keys."""
+    """Keep tests away from the record, the settings and the keys of the person who runs them."""
     use_keys(monkeypatch)
     for name in [name for name in os.environ if name.startswith("KEEPWHOLE_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("KEEPWHOLE_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("KEEPWHOLE_POLICY", "truncation")  # cuts soonest; who tests another policy names it
 
 
 @pytest.fixture
-def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Searches that look at everything however busy the machine is, where answers are compared to the letter."""
+def patient_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give searches the time to look at everything on a busy machine, for tests that compare exact answers."""
     from keepwhole.recall import tools
 
     monkeypatch.setattr(tools, "_SEARCH_SECONDS", 60)

@@ -26,12 +26,6 @@ FRAMEWORKS = ("langchain", "langgraph", "agents", "pydantic_ai", "claude_agent_s
 """What pages may need that not everyone has; their blocks run where it is installed, and in `make adapters`."""
 
 
-@pytest.fixture(autouse=True)
-def _as_users_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Examples run under the default policy."""
-    monkeypatch.delenv("KEEPWHOLE_POLICY", raising=False)
-
-
 def blocks(page: Path, *kinds: str) -> list[str]:
     return [code for kind, code in BLOCK.findall(page.read_text(encoding="utf-8")) if kind in kinds]
 

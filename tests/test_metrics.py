@@ -17,9 +17,9 @@ TEXT = numbered_lines(1_000)
 
 def busy(session: Session) -> Session:
     """A session in which a bit of everything happened."""
-    session.keep("read_file", {"path": "a"}, TEXT)
-    session.keep("read_file", {"path": "a"}, TEXT)
-    session.keep("read_file", {"path": "b"}, "short")
+    session.keep("fetch", {"path": "a"}, TEXT)
+    session.keep("fetch", {"path": "a"}, TEXT)
+    session.keep("fetch", {"path": "b"}, "short")
     session.keep("run", None, numbered_lines(9_000), call_id="c")
     session.keep("run", None, numbered_lines(9_000), call_id="c")
     session.keep("draw", None, b"\x89PNG\r\n\x1a\n" + bytes(100))
@@ -44,7 +44,7 @@ def test_results_and_their_characters_are_counted() -> None:
 def test_truncations_are_counted_by_tool_and_strategy() -> None:
     session = busy(in_memory())
     assert session.metrics.truncations_total == {
-        ("read_file", "head_tail"): 2,
+        ("fetch", "head_tail"): 2,
         ("run", "tail"): 1,
         ("draw", "binary"): 1,
     }
@@ -53,26 +53,26 @@ def test_truncations_are_counted_by_tool_and_strategy() -> None:
 
 def test_a_result_fetched_again_while_the_first_was_hidden_is_a_refetch() -> None:
     session = in_memory()
-    session.keep("read_file", {"path": "a"}, TEXT)
-    session.keep("read_file", {"path": "b"}, TEXT)
+    session.keep("fetch", {"path": "a"}, TEXT)
+    session.keep("fetch", {"path": "b"}, TEXT)
     assert session.metrics.tool_refetch_rate == 0
-    session.keep("read_file", {"path": "a"}, TEXT)
+    session.keep("fetch", {"path": "a"}, TEXT)
     assert session.metrics.tool_refetch_rate == pytest.approx(1 / 3)
 
 
 def test_a_result_fetched_again_that_was_shown_whole_is_none() -> None:
     session = in_memory()
     for _ in range(3):
-        session.keep("read_file", {"path": "a"}, "short")
+        session.keep("fetch", {"path": "a"}, "short")
     assert session.metrics.tool_refetch_rate == 0
 
 
 def test_the_same_call_in_another_session_is_no_refetch() -> None:
     both, store = Metrics(), MemoryStore()
     for name in ("one", "two"):
-        Session(name, store=store, metrics=both).keep("read_file", {"path": "a"}, TEXT)
+        Session(name, store=store, metrics=both).keep("fetch", {"path": "a"}, TEXT)
     assert both.refetches_total == 0
-    Session("two", store=store, metrics=both).keep("read_file", {"path": "a"}, TEXT)
+    Session("two", store=store, metrics=both).keep("fetch", {"path": "a"}, TEXT)
     assert both.refetches_total == 1
 
 
@@ -93,7 +93,7 @@ def test_results_without_a_record_are_counted_as_missing() -> None:
 def test_results_that_arrive_cut_are_counted_and_ours_is_zero() -> None:
     assert busy(in_memory()).metrics.canonical_writes_with_truncation_marker == 1
     session = in_memory()
-    session.keep("read_file", None, TEXT)
+    session.keep("fetch", None, TEXT)
     assert session.metrics.canonical_writes_with_truncation_marker == 0
 
 
@@ -120,7 +120,7 @@ def test_the_text_is_what_prometheus_reads() -> None:
             found = re.fullmatch(r"(keepwhole_[a-z_]+)(\{[a-z]+=\"[^\"]*\",[a-z]+=\"[^\"]*\"\})? [0-9.e+-]+", line)
             assert found is not None, line
             assert found[1] in typed
-    assert 'keepwhole_truncations_total{tool="read_file",strategy="head_tail"} 2' in text
+    assert 'keepwhole_truncations_total{tool="fetch",strategy="head_tail"} 2' in text
 
 
 def test_large_numbers_are_not_rounded() -> None:

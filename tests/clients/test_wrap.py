@@ -23,7 +23,7 @@ from tests.clients.upstream import AGENT, COMPACTED, Move, Script, results, upst
 
 pytestmark = pytest.mark.clients
 HERE = str(Path(str(keepwhole.__file__)).parent.parent)
-ENVIRON = {"PYTHONPATH": HERE, "KEEPWHOLE_POLICY": "auto"}
+ENVIRON = {"PYTHONPATH": HERE}
 PROMPT = "look around"
 LISTING = "seq -f 'listing {} line %06g of many' 1 700"
 _VARIES = re.compile(r"^(Chunk ID|Wall time): .*\n", re.M)

@@ -1,4 +1,4 @@
-"""Results that are sent whole may be put on record once they are on their way; what is hidden never."""
+"""Results that are sent whole may be stored after the request is sent; results that are cut are stored before."""
 
 from pathlib import Path
 from typing import Any

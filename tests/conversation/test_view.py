@@ -22,11 +22,14 @@ LIMIT = 8_000
 
 
 def step(dialect: str, id: str, text: str, tool: str = "bash") -> list[dict[str, Any]]:
-    return [*talk.called(dialect, [(id, tool, {"command": f"run {id}"})]), *talk.returned(dialect, [(id, text)])]
+    return [
+        *talk.call_messages(dialect, [(id, tool, {"command": f"run {id}"})]),
+        *talk.result_messages(dialect, [(id, text)]),
+    ]
 
 
 def conversation(dialect: str, *texts: str, tool: str = "bash") -> list[dict[str, Any]]:
-    messages = [talk.asked(dialect, "What is wrong?")]
+    messages = [talk.user_message("What is wrong?")]
     for number, text in enumerate(texts):
         messages += step(dialect, f"c{number}", text, tool)
     return messages
@@ -302,7 +305,7 @@ def test_a_request_in_which_a_name_stands_twice_is_not_said_to_be_edited() -> No
 @DIALECTS
 def test_broken_pairs_are_mended_in_what_is_sent_and_counted(dialect: str) -> None:
     messages = conversation(dialect, "one")
-    messages += [*talk.called(dialect, [("lost", "bash", {})]), talk.asked(dialect, "go on")]
+    messages += [*talk.call_messages(dialect, [("lost", "bash", {})]), talk.user_message("go on")]
     for given in (messages, request(dialect, messages)):
         mended = session().projection(given)
         out = messages_of(mended.messages) if isinstance(given, bytes) else mended.messages
@@ -313,7 +316,7 @@ def test_broken_pairs_are_mended_in_what_is_sent_and_counted(dialect: str) -> No
 
 @DIALECTS
 def test_calls_that_wait_for_their_results_are_left_alone(dialect: str) -> None:
-    messages = [*conversation(dialect, "one"), *talk.called(dialect, [("soon", "bash", {})])]
+    messages = [*conversation(dialect, "one"), *talk.call_messages(dialect, [("soon", "bash", {})])]
     projection = session().projection(messages)
     assert (projection.messages, projection.account.repaired) == (messages, 0)
 
@@ -357,8 +360,8 @@ def test_a_compacted_conversation_is_the_same_in_another_process_and_as_a_reques
 
 
 def test_a_pair_that_breaks_after_compaction_is_mended_too() -> None:
-    messages = [*long_work("anthropic"), *talk.called("anthropic", [("lost", "bash", {})])]
-    messages.append(talk.asked("anthropic", "go on"))
+    messages = [*long_work("anthropic"), *talk.call_messages("anthropic", [("lost", "bash", {})])]
+    messages.append(talk.user_message("go on"))
     projection = session(window=4_000).projection(messages)
     assert projection.account.compacted
     assert projection.account.repaired == 1

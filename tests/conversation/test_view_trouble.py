@@ -24,7 +24,10 @@ EAGER = Auto(
 
 
 def step(dialect: str, id: str, text: str, tool: str = "bash") -> list[dict[str, Any]]:
-    return [*talk.called(dialect, [(id, tool, {"command": f"run {id}"})]), *talk.returned(dialect, [(id, text)])]
+    return [
+        *talk.call_messages(dialect, [(id, tool, {"command": f"run {id}"})]),
+        *talk.result_messages(dialect, [(id, text)]),
+    ]
 
 
 def results(store: MemoryStore) -> list[str | None]:
@@ -57,7 +60,7 @@ def test_what_the_recall_tool_answers_is_never_cut_again(dialect: str) -> None:
     session = Session("s", store=MemoryStore())
     answer = LONG[:31_000]
     for policy in ("auto", "truncation"):
-        messages = [talk.asked(dialect, "go"), *step(dialect, "c1", answer, "get_artifact")]
+        messages = [talk.user_message("go"), *step(dialect, "c1", answer, "get_artifact")]
         assert session.view(messages, policy=policy) == messages
 
 
@@ -65,7 +68,7 @@ def test_what_the_recall_tool_answers_is_never_cut_again(dialect: str) -> None:
 def test_what_the_recall_tool_answers_is_not_aged_while_it_is_the_newest_step(dialect: str) -> None:
     session = Session("s", store=MemoryStore(), settings=small(20_000))
     messages = [
-        talk.asked(dialect, "go"),
+        talk.user_message("go"),
         *step(dialect, "c0", LONG),
         *step(dialect, "c1", LONG[:31_000], "get_artifact"),
     ]
@@ -78,7 +81,7 @@ def test_a_kept_view_without_a_call_id_is_known_by_its_digest(dialect: str) -> N
     store = MemoryStore()
     session = Session("s", store=store)
     shown = session.keep("bash", {}, LONG)
-    messages = [talk.asked(dialect, "go"), *step(dialect, "c1", shown.content)]
+    messages = [talk.user_message("go"), *step(dialect, "c1", shown.content)]
     assert session.view(messages) == messages
     assert results(store) == [None]
     assert talk.result_texts(dialect, session.hydrate(messages)) == [("c1", LONG)]
@@ -91,7 +94,7 @@ def test_bytes_that_were_kept_and_shown_are_not_kept_again(output: Any) -> None:
     store = MemoryStore()
     session = Session("s", store=store)
     shown = session.keep("bash", {}, output, call_id="c1")
-    messages = [talk.asked("openai_chat", "go"), *step("openai_chat", "c1", shown.content)]
+    messages = [talk.user_message("go"), *step("openai_chat", "c1", shown.content)]
     assert session.view(messages) == messages
     assert Session("s", store=store).view(messages) == messages
     assert results(store) == ["c1"]
@@ -102,7 +105,7 @@ def test_bytes_that_were_kept_and_shown_are_not_kept_again(output: Any) -> None:
 
 def test_a_cache_marker_that_is_moved_in_place_moves_in_what_is_sent() -> None:
     session = Session("s", store=MemoryStore())
-    messages: list[dict[str, Any]] = [talk.asked("anthropic", "go")]
+    messages: list[dict[str, Any]] = [talk.user_message("go")]
     for number in range(6):
         messages += step("anthropic", f"c{number}", f"{number} {LONG}")
         for message in messages[1:]:
@@ -117,9 +120,9 @@ def test_a_result_that_is_added_to_a_message_in_place_is_seen() -> None:
     store = MemoryStore()
     session = Session("s", store=store)
     messages = [
-        talk.asked("anthropic", "go"),
-        *talk.called("anthropic", [("c1", "bash", {}), ("c2", "bash", {})]),
-        *talk.returned("anthropic", [("c1", "one")]),
+        talk.user_message("go"),
+        *talk.call_messages("anthropic", [("c1", "bash", {}), ("c2", "bash", {})]),
+        *talk.result_messages("anthropic", [("c1", "one")]),
     ]
     session.view(messages)
     messages[-1]["content"].append({"type": "tool_result", "tool_use_id": "c2", "content": LONG})
@@ -143,7 +146,7 @@ def objects(messages: list[dict[str, Any]]) -> list[Any]:
 
 
 def compacting(dialect: str, steps: int = 30) -> list[dict[str, Any]]:
-    messages = [talk.asked(dialect, "go")]
+    messages = [talk.user_message("go")]
     for number in range(steps):
         messages += step(dialect, f"c{number}", f"{number} " + "some words here and there\n" * 40, "read_file")
     return messages
@@ -176,7 +179,7 @@ def test_an_odd_message_is_passed_on_wherever_it_stands(dialect: str, odd: Any) 
 
 @DIALECTS
 def test_broken_pairs_of_an_sdks_objects_are_mended_too(dialect: str) -> None:
-    messages = [talk.asked(dialect, "go"), *talk.called(dialect, [("c1", "bash", {})]), talk.asked(dialect, "well?")]
+    messages = [talk.user_message("go"), *talk.call_messages(dialect, [("c1", "bash", {})]), talk.user_message("well?")]
     if dialect == "anthropic":
         messages[1]["content"] = [Thing(**block) for block in messages[1]["content"]]
     else:
@@ -190,7 +193,7 @@ def test_broken_pairs_of_an_sdks_objects_are_mended_too(dialect: str) -> None:
 def test_two_parts_of_a_result_that_say_the_same_are_one_on_record() -> None:
     store = MemoryStore()
     parts = [{"type": "text", "text": LONG}, {"type": "text", "text": LONG}]
-    messages = [talk.asked("openai_chat", "go"), *step("openai_chat", "c1", parts)]  # type: ignore[arg-type]
+    messages = [talk.user_message("go"), *step("openai_chat", "c1", parts)]  # type: ignore[arg-type]
     out = Session("s", store=store).view(messages)
     assert results(store) == ["c1"]
     assert Session("s", store=store).view(messages) == out
@@ -199,9 +202,9 @@ def test_two_parts_of_a_result_that_say_the_same_are_one_on_record() -> None:
 @DIALECTS
 def test_a_call_of_several_that_gets_no_result_is_noticed_however_the_conversation_grew(dialect: str) -> None:
     session = Session("s", store=MemoryStore())
-    messages = [talk.asked(dialect, "go"), *talk.called(dialect, [("c1", "bash", {}), ("c2", "bash", {})])]
+    messages = [talk.user_message("go"), *talk.call_messages(dialect, [("c1", "bash", {}), ("c2", "bash", {})])]
     session.view(messages)
-    messages += [*talk.returned(dialect, [("c2", "two")]), talk.asked(dialect, "well?")]
+    messages += [*talk.result_messages(dialect, [("c2", "two")]), talk.user_message("well?")]
     grown = session.projection(messages)
     assert grown.account.repaired == 1
     assert grown.messages == Session("s", store=MemoryStore()).view(messages)
@@ -209,8 +212,12 @@ def test_a_call_of_several_that_gets_no_result_is_noticed_however_the_conversati
 
 @DIALECTS
 def test_what_is_said_of_a_stray_result_does_not_come_between_calls_and_results_to_come(dialect: str) -> None:
-    messages = [talk.asked(dialect, "go"), *step(dialect, "c1", "one"), *talk.returned(dialect, [("who", "stray")])]
-    messages += talk.called(dialect, [("c2", "bash", {}), ("c3", "bash", {})])
+    messages = [
+        talk.user_message("go"),
+        *step(dialect, "c1", "one"),
+        *talk.result_messages(dialect, [("who", "stray")]),
+    ]
+    messages += talk.call_messages(dialect, [("c2", "bash", {}), ("c3", "bash", {})])
     projection = Session("s", store=MemoryStore()).projection(messages)
     assert projection.account.repaired == 1
     assert not conversation_dialect(dialect).is_broken(projection.messages)
@@ -218,18 +225,18 @@ def test_what_is_said_of_a_stray_result_does_not_come_between_calls_and_results_
 
 def test_a_generator_is_hydrated() -> None:
     session = Session("s", store=MemoryStore())
-    messages = [talk.asked("openai_chat", "go")]
+    messages = [talk.user_message("go")]
     assert session.hydrate(iter(messages)) == messages  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("field", ["previous_response_id", "conversation"])
 def test_a_request_that_continues_another_is_not_mended(field: str) -> None:
-    data = json.dumps({field: "r1", "input": talk.returned("openai_responses", [("c1", "one")])}).encode()
+    data = json.dumps({field: "r1", "input": talk.result_messages("openai_responses", [("c1", "one")])}).encode()
     assert Session("s", store=MemoryStore()).view(data) == data
 
 
 def test_items_that_are_named_by_reference_may_be_the_missing_half() -> None:
-    messages = [{"type": "item_reference", "id": "fc_1"}, *talk.returned("openai_responses", [("c1", "one")])]
+    messages = [{"type": "item_reference", "id": "fc_1"}, *talk.result_messages("openai_responses", [("c1", "one")])]
     assert Session("s", store=MemoryStore()).view(messages) == messages
 
 
@@ -244,7 +251,7 @@ def test_a_conversation_goes_on_whatever_of_the_store_fails(method: str, fresh: 
     store = Failing()
     session = Session("s", store=store)
     shown = session.keep("bash", {}, LONG, call_id="c0").content
-    messages = [talk.asked("openai_chat", "go"), *step("openai_chat", "c0", shown), *step("openai_chat", "c1", LONG)]
+    messages = [talk.user_message("go"), *step("openai_chat", "c0", shown), *step("openai_chat", "c1", LONG)]
     before = session.view(messages)
     session = Session("s", store=store) if fresh else session
     store.broken = {method}
@@ -273,14 +280,14 @@ def test_a_body_that_is_on_record_is_not_thrown_away_when_reading_fails() -> Non
 
     store.append = then_break  # type: ignore[method-assign]
     session = Session("s", store=store)
-    session.view([talk.asked("openai_chat", "go"), *step("openai_chat", "c1", LONG)])
+    session.view([talk.user_message("go"), *step("openai_chat", "c1", LONG)])
     assert not discarded
 
 
 def test_one_result_over_the_quota_does_not_keep_the_others_from_being_stored() -> None:
     store = MemoryStore()
     session = Session("s", store=store, settings=Settings(home="unused", session_quota=100_000))
-    messages = [talk.asked("openai_chat", "go"), *step("openai_chat", "huge", "x" * 200_000)]
+    messages = [talk.user_message("go"), *step("openai_chat", "huge", "x" * 200_000)]
     assert session.view(messages) == messages
     messages += step("openai_chat", "c1", LONG)
     projection = session.projection(messages)
@@ -291,7 +298,7 @@ def test_one_result_over_the_quota_does_not_keep_the_others_from_being_stored() 
 
 def test_a_damaged_result_is_kept_again() -> None:
     store = MemoryStore()
-    messages = [talk.asked("openai_chat", "go"), *step("openai_chat", "c1", LONG)]
+    messages = [talk.user_message("go"), *step("openai_chat", "c1", LONG)]
     Session("s", store=store).view(messages)
     rows = store._rows["s"]  # pyright: ignore[reportPrivateUsage]
     rows[0] = rows[0].replace(header=rows[0].header.replace(b"bash", b"dash"))
@@ -308,7 +315,7 @@ def test_a_damaged_result_is_kept_again() -> None:
 def test_what_was_purged_by_another_process_is_not_hidden() -> None:
     store = MemoryStore()
     session = Session("s", store=store)
-    messages = [talk.asked("openai_chat", "go"), *step("openai_chat", "c1", LONG)]
+    messages = [talk.user_message("go"), *step("openai_chat", "c1", LONG)]
     session.view(messages)
     store.purge("s", 0)
     (edit,) = session.projection(messages).edits
@@ -319,7 +326,7 @@ def test_a_view_whose_original_was_purged_is_sent_as_it_came() -> None:
     store = MemoryStore()
     session = Session("s", store=store)
     shown = session.keep("bash", {}, LONG, call_id="c1").content
-    messages = [talk.asked("openai_chat", "go"), *step("openai_chat", "c1", shown)]
+    messages = [talk.user_message("go"), *step("openai_chat", "c1", shown)]
     session.view(messages)
     store.purge("s", 0)
     assert session.view(messages) == messages
@@ -329,7 +336,7 @@ def test_a_view_whose_original_was_purged_is_sent_as_it_came() -> None:
 def test_a_decision_of_another_process_just_before_a_result_is_kept_is_taken_over() -> None:
     store = MemoryStore()
     session, other = Session("s", store=store), Session("s", store=store)
-    messages = [talk.asked("openai_chat", "go"), *step("openai_chat", "c1", LONG)]
+    messages = [talk.user_message("go"), *step("openai_chat", "c1", LONG)]
     (edit,) = session.projection(messages).edits
     append = store.append
     undone: list[Any] = []
@@ -388,7 +395,7 @@ def test_what_a_summary_stood_for_may_age_again_after_a_fork() -> None:
     session = Session("s", store=store, settings=small(5_000))
     messages = compacting("openai_chat")
     assert session.projection(messages, policy="truncation").account.compacted
-    fork = [*messages[:13], talk.asked("openai_chat", "other way")]
+    fork = [*messages[:13], talk.user_message("other way")]
     elsewhere = Session("t", store=MemoryStore(), settings=small(5_000))
     elsewhere.view(messages[:13], policy="truncation")
     session.view(fork, policy="truncation")
@@ -401,8 +408,8 @@ def test_a_pointer_to_a_repeat_is_not_given_when_the_step_cap_cuts_what_it_point
     session = Session("s", store=MemoryStore())
     policy = Auto(AutoSettings(step_cap=20_000))
     given = [("c1", "read_file", {"path": "a"}), ("c2", "read_file", {"path": "a"})]
-    messages = [talk.asked("openai_chat", "go"), *talk.called("openai_chat", given)]
-    messages += talk.returned("openai_chat", [("c1", LONG), ("c2", LONG)])
+    messages = [talk.user_message("go"), *talk.call_messages("openai_chat", given)]
+    messages += talk.result_messages("openai_chat", [("c1", LONG), ("c2", LONG)])
     out = session.view(messages, policy=policy)
     assert "Same as the earlier result" not in out[3]["content"]
 
@@ -411,7 +418,7 @@ def test_a_pointer_to_a_repeat_is_not_given_when_the_step_cap_cuts_what_it_point
 def test_feeding_back_what_was_sent_gives_the_same_and_ids_survive(dialect: str) -> None:
     store = MemoryStore()
     session = Session("s", store=store, settings=small(5_000))
-    messages: list[Any] = [talk.asked(dialect, "go")]
+    messages: list[Any] = [talk.user_message("go")]
     for number in range(30):
         messages += step(dialect, f"c{number}", f"{number} " + "some words here and there\n" * 40, "read_file")
         messages = session.view(messages, policy="truncation")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.promises.views import ALL, check, viewed
+from tests.promises.views import ALL_STRATEGIES, check_view, view_of
 
 pytestmark = [pytest.mark.torture, pytest.mark.timeout(1_800)]
 BESIDE = Path(__file__).parents[3] / "shared" / "corpus"
@@ -37,7 +37,7 @@ def results() -> Iterator[tuple[str, str]]:
 
 def failures(text: str, strategy: str | None, limit: int, tool: str = "t") -> Iterator[str]:
     try:
-        check(viewed(text, strategy, limit, tool=tool), text, limit)
+        check_view(view_of(text, strategy, limit, tool=tool), text, limit)
     except Exception as error:
         words = f"{type(error).__name__} {str(error)[:120]!r}"
         yield f"{strategy} at {limit}, {tool}, {len(text)} chars of {text[:60]!r}: {words}"
@@ -55,7 +55,7 @@ def test_a_sample_of_long_results_is_shown_soundly_by_every_strategy() -> None:
     found = [
         words
         for _, text in sample
-        for strategy in ALL
+        for strategy in ALL_STRATEGIES
         for limit in (chance.randint(256, 1_000), 3_500)
         for words in failures(text, strategy, limit)
     ]

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from keepwhole.wire.decode import decode_message
 
 from keepwhole.config import Settings
 from keepwhole.conversation.plan import plan_restored
@@ -12,8 +13,7 @@ from keepwhole.models.tokens import at_most
 from keepwhole.policies.policy import Choice, Decisions, Situation, replaced
 from keepwhole.policies.settings import AutoSettings
 from keepwhole.policies.transcript import Transcript
-from keepwhole.wire.dialects import decode_message
-from tests.exchange.routed import Proxy, goes_on, log, shown
+from tests.exchange.checked_proxy import CheckedProxy, extends, long_log, result_texts
 from tests.wire.clients import ClaudeCode, Codex, Json, Opencode
 
 WITH_IDS = pytest.mark.parametrize("kind", [ClaudeCode, Codex])
@@ -38,7 +38,7 @@ def settings(window: int = WINDOW, **auto: Any) -> Settings:
 
 
 def more(client: Any, call: str, text: str | None = None) -> list[Json]:
-    return [*client.calls(call), *client.results(**{call: text or log(call)})]
+    return [*client.calls(call), *client.results(**{call: text or long_log(call)})]
 
 
 def begun(client: Any, steps: int = 8, text: str | None = None) -> list[Json]:
@@ -49,12 +49,12 @@ def begun(client: Any, steps: int = 8, text: str | None = None) -> list[Json]:
 
 
 def whole(messages: list[Json]) -> list[str]:
-    return [call for call, text in shown(messages).items() if text == log(call)]
+    return [call for call, text in result_texts(messages).items() if text == long_log(call)]
 
 
 @WITH_IDS
 def test_the_newest_results_are_whole_again_within_the_window(kind: Any) -> None:
-    client, proxy = kind(), Proxy(settings=settings())
+    client, proxy = kind(), CheckedProxy(settings=settings())
     history = begun(client)
     turn = proxy.send(client.request(history))
     summed = proxy.send(client.compaction(history))
@@ -62,40 +62,42 @@ def test_the_newest_results_are_whole_again_within_the_window(kind: Any) -> None
     assert whole(turn) == []
     assert back == [f"c{number}" for number in range(9 - len(back), 9)], "the newest, without a gap"
     assert 1 <= len(back) < 8
-    others = {call: text for call, text in shown(turn).items() if call not in back}
-    assert others.items() <= shown(summed).items(), "the rest is shown as it was"
-    answer, most = 32_000 if kind is ClaudeCode else 0, sum(map(at_most, shown(summed).values()))
+    others = {call: text for call, text in result_texts(turn).items() if call not in back}
+    assert others.items() <= result_texts(summed).items(), "the rest is shown as it was"
+    answer, most = 32_000 if kind is ClaudeCode else 0, sum(map(at_most, result_texts(summed).values()))
     assert most + answer <= WINDOW, "whatever the tokens really are"
-    assert most + at_most(log("c1")) + answer > 0.9 * WINDOW, "as much as the window allows"
+    assert most + at_most(long_log("c1")) + answer > 0.9 * WINDOW, "as much as the window allows"
 
 
 @WITH_IDS
 def test_it_leaves_no_trace(kind: Any) -> None:
-    client, proxy = kind(), Proxy(settings=settings())
+    client, proxy = kind(), CheckedProxy(settings=settings())
     history = begun(client)
-    before, entries = proxy.passed(client.request(history)), proxy.entries()
-    first = proxy.passed(client.compaction(history))
+    before, entries = proxy.forward(client.request(history)), proxy.count_entries()
+    first = proxy.forward(client.compaction(history))
     assert first != before
-    assert proxy.entries() == entries
-    assert proxy.passed(client.compaction(history)) == first
-    assert proxy.passed(client.request(history)) == before
+    assert proxy.count_entries() == entries
+    assert proxy.forward(client.compaction(history)) == first
+    assert proxy.forward(client.request(history)) == before
     turn = proxy.send(client.request(history))
-    assert goes_on(turn, proxy.send(client.request([*history, *more(client, "c9")])))
-    assert Proxy(proxy.store, settings=settings()).passed(client.compaction(history)) == first, "after a restart too"
+    assert extends(turn, proxy.send(client.request([*history, *more(client, "c9")])))
+    assert CheckedProxy(proxy.store, settings=settings()).forward(client.compaction(history)) == first, (
+        "after a restart too"
+    )
 
 
 @WITH_IDS
 def test_where_nothing_more_fits_what_was_decided_holds(kind: Any) -> None:
-    client, proxy = kind(), Proxy(settings=settings(40_000))
+    client, proxy = kind(), CheckedProxy(settings=settings(40_000))
     history = begun(client, 2)
     turn = proxy.send(client.request(history, **({"max_tokens": 20_000} if kind is ClaudeCode else {})))
     asked = client.compaction(history)
     asked.body["max_tokens" if kind is ClaudeCode else "max_output_tokens"] = 20_000
-    assert shown(proxy.send(asked)) == shown(turn)
+    assert result_texts(proxy.send(asked)) == result_texts(turn)
 
 
 def test_room_is_left_for_the_answer() -> None:
-    client, proxy = ClaudeCode(), Proxy(settings=settings())
+    client, proxy = ClaudeCode(), CheckedProxy(settings=settings())
     history = begun(client)
     proxy.send(client.request(history))
     asked = client.compaction(history)
@@ -107,10 +109,10 @@ def test_room_is_left_for_the_answer() -> None:
 @WITH_IDS
 def test_what_is_whole_again_is_counted_and_teaches_nothing_wrong(kind: Any) -> None:
     """A bill for the originals, held against an estimate of what is usually sent, would say that there is no room."""
-    client, proxy = kind(), Proxy(settings=settings())
+    client, proxy = kind(), CheckedProxy(settings=settings())
     history = begun(client, 3)
     for asked, is_whole in ((client.request(history), False), (client.compaction(history), True)):
-        exchange = proxy.desk.begin("POST", asked.path, asked.headers, asked.data)
+        exchange = proxy.router.begin("POST", asked.path, asked.headers, asked.data)
         account = exchange.account
         assert (account.tokens_sent == account.tokens_whole, account.edited == 0) == (is_whole, is_whole)
         usage = {"input_tokens": len(exchange.body) // 4, "output_tokens": 1}
@@ -119,44 +121,44 @@ def test_what_is_whole_again_is_counted_and_teaches_nothing_wrong(kind: Any) -> 
 
 
 def test_one_result_that_does_not_fit_keeps_no_other_out() -> None:
-    client, proxy = ClaudeCode(), Proxy(settings=settings())
-    history = [*begun(client, 1), *more(client, "huge", log("huge", 20_000))]
+    client, proxy = ClaudeCode(), CheckedProxy(settings=settings())
+    history = [*begun(client, 1), *more(client, "huge", long_log("huge", 20_000))]
     proxy.send(client.request(history))
-    summed = shown(proxy.send(client.compaction(history)))
-    assert summed["c1"] == log("c1")
+    summed = result_texts(proxy.send(client.compaction(history)))
+    assert summed["c1"] == long_log("c1")
     assert len(summed["huge"]) < 20_000
 
 
 @WITH_IDS
 def test_what_has_aged_comes_back_too_and_nothing_ages_meanwhile(kind: Any) -> None:
-    client, proxy = kind(), Proxy(settings=settings(**EAGER))
+    client, proxy = kind(), CheckedProxy(settings=settings(**EAGER))
     texts = {f"c{n}": f"{n}: a short result that says enough to be worth ageing\n" * 60 for n in range(1, 5)}
     steps = [more(client, call, text) for call, text in texts.items()]
     history = [client.prompt("go"), *steps[0], *steps[1], *steps[2]]
     turn = proxy.send(client.request(history))
-    assert shown(turn) != {call: texts[call] for call in shown(turn)}, "some have aged"
-    entries = proxy.entries()
+    assert result_texts(turn) != {call: texts[call] for call in result_texts(turn)}, "some have aged"
+    entries = proxy.count_entries()
     summed = proxy.send(client.compaction([*history, *steps[3]]))
-    assert shown(summed) == texts
-    assert proxy.entries() == entries + 1, "the new result, and no decision"
+    assert result_texts(summed) == texts
+    assert proxy.count_entries() == entries + 1, "the new result, and no decision"
     proxy.send(client.request([*history, *steps[3], *more(client, "c5", "done")]))
-    assert proxy.entries() > entries + 2, "a turn makes the decisions that a compaction does not"
+    assert proxy.count_entries() > entries + 2, "a turn makes the decisions that a compaction does not"
 
 
 @WITH_IDS
 def test_a_result_that_first_comes_with_a_compaction_is_kept(kind: Any) -> None:
     """It may never come again, and what the client makes of it is no longer the original."""
-    client, proxy = kind(), Proxy(settings=settings())
+    client, proxy = kind(), CheckedProxy(settings=settings())
     proxy.send(client.request(begun(client, 1)))
     summed = proxy.send(client.compaction(begun(client, 2)))
     assert whole(summed) == ["c1", "c2"]
-    assert proxy.kept(client.session) == ["c1", "c2"]
-    turn = shown(proxy.send(client.request(begun(client, 2))))
+    assert proxy.kept_calls(client.session) == ["c1", "c2"]
+    turn = result_texts(proxy.send(client.request(begun(client, 2))))
     assert "get_artifact" in turn["c2"], "and is shown as any other afterwards"
 
 
 def test_a_summary_of_ours_stands_as_it_stood() -> None:
-    client, proxy = ClaudeCode(), Proxy(settings=settings(30_000))
+    client, proxy = ClaudeCode(), CheckedProxy(settings=settings(30_000))
     words = "Say all that there is to be said about it, and say it at length, please. " * 60
     history = [client.prompt("go")]
     for number in range(1, 40):
@@ -174,25 +176,25 @@ def test_what_a_summary_of_ours_stands_for_takes_no_room_from_the_others() -> No
     transcript.extend(decode_message(message) for message in begun(ClaudeCode(), 3))
     for item in transcript.items:
         decided.hold(item, Choice(item.number, "cap", replaced(item, "gone"), 1))
-    room = int((at_most(log("c1")) + 1.3 * transcript.tokens) / 0.9)
+    room = int((at_most(long_log("c1")) + 1.3 * transcript.tokens) / 0.9)
     assert plan_restored(transcript, decided, Situation(DEFAULT.replace(window=room)), 0) >= {2}
     transcript.items[2].gone = True
     assert 2 not in plan_restored(transcript, decided, Situation(DEFAULT.replace(window=10 * room)), 0)
 
 
 def test_a_result_that_is_whole_again_keeps_the_clients_own_spelling() -> None:
-    client, proxy = ClaudeCode(), Proxy(settings=settings())
+    client, proxy = ClaudeCode(), CheckedProxy(settings=settings())
     asked = client.compaction(begun(client, 1))
     spelled = asked.data.replace(b"c1: line 7 of", rb"c1: \u006cine 7 of")
     assert spelled != asked.data
-    proxy.passed(client.request(begun(client, 1)))
-    exchange = proxy.desk.begin("POST", asked.path, asked.headers, spelled)
+    proxy.forward(client.request(begun(client, 1)))
+    exchange = proxy.router.begin("POST", asked.path, asked.headers, spelled)
     assert exchange.body.endswith(spelled[spelled.index(b'"metadata"') :])
     assert rb"c1: \u006cine 7 of" in exchange.body
 
 
 def test_what_is_sealed_goes_as_it_came() -> None:
-    client, proxy = Codex(), Proxy(settings=settings())
+    client, proxy = Codex(), CheckedProxy(settings=settings())
     sealed: Json = {"type": "compaction", "encrypted_content": "s3cr3t=="}
     thought: Json = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "th0ught=="}
     history = [client.prompt("go"), sealed, thought, *more(client, "c1")]
@@ -203,25 +205,25 @@ def test_what_is_sealed_goes_as_it_came() -> None:
     history = [claude.prompt("go"), *more(claude, "c1")]
     history[1]["content"].insert(0, signed)
     for asked in (claude.request(history), claude.compaction(history)):
-        body = json.loads(proxy.passed(asked))
+        body = json.loads(proxy.forward(asked))
         assert body["messages"][1]["content"][0] == signed
         assert body["context_management"] == asked.body["context_management"]
 
 
 def test_the_endpoint_that_compacts_gets_the_originals() -> None:
-    client, proxy = Codex(), Proxy(settings=settings())
+    client, proxy = Codex(), CheckedProxy(settings=settings())
     history = begun(client, 2)
     proxy.send(client.request(history))
     assert whole(proxy.send(client.request(history, path="/v1/responses/compact"))) == ["c1", "c2"]
 
 
 def test_one_text_without_ids_passes_as_it_came() -> None:
-    client, proxy = Opencode(), Proxy()
+    client, proxy = Opencode(), CheckedProxy()
     history = begun(client, 2)
     proxy.send(client.request(history))
-    entries, asked = proxy.entries(), client.compaction(history)
-    assert proxy.passed(asked) == asked.data
-    assert proxy.entries() == entries
+    entries, asked = proxy.count_entries(), client.compaction(history)
+    assert proxy.forward(asked) == asked.data
+    assert proxy.count_entries() == entries
 
 
 def test_a_list_of_messages_is_restored_as_a_request_is() -> None:

@@ -6,31 +6,31 @@ from typing import Any
 import pytest
 
 from keepwhole.errors import NotFound
-from tests.exchange.routed import Proxy, goes_on, log, shown
+from tests.exchange.checked_proxy import CheckedProxy, extends, long_log, result_texts
 from tests.wire.clients import Json, Nameless, Sent, bare
 
 CLIENT = Nameless()
 
 
 def more(call: str) -> list[Json]:
-    return [*CLIENT.calls(call), *CLIENT.results(**{call: log(call)})]
+    return [*CLIENT.calls(call), *CLIENT.results(**{call: long_log(call)})]
 
 
 def test_two_with_the_same_prompt_never_meet_however_they_interleave() -> None:
-    proxy = Proxy()
+    proxy = CheckedProxy()
     histories = [[CLIENT.prompt("go")], [CLIENT.prompt("go")]]
     before: list[list[Json]] = [[], []]
     for number in range(4):
         for at in (0, 1):
             after = proxy.send(CLIENT.request(histories[at]))
-            assert goes_on(before[at], after)
+            assert extends(before[at], after)
             before[at] = after
             histories[at] += more(f"c{at}x{number}")
     assert len(proxy.sessions()) == 2
-    names = sorted(proxy.sessions(), key=proxy.kept)
-    assert [proxy.kept(name) for name in names] == [[f"c{at}x{number}" for number in range(3)] for at in (0, 1)]
-    one, other = (proxy.desk._open(name).session for name in names)
-    assert one.recall(one.artifacts()[0].artifact_id) == log("c0x0")
+    names = sorted(proxy.sessions(), key=proxy.kept_calls)
+    assert [proxy.kept_calls(name) for name in names] == [[f"c{at}x{number}" for number in range(3)] for at in (0, 1)]
+    one, other = (proxy.session(name) for name in names)
+    assert one.recall(one.artifacts()[0].artifact_id) == long_log("c0x0")
     with pytest.raises(NotFound):
         other.recall(one.artifacts()[0].artifact_id)
 
@@ -39,27 +39,27 @@ def test_two_processes_and_a_restart_find_the_same_session(tmp_path: Any) -> Non
     from keepwhole.store.sqlite.store import SqliteStore
 
     history = [CLIENT.prompt("go"), *more("c1")]
-    one, other = Proxy(SqliteStore(tmp_path)), Proxy(SqliteStore(tmp_path))
+    one, other = CheckedProxy(SqliteStore(tmp_path)), CheckedProxy(SqliteStore(tmp_path))
     first = one.send(CLIENT.request(history))
     second = other.send(CLIENT.request([*history, *more("c2")]))
     third = one.send(CLIENT.request([*history, *more("c2"), *more("c3")]))
-    assert goes_on(first, second)
-    assert goes_on(second, third)
+    assert extends(first, second)
+    assert extends(second, third)
     assert len(one.sessions()) == 1
-    assert other.kept(one.sessions()[0]) == ["c1", "c2", "c3"]
+    assert other.kept_calls(one.sessions()[0]) == ["c1", "c2", "c3"]
     one.store.close()
     other.store.close()
 
 
 def test_before_the_first_call_nothing_is_kept_and_our_tools_are_there() -> None:
-    proxy = Proxy()
+    proxy = CheckedProxy()
     sent = CLIENT.request([CLIENT.prompt("go")])
-    body = json.loads(proxy.passed(sent))
+    body = json.loads(proxy.forward(sent))
     assert [tool["name"] for tool in body["tools"]][-1] == "Bash"
     assert len(body["tools"]) > 1
     assert body["messages"] == sent.body["messages"]
     assert proxy.sessions() == []
-    later = json.loads(proxy.passed(CLIENT.request([CLIENT.prompt("go"), *more("c1")])))
+    later = json.loads(proxy.forward(CLIENT.request([CLIENT.prompt("go"), *more("c1")])))
     assert later["tools"] == body["tools"]
 
 
@@ -69,49 +69,49 @@ ASKED: Json = {"type": "message", "role": "assistant", "stop_reason": "tool_use"
 DONE: Json = {"type": "message", "role": "assistant", "stop_reason": "end_turn", "content": [WORDS]}
 
 
-def told(body: Json) -> bytes:
+def as_bytes(body: Json) -> bytes:
     return json.dumps(body).encode()
 
 
 def test_a_call_of_ours_before_there_is_a_session_is_answered_and_found_again() -> None:
     """Providers sign what a model thinks: an answer is to be sent back as it was."""
-    proxy = Proxy()
+    proxy = CheckedProxy()
     exchange = proxy.begin(CLIENT.request([CLIENT.prompt("go")]))
-    assert exchange.whole(told(ASKED)) is None
+    assert exchange.whole(as_bytes(ASKED)) is None
     asked = json.loads(exchange.body)["messages"]
-    assert "o1" in shown(asked)
+    assert "o1" in result_texts(asked)
     bash: Json = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "run c1"}}
-    answer = json.loads(exchange.whole(told({**ASKED, "content": [bash]})))
+    answer = json.loads(exchange.whole(as_bytes({**ASKED, "content": [bash]})))
     assert answer["content"] == [WORDS, bash], "both rounds are one answer, without what is ours"
     said = {"role": "assistant", "content": answer["content"]}
-    again = proxy.send(CLIENT.request([CLIENT.prompt("go"), said, *CLIENT.results(c1=log("c1"))]))
-    assert goes_on([*bare(asked), {"role": "assistant", "content": [bash]}], again)
+    again = proxy.send(CLIENT.request([CLIENT.prompt("go"), said, *CLIENT.results(c1=long_log("c1"))]))
+    assert extends([*bare(asked), {"role": "assistant", "content": [bash]}], again)
     assert len(proxy.sessions()) == 1
 
 
 def test_a_call_of_ours_in_an_answer_without_calls_leaves_nothing() -> None:
-    proxy = Proxy()
+    proxy = CheckedProxy()
     exchange = proxy.begin(CLIENT.request([CLIENT.prompt("go")]))
-    assert exchange.whole(told(ASKED)) is None
-    assert json.loads(exchange.whole(told(DONE)))["content"] == [WORDS, WORDS]
+    assert exchange.whole(as_bytes(ASKED)) is None
+    assert json.loads(exchange.whole(as_bytes(DONE)))["content"] == [WORDS, WORDS]
     assert proxy.sessions() == []
 
 
 def test_an_answer_that_may_be_gone_on_with_by_its_name_has_no_hidden_round_before_there_is_a_session() -> None:
-    """The client would go on with an answer whose call of ours nobody has the result of."""
+    """Else the client would continue from an answer with a call of a recall tool, of which it has no result."""
     body = {
         "model": "gpt-5",
         "input": [{"role": "user", "content": "go"}],
         "tools": [{"type": "function", "name": "f", "parameters": {}}],
     }
     sent = Sent("/v1/responses", {}, body)
-    assert Proxy().passed(sent) == sent.data
+    assert CheckedProxy().forward(sent) == sent.data
     unkept = Sent("/v1/responses", {}, {**body, "store": False})
-    assert b"search_artifacts" in Proxy().passed(unkept)
+    assert b"search_artifacts" in CheckedProxy().forward(unkept)
 
 
 def test_results_whose_calls_are_not_there_pass_whole() -> None:
-    proxy = Proxy()
-    sent = CLIENT.request([CLIENT.prompt("go"), CLIENT.said("Hm."), *CLIENT.results(c1=log("c1"))])
-    assert json.loads(proxy.passed(sent))["messages"] == sent.body["messages"]
+    proxy = CheckedProxy()
+    sent = CLIENT.request([CLIENT.prompt("go"), CLIENT.said("Hm."), *CLIENT.results(c1=long_log("c1"))])
+    assert json.loads(proxy.forward(sent))["messages"] == sent.body["messages"]
     assert proxy.sessions() == []

@@ -1,4 +1,4 @@
-"""What was sent is on record: any past request comes back byte for byte, at the cost of what was new in it."""
+"""The request log: any past request can be read byte for byte, and costs only the bytes that were new in it."""
 
 import copy
 import hashlib
@@ -42,7 +42,10 @@ def request(dialect: str, messages: list[Any], **fields: Any) -> bytes:
 
 
 def step(dialect: str, id: str, text: str) -> list[dict[str, Any]]:
-    return [*talk.called(dialect, [(id, "bash", {"command": f"run {id}"})]), *talk.returned(dialect, [(id, text)])]
+    return [
+        *talk.call_messages(dialect, [(id, "bash", {"command": f"run {id}"})]),
+        *talk.result_messages(dialect, [(id, text)]),
+    ]
 
 
 def marked(messages: list[Any]) -> list[Any]:
@@ -86,24 +89,24 @@ def spelled(dialect: str, messages: list[Any], how: dict[str, Any]) -> bytes:
     return json.dumps(body, **how).encode("utf-8", "replace" if "ensure_ascii" in how else "strict")
 
 
-def sent_by(
+def send_moves(
     talker: Session, sent: RequestLog, dialect: str, moves: list[tuple[str, str]], how: dict[str, Any]
 ) -> dict[str, bytes]:
-    """What was sent in a conversation that takes these moves, by id."""
+    """Send the requests of a conversation that takes these moves; return the bytes of each, by trace id."""
     found: dict[str, bytes] = {}
-    messages: list[Any] = [talk.asked(dialect, "What is wrong?")]
+    messages: list[Any] = [talk.user_message("What is wrong?")]
     for number, (move, text) in enumerate(moves):
         branch = "main"
         if move == "step":
             messages += step(dialect, f"c{number}", text)
         elif move == "words":
-            messages.append(talk.answered(dialect, text))
+            messages.append(talk.assistant_message(text))
         elif move == "fork":
             del messages[1 + len(messages) // 2 :]
         body = spelled(dialect, marked(messages) if move == "marker" and "content" in messages[-1] else messages, how)
         if move == "other":
             branch = "helper"
-            body = spelled(dialect, [talk.asked(dialect, text)], how)
+            body = spelled(dialect, [talk.user_message(text)], how)
         elif move == "odd":
             body = b' {"a" :1,"a":2 , "messages" : [ ' + json.dumps(text).encode() + b" ,{}, 1E5,-0 ] }\n"
         elif move == "garbage":
@@ -115,12 +118,23 @@ def sent_by(
     return found
 
 
-def assert_again(store: Store, name: str, found: dict[str, bytes]) -> None:
+def assert_comes_back(store: Store, name: str, found: dict[str, bytes]) -> None:
+    """The log of a session has exactly these requests, in this order, and the record verifies."""
     sent = RequestLog(Session(name, store=store, settings=Settings(home="unused")))
     assert {trace_id: sent.body(trace_id) for trace_id in found} == found
     assert [each.request.trace_id for each in sent.all()] == list(found)
     report = verify(store, name)
     assert report.whole, report.findings
+
+
+@pytest.mark.parametrize("dialect", talk.DIALECTS)
+def test_a_request_comes_back_byte_for_byte(dialect: str) -> None:
+    talker = session()
+    body = talker.view(request(dialect, [talk.user_message("What is wrong?"), *step(dialect, "c1", LONG)]))
+    log = RequestLog(talker)
+    trace_id = log.add(body)
+    assert trace_id is not None
+    assert log.body(trace_id) == body
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -130,13 +144,13 @@ def test_any_requests_come_back_byte_for_byte(
 ) -> None:
     store = MemoryStore()
     talker = session(store, models={"default": {"window": 4_000}})
-    found = sent_by(talker, RequestLog(talker), dialect, moves, how)
+    found = send_moves(talker, RequestLog(talker), dialect, moves, how)
     if restarts:
-        found |= sent_by(session(store), RequestLog(session(store)), dialect, moves, how)
-    assert_again(store, "s", found)
+        found |= send_moves(session(store), RequestLog(session(store)), dialect, moves, how)
+    assert_comes_back(store, "s", found)
     other = MemoryStore()
     import_session(other, export_session(store, store.sessions()[0]), "copy")
-    assert_again(other, "copy", found)
+    assert_comes_back(other, "copy", found)
 
 
 @pytest.mark.parametrize("dialect", talk.DIALECTS)
@@ -145,10 +159,10 @@ def test_requests_come_back_after_the_store_is_opened_again(tmp_path: Path, dial
     with tempfile.TemporaryDirectory(dir=tmp_path) as folder:
         store = SqliteStore(folder)
         talker = session(store)
-        found = sent_by(talker, RequestLog(talker), dialect, moves, {})
+        found = send_moves(talker, RequestLog(talker), dialect, moves, {})
         store.close()
         again = SqliteStore(folder)
-        assert_again(again, "s", found)
+        assert_comes_back(again, "s", found)
         again.close()
 
 
@@ -156,7 +170,7 @@ def test_a_result_that_is_cut_is_not_stored_again_and_neither_is_a_whole_one() -
     store = MemoryStore()
     talker = session(store)
     messages = [
-        talk.asked("anthropic", "?"),
+        talk.user_message("?"),
         *step("anthropic", "c1", LONG),
         *step("anthropic", "c2", "some text " * 50),
     ]
@@ -172,7 +186,7 @@ def test_a_result_that_is_cut_is_not_stored_again_and_neither_is_a_whole_one() -
 def test_a_result_is_named_in_the_spelling_it_was_sent_in_or_not_at_all(how: str) -> None:
     store = MemoryStore()
     talker = session(store)
-    messages = [talk.asked("anthropic", "?"), *step("anthropic", "c1", "<b>é</b> & more " * 40)]
+    messages = [talk.user_message("?"), *step("anthropic", "c1", "<b>é</b> & more " * 40)]
     body = json.dumps({"messages": messages}, ensure_ascii=how == "ascii")
     if how == "markup":
         body = body.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
@@ -188,7 +202,7 @@ def test_a_text_whose_bytes_are_those_of_a_result_that_is_no_text_comes_back_too
     store = MemoryStore()
     talker = session(store)
     talker.keep("read_file", None, "\ud800".encode("utf-8", "surrogatepass") * 300)
-    body = json.dumps({"messages": [talk.asked("anthropic", "\ud800" * 300)]}).encode()
+    body = json.dumps({"messages": [talk.user_message("\ud800" * 300)]}).encode()
     sent = RequestLog(talker)
     assert sent.body(sent.add(body) or "") == body
 
@@ -207,12 +221,12 @@ def test_a_decision_that_came_later_leaves_earlier_requests_as_they_were() -> No
     store = MemoryStore()
     talker = session(store)
     sent = RequestLog(talker)
-    messages = [talk.asked("anthropic", "?"), *step("anthropic", "c1", LONG)]
+    messages = [talk.user_message("?"), *step("anthropic", "c1", LONG)]
     body = talker.view(request("anthropic", messages))
     first = sent.add(body)
     row = next(store.rows("s", kind="result"))
     talker.undo(row.trace_id)
-    messages.append(talk.answered("anthropic", "I see."))
+    messages.append(talk.assistant_message("I see."))
     later = talker.view(request("anthropic", messages))
     second = sent.add(later)
     assert first is not None
@@ -225,9 +239,9 @@ def test_a_decision_that_came_later_leaves_earlier_requests_as_they_were() -> No
 # At the cost of what is new
 
 
-def spoken(steps: int, branch: str = "") -> list[list[Any]]:
-    """The messages of each request of a conversation with markers that move."""
-    messages: list[Any] = [talk.asked("anthropic", f"{branch} is broken. " * 20)]
+def requests_with_markers(steps: int, branch: str = "") -> list[list[Any]]:
+    """The messages of each request of a conversation whose cache marker moves to the newest message."""
+    messages: list[Any] = [talk.user_message(f"{branch} is broken. " * 20)]
     found = [marked(messages)]
     for number in range(steps):
         text = "".join(f"{branch} {number} {line} of what came\n" for line in range(40))
@@ -240,7 +254,7 @@ def test_a_long_conversation_stores_what_is_new_and_not_what_is_said_again() -> 
     store = MemoryStore()
     talker = session(store)
     sent = RequestLog(talker)
-    bodies = [talker.view(request("anthropic", messages)) for messages in spoken(100)]
+    bodies = [talker.view(request("anthropic", messages)) for messages in requests_with_markers(100)]
     names = [sent.add(body) for body in bodies]
     sizes = list(map(len, manifests(store)))
     assert max(sizes[1:]) < 1_500
@@ -263,7 +277,10 @@ def test_branches_that_take_turns_are_each_written_against_their_own() -> None:
     store = MemoryStore()
     talker = session(store)
     sent = RequestLog(talker)
-    talks = [[request("anthropic", messages) for messages in spoken(12, name)] for name in ("main", "other", "third")]
+    talks = [
+        [request("anthropic", messages) for messages in requests_with_markers(12, name)]
+        for name in ("main", "other", "third")
+    ]
     for number in range(12):
         for branch, bodies in zip(("main", "other", "third"), talks, strict=True):
             talker.view(bodies[number])
@@ -278,7 +295,7 @@ def test_a_line_of_requests_ends_and_one_stands_by_itself(monkeypatch: pytest.Mo
     store = MemoryStore()
     talker = session(store)
     sent = RequestLog(talker)
-    bodies = [request("anthropic", messages) for messages in spoken(12)]
+    bodies = [request("anthropic", messages) for messages in requests_with_markers(12)]
     names = [sent.add(body) for body in bodies]
     alone = [number for number, each in enumerate(sent.all()) if each.request.base is None]
     assert alone == [0, 6, 12]
@@ -291,7 +308,7 @@ def test_a_line_of_requests_ends_and_one_stands_by_itself(monkeypatch: pytest.Mo
 def test_a_request_is_listed_with_its_answer_and_without_one_if_there_is_none() -> None:
     talker = session()
     sent = RequestLog(talker)
-    body = request("anthropic", [talk.asked("anthropic", "?")])
+    body = request("anthropic", [talk.user_message("?")])
     one = sent.add(
         body, RequestFacts("anthropic", "m", tokens_whole=9, tokens_sent=5, predicted=4, edited=2, decisions=1)
     )
@@ -350,7 +367,7 @@ class Full(MemoryStore):
 def test_what_cannot_be_stored_raises_nothing_and_the_next_is_stored_again() -> None:
     store = Full()
     sent = RequestLog(session(store))
-    body = request("anthropic", [talk.asked("anthropic", "?")])
+    body = request("anthropic", [talk.user_message("?")])
     one = sent.add(body)
     assert one is not None
     store.full = True
@@ -385,7 +402,7 @@ def test_after_a_purge_requests_rest_on_nothing_that_is_gone() -> None:
     store = MemoryStore()
     talker = session(store)
     sent = RequestLog(talker)
-    bodies = [request("anthropic", messages) for messages in spoken(3)]
+    bodies = [request("anthropic", messages) for messages in requests_with_markers(3)]
     for body in bodies[:2]:
         sent.add(talker.view(body))
     store.purge("s", NOON)
@@ -417,7 +434,7 @@ def test_a_purge_in_the_middle_of_writing_leaves_a_request_that_can_be_read() ->
 
     store = Purged()
     sent = RequestLog(session(store))
-    bodies = [request("anthropic", messages) for messages in spoken(1)]
+    bodies = [request("anthropic", messages) for messages in requests_with_markers(1)]
     sent.add(bodies[0])
     store.armed = True
     name = sent.add(bodies[1])
@@ -429,7 +446,7 @@ def test_a_flipped_byte_is_found_and_never_served(tmp_path: Path) -> None:
     store = MemoryStore()
     talker = session(store)
     sent = RequestLog(talker)
-    names = [sent.add(talker.view(request("anthropic", messages))) for messages in spoken(2)]
+    names = [sent.add(talker.view(request("anthropic", messages))) for messages in requests_with_markers(2)]
     rows = store._rows["s"]
     at = next(number for number, row in enumerate(rows) if row.kind == "request")
     inline = bytearray(rows[at].inline or b"")
@@ -448,7 +465,7 @@ def test_a_flipped_byte_is_found_and_never_served(tmp_path: Path) -> None:
 def test_a_request_whose_result_is_shown_otherwise_than_it_was_is_found() -> None:
     store = MemoryStore()
     talker = session(store)
-    trace_id = RequestLog(talker).add(talker.view(request("anthropic", spoken(1)[-1])))
+    trace_id = RequestLog(talker).add(talker.view(request("anthropic", requests_with_markers(1)[-1])))
     row = next(store.rows("s", kind="request"))
     result = store.find("s", texts_in(stored_bytes(store, row))[0].trace_id)
     assert result is not None
@@ -465,7 +482,7 @@ def test_many_threads_send_at_once_and_every_request_comes_back() -> None:
     found: dict[str, bytes] = {}
 
     def talking(name: str) -> None:
-        for messages in spoken(6, name):
+        for messages in requests_with_markers(6, name):
             body = request("anthropic", messages)
             talker.view(body)
             trace_id = sent.add(body, RequestFacts(branch=name))
@@ -491,7 +508,7 @@ def test_requests_are_no_results_to_anything_that_reads_the_record(tmp_path: Pat
     talker = session(store)
     sent = RequestLog(talker)
     talker.keep("bash", None, "the needle in a result", call_id="c0")
-    body = request("anthropic", [talk.asked("anthropic", "secretword " * 40)])
+    body = request("anthropic", [talk.user_message("secretword " * 40)])
     trace_id = sent.add(body) or ""
     sent.add_answer(trace_id, LoggedAnswer(b"otherword " * 40, 200))
     numbers = talker.metrics.as_dict()

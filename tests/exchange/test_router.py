@@ -9,12 +9,12 @@ from keepwhole import MemoryStore, Session
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.router import Refusal, SessionRouter
 from keepwhole.wire.request_body import read_request
-from tests.exchange.routed import log
+from tests.exchange.checked_proxy import long_log
 from tests.wire.clients import ClaudeCode, Codex, Nameless, Sent
 
 
 def begun(client: ClaudeCode, call: str = "c1") -> Sent:
-    return client.request([client.prompt("go"), *client.calls(call), *client.results(**{call: log(call)})])
+    return client.request([client.prompt("go"), *client.calls(call), *client.results(**{call: long_log(call)})])
 
 
 def send(desk: SessionRouter, sent: Sent, **more: object) -> Exchange:

@@ -115,8 +115,7 @@ def test_the_filter_alone_keeps_and_shows() -> None:
     assert "get_artifact(" in outputs(model.calls[-1].input)[0]
 
 
-def test_under_auto_a_result_that_comes_again_is_a_pointer_to_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KEEPWHOLE_POLICY", "auto")
+def test_a_result_that_comes_again_is_a_pointer_to_the_first() -> None:
     s = keepwhole.session(store=MemoryStore())
     agent, model = an_agent(s, [call("page", "c1")], [call("page", "c2")])
     run_sync(agent, "go", session=KeepwholeSession(s), run_config=config(s))

@@ -1,4 +1,4 @@
-"""Conversations in all three dialects, built a step at a time, for the promises about projections."""
+"""Conversations in all three dialects, built message by message."""
 
 import json
 from typing import Any
@@ -6,13 +6,13 @@ from typing import Any
 DIALECTS = ("openai_chat", "openai_responses", "anthropic")
 
 
-def asked(dialect: str, words: str) -> dict[str, Any]:
-    """A message of the user."""
+def user_message(words: str) -> dict[str, Any]:
+    """A message of the user, which all dialects spell alike."""
     return {"role": "user", "content": words}
 
 
-def called(dialect: str, calls: list[tuple[str, str, dict[str, Any]]]) -> list[dict[str, Any]]:
-    """What an assistant sends to call these tools: id, name, arguments."""
+def call_messages(dialect: str, calls: list[tuple[str, str, dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The messages in which an assistant calls tools; each call is an id, a name and arguments."""
     if dialect == "anthropic":
         blocks = [{"type": "tool_use", "id": id, "name": name, "input": given} for id, name, given in calls]
         return [{"role": "assistant", "content": [{"type": "text", "text": "I will look."}, *blocks]}]
@@ -28,8 +28,8 @@ def called(dialect: str, calls: list[tuple[str, str, dict[str, Any]]]) -> list[d
     return [{"role": "assistant", "content": None, "tool_calls": functions}]
 
 
-def returned(dialect: str, results: list[tuple[str, str]]) -> list[dict[str, Any]]:
-    """The messages that answer calls: id and text."""
+def result_messages(dialect: str, results: list[tuple[str, str]]) -> list[dict[str, Any]]:
+    """The messages with the results of calls; each result is a call id and a text."""
     if dialect == "anthropic":
         blocks = [{"type": "tool_result", "tool_use_id": id, "content": text} for id, text in results]
         return [{"role": "user", "content": blocks}]
@@ -38,13 +38,13 @@ def returned(dialect: str, results: list[tuple[str, str]]) -> list[dict[str, Any
     return [{"role": "tool", "tool_call_id": id, "content": text} for id, text in results]
 
 
-def answered(dialect: str, words: str) -> dict[str, Any]:
-    """A message of the assistant."""
+def assistant_message(words: str) -> dict[str, Any]:
+    """A message of the assistant, which all dialects spell alike."""
     return {"role": "assistant", "content": words}
 
 
 def result_texts(dialect: str, messages: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    """Every result as it would be sent: id and text, in order."""
+    """Every result in the messages, in order: call id and text."""
     found: list[tuple[str, str]] = []
     for message in messages:
         if dialect == "anthropic" and isinstance(message.get("content"), list):

@@ -79,7 +79,7 @@ BY_WORD: dict[str, Callable[[Session, str], Any]] = {
 
 
 def outcome(act: Callable[[Session, str], Any], session: Session, name: str) -> str:
-    """What came of it in words, the name apart."""
+    """The answer of a call as text, or its error, with the name replaced."""
     try:
         told = repr(act(session, name))
     except KeepwholeError as error:
@@ -88,12 +88,12 @@ def outcome(act: Callable[[Session, str], Any], session: Session, name: str) -> 
 
 
 def invented(name: str, chance: random.Random) -> str:
-    """A name of the same form that nobody has."""
+    """A name of the same form that does not exist."""
     return name[:-12] + "".join(chance.choices(_LETTERS, k=12)) if len(name) > 22 else name + "zzz"
 
 
 def swap(owners: list[Owner], chance: random.Random) -> str:
-    """One swap: somebody asks for what another has. Gives which call it was; fails where anything is told."""
+    """Let one owner ask for a result of another; return which call it was. Fails where the answer tells anything."""
     asking, other = chance.sample(owners, 2)
     by_word = chance.random() < 0.15
     calls, names = (BY_WORD, [other.canary]) if by_word else (BY_ID, other.ids)
@@ -105,8 +105,8 @@ def swap(owners: list[Owner], chance: random.Random) -> str:
 
 
 @pytest.fixture(params=EACH)
-def owners(request: pytest.FixtureRequest, tmp_path: Path, unhurried: None) -> Iterator[list[Owner]]:
-    """Two who share a record, and one who has another record at the same place."""
+def owners(request: pytest.FixtureRequest, tmp_path: Path, patient_search: None) -> Iterator[list[Owner]]:
+    """Two owners that share a record, and one with another record in the same place."""
     stores = [place(request.param, tmp_path / name).open() for name in ("shared", "apart")]
     folder = str(tmp_path)
     yield [owner(stores[0], "alice", folder), owner(stores[0], "bob", folder), owner(stores[1], "carol", folder)]
@@ -115,7 +115,7 @@ def owners(request: pytest.FixtureRequest, tmp_path: Path, unhurried: None) -> I
 
 
 def test_everybody_gets_all_of_their_own(owners: list[Owner]) -> None:
-    """Without which the swaps below would say nothing."""
+    """Without this, the swaps below would prove nothing."""
     for each in owners:
         found = {call for call, act in BY_ID.items() if any(_has(outcome(act, each.session, id)) for id in each.ids)}
         found |= {call for call, act in BY_WORD.items() if _has(outcome(act, each.session, each.canary))}

@@ -16,7 +16,7 @@ from keepwhole.store.verify import verify
 from keepwhole.transfer.archive import import_session
 from keepwhole.truncation.configuration import ToolOverride
 from tests.build import fixed_clock, numbered_lines, seeded
-from tests.promises.real import NAMES, real, work
+from tests.promises.recorded_outputs import NAMES, keep_all, read_output
 
 RECORDED = Path(__file__).parent / "recorded.jsonl"
 PINNED_HEAD = "8d3c928f1a548e1bc356704cb2e1da7076511b4c243727c26df6e203f0fd9d05"
@@ -27,8 +27,8 @@ def pieces(data: bytes, size: int) -> Iterator[bytes]:
 
 
 def test_two_stores_of_different_kinds_hold_and_show_the_same(tmp_path: Path) -> None:
-    one, shown = work(MemoryStore())
-    two, again = work(SqliteStore(str(tmp_path)))
+    one, shown = keep_all(MemoryStore())
+    two, again = keep_all(SqliteStore(str(tmp_path)))
     assert shown == again
     assert one.verify() == two.verify()
     two.store.close()
@@ -37,8 +37,8 @@ def test_two_stores_of_different_kinds_hold_and_show_the_same(tmp_path: Path) ->
 CHILD = """
 import hashlib, sys
 from keepwhole import SqliteStore
-from tests.promises.real import work
-session, shown = work(SqliteStore(sys.argv[1]))
+from tests.promises.recorded_outputs import keep_all
+session, shown = keep_all(SqliteStore(sys.argv[1]))
 print(session.verify().head)
 for view in shown:
     print(view.trace_id, view.artifact_id, hashlib.sha256(view.content.encode()).hexdigest())
@@ -61,16 +61,16 @@ def test_how_the_bytes_came_in_chunks_changes_nothing() -> None:
     for size in (1_000, 65_536, 100_003):
         session = Session("s", store=MemoryStore(), clock=fixed_clock, random=seeded())
         for name in NAMES:
-            session.keep(name, None, pieces(real(name), size))
+            session.keep(name, None, pieces(read_output(name), size))
         heads.add(session.verify().head)
     assert len(heads) == 1
 
 
 def test_the_speed_extra_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    with_it = work(MemoryStore())[0]
+    with_it = keep_all(MemoryStore())[0]
     with_it.keep("large", None, numbered_lines(100_000))
     monkeypatch.setattr(utf8, "_zilla", [None])
-    without = work(MemoryStore())[0]
+    without = keep_all(MemoryStore())[0]
     without.keep("large", None, numbered_lines(100_000))
     assert with_it.verify().head == without.verify().head
 
@@ -87,26 +87,26 @@ OTHER_SETTINGS = [
 @pytest.mark.parametrize("policy", OTHER_SETTINGS)
 def test_what_was_shown_once_is_shown_again_though_the_settings_changed(policy: TruncationConfiguration) -> None:
     store = MemoryStore()
-    _, shown = work(store)
+    _, shown = keep_all(store)
     later = Session("s", store=store, policy=policy)
     for view in shown:
         again = later.shown(str(view.trace_id))
         assert again.content == view.content
         assert again.metadata == view.metadata
         assert (again.artifact_id, again.artifact_reference) == (view.artifact_id, view.artifact_reference)
-        arrived = later.keep("other", None, real(NAMES[shown.index(view)]), call_id=view.call_id)
+        arrived = later.keep("other", None, read_output(NAMES[shown.index(view)]), call_id=view.call_id)
         assert arrived.content == view.content
 
 
 def test_what_was_shown_once_has_the_same_body_without_notices() -> None:
     store = MemoryStore()
-    session, shown = work(store)
+    session, shown = keep_all(store)
     for view in shown:
         assert session.shown(str(view.trace_id)).body == view.body
 
 
 def test_what_was_shown_once_is_shown_again_in_another_process(tmp_path: Path) -> None:
-    session, shown = work(SqliteStore(str(tmp_path)))
+    session, shown = keep_all(SqliteStore(str(tmp_path)))
     session.store.close()
     code = "import sys\nfrom keepwhole import Session\nsession = Session('s', store=sys.argv[1])\n"
     code += "for trace in sys.argv[2:]:\n    sys.stdout.write(session.shown(trace).content)\n"

@@ -1,4 +1,4 @@
-"""What Keepwhole promises of a record holds on every back end: the same bytes, heads and views as anywhere else."""
+"""The promises hold on every back end: the same bytes, chain heads and views everywhere."""
 
 import itertools
 import json
@@ -22,10 +22,10 @@ from keepwhole.store.verify import verify
 from keepwhole.transfer.archive import export_session, import_session
 from tests.build import draft, fixed_clock, numbered_lines, opened, run_python, seeded
 from tests.promises import conversations as talk
-from tests.promises.real import NAMES, real, work
+from tests.promises.recorded_outputs import NAMES, keep_all, read_output
 from tests.promises.test_lossless import any_text, in_pieces, large, rebuilt, seeds
-from tests.promises.test_projection import SMALL, text_of
 from tests.promises.test_recall import check_every_gap, check_printed
+from tests.promises.test_views import SMALL, tool_output
 from tests.stores import DURABLE, Place, place
 
 _few = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
@@ -44,21 +44,23 @@ def store(where: Place) -> Iterator[Store]:
 
 
 def test_every_back_end_holds_and_shows_what_memory_does(store: Store) -> None:
-    one, shown = work(MemoryStore())
-    two, again = work(store)
+    one, shown = keep_all(MemoryStore())
+    two, again = keep_all(store)
     assert shown == again
     assert one.verify() == two.verify()
 
 
-def talked(store: Store, dialect: str) -> tuple[list[str], str]:
-    """A conversation of some steps as it is sent at each, with given ids and times; and the head of its chain."""
+def send_steps(store: Store, dialect: str) -> tuple[list[str], str]:
+    """Send a conversation step by step with fixed ids and times; return the requests and the head of its chain."""
     settings = Settings(home="unused", models={"m": {"window": 20_000}})
     session = Session("s", store=store, settings=settings, clock=fixed_clock, random=seeded("talk"))
-    messages, sent = [talk.asked(dialect, "What is wrong?")], list[str]()
+    messages, sent = [talk.user_message("What is wrong?")], list[str]()
     for number in range(18):
         name = ("read_file", "bash", "grep", "query")[number % 4]
-        messages += talk.called(dialect, [(f"c{number}", name, {"n": number % 7})])
-        messages += talk.returned(dialect, [(f"c{number}", text_of(number % 11, (5, 60, 400, 1_500)[number % 4]))])
+        messages += talk.call_messages(dialect, [(f"c{number}", name, {"n": number % 7})])
+        messages += talk.result_messages(
+            dialect, [(f"c{number}", tool_output(number % 11, (5, 60, 400, 1_500)[number % 4]))]
+        )
         sent.append(json.dumps(session.view(messages, model="m", policy=Auto(SMALL))))
     assert session.verify().whole
     return sent, session.verify().head
@@ -66,9 +68,9 @@ def talked(store: Store, dialect: str) -> tuple[list[str], str]:
 
 @pytest.mark.parametrize("dialect", talk.DIALECTS)
 def test_the_same_conversation_is_sent_the_same_and_has_the_same_head(store: Store, dialect: str) -> None:
-    sent, head = talked(MemoryStore(), dialect)
+    sent, head = send_steps(MemoryStore(), dialect)
     assert any(len(later) < len(earlier) for earlier, later in itertools.pairwise(sent)), "nothing aged"
-    assert talked(store, dialect) == (sent, head)
+    assert send_steps(store, dialect) == (sent, head)
 
 
 @_few
@@ -93,14 +95,16 @@ def test_any_text_comes_back_as_it_was_and_any_call_is_known_again(store: Store,
 @pytest.mark.parametrize("name", NAMES[:6])
 def test_what_was_shown_and_what_is_recalled_make_the_original(store: Store, name: str) -> None:
     session = Session("s", store=store)
-    shown = session.keep(name, None, real(name))
-    assert session.recall_bytes(str(shown.trace_id)) == real(name)
+    shown = session.keep(name, None, read_output(name))
+    assert session.recall_bytes(str(shown.trace_id)) == read_output(name)
     assert shown.cut is None or rebuilt(session, shown) == showable(session.recall(str(shown.trace_id)))
 
 
 def test_whatever_is_left_out_of_real_output_is_one_call_away(store: Store) -> None:
     session = Session("s", store=store)
-    cut = [shown for name in NAMES[::3] if (shown := session.keep(name, None, real(name))).artifact_id is not None]
+    cut = [
+        shown for name in NAMES[2::3] if (shown := session.keep(name, None, read_output(name))).artifact_id is not None
+    ]
     for shown in cut:
         if shown.metadata.strategy_used != "binary":
             check_every_gap(session, shown)
@@ -110,7 +114,7 @@ def test_whatever_is_left_out_of_real_output_is_one_call_away(store: Store) -> N
 
 def test_what_was_shown_once_is_shown_again_by_a_process_of_other_settings(where: Place) -> None:
     store = where.open()
-    _, shown = work(store)
+    _, shown = keep_all(store)
     store.close()
     code = "import sys\nfrom keepwhole import Session, TruncationConfiguration\n"
     code += "policy = TruncationConfiguration(inline_limit=300, default_strategy='head')\n"
@@ -123,19 +127,19 @@ def test_what_was_shown_once_is_shown_again_by_a_process_of_other_settings(where
 
 def test_what_the_model_asked_to_read_again_is_whole_in_the_next_request(store: Store) -> None:
     session = Session("s", store=store, settings=Settings(home="unused", models={"m": {"window": 30_000}}))
-    messages = [talk.asked("openai_chat", "go")]
+    messages = [talk.user_message("go")]
     for number in range(12):
         name = "get_artifact" if number % 4 == 3 else "bash"
         text = numbered_lines(600) + str(number)
-        messages += talk.called("openai_chat", [(f"c{number}", name, {"n": number})])
-        messages += talk.returned("openai_chat", [(f"c{number}", text)])
+        messages += talk.call_messages("openai_chat", [(f"c{number}", name, {"n": number})])
+        messages += talk.result_messages("openai_chat", [(f"c{number}", text)])
         sent = dict(talk.result_texts("openai_chat", session.view(messages, model="m", policy="auto")))
         assert name == "bash" or sent[f"c{number}"] == text
 
 
 def test_archives_of_real_output_go_there_and_back_with_the_same_head(store: Store, tmp_path: Path) -> None:
     here, back = SqliteStore(str(tmp_path / "here")), SqliteStore(str(tmp_path / "back"))
-    work(here)
+    keep_all(here)
     name = here.sessions()[0].name
     carry(here, store)
     carry(store, back)

@@ -18,7 +18,7 @@ from keepwhole.store.verify import verify
 from keepwhole.transfer.archive import export_session, import_session
 from keepwhole.truncation.cut import Inserted
 from tests.build import in_memory, run_python
-from tests.promises.real import FOLDER, NAMES, real
+from tests.promises.recorded_outputs import FOLDER, NAMES, read_output
 
 any_text = st.text(st.characters(exclude_categories=()))
 seeds = st.integers(0, 1 << 32)
@@ -62,7 +62,7 @@ def large(seed: int, size: int) -> bytes:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_real_output_comes_back_byte_for_byte(tmp_path: Path, name: str) -> None:
-    data = real(name)
+    data = read_output(name)
     session = Session("s", store=str(tmp_path))
     with open(FOLDER / name, "rb") as file:
         for output in (data, in_pieces(data, 1), file):
@@ -78,7 +78,7 @@ def test_real_output_comes_back_byte_for_byte(tmp_path: Path, name: str) -> None
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_shown_and_what_is_recalled_make_the_real_output(name: str, strategy: str, limit: int) -> None:
     session = in_memory(policy=TruncationConfiguration(inline_limit=limit, default_strategy=strategy))
-    shown = session.keep(name, None, real(name))
+    shown = session.keep(name, None, read_output(name))
     assert rebuilt(session, shown) == showable(session.recall(str(shown.trace_id)))
 
 
@@ -140,25 +140,25 @@ assert session.verify().whole
 def test_another_process_reads_what_this_one_kept(tmp_path: Path) -> None:
     session = Session("s", store=str(tmp_path))
     for name in NAMES:
-        session.keep(name, None, real(name))
+        session.keep(name, None, read_output(name))
     session.close()
-    assert run_python(READ, str(tmp_path)).split() == [hashlib.sha256(real(name)).hexdigest() for name in NAMES]
+    assert run_python(READ, str(tmp_path)).split() == [hashlib.sha256(read_output(name)).hexdigest() for name in NAMES]
 
 
 def test_an_archive_carries_all_real_output_to_another_record(tmp_path: Path) -> None:
     store, other = SqliteStore(str(tmp_path)), MemoryStore()
     session = Session("s", store=store)
     for name in NAMES:
-        session.keep(name, None, real(name))
+        session.keep(name, None, read_output(name))
     import_session(other, export_session(store, store.sessions()[0]))
     assert verify(other, "s") == verify(store, "s")
     copies = [Session("s", store=other).recall_bytes(row.trace_id) for row in other.rows("s", kind="result")]
-    assert copies == [real(name) for name in NAMES]
+    assert copies == [read_output(name) for name in NAMES]
     store.close()
 
 
 def test_no_recorded_output_tells_of_the_machine_it_was_made_on() -> None:
     for name in NAMES:
-        data = real(name)
+        data = read_output(name)
         for secret in (b"/work/", b"/root", b"/home/", b"index-url", b"noreply"):
             assert secret not in data, name

@@ -20,8 +20,8 @@ def at_work(window: int) -> Session:
 
 
 def step(messages: list[dict[str, Any]], calls: list[tuple[str, str, dict[str, Any]]], texts: list[str]) -> None:
-    messages += talk.called("openai_chat", calls)
-    messages += talk.returned("openai_chat", [(call[0], text) for call, text in zip(calls, texts, strict=True)])
+    messages += talk.call_messages("openai_chat", calls)
+    messages += talk.result_messages("openai_chat", [(call[0], text) for call, text in zip(calls, texts, strict=True)])
 
 
 @pytest.mark.parametrize("tool", ["get_artifact", "get_task_trace", "search_artifacts", "mcp__keepwhole__get_artifact"])
@@ -31,7 +31,7 @@ def step(messages: list[dict[str, Any]], calls: list[tuple[str, str, dict[str, A
 )
 def test_a_read_back_is_whole_in_the_request_after_it_over_many_steps(policy: str, window: int, tool: str) -> None:
     session = at_work(window)
-    messages = [talk.asked("openai_chat", "find out what is wrong")]
+    messages = [talk.user_message("find out what is wrong")]
     for number in range(_STEPS):
         if number % 4 < 3:
             step(messages, [(f"c{number}", "bash", {"n": number})], [numbered_lines(700) + str(number)])
@@ -40,14 +40,14 @@ def test_a_read_back_is_whole_in_the_request_after_it_over_many_steps(policy: st
         read = [f"back {number} {part}\n" + numbered_lines(300) for part in range(2)]
         step(messages, [(f"c{number}{part}", tool, {"id": f"art_{part}"}) for part in range(2)], read)
         if number % 8 == 7:
-            messages.append(talk.asked("openai_chat", "go on, please"))
+            messages.append(talk.user_message("go on, please"))
         shown = dict(talk.result_texts("openai_chat", session.view(messages, model="m", policy=policy)))
         assert [shown[f"c{number}{part}"] for part in range(2)] == read
 
 
 def test_a_read_back_that_was_answered_ages_as_anything_else_does() -> None:
     session = at_work(30_000)
-    messages = [talk.asked("openai_chat", "find out what is wrong")]
+    messages = [talk.user_message("find out what is wrong")]
     for name in ("back", "later"):  # the newest of its kind stays
         step(messages, [(name, "get_artifact", {"id": name})], [name + numbered_lines(700)])
     for number in range(_STEPS):
@@ -70,7 +70,7 @@ class _AgesAll:
 
 def test_no_policy_of_ones_own_ages_a_read_back_before_it_was_used() -> None:
     session = at_work(30_000)
-    messages = [talk.asked("openai_chat", "find out what is wrong")]
+    messages = [talk.user_message("find out what is wrong")]
     step(
         messages, [("c1", "bash", {}), ("back", "get_artifact", {"id": "x"})], [numbered_lines(90), numbered_lines(80)]
     )

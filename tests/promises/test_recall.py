@@ -15,7 +15,7 @@ from keepwhole.testing import PrintedCall, printed_calls
 from keepwhole.truncation.strategy import STRATEGIES
 from tests.build import in_memory, numbered_lines
 from tests.promises import conversations as talk
-from tests.promises.real import NAMES, real
+from tests.promises.recorded_outputs import NAMES, read_output
 
 
 def run(session: Session, call: PrintedCall) -> Answer:
@@ -58,7 +58,7 @@ def test_whatever_a_view_of_real_output_leaves_out_is_one_call_away(strategy: st
     session = in_memory(policy=TruncationConfiguration(inline_limit=limit, preview_limit=400, **options))
     cut = 0
     for name in NAMES:
-        shown = session.keep(name, None, real(name))
+        shown = session.keep(name, None, read_output(name))
         if shown.artifact_id is None or shown.metadata.strategy_used == "binary":
             continue
         cut += 1
@@ -83,7 +83,7 @@ def test_whatever_a_view_of_any_text_leaves_out_is_one_call_away(raw: bytes, lim
 @pytest.mark.parametrize("name", NAMES)
 def test_the_calls_that_answers_print_run_as_printed_to_the_end(name: str, limit: int) -> None:
     session = in_memory(settings=Settings(home="unused", retrieval_limit=limit, policy="truncation"))
-    shown = session.keep(name, None, real(name))
+    shown = session.keep(name, None, read_output(name))
     ways: list[dict[str, Any]] = [{}, {"from_end": 5}, {"pattern": "e"}, {"path": "$"}, {"start_char": 0, "length": 50}]
     for way in ways:
         arguments: dict[str, Any] = {"id": shown.trace_id, **way}
@@ -98,11 +98,13 @@ def test_the_calls_that_answers_print_run_as_printed_to_the_end(name: str, limit
 
 
 def conversation(dialect: str) -> list[dict[str, Any]]:
-    messages = [talk.asked(dialect, "find out why the build fails")]
+    messages = [talk.user_message("find out why the build fails")]
     for number in range(30):
         name = ("read_file", "bash", "grep", "get_build")[number % 4]
-        messages += talk.called(dialect, [(f"c{number}", name, {"n": number % 7})])
-        messages += talk.returned(dialect, [(f"c{number}", numbered_lines(100 + 150 * (number % 4)) + str(number % 9))])
+        messages += talk.call_messages(dialect, [(f"c{number}", name, {"n": number % 7})])
+        messages += talk.result_messages(
+            dialect, [(f"c{number}", numbered_lines(100 + 150 * (number % 4)) + str(number % 9))]
+        )
     return messages
 
 

@@ -1,4 +1,4 @@
-"""Texts that tools might print, made by Hypothesis: data, logs, noise, odd lines, odd characters."""
+"""Hypothesis strategies for texts that tools might print: data, logs, noise, odd lines, odd characters."""
 
 import csv
 import io
@@ -31,7 +31,7 @@ values = st.recursive(
 
 
 def _repeated(parts: st.SearchStrategy[str], least: int = 400) -> st.SearchStrategy[str]:
-    """A few parts over and over until there is enough to cut."""
+    """A few parts, repeated until the text has at least `least` characters."""
     return st.tuples(st.lists(parts, min_size=1, max_size=12), st.integers(0, 30)).map(
         lambda given: "".join(given[0]) * (given[1] + 1 + least // max(1, len("".join(given[0]))))
     )

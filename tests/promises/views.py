@@ -1,4 +1,4 @@
-"""Views of any text by any strategy, and what every one of them must hold."""
+"""Views of any text by any strategy, and the checks that every view must pass."""
 
 import csv
 import io
@@ -14,27 +14,27 @@ from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.sniff import sniff
 from keepwhole.truncation.strategy import STRATEGIES
 
-ID = "art_1700000000_" + "x" * 22
-ALL = sorted(STRATEGIES)
-OURS = re.compile(
+ALL_STRATEGIES = sorted(STRATEGIES)
+_ARTIFACT_ID = "art_1700000000_" + "x" * 22
+_NOTICES = re.compile(
     r"(?:\n|\\n)?\.\.\. \[[^\]\n]*(?:omitted|similar lines)[^\]\n]*\] \.\.\.(?:\n|\\n)?"
     r"|\"?\.\.\. [\d,]+ (?:items|rows) omitted \.\.\.\"?|<!-- \.\.\. [\d,]+ (?:elements|chars) omitted \.\.\. -->"
     r"|\"\.{3,}\": \"[\d,]+ keys omitted\"|\[quoted\] "
 )
 
 
-def viewed(text: str, strategy: str | None, limit: int, question: str = "", tool: str = "t") -> TruncationResult:
-    """The view of `text` by one strategy, or by the one that is chosen for it where none is named."""
+def view_of(text: str, strategy: str | None, limit: int, question: str = "", tool: str = "t") -> TruncationResult:
+    """The view of `text` by one strategy; where none is named, by the one that the tool and the text ask for."""
     limits = TruncationConfiguration(inline_limit=limit).for_tool(tool)
     if strategy is not None:
         limits = limits.replace(strategy=strategy, chosen_by_user=True)
     limits = limits.replace(inline_limit=limit, options=limits.options.replace(question=question))
-    artifact = Artifact(artifact_id=ID, summary="s" * 100, size=len(text))
+    artifact = Artifact(artifact_id=_ARTIFACT_ID, summary="s" * 100, size=len(text))
     return present(TextSource(text), artifact, limits, STRATEGIES)
 
 
-def check(view: TruncationResult, text: str, limit: int) -> None:
-    """Everything that holds for any view of any text."""
+def check_view(view: TruncationResult, text: str, limit: int) -> None:
+    """Check everything that holds for any view of any text."""
     check_budget(view, limit)
     check_cover(view, text)
     check_lines(view, text)
@@ -43,13 +43,13 @@ def check(view: TruncationResult, text: str, limit: int) -> None:
 
 
 def check_budget(view: TruncationResult, limit: int) -> None:
-    """No longer than its limit, notices included; and it says how long it is."""
+    """A view is no longer than its limit, notices included, and its metadata has its length."""
     assert len(view.content) <= limit, (len(view.content), limit, view.metadata.strategy_used)
     assert view.metadata.truncated_size == len(view.content)
 
 
 def check_cover(view: TruncationResult, text: str) -> None:
-    """Kept, gaps and elided are the original, once and in order; the stored cut renders the same view."""
+    """The segments of the cut are the original, once and in order; rendering the cut gives the view."""
     assert view.cut is not None
     assert view.cut.covers(len(text))
     assert "".join(text[part.start : part.stop] for part in view.cut.segments) == text
@@ -58,10 +58,10 @@ def check_cover(view: TruncationResult, text: str) -> None:
 
 
 def check_lines(view: TruncationResult, text: str) -> None:
-    """Every shown line that is not ours occurs in the source, noise aside."""
+    """Every shown line that is not a notice is in the source, noise aside."""
     assert view.cut is not None
     quiet = showable("".join(text[part.start : part.stop] for part in view.cut.segments if part.part != "elided"))
-    for stretch in re.split(r"[\r\n]", OURS.sub("\n", view.body)):
+    for stretch in re.split(r"[\r\n]", _NOTICES.sub("\n", view.body)):
         assert stretch in quiet or _without_quotes(stretch) in quiet, stretch
 
 
@@ -70,7 +70,7 @@ def _without_quotes(stretch: str) -> str:
 
 
 def check_data(view: TruncationResult, text: str) -> None:
-    """What was data and was cut by structure is data still."""
+    """Data that was cut by its structure still parses."""
     if not view.body or not view.metadata.was_truncated:
         return
     used, kind = view.metadata.strategy_used, sniff(TextSource(text))
@@ -83,15 +83,15 @@ def check_data(view: TruncationResult, text: str) -> None:
     elif used == "rows" and kind == "csv" and is_regular(text):
         rows, shown = records(text), records(view.body)
         assert shown[0] == rows[0]
-        assert all(_plain(row) in rows for row in shown)
+        assert all(_unquoted(row) in rows for row in shown)
 
 
-def _plain(row: list[str]) -> list[str]:
+def _unquoted(row: list[str]) -> list[str]:
     return [_without_quotes(field) for field in row]
 
 
 def is_regular(text: str) -> bool:
-    """Whether a table has as many columns in every row, and quotes only round whole fields."""
+    """Whether every row of a table has the same number of columns, and quotes are only around whole fields."""
     stray = text.count('"') % 2 or re.search(r'[^,\r\n"]"[^,\r\n"]', text)
     return not stray and len({len(row) for row in records(text)}) == 1
 

@@ -58,7 +58,7 @@ def text_of(block: dict[str, Any] | None) -> str:
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_call_in_any_spelling_is_answered_in_the_same(dialect: str, shape: str) -> None:
     session = in_memory()
-    shown = session.keep("read_file", None, TEXT)
+    shown = session.keep("fetch", None, TEXT)
     spelled = call(dialect, {"id": shown.artifact_id})
     block = session.answer(spelled if shape == "dict" else as_objects(spelled))
     expected = {
@@ -90,13 +90,13 @@ def test_a_call_for_an_unknown_id_is_an_error_in_the_dialect_where_there_is_one(
 @pytest.mark.parametrize("by", ["artifact_id", "trace_id"])
 def test_either_id_is_taken_under_any_of_its_names(key: str, by: str) -> None:
     session = in_memory()
-    shown = session.keep("read_file", None, TEXT)
+    shown = session.keep("fetch", None, TEXT)
     assert session.call_tool("get_artifact", {key: getattr(shown, by)}).content == TEXT
 
 
 def test_a_result_that_was_never_cut_is_read_back_by_its_trace_id() -> None:
     session = in_memory()
-    shown = session.keep("read_file", None, "short")
+    shown = session.keep("fetch", None, "short")
     assert session.call_tool("get_artifact", {"id": shown.trace_id}).content == "short"
 
 
@@ -136,7 +136,7 @@ ODD_RANGES = [
 @pytest.mark.parametrize("arguments", ODD)
 def test_an_id_of_any_shape_gets_an_answer_and_no_exception(arguments: dict[str, Any]) -> None:
     session = in_memory()
-    session.keep("read_file", None, TEXT)
+    session.keep("fetch", None, TEXT)
     answer = session.call_tool("get_artifact", arguments)
     assert answer.is_error
     assert answer.content.startswith("404")
@@ -146,7 +146,7 @@ def test_an_id_of_any_shape_gets_an_answer_and_no_exception(arguments: dict[str,
 @pytest.mark.parametrize("arguments", ODD_RANGES)
 def test_a_range_that_makes_no_sense_is_answered_with_how_to_ask(arguments: dict[str, Any]) -> None:
     session = in_memory()
-    shown = session.keep("read_file", None, TEXT)
+    shown = session.keep("fetch", None, TEXT)
     answer = session.call_tool("get_artifact", {"id": shown.artifact_id, **arguments})
     assert answer.is_error
     assert "\n" not in answer.content
@@ -171,7 +171,7 @@ def test_a_range_that_makes_no_sense_is_answered_with_how_to_ask(arguments: dict
 )
 def test_lines_are_taken_as_people_and_models_write_them(arguments: dict[str, Any], first: int, last: int) -> None:
     session = in_memory()
-    shown = session.keep("read_file", None, TEXT)
+    shown = session.keep("fetch", None, TEXT)
     expected = "".join(TEXT.splitlines(keepends=True)[first - 1 : last])
     answer = session.call_tool("get_artifact", {"id": shown.artifact_id, **arguments}).content
     assert answer.startswith(expected + f"[lines {first}-{last} of 400")
@@ -189,7 +189,7 @@ def test_lines_are_taken_as_people_and_models_write_them(arguments: dict[str, An
 )
 def test_characters_are_counted_from_zero(arguments: dict[str, Any], start: int, stop: int) -> None:
     session = in_memory()
-    shown = session.keep("read_file", None, TEXT)
+    shown = session.keep("fetch", None, TEXT)
     answer = session.call_tool("get_artifact", {"id": shown.artifact_id, **arguments}).content
     assert answer.startswith(TEXT[start:stop])
     assert f"[characters {start:,}-{stop:,} of 9,600" in answer
@@ -198,7 +198,7 @@ def test_characters_are_counted_from_zero(arguments: dict[str, Any], start: int,
 @pytest.mark.parametrize("arguments", [{"lines": "401-500"}, {"start_char": 9_600}, {"start_char": 10**30}])
 def test_a_range_beyond_the_end_is_told_how_much_there_is(arguments: dict[str, Any]) -> None:
     session = in_memory()
-    shown = session.keep("read_file", None, TEXT)
+    shown = session.keep("fetch", None, TEXT)
     answer = session.call_tool("get_artifact", {"id": shown.artifact_id, **arguments}).content
     assert "the text has 400" in answer or "the text has 9,600" in answer
     assert printed_call(answer) == {"id": shown.artifact_id}
@@ -207,7 +207,7 @@ def test_a_range_beyond_the_end_is_told_how_much_there_is(arguments: dict[str, A
 @pytest.mark.parametrize("arguments", [{}, {"lines": "1-5"}, {"start_char": 0, "length": 5}])
 def test_an_empty_result_is_read_back_as_what_it_is(arguments: dict[str, Any]) -> None:
     session = in_memory()
-    shown = session.keep("read_file", None, "")
+    shown = session.keep("fetch", None, "")
     answer = session.call_tool("get_artifact", {"id": shown.trace_id, **arguments})
     assert not answer.is_error
     assert answer.content == "" or "0" in answer.content
@@ -238,8 +238,8 @@ def test_a_tool_of_another_name_is_refused_when_called_by_name() -> None:
 def test_foreign_purged_misspelt_and_invented_ids_are_told_the_same(tmp_path: Any) -> None:
     store = SqliteStore(str(tmp_path))
     session, other, gone = (Session(name, store=store) for name in ("mine", "theirs", "gone"))
-    mine = session.keep("read_file", None, TEXT)
-    foreign, purged = other.keep("read_file", None, TEXT), gone.keep("read_file", None, TEXT)
+    mine = session.keep("fetch", None, TEXT)
+    foreign, purged = other.keep("fetch", None, TEXT), gone.keep("read_file", None, TEXT)
     store.purge("gone", NOON)
     wrong = [
         str(foreign.artifact_id),
@@ -263,7 +263,7 @@ class _Long(MemoryStore):
 
 def test_an_unknown_id_does_not_make_us_read_the_whole_record() -> None:
     session = Session(store=_Long())
-    shown = session.keep("read_file", None, TEXT)
+    shown = session.keep("fetch", None, TEXT)
     answer = session.call_tool("get_artifact", {"id": "art_none"})
     assert answer.is_error
     assert str(shown.artifact_id) in answer.content
@@ -273,8 +273,8 @@ def test_an_unknown_id_does_not_make_us_read_the_whole_record() -> None:
 
 def test_an_unknown_id_is_told_what_the_session_has_newest_last() -> None:
     session = Session(store=MemoryStore())
-    ids = [str(session.keep("read_file", {"n": number}, TEXT).artifact_id) for number in range(13)]
-    session.keep("read_file", None, "never cut, so not listed")
+    ids = [str(session.keep("fetch", {"n": number}, TEXT).artifact_id) for number in range(13)]
+    session.keep("fetch", None, "never cut, so not listed")
     answer = session.call_tool("get_artifact", {"id": "art_none"}).content
     assert [known for known in ids if f"[Artifact: {known}]" in answer] == ids[3:]
     assert "(older ones not listed)" in answer
@@ -295,7 +295,7 @@ def test_text_in_an_unknown_id_is_not_echoed_where_it_could_mislead() -> None:
 def test_no_answer_is_longer_than_the_retrieval_limit(limit: int, arguments: dict[str, Any]) -> None:
     session = in_memory(settings=Settings(home="unused", retrieval_limit=limit))
     for text in (numbered_lines(5_000), "x" * 100_000, "\n" * 50_000, ("y" * 2_000 + "\n") * 40, "é😀" * 30_000):
-        shown = session.keep("read_file", None, text)
+        shown = session.keep("fetch", None, text)
         answer = session.call_tool("get_artifact", {"id": shown.artifact_id, **arguments})
         assert 0 < len(answer.content) <= limit
 
@@ -353,7 +353,7 @@ def test_what_get_artifact_returned_is_kept_and_never_cut(text: str) -> None:
 
 def test_reading_back_and_keeping_the_answer_again_and_again_adds_no_notice() -> None:
     session = in_memory()
-    shown = session.keep("read_file", None, numbered_lines(1_200))
+    shown = session.keep("fetch", None, numbered_lines(1_200))
     for turn in range(3):
         call_back = {"type": "tool_use", "id": f"c{turn}", "name": "get_artifact", "input": {"id": shown.artifact_id}}
         block = session.answer(call_back)
@@ -370,7 +370,7 @@ def test_reading_back_and_keeping_the_answer_again_and_again_adds_no_notice() ->
 def test_the_definition_is_the_same_bytes_every_time(dialect: str) -> None:
     session = in_memory()
     first = json.dumps(session.tools(dialect))
-    session.keep("read_file", None, TEXT)
+    session.keep("fetch", None, TEXT)
     assert json.dumps(session.tools(dialect)) == json.dumps(in_memory().tools(dialect)) == first
     assert len(first) / 4 <= 200
 

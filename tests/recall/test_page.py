@@ -62,7 +62,7 @@ TEXTS = {
 def test_following_the_printed_calls_reads_the_whole_text(kind: str, limit: int) -> None:
     text = TEXTS[kind]
     session = paged(limit)
-    shown = session.keep("read_file", None, text)
+    shown = session.keep("fetch", None, text)
     got, calls = read_through(session, str(shown.artifact_id))
     assert got in (showable(text), showable(text) + "\n")
     assert calls <= 2.5 * len(text) / (limit - 300) + 3
@@ -71,7 +71,7 @@ def test_following_the_printed_calls_reads_the_whole_text(kind: str, limit: int)
 def test_invalid_bytes_are_paged_through_like_characters() -> None:
     data = b"caf\xe9 latin-1, all of it\n" * 5_000
     session = paged(8_000)
-    shown = session.keep("read_file", None, data)
+    shown = session.keep("fetch", None, data)
     got, _ = read_through(session, str(shown.artifact_id))
     assert got == data.decode("utf-8", "replace")
 
@@ -91,7 +91,7 @@ def test_any_text_is_read_through_under_any_limit(raw: bytes, end: str, limit: i
 
 def test_a_page_breaks_at_line_ends_where_there_are_any() -> None:
     session = paged(1_000)
-    shown = session.keep("read_file", None, numbered_lines(1_000))
+    shown = session.keep("fetch", None, numbered_lines(1_000))
     page, _, note = session.call_tool("get_artifact", {"id": shown.artifact_id}).content.rpartition("[lines ")
     assert page == numbered_lines(page.count("\n"))
     assert note.startswith("1-")
@@ -99,7 +99,7 @@ def test_a_page_breaks_at_line_ends_where_there_are_any() -> None:
 
 def test_the_next_call_asks_for_as_much_again_and_no_more_than_there_is() -> None:
     session = in_memory()
-    shown = session.keep("read_file", None, numbered_lines(400))
+    shown = session.keep("fetch", None, numbered_lines(400))
     answer = session.call_tool("get_artifact", {"id": shown.artifact_id, "lines": "101-200"}).content
     assert printed_call(answer) == {"id": shown.artifact_id, "lines": "201-300"}
     answer = session.call_tool("get_artifact", {"id": shown.artifact_id, "lines": "201-350"}).content

@@ -18,12 +18,12 @@ SECRET = numbered_lines(80) + "\n\nrefund INV-20431 was declined: card_expired\n
 
 def talked(*steps: tuple[dict[str, Any], str], then: str = "", hide: tuple[int, ...] = (0,)) -> Recalled | None:
     """A conversation of these calls and results, of which some are hidden, perhaps with a last word of the user."""
-    messages = [talk.asked("openai_chat", "look into the refunds")]
+    messages = [talk.user_message("look into the refunds")]
     for number, (given, text) in enumerate(steps):
-        messages += talk.called("openai_chat", [(f"c{number}", "bash", given)])
-        messages += talk.returned("openai_chat", [(f"c{number}", text)])
+        messages += talk.call_messages("openai_chat", [(f"c{number}", "bash", given)])
+        messages += talk.result_messages("openai_chat", [(f"c{number}", text)])
     if then:
-        messages.append(talk.asked("openai_chat", then))
+        messages.append(talk.user_message(then))
     transcript, decided = Transcript(), Decisions()
     transcript.extend([decode_message(message) for message in messages])
     for item in transcript.items:
@@ -79,10 +79,10 @@ def test_what_imitates_a_notice_is_marked_as_quoted() -> None:
 
 def test_a_projection_only_counts_it() -> None:
     session = Session("s", store=MemoryStore(), settings=Settings(home="unused"))
-    messages = [talk.asked("openai_chat", "look")]
+    messages = [talk.user_message("look")]
     for number, (given, text) in enumerate((({}, SECRET * 20), ({}, "x"), ({}, "y"), ({"id": "INV-20431"}, "none"))):
-        messages += talk.called("openai_chat", [(f"c{number}", "bash", given)])
-        messages += talk.returned("openai_chat", [(f"c{number}", text)])
+        messages += talk.call_messages("openai_chat", [(f"c{number}", "bash", given)])
+        messages += talk.result_messages("openai_chat", [(f"c{number}", text)])
     found = session.projection(messages, policy="retention")
     assert found.account.tail == 1
     assert found.messages[-1] == messages[-1]

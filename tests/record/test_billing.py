@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.record.billed import EAGER, Talk, markers_in
+from tests.record.billed_conversation import EAGER, BilledConversation, count_markers
 from tests.upstream.bills import Bills
 
 DIALECTS = ["anthropic", "openai_chat", "openai_responses"]
@@ -18,7 +18,7 @@ every_dialect = pytest.mark.parametrize("dialect", DIALECTS)
 @every_dialect
 @pytest.mark.parametrize("steps", [100, pytest.param(300, marks=pytest.mark.torture)])
 def test_a_run_is_foreseen_within_two_per_cent(dialect: str, steps: int) -> None:
-    talk = Talk(dialect)
+    talk = BilledConversation(dialect)
     batches = sum(talk.step(streamed=number % 2 > 0).account.new_decisions > 0 for number in range(steps))
     assert batches > steps / 60, "the prefix changed now and then"
     assert talk.billing.requests == steps
@@ -29,7 +29,7 @@ def test_a_run_is_foreseen_within_two_per_cent(dialect: str, steps: int) -> None
 
 @every_dialect
 def test_in_the_shadow_what_is_really_sent_is_foreseen(dialect: str) -> None:
-    talk = Talk(dialect, mode="shadow")
+    talk = BilledConversation(dialect, mode="shadow")
     for _ in range(60):
         exchange = talk.step()
         assert exchange.body == talk.agent.body()
@@ -41,7 +41,7 @@ def test_in_the_shadow_what_is_really_sent_is_foreseen(dialect: str) -> None:
 
 @every_dialect
 def test_counting_is_not_sending(dialect: str) -> None:
-    talk = Talk(dialect)
+    talk = BilledConversation(dialect)
     for _ in range(5):
         talk.step()
     before = talk.billing.requests, talk.billing.predicted, talk.billing.billed
@@ -53,7 +53,7 @@ def test_counting_is_not_sending(dialect: str) -> None:
 
 @every_dialect
 def test_a_cold_cache_is_the_time_for_a_batch(dialect: str) -> None:
-    patient = Talk(dialect, auto=_patient())
+    patient = BilledConversation(dialect, auto=_patient())
     for _ in range(30):
         assert patient.step().account.new_decisions == 0, "nothing pays yet"
     patient.now += 290
@@ -68,7 +68,7 @@ def test_a_cold_cache_is_the_time_for_a_batch(dialect: str) -> None:
 
 
 def test_a_cache_that_is_to_live_an_hour_is_not_cold_after_ten_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
-    talk = Talk("anthropic", Bills("anthropic", lifetime=3_600), auto=_patient())
+    talk = BilledConversation("anthropic", Bills("anthropic", lifetime=3_600), auto=_patient())
     plain = talk.agent.body
     monkeypatch.setattr(talk.agent, "body", lambda: plain().replace(b'"ephemeral"', b'"ephemeral", "ttl": "1h"'))
     for _ in range(30):
@@ -80,7 +80,7 @@ def test_a_cache_that_is_to_live_an_hour_is_not_cold_after_ten_minutes(monkeypat
 
 
 def test_when_forecasts_fail_nothing_ages_and_it_says_so_once(caplog: pytest.LogCaptureFixture) -> None:
-    talk = Talk("openai_chat", Bills("openai_chat", caches=False))
+    talk = BilledConversation("openai_chat", Bills("openai_chat", caches=False))
     with caplog.at_level(logging.INFO, logger="keepwhole"):
         until = next(number for number in range(50) if talk.step() and talk.billing.frozen)
         decided = [talk.step().account.new_decisions for _ in range(40)]
@@ -93,7 +93,7 @@ def test_when_forecasts_fail_nothing_ages_and_it_says_so_once(caplog: pytest.Log
 
 
 def test_it_ages_again_when_forecasts_hold_five_times_in_a_row() -> None:
-    talk = Talk("openai_chat", Bills("openai_chat", caches=False))
+    talk = BilledConversation("openai_chat", Bills("openai_chat", caches=False))
     for _ in range(20):
         talk.step()
     assert talk.billing.frozen
@@ -114,7 +114,7 @@ def test_it_ages_again_when_forecasts_hold_five_times_in_a_row() -> None:
 
 
 def test_one_miss_in_five_is_no_failure() -> None:
-    talk = Talk("openai_chat")
+    talk = BilledConversation("openai_chat")
     for number in range(40):
         talk.bills.caches = number % 5 != 0
         talk.step()
@@ -122,7 +122,7 @@ def test_one_miss_in_five_is_no_failure() -> None:
 
 
 def test_the_window_forces_what_is_frozen() -> None:
-    talk = Talk("openai_chat", Bills("openai_chat", caches=False), window=16_000)
+    talk = BilledConversation("openai_chat", Bills("openai_chat", caches=False), window=16_000)
     for _ in range(60):
         talk.step()
     assert talk.billing.frozen
@@ -130,7 +130,7 @@ def test_the_window_forces_what_is_frozen() -> None:
 
 
 def test_a_provider_that_says_nothing_of_its_cache_fails_nothing() -> None:
-    talk = Talk("openai_chat")
+    talk = BilledConversation("openai_chat")
     for _ in range(30):
         talk.agent.step(talk.steps, "some words " * 300)
         talk.steps += 1
@@ -150,7 +150,7 @@ def _billed(usage: dict[str, Any]) -> int:
 @every_dialect
 def test_a_tokenizer_that_takes_more_makes_a_summary_come_sooner(dialect: str) -> None:
     def first(width: float) -> int:
-        talk = Talk(dialect, Bills(dialect, width=width), window=40_000, policy="truncation")
+        talk = BilledConversation(dialect, Bills(dialect, width=width), window=40_000, policy="truncation")
         return next(number for number in range(200) if talk.step().account.compacted)
 
     usual, narrow = first(3.7), first(1.9)
@@ -159,14 +159,14 @@ def test_a_tokenizer_that_takes_more_makes_a_summary_come_sooner(dialect: str) -
 
 @every_dialect
 def test_what_is_billed_stays_in_the_window(dialect: str) -> None:
-    talk = Talk(dialect, Bills(dialect, width=1.7), window=30_000)
+    talk = BilledConversation(dialect, Bills(dialect, width=1.7), window=30_000)
     for _ in range(120):
         talk.step()
     assert max(map(_billed, talk.bills.billed)) <= 30_000
 
 
 def test_bills_that_are_not_about_the_request_correct_nothing() -> None:
-    talk = Talk("openai_chat")
+    talk = BilledConversation("openai_chat")
     for number in range(40):
         talk.agent.step(number, "some words " * 300)
         exchange = talk.begin()
@@ -176,7 +176,7 @@ def test_bills_that_are_not_about_the_request_correct_nothing() -> None:
 
 
 def test_corrections_are_by_model() -> None:
-    talk = Talk("openai_chat", Bills("openai_chat", width=2))
+    talk = BilledConversation("openai_chat", Bills("openai_chat", width=2))
     for _ in range(10):
         talk.step()
     assert talk.billing.scale("gpt-5") > 1.3
@@ -184,7 +184,7 @@ def test_corrections_are_by_model() -> None:
 
 
 def test_claude_in_another_dialect_caches_at_markers_alone() -> None:
-    talk = Talk("openai_chat", Bills("openai_chat", caches=False))
+    talk = BilledConversation("openai_chat", Bills("openai_chat", caches=False))
     talk.agent.model = "anthropic/claude-sonnet-5"
     for _ in range(20):
         talk.step()
@@ -196,10 +196,10 @@ def test_claude_in_another_dialect_caches_at_markers_alone() -> None:
 
 
 def test_a_batch_sets_a_marker_where_what_is_cached_ends() -> None:
-    talk = Talk("anthropic", pause=2)
+    talk = BilledConversation("anthropic", pause=2)
     for _ in range(120):
         exchange = talk.step()
-        if exchange.account.new_decisions and markers_in(exchange.body) == 3:
+        if exchange.account.new_decisions and count_markers(exchange.body) == 3:
             read = talk.bills.billed[-1]["cache_read_input_tokens"]
             assert exchange.expected is not None
             if read > 6_000:
@@ -209,18 +209,18 @@ def test_a_batch_sets_a_marker_where_what_is_cached_ends() -> None:
 
 
 def test_a_client_without_markers_gets_none() -> None:
-    talk = Talk("anthropic")
+    talk = BilledConversation("anthropic")
     plain = talk.agent.body
     talk.agent.body = lambda: plain().replace(b', "cache_control": {"type": "ephemeral"}', b"")  # pyright: ignore
     decided = sum(talk.step().account.new_decisions for _ in range(80))
     assert decided
-    assert not any(map(markers_in, talk.sent))
+    assert not any(map(count_markers, talk.sent))
 
 
 @settings(max_examples=8, deadline=None)
 @given(st.sets(st.integers(0, 30), max_size=3), st.booleans(), st.sampled_from([1, 40, 400]))
 def test_there_are_never_more_markers_than_a_provider_takes(places: set[int], top: bool, pause: int) -> None:
-    talk = Talk("anthropic", pause=pause)
+    talk = BilledConversation("anthropic", pause=pause)
     plain = talk.agent.body
 
     def body() -> bytes:
@@ -238,15 +238,15 @@ def test_there_are_never_more_markers_than_a_provider_takes(places: set[int], to
     talk.agent.body = body
     for _ in range(25):
         exchange = talk.step()
-        own = markers_in(body())
-        found = markers_in(exchange.body)
+        own = count_markers(body())
+        found = count_markers(exchange.body)
         assert own <= found <= 4, "those of the client stay, on edited blocks too"
         assert found <= own + 1
 
 
 @every_dialect
 def test_whatever_a_provider_answers_nothing_is_raised(dialect: str) -> None:
-    talk = Talk(dialect)
+    talk = BilledConversation(dialect)
     for data in (b"", b"{", b"\xff", b"data: {}\n\n", b'{"usage": {"prompt_tokens": 1e99}}', b"[]"):
         exchange = talk.begin()
         assert exchange.finish(200, data, complete=False) is None

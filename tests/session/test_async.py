@@ -34,9 +34,9 @@ async def ticks_while(working: Coroutine[Any, Any, Any]) -> tuple[Any, int]:
 def test_every_twin_gives_what_its_call_gives() -> None:
     async def main() -> None:
         session = in_memory()
-        shown = await session.akeep("read_file", {"path": "a"}, TEXT, call_id="c")
+        shown = await session.akeep("fetch", {"path": "a"}, TEXT, call_id="c")
         any_id = str(shown.artifact_id)
-        assert shown == in_memory().keep("read_file", {"path": "a"}, TEXT, call_id="c")
+        assert shown == in_memory().keep("fetch", {"path": "a"}, TEXT, call_id="c")
         assert await session.arecall(any_id) == session.recall(any_id)
         assert await session.arecall(any_id, lines="2-3") == session.recall(any_id, lines="2-3")
         assert await session.arecall_bytes(any_id) == session.recall_bytes(any_id)
@@ -64,7 +64,7 @@ def test_a_twin_raises_what_its_call_raises() -> None:
 def test_an_async_iterator_is_kept_whole(tmp_path: Path) -> None:
     async def main() -> None:
         session = Session("s", store=str(tmp_path))
-        shown = await session.akeep("read_file", None, chunks())
+        shown = await session.akeep("fetch", None, chunks())
         assert await session.arecall(str(shown.trace_id)) == LARGE
         session.close()
 
@@ -74,7 +74,7 @@ def test_an_async_iterator_is_kept_whole(tmp_path: Path) -> None:
 def test_an_async_iterator_is_kept_by_a_call_too() -> None:
     async def main() -> None:
         session = in_memory()
-        call = {"type": "tool_use", "id": "c", "name": "read_file", "input": {}}
+        call = {"type": "tool_use", "id": "c", "name": "fetch", "input": {}}
         shown = await session.akeep(call, chunks(TEXT))
         assert session.recall(str(shown.trace_id)) == TEXT
         assert shown.block("anthropic")["tool_use_id"] == "c"
@@ -85,7 +85,7 @@ def test_an_async_iterator_is_kept_by_a_call_too() -> None:
 def test_an_async_iterator_may_be_given_by_name() -> None:
     async def main() -> None:
         session = in_memory()
-        shown = await session.akeep("read_file", None, output=chunks(TEXT))
+        shown = await session.akeep("fetch", None, output=chunks(TEXT))
         assert session.recall(str(shown.trace_id)) == TEXT
 
     asyncio.run(main())

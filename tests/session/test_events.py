@@ -22,22 +22,22 @@ def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 def test_a_kept_result_is_one_line_with_ids_and_sizes(caplog: pytest.LogCaptureFixture) -> None:
     session = in_memory()
-    shown = session.keep("read_file", {"path": "x"}, "hello")
-    assert lines(caplog) == [f"kept session={session.id} trace={shown.trace_id} tool='read_file' bytes=5"]
+    shown = session.keep("fetch", {"path": "x"}, "hello")
+    assert lines(caplog) == [f"kept session={session.id} trace={shown.trace_id} tool='fetch' bytes=5"]
 
 
 def test_a_cut_result_is_said_to_be_cut(caplog: pytest.LogCaptureFixture) -> None:
-    shown = in_memory().keep("read_file", None, numbered_lines(1_000))
+    shown = in_memory().keep("fetch", None, numbered_lines(1_000))
     assert lines(caplog)[1:] == [
         f"cut trace={shown.trace_id} strategy=head_tail chars_shown={len(shown.content)}",
     ]
 
 
 def test_a_result_that_could_not_be_kept_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    Session("s", store="/proc/keepwhole").keep("read_file", None, f"{CANARY}" * 100)
+    Session("s", store="/proc/keepwhole").keep("fetch", None, f"{CANARY}" * 100)
     (record,) = (record for record in caplog.records if record.name == "keepwhole")
     assert record.levelno == logging.WARNING
-    assert record.getMessage() == "not stored, shown whole: session=s tool='read_file' reason=StoreRefused"
+    assert record.getMessage() == "not stored, shown whole: session=s tool='fetch' reason=StoreRefused"
 
 
 def test_a_purge_is_said_with_what_went(caplog: pytest.LogCaptureFixture) -> None:

@@ -41,10 +41,10 @@ def test_a_result_is_kept_by_its_tool() -> None:
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_result_is_kept_by_its_call_and_answers_it(dialect: str, shape: str) -> None:
     session = in_memory()
-    spelled = call(dialect, {"path": "a.txt"}, "read_file")
+    spelled = call(dialect, {"path": "a.txt"}, "fetch")
     shown = session.keep(spelled if shape == "dict" else as_objects(spelled), TEXT)
     about = recorded(session, shown)
-    assert (about.tool, about.arguments) == ("read_file", '{"path": "a.txt"}')
+    assert (about.tool, about.arguments) == ("fetch", '{"path": "a.txt"}')
     assert about.call_id == (None if dialect == "mcp" else "call_1")
     assert text_of(shown.block(dialect)) == shown.content
 
@@ -149,15 +149,15 @@ def test_a_block_names_the_call_it_answers() -> None:
     ids=["str", "bytes", "bytearray", "memoryview", "StringIO", "BytesIO", "chunks"],
 )
 def test_the_view_does_not_depend_on_how_the_output_came(output: Any) -> None:
-    shown = in_memory().keep("read_file", None, output)
-    assert shown == in_memory().keep("read_file", None, TEXT)
+    shown = in_memory().keep("fetch", None, output)
+    assert shown == in_memory().keep("fetch", None, TEXT)
 
 
 def test_a_file_and_a_pipe_are_kept_as_their_bytes(tmp_path: Path) -> None:
     (tmp_path / "file").write_text(TEXT)
     session = in_memory()
     with open(tmp_path / "file", "rb") as file:
-        shown = session.keep("read_file", None, file)
+        shown = session.keep("fetch", None, file)
     assert session.recall(str(shown.artifact_id)) == TEXT
 
 
@@ -186,14 +186,14 @@ def test_a_result_that_arrives_looking_cut_is_kept_as_it_is_flagged_and_counted(
 
 def test_no_view_of_ours_flows_into_the_record() -> None:
     session = in_memory()
-    shown = session.keep("read_file", None, TEXT, call_id="c")
-    session.keep("read_file", None, shown.content, call_id="c")
+    shown = session.keep("fetch", None, TEXT, call_id="c")
+    session.keep("fetch", None, shown.content, call_id="c")
     assert session.metrics.canonical_writes_with_truncation_marker == 0
 
 
 def test_a_time_of_keeping_and_the_ids_are_drawn_once() -> None:
     session = in_memory()
-    shown = session.keep("read_file", None, TEXT)
+    shown = session.keep("fetch", None, TEXT)
     about = recorded(session, shown)
     assert about.at == 1_700_000_000_000
     assert about.artifact_id == shown.artifact_id
@@ -206,7 +206,7 @@ def test_a_time_of_keeping_and_the_ids_are_drawn_once() -> None:
 @pytest.mark.parametrize("by", ["trace_id", "artifact_id"])
 def test_a_result_is_recalled_by_either_of_its_ids(by: str) -> None:
     session = in_memory()
-    shown = session.keep("read_file", None, TEXT)
+    shown = session.keep("fetch", None, TEXT)
     any_id = getattr(shown, by)
     assert session.recall(any_id) == TEXT
     assert session.recall_bytes(any_id) == TEXT.encode()
@@ -215,7 +215,7 @@ def test_a_result_is_recalled_by_either_of_its_ids(by: str) -> None:
 
 def test_lines_and_characters_are_recalled() -> None:
     session = in_memory()
-    any_id = str(session.keep("read_file", None, TEXT).trace_id)
+    any_id = str(session.keep("fetch", None, TEXT).trace_id)
     lines = TEXT.splitlines(keepends=True)
     assert session.recall(any_id, lines=(10, 12)) == "".join(lines[9:12])
     assert session.recall(any_id, lines="10-12") == "".join(lines[9:12])
@@ -225,7 +225,7 @@ def test_lines_and_characters_are_recalled() -> None:
 
 def test_an_unknown_id_is_not_found_and_the_error_says_what_there_is() -> None:
     session = in_memory()
-    shown = session.keep("read_file", None, TEXT)
+    shown = session.keep("fetch", None, TEXT)
     for asked in (session.recall, session.recall_bytes, session.stream, session.open, session.shown):
         with pytest.raises(NotFound, match="artifacts list") as missing:
             asked("trace_none")
@@ -234,7 +234,7 @@ def test_an_unknown_id_is_not_found_and_the_error_says_what_there_is() -> None:
 
 def test_a_body_over_the_maximum_is_recalled_in_parts_only() -> None:
     session = in_memory(policy=TruncationConfiguration(max_artifact_size=20_000))
-    any_id = str(session.keep("read_file", None, TEXT).artifact_id)
+    any_id = str(session.keep("fetch", None, TEXT).artifact_id)
     for asked in (session.recall, session.recall_bytes):
         with pytest.raises(TooLargeToRecall, match="stream") as refused:
             asked(any_id)
@@ -246,12 +246,12 @@ def test_a_body_over_the_maximum_is_recalled_in_parts_only() -> None:
 
 def test_artifacts_are_listed_in_order_and_only_what_was_cut() -> None:
     session = in_memory()
-    first = session.keep("read_file", {"n": 1}, TEXT)
+    first = session.keep("fetch", {"n": 1}, TEXT)
     session.keep("read_file", None, "short")
     second = session.keep("draw", None, b"\x89PNG\r\n\x1a\n" + bytes(100))
     listed = session.artifacts()
     assert [known.artifact_id for known in listed] == [first.artifact_id, second.artifact_id]
-    assert [known.summary for known in listed] == ['read_file: {"n": 1}', "draw"]
+    assert [known.summary for known in listed] == ['fetch: {"n": 1}', "draw"]
     assert [known.size for known in listed] == [len(TEXT), 108]
 
 

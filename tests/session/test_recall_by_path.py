@@ -109,8 +109,8 @@ def test_a_conversation_names_files_that_are_there(tmp_path: Path, policy: str) 
     texts = [numbered_lines(2_000) + str(number) for number in range(4)]
     messages: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
     for number, text in enumerate(texts):
-        messages += talk.called("openai_chat", [(f"c{number}", "bash", {"n": number})])
-        messages += talk.returned("openai_chat", [(f"c{number}", text)])
+        messages += talk.call_messages("openai_chat", [(f"c{number}", "bash", {"n": number})])
+        messages += talk.result_messages("openai_chat", [(f"c{number}", text)])
     sent = ours.view(messages, policy=policy)
     calls = [call for _, text in talk.result_texts("openai_chat", sent) for call in printed_calls(text)]
     assert "get_artifact" not in json.dumps(sent)
@@ -126,8 +126,8 @@ def test_a_compacted_conversation_names_files_that_are_there(tmp_path: Path) -> 
     ours = Session("s", store=SqliteStore(str(tmp_path)), settings=settings)
     messages: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
     for number in range(40):
-        messages += talk.called("openai_chat", [(f"c{number}", "read_file", {"path": f"f{number}"})])
-        messages += talk.returned("openai_chat", [(f"c{number}", numbered_lines(80) + str(number))])
+        messages += talk.call_messages("openai_chat", [(f"c{number}", "read_file", {"path": f"f{number}"})])
+        messages += talk.result_messages("openai_chat", [(f"c{number}", numbered_lines(80) + str(number))])
     sent = ours.projection(messages, model="tiny", policy="auto")
     assert sent.account.compacted > 0
     words = "\n".join(str(message["content"]) for message in sent.messages)
@@ -150,8 +150,8 @@ def test_where_the_file_cannot_be_written_nothing_is_left_out(tmp_path: Path, mo
     assert shown.problem is not None
     messages = [
         {"role": "user", "content": "go"},
-        *talk.called("openai_chat", [("c1", "bash", {})]),
-        *talk.returned("openai_chat", [("c1", LONG)]),
+        *talk.call_messages("openai_chat", [("c1", "bash", {})]),
+        *talk.result_messages("openai_chat", [("c1", LONG)]),
     ]
     assert ours.view(messages) == messages
     assert not list((tmp_path / "results").rglob("*.txt*"))

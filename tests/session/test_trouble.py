@@ -64,7 +64,7 @@ def assert_whole(shown: Any, text: str, problem: type[Exception]) -> None:
 
 
 def assert_stored_or_whole(session: Session, shown: Any, text: str) -> None:
-    """Either on record, or shown whole; there is no third way."""
+    """The result is stored, or it is shown whole."""
     if shown.problem is None:
         assert session.recall(shown.trace_id) == text
     else:

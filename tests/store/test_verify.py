@@ -19,7 +19,7 @@ def damaged(folder: Path, *statements: str) -> Verification:
     store = SqliteStore(str(folder))
     session = Session("s", store=store)
     session.keep("a", None, "first")
-    session.keep("read", None, numbered_lines(500), call_id="c")
+    session.keep("fetch", None, numbered_lines(500), call_id="c")
     session.keep("c", None, numbered_lines(9_000))
     assert session.verify().whole
     store.close()
@@ -38,7 +38,7 @@ CHANGES: dict[str, tuple[str, list[int]]] = {
     "body": ("UPDATE entries SET body = CAST('firs' AS BLOB) WHERE seq = 1", [1]),
     "one letter": ("UPDATE entries SET body = x'6669727375' WHERE seq = 1", [1]),
     "header": (
-        "UPDATE entries SET header = CAST(replace(CAST(header AS TEXT), 'read', 'raed') AS BLOB) WHERE seq = 2",
+        "UPDATE entries SET header = CAST(replace(CAST(header AS TEXT), 'fetch', 'fecth') AS BLOB) WHERE seq = 2",
         [2],
     ),
     "no header": ("UPDATE entries SET header = x'' WHERE seq = 2", [2]),

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.promises.real import NAMES, real
-from tests.promises.views import ALL, check, viewed
+from tests.promises.recorded_outputs import NAMES, read_output
+from tests.promises.views import ALL_STRATEGIES, check_view, view_of
 
 SECONDS = float(os.environ.get("KEEPWHOLE_FUZZ_SECONDS", "120"))
 ODD = ("\n", "\r", '"', "[", "{", "]", "}", "<", ">", "</", "\x1b[", "\ud800", "\u0301", "\x00", "@@", ",", "\\", "\\u")
@@ -36,18 +36,18 @@ def damaged(text: str, changes: list[Edit]) -> str:
 
 
 def look(name: str, changes: list[Edit], strategy: str | None, limit: int, question: str) -> None:
-    text = damaged(real(name).decode("utf-8", "surrogateescape")[:60_000], changes)
+    text = damaged(read_output(name).decode("utf-8", "surrogateescape")[:60_000], changes)
     began = time.perf_counter()
-    view = viewed(text, strategy, limit, question)
+    view = view_of(text, strategy, limit, question)
     assert time.perf_counter() - began < SLOW
-    check(view, text, limit)
+    check_view(view, text, limit)
 
 
 @settings(max_examples=120)
 @given(
     st.sampled_from(NAMES),
     edits,
-    st.sampled_from([None, *ALL]),
+    st.sampled_from([None, *ALL_STRATEGIES]),
     st.integers(256, 6_000),
     st.sampled_from(("", "error 12")),
 )
@@ -68,7 +68,13 @@ def test_damaged_real_output_is_shown_soundly_for_a_long_time() -> None:
             (chance.choice(("delete", "repeat", "insert")), chance.random(), chance.random(), chance.choice(ODD))
             for _ in range(chance.randrange(8))
         ]
-        given = (chance.choice(NAMES), changes, chance.choice([None, *ALL]), chance.randint(256, 9_000), "error 12")
+        given = (
+            chance.choice(NAMES),
+            changes,
+            chance.choice([None, *ALL_STRATEGIES]),
+            chance.randint(256, 9_000),
+            "error 12",
+        )
         try:
             look(*given)
         except Exception as error:

@@ -1,4 +1,7 @@
-"""The acceptance criteria of the truncation document that this version covers, one test each, by their numbers."""
+"""The acceptance criteria of the truncation document that this version covers, one test each, by their numbers.
+
+The limits of that document are those of the policy `truncation`.
+"""
 
 import asyncio
 import base64
@@ -21,7 +24,7 @@ from keepwhole.recall.answer import Printed
 from keepwhole.recall.get_artifact import read_artifact
 from keepwhole.record.kept_result import KeptResult
 from keepwhole.store.protocol import result_of
-from tests.build import in_memory, numbered_lines, printed_call, run_python
+from tests.build import TRUNCATION, in_memory, numbered_lines, printed_call, run_python
 
 TEXT = numbered_lines(1_000)
 LARGE = numbered_lines(5_000)
@@ -29,7 +32,7 @@ CANARY = "canary-7c1f9e"
 
 
 def kept(text: str = TEXT, **fields: object) -> tuple[Session, KeptResult]:
-    opened = in_memory()
+    opened = in_memory(settings=TRUNCATION)
     return opened, opened.keep("read_file", {"path": "big.txt"}, text, **fields)  # type: ignore[arg-type]
 
 

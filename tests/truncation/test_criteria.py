@@ -21,8 +21,8 @@ from keepwhole.truncation.present import Artifact
 from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.strategy import STRATEGIES
 from tests.build import in_memory, numbered_lines
-from tests.promises.real import NAMES, real
-from tests.promises.views import ALL, check, viewed
+from tests.promises.recorded_outputs import NAMES, read_output
+from tests.promises.views import ALL_STRATEGIES, check_view, view_of
 from tests.standalone.test_processor import Shelf
 
 TEXT = numbered_lines(1_000)
@@ -336,12 +336,12 @@ def test_ac_039_nothing_is_looked_into_below_the_depth_limit() -> None:
 # Markers
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", ALL_STRATEGIES)
 def test_ac_040_every_cut_says_that_it_is_one(name: str) -> None:
     assert "omitted" in by(name, LARGE[:40_000]).content
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", ALL_STRATEGIES)
 def test_ac_041_every_cut_names_the_size_of_the_original(name: str) -> None:
     text = LARGE[:40_000]
     content = by(name, text).content
@@ -410,7 +410,7 @@ def test_nfr_001_a_hundred_kilobytes_are_cut_in_under_ten_milliseconds(kind: str
     times: list[float] = []
     for _ in range(7):
         began = time.thread_time()
-        viewed(text, None, 8_000)
+        view_of(text, None, 8_000)
         times.append(time.thread_time() - began)
     assert min(times) < 0.010
 
@@ -421,9 +421,9 @@ TOO_MUCH = pytest.mark.xfail(reason="`code` takes up to three times; see docs/de
 @pytest.mark.parametrize("kind", [pytest.param(kind, marks=TOO_MUCH if kind == "code" else ()) for kind in KINDS])
 def test_nfr_002_cutting_takes_no_more_memory_than_twice_the_input(kind: str) -> None:
     text = of_kind(kind, 2_000_000)
-    viewed(of_kind(kind, 100_000), None, 8_000)
+    view_of(of_kind(kind, 100_000), None, 8_000)
     tracemalloc.start()
-    viewed(text, None, 8_000)
+    view_of(text, None, 8_000)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak <= 2 * len(text)
@@ -461,18 +461,18 @@ def test_nfr_003_a_text_larger_than_memory_is_cut(kind: str) -> None:
 MALFORMED = ("[", '{"a": ', "<a>", '"', "\ud800", "\x00", "\x1b[", "\r", "@@ ", "\\", "[]", 'a,b,c\n"', "{}\n")
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", ALL_STRATEGIES)
 @pytest.mark.parametrize("text", MALFORMED, ids=ascii)
 def test_nfr_005_nothing_crashes_on_malformed_input(name: str, text: str) -> None:
     for around in ("{}", "[{}]", '{{"a": "{}"}}', "<a>{}</a>", "a,b,c\n{}"):
         whole = around.format(text * 3_000)
-        check(viewed(whole, name, 2_000), whole, 2_000)
+        check_view(view_of(whole, name, 2_000), whole, 2_000)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_nfr_006_no_output_is_invalid(name: str) -> None:
-    text = real(name).decode("utf-8", "surrogateescape")
-    check(viewed(text, None, 1_500), text, 1_500)
+    text = read_output(name).decode("utf-8", "surrogateescape")
+    check_view(view_of(text, None, 1_500), text, 1_500)
 
 
 def test_nfr_008_what_is_kept_is_the_same_unicode() -> None:

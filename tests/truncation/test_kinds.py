@@ -8,7 +8,7 @@ import pytest
 from keepwhole.truncation.cut import TextSource
 from keepwhole.truncation.sniff import sniff
 from keepwhole.truncation.tools import DIFF, LIST, READ, SEARCH, SHELL, job_of
-from tests.promises.real import real
+from tests.promises.recorded_outputs import read_output
 from tests.truncation.test_structure import ITEMS, shown, table
 
 
@@ -39,7 +39,7 @@ def test_lines_that_differ_only_in_numbers_are_shown_once_and_counted() -> None:
 
 
 def test_a_diff_keeps_the_name_of_every_file() -> None:
-    text = real("git_diff.txt").decode()
+    text = read_output("git_diff.txt").decode()
     view = shown(text[:40_000])
     assert view.metadata.strategy_used == "diff"
     for line in text[:40_000].splitlines():
@@ -102,7 +102,7 @@ def test_text_that_imitates_a_notice_is_marked_as_quoted(imitation: str) -> None
         ("csv", table(500)),
         ("xml", "<a>" + "<b>1</b>" * 900 + "</a>"),
         ("log", log_text(300)),
-        ("diff", real("git_diff.txt").decode()),
+        ("diff", read_output("git_diff.txt").decode()),
         ("code", inspect.getsource(json.decoder)),
         ("search", "".join(f"src/a.py:{n}: x = {n}\n" for n in range(300))),
         ("listing", "".join(f"src/package/file_{n}.py\n" for n in range(300))),

@@ -1,4 +1,7 @@
-"""The test lists and the six scenarios of the truncation document, each by its name."""
+"""The test lists and the six scenarios of the truncation document, each by its name.
+
+The limits of that document are those of the policy `truncation`.
+"""
 
 import json
 import re
@@ -13,7 +16,7 @@ from keepwhole.standalone.processor import TruncationProcessor
 from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
 from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.strategy import STRATEGIES
-from tests.build import in_memory, numbered_lines, printed_call
+from tests.build import TRUNCATION, in_memory, numbered_lines, printed_call
 from tests.standalone.test_processor import Shelf
 
 TEXT = numbered_lines(1_000)
@@ -159,19 +162,19 @@ def test_list_storage_should_handle_concurrent_access(tmp_path: Path) -> None:
 
 def test_list_integration_should_truncate_file_content(tmp_path: Path) -> None:
     (tmp_path / "file.txt").write_text(TEXT)
-    shown = in_memory().keep("read_file", {"path": "file.txt"}, (tmp_path / "file.txt").read_text())
+    shown = in_memory(settings=TRUNCATION).keep("read_file", {"path": "file.txt"}, (tmp_path / "file.txt").read_text())
     assert shown.metadata.strategy_used == "head_tail"
     assert len(shown.content) <= 8_000
 
 
 def test_list_integration_should_truncate_command_output() -> None:
-    shown = in_memory().keep("execute_command", {"command": "seq"}, TEXT)
+    shown = in_memory(settings=TRUNCATION).keep("execute_command", {"command": "seq"}, TEXT)
     assert shown.metadata.strategy_used == "tail"
     assert len(shown.content) <= 5_000
 
 
 def test_list_integration_should_create_and_retrieve_artifact() -> None:
-    opened = in_memory()
+    opened = in_memory(settings=TRUNCATION)
     shown = opened.keep("read_file", {"path": "big.txt"}, LARGE)
     answer = opened.call_tool("get_artifact", {"id": shown.artifact_id, "lines": "1-5000"})
     assert answer.content.startswith("line 000001 of the text\n")
@@ -182,7 +185,7 @@ def test_list_integration_should_create_and_retrieve_artifact() -> None:
 
 
 def test_scenario_1_small_content_is_shown_whole_without_marker_or_artifact() -> None:
-    opened = in_memory()
+    opened = in_memory(settings=TRUNCATION)
     text = numbered_lines(300)
     shown = opened.keep("read_file", {"path": "small.txt"}, text)
     assert shown.content == text
@@ -192,7 +195,7 @@ def test_scenario_1_small_content_is_shown_whole_without_marker_or_artifact() ->
 
 
 def test_scenario_2_medium_content_is_cut_with_a_marker_between_its_ends() -> None:
-    shown = in_memory().keep("read_file", {"path": "medium.txt"}, TEXT)
+    shown = in_memory(settings=TRUNCATION).keep("read_file", {"path": "medium.txt"}, TEXT)
     assert len(shown.content) <= 8_000
     first, last = MARKER.split(shown.body)
     assert TEXT.startswith(first)
@@ -201,7 +204,7 @@ def test_scenario_2_medium_content_is_cut_with_a_marker_between_its_ends() -> No
 
 
 def test_scenario_3_large_content_is_a_reference_that_get_artifact_answers() -> None:
-    opened = in_memory()
+    opened = in_memory(settings=TRUNCATION)
     shown = opened.keep("read_file", {"path": "large.txt"}, LARGE)
     assert shown.content.startswith(f"[Artifact: {shown.artifact_id}] ")
     answer = opened.call_tool("get_artifact", printed_call(shown.content))
@@ -209,21 +212,21 @@ def test_scenario_3_large_content_is_a_reference_that_get_artifact_answers() -> 
 
 
 def test_scenario_4_a_command_with_long_output_shows_its_end_only() -> None:
-    shown = in_memory().keep("execute_command", {"command": "seq 1000"}, TEXT)
+    shown = in_memory(settings=TRUNCATION).keep("execute_command", {"command": "seq 1000"}, TEXT)
     assert shown.body.startswith("... [Beginning omitted: ")
     assert shown.body.endswith("line 001000 of the text\n")
     assert "line 000001 " not in shown.body
 
 
 def test_scenario_5_a_search_with_many_results_stays_json_with_its_ends_and_a_count() -> None:
-    shown = in_memory().keep("search_files", {"pattern": "match"}, FOUND)
+    shown = in_memory(settings=TRUNCATION).keep("search_files", {"pattern": "match"}, FOUND)
     matches = json.loads(shown.body)["matches"]
     assert (matches[0]["line"], matches[-1]["line"]) == (0, 999)
     assert any(re.fullmatch(r"\.\.\. [\d,]+ items omitted \.\.\.", str(match)) for match in matches)
 
 
 def test_scenario_6_a_range_of_lines_of_an_artifact_is_returned_and_nothing_else() -> None:
-    opened = in_memory()
+    opened = in_memory(settings=TRUNCATION)
     shown = opened.keep("read_file", {"path": "large.txt"}, LARGE)
     arguments = {"artifact_id": shown.artifact_id, "start_line": 100, "end_line": 200}
     answer = opened.call_tool("get_artifact", arguments).content

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from keepwhole.truncation.strategy import STRATEGIES
 from tests.apps.cli.cli import Cli
-from tests.promises.real import real
+from tests.promises.recorded_outputs import read_output
 
 ITEMS = json.dumps([{"id": number, "name": f"item {number}"} for number in range(1_000)])
 TABLE = "id,name,size\n" + "".join(f"{number},row {number},{number * 7}\n" for number in range(2_000))
@@ -127,7 +127,7 @@ def test_a_folder_is_no_file(cli: Cli) -> None:
 
 
 def test_a_binary_file_is_shown_as_type_size_and_digest(cli: Cli) -> None:
-    (cli.folder / "picture.png").write_bytes(real("gradient.png"))
+    (cli.folder / "picture.png").write_bytes(read_output("gradient.png"))
     done = cli("cut", "picture.png")
     assert done.returncode == 0
     assert done.stdout.startswith(b"[Binary: image/png, ")

@@ -23,7 +23,9 @@ pytestmark = pytest.mark.clients
 NUMBERS = "\n".join(map(str, range(1, 9_001)))
 PROMPT = "look around"
 HERE = Path(str(keepwhole.__file__)).parent.parent
-ENVIRON = {"PYTHONPATH": str(HERE), "KEEPWHOLE_POLICY": "truncation"}
+ENVIRON = {"PYTHONPATH": str(HERE)}
+TRUNCATION = {**ENVIRON, "KEEPWHOLE_POLICY": "truncation"}
+"""A policy that cuts files too: the default shows any file whole that the client reads at once."""
 
 
 def record(home: Path) -> dict[str, list[tuple[str, str]]]:
@@ -78,7 +80,7 @@ def test_a_second_read_that_claude_code_refuses_leads_to_what_was_hidden(tmp_pat
     reading = ("Read", {"file_path": str(tmp_path / "work" / "long.txt")})
     log: list[Any] = []
     with upstream([(reading,), (reading,), (follow,)], log) as port:
-        session = claude(tmp_path, port, PROMPT, tools="Bash,Read", **ENVIRON)
+        session = claude(tmp_path, port, PROMPT, tools="Bash,Read", **TRUNCATION)
     first, second, back = results(log[-1]["messages"])
     assert first.startswith("1\tline 1 of a file\n2\tline 2 of a file\n")
     assert "1500\tline 1500" not in first

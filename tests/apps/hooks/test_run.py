@@ -16,6 +16,8 @@ from keepwhole.testing import printed_calls
 from tests.apps.hooks.recorded import event
 
 LONG = "".join(f"{number} of many\n" for number in range(1_500))
+OUTSIZED = "".join(f"{number} of many\n" for number in range(12_000))
+"""A file that is not shown whole."""
 
 
 @pytest.fixture
@@ -67,7 +69,7 @@ def test_an_outsized_result_is_kept_whole_and_shown_in_part_with_the_way_back(st
     lines = Path(call.arguments["file_path"]).read_text().splitlines(keepends=True)
     first = call.arguments["offset"] - 1
     left_out = "".join(lines[first : first + call.arguments["limit"]])
-    assert len(words) <= 5_000
+    assert len(words) <= 8_000
     assert left_out + words[words.index("] ...\n") + 6 : words.index("[Artifact")] == LONG
 
 
@@ -91,25 +93,25 @@ def test_what_is_not_there_whole_is_never_hidden(store: SqliteStore, tmp_path: P
 
 
 def test_what_reads_back_is_not_cut_again(store: SqliteStore) -> None:
-    path = printed_calls(shown(ask(bash(LONG)))["stdout"])[-1].arguments["file_path"]
-    assert ask(read(LONG, path, "t2")) is None
-    assert ask({**bash(LONG, "t3"), "tool_input": {"command": f"cat {path}"}}) is None
-    assert [body for _, body in bodies(store)] == [LONG.encode()] * 3
+    path = printed_calls(shown(ask(bash(OUTSIZED)))["stdout"])[-1].arguments["file_path"]
+    assert ask(read(OUTSIZED, path, "t2")) is None
+    assert ask({**bash(OUTSIZED, "t3"), "tool_input": {"command": f"cat {path}"}}) is None
+    assert [body for _, body in bodies(store)] == [OUTSIZED.encode()] * 3
 
 
 def test_a_read_is_cut_only_at_its_end_so_that_line_numbers_stay_true() -> None:
-    made = shown(ask(read(LONG)))["file"]
+    made = shown(ask(read(OUTSIZED)))["file"]
     kept, _, notice = made["content"].partition("\n... [Remainder omitted: ")
-    assert LONG.startswith(kept)
+    assert OUTSIZED.startswith(kept)
     assert kept.endswith("\n")
-    assert len(kept) > 5_000
+    assert len(kept) > 100_000
     call = printed_calls(notice)[-1]
     assert call.arguments["offset"] == kept.count("\n") + 1
     assert made["startLine"] == 1
 
 
 def test_a_refused_second_read_leads_to_what_was_hidden() -> None:
-    first = printed_calls(shown(ask(read(LONG)))["file"]["content"])[-1]
+    first = printed_calls(shown(ask(read(OUTSIZED)))["file"]["content"])[-1]
     again = {
         **read("", call_id="r2"),
         "tool_response": event("claude-code", "Read", type="file_unchanged")["tool_response"],
@@ -121,7 +123,7 @@ def test_a_refused_second_read_leads_to_what_was_hidden() -> None:
 
 def test_a_refused_read_is_about_the_newest_result_of_that_agent() -> None:
     unchanged = event("claude-code", "Read", type="file_unchanged")["tool_response"]
-    assert ask(read(LONG)) is not None
+    assert ask(read(OUTSIZED)) is not None
     refused = {**read(""), "tool_response": unchanged}
     assert ask({**refused, "tool_use_id": "r2", "agent_id": "a1"}) is None
     assert ask({**refused, "tool_use_id": "r3"}) == ask({**refused, "tool_use_id": "r4"}) is not None

@@ -78,7 +78,6 @@ def command(folder: Path, *words: str) -> StdioServerParameters:
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]),
         "KEEPWHOLE_HOME": str(folder / "home"),
         "HOME": str(folder),
-        "KEEPWHOLE_POLICY": "truncation",
     }
     return StdioServerParameters(command=sys.executable, args=["-m", "keepwhole", *words], env=env, cwd=str(folder))
 

@@ -117,7 +117,7 @@ def test_no_name_of_a_session_leads_into_anothers(world: World, dialect: Dialect
         assert theirs == world.read_back(dialect, BOB, unknown, session=session)
 
 
-@pytest.mark.usefixtures("unhurried")
+@pytest.mark.usefixtures("patient_search")
 @every_dialect
 def test_the_other_tools_find_nothing_of_another_owner(world: World, dialect: Dialect) -> None:
     world.ask(dialect, ALICE, LONG, "shared")

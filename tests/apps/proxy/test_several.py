@@ -197,7 +197,7 @@ def process(at: Place, way: str, url: str) -> Process:
     home = at.folder / way
     home.mkdir(parents=True, exist_ok=True)
     there = ("--upstream", f"openai={url}", "--upstream", f"anthropic={url}")
-    return Process("--no-token", *there, home=str(home), KEEPWHOLE_STORE=at.url, KEEPWHOLE_POLICY="auto")
+    return Process("--no-token", *there, home=str(home), KEEPWHOLE_STORE=at.url)
 
 
 def suppressed(port: int, said: Json) -> None:

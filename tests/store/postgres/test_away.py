@@ -81,11 +81,11 @@ def test_only_the_first_result_waits_for_a_server_that_is_away(relay: Relay, tmp
 
 
 def test_what_was_decided_is_still_shown_so_and_what_is_new_is_whole(session: Session, relay: Relay) -> None:
-    messages = [talk.asked("anthropic", "go")]
+    messages = [talk.user_message("go")]
 
     def step(name: str) -> dict[str, str]:
-        messages.extend(talk.called("anthropic", [(name, "bash", {"n": name})]))
-        messages.extend(talk.returned("anthropic", [(name, LONG + name)]))
+        messages.extend(talk.call_messages("anthropic", [(name, "bash", {"n": name})]))
+        messages.extend(talk.result_messages("anthropic", [(name, LONG + name)]))
         return dict(talk.result_texts("anthropic", session.view(messages)))
 
     seen = step("one")

@@ -1,24 +1,24 @@
-"""An agent whose requests go through an exchange to a provider that bills them, at a time of our own."""
+"""A conversation whose requests go through an exchange to a provider that bills them. The test moves the clock."""
 
 import json
 from typing import Any
-
-from keepwhole.policies.auto_settings import CAREFUL
 
 from keepwhole import MemoryStore, Session
 from keepwhole.config import Settings
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.hidden_rounds import HiddenRounds
+from keepwhole.policies.settings import CAREFUL
 from keepwhole.wire.dialects import Endpoint, conversation_dialect
 from keepwhole.wire.request_body import read_request
 from tests.upstream.agent import Agent
 from tests.upstream.bills import Bills
 
 EAGER = CAREFUL.replace(start=4_000, old_after={"other": 4}, patience=0.5, min_tokens=50)
+"""Settings of `auto` under which results age after a few steps."""
 
 
-class Talk:
-    """One conversation, request by request."""
+class BilledConversation:
+    """One conversation, request by request; `pause` is the number of seconds between two requests."""
 
     def __init__(
         self, dialect: str, bills: Bills | None = None, window: int = 400_000, pause: float = 10, **settings: Any
@@ -34,17 +34,18 @@ class Talk:
 
     @property
     def billing(self) -> Any:
+        """What the session has learned from bills."""
         return self.session.billing
 
     def begin(self, counts: bool = False) -> Exchange:
-        """The next request, not sent yet."""
+        """Begin the exchange of the next request; nothing is sent yet. `counts` asks for a count of tokens only."""
         request = read_request(self.agent.body())
         assert request is not None
         endpoint = Endpoint(conversation_dialect(self.agent.dialect), counts)
         return Exchange(self.session, self.rounds, endpoint, request).begin()
 
     def step(self, result: str | None = None, streamed: bool = False) -> Exchange:
-        """One more call and result, sent and billed."""
+        """Add a call with its result, send the request and finish it with the provider's bill."""
         self.agent.step(self.steps, f"{self.steps}: " + (result or "some words of a result, " * 60))
         self.steps += 1
         exchange = self.begin()
@@ -54,6 +55,6 @@ class Talk:
         return exchange
 
 
-def markers_in(body: bytes) -> int:
-    """How many cache markers a request has."""
+def count_markers(body: bytes) -> int:
+    """The number of cache markers in a request."""
     return json.dumps(json.loads(body)).count('"cache_control"')

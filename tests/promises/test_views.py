@@ -1,14 +1,18 @@
-"""Promises about what is sent of a conversation: valid, prefix-stable, deterministic, nothing hidden unless stored.
+"""Promises about the requests that `view` makes of a conversation.
 
-A state machine grows a conversation in one of the dialects, restarts the process, goes back and takes another way,
-lets the store fail, undoes decisions, and looks at every request that would be sent.
+Valid: every call has its result. Prefix-stable: a message that was sent is sent again unchanged, until a recorded
+decision changes it. Deterministic: any process sends the same. Lossless: nothing is hidden that is not stored.
+
+The examples show one promise each. The state machine after them grows a conversation in one of the dialects, restarts
+the process, goes back and takes another way, lets the store fail, undoes decisions, and checks all promises at every
+request.
 """
 
 import copy
 import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -28,7 +32,8 @@ from keepwhole.errors import NotStored
 from keepwhole.policies.auto import Auto
 from keepwhole.policies.catalog import policy_named
 from keepwhole.policies.settings import AutoSettings
-from keepwhole.store.protocol import Draft, Store
+from keepwhole.store.protocol import Draft, Store, result_of
+from tests.build import numbered_lines
 from tests.promises import conversations as talk
 from tests.stores import everywhere, made
 
@@ -49,8 +54,8 @@ TOOLS = ("read_file", "bash", "grep", "Task", "query")
 POLICIES = ("auto", "auto", "auto", "truncation", "retention", "rolling")
 
 
-class MoodyStore:
-    """A store that can be told to fail."""
+class FailingStore:
+    """A store whose appends fail while `fails` is set."""
 
     def __init__(self, store: Store) -> None:
         self._store, self.fails = store, False
@@ -64,14 +69,113 @@ class MoodyStore:
         return getattr(self._store, name)
 
 
-def text_of(seed: int, lines: int) -> str:
-    """Output of a tool: sometimes an error, sometimes the same again."""
+def tool_output(seed: int, lines: int) -> str:
+    """Output of a tool; some seeds give errors, and the same seed gives the same text."""
     words = ("alpha", "beta", "gamma", "delta", "error: no such file", "ok", "value=42", "src/main.py:10")
     return "".join(f"{words[(seed * 7 + line) % len(words)]} {seed}-{line % 5}\n" for line in range(lines)) or "nothing"
 
 
+# One promise each
+
+
+LONG = numbered_lines(1_000)
+"""More than is shown of a shell's output."""
+
+
+def step(number: int, text: str = LONG) -> list[dict[str, Any]]:
+    """A call of a shell with its result, in OpenAI's spelling."""
+    return [
+        *talk.call_messages("openai_chat", [(f"c{number}", "bash", {"command": f"run {number}"})]),
+        *talk.result_messages("openai_chat", [(f"c{number}", f"{number}\n{text}")]),
+    ]
+
+
+def shown(messages: list[dict[str, Any]]) -> dict[str, str]:
+    """The text of every result, by call id."""
+    return dict(talk.result_texts("openai_chat", messages))
+
+
+@pytest.mark.parametrize("dialect", talk.DIALECTS)
+def test_a_long_result_is_cut_and_every_call_keeps_its_result(dialect: str) -> None:
+    messages = [
+        talk.user_message("go"),
+        *talk.call_messages(dialect, [("c1", "bash", {}), ("c2", "bash", {})]),
+        *talk.result_messages(dialect, [("c1", LONG), ("c2", "short")]),
+    ]
+    sent = Session("s", store=MemoryStore()).view(messages)
+    (first, long), (second, short) = talk.result_texts(dialect, sent)
+    assert (first, second, short) == ("c1", "c2", "short")
+    assert len(long) <= 8_000 < len(LONG)
+    assert talk.call_ids(dialect, sent) == ["c1", "c2"]
+
+
+def test_what_was_sent_is_sent_again_unchanged() -> None:
+    session, messages = Session("s", store=MemoryStore()), [talk.user_message("go")]
+    sent: list[dict[str, Any]] = []
+    for number in range(5):
+        messages += step(number)
+        before, sent = sent, session.view(messages)
+        assert sent[: len(before)] == before
+    assert all(len(text) <= 8_000 for text in shown(sent).values())
+
+
+def test_a_result_that_was_sent_changes_only_with_a_recorded_decision() -> None:
+    store = MemoryStore()
+    session, messages = Session("s", store=store), [talk.user_message("go")]
+    changes = 0
+    before: dict[str, str] = {}
+    for number in range(20):
+        messages += step(number, numbered_lines(16))
+        decided = len(list(store.rows("s", kind="decision")))
+        after = shown(session.view(messages, policy=Auto(SMALL)))
+        changed = [call_id for call_id, text in before.items() if after[call_id] != text]
+        new = [row.trace_id for row in store.rows("s", kind="decision")][decided:]
+        assert set(changed) <= {result_of(row).call_id for row in store.rows("s", kind="result") if row.trace_id in new}
+        changes, before = changes + len(changed), after
+    assert changes > 0, "nothing aged"
+
+
+def test_another_process_sends_the_same() -> None:
+    store = MemoryStore()
+    messages = [talk.user_message("go"), *step(1), *step(2)]
+    sent = Session("s", store=store).view(messages)
+    assert Session("s", store=store).view(messages) == sent
+
+
+def test_nothing_is_hidden_while_it_cannot_be_stored() -> None:
+    store = FailingStore(MemoryStore())
+    session, messages = Session("s", store=cast("Store", store)), [talk.user_message("go"), *step(1)]
+    store.fails = True
+    assert session.view(messages) == messages
+    store.fails = False
+    (text,) = shown(session.view(messages)).values()
+    assert len(text) <= 8_000, "cut once it is stored"
+
+
+def test_a_conversation_that_goes_back_and_another_way_sends_its_beginning_unchanged() -> None:
+    session = Session("s", store=MemoryStore())
+    beginning = [talk.user_message("go"), *step(1)]
+    one = session.view([*beginning, *step(2)])
+    other = session.view([*beginning, *step(3)])
+    assert one[:3] == other[:3]
+    assert len(list(session.store.rows("s", kind="result"))) == 3, "each result is stored once"
+
+
+def test_a_result_whose_decision_is_undone_is_whole_from_then_on() -> None:
+    session, messages = Session("s", store=MemoryStore()), [talk.user_message("go"), *step(1)]
+    assert shown(session.view(messages))["c1"] != f"1\n{LONG}"
+    (row,) = session.store.rows("s", kind="decision")
+    session.undo(row.trace_id)
+    for number in range(2, 6):
+        assert shown(session.view(messages))["c1"] == f"1\n{LONG}"
+        messages += step(number, "short")
+
+
+# All of them at once
+
+
 class Conversation(RuleBasedStateMachine):
-    """One session and what its client would send."""
+    """One session and the messages that its client sends."""
 
     def __init__(self, made: Callable[[], Store] = MemoryStore) -> None:
         super().__init__()
@@ -85,9 +189,9 @@ class Conversation(RuleBasedStateMachine):
     def begin(self, dialect: str, policy: str) -> None:
         self.dialect = dialect
         self.policy = Auto(SMALL) if policy == "auto" else policy_named(policy)
-        self.store: Any = MoodyStore(self._made())
+        self.store: Any = FailingStore(self._made())
         self.session = Session("s", store=self.store)
-        self.messages: list[dict[str, Any]] = [talk.asked(dialect, "What is wrong with src/main.py?")]
+        self.messages: list[dict[str, Any]] = [talk.user_message("What is wrong with src/main.py?")]
         self.sent: list[dict[str, Any]] = []
         self.sent_from: list[dict[str, Any]] = []
         self.decisions = 0
@@ -95,8 +199,8 @@ class Conversation(RuleBasedStateMachine):
 
     @rule(words=st.sampled_from(["Go on.", "And value=42?", "Look at src/main.py:10 again"]))
     def user_speaks(self, words: str) -> None:
-        self.messages.append(talk.answered(self.dialect, "Done so far."))
-        self.messages.append(talk.asked(self.dialect, words))
+        self.messages.append(talk.assistant_message("Done so far."))
+        self.messages.append(talk.user_message(words))
 
     @rule(
         tools=st.lists(st.sampled_from(TOOLS), min_size=1, max_size=3),
@@ -111,17 +215,17 @@ class Conversation(RuleBasedStateMachine):
         given = [
             (id, tool, {"command": f"run {seeds}", "path": f"f{seeds}"}) for id, tool in zip(ids, tools, strict=True)
         ]
-        self.messages += talk.called(self.dialect, given)
-        self.messages += talk.returned(
-            self.dialect, [(id, text_of(seeds + place, lines)) for place, id in enumerate(ids)]
+        self.messages += talk.call_messages(self.dialect, given)
+        self.messages += talk.result_messages(
+            self.dialect, [(id, tool_output(seeds + place, lines)) for place, id in enumerate(ids)]
         )
         self.store.fails = fails
         self.send()
 
     @precondition(lambda self: len(self.messages) > 3)
     @rule(share=st.floats(0.3, 1))
-    def another_way(self, share: float) -> None:
-        """The client goes back and drops what came after, never between a call and its result."""
+    def go_back(self, share: float) -> None:
+        """The client goes back and drops the messages after that point, never between a call and its result."""
         keep = max(1, int(len(self.messages) * share))
         while keep > 1 and not self._is_whole(self.messages[:keep]):
             keep -= 1
@@ -170,7 +274,7 @@ class Conversation(RuleBasedStateMachine):
         assert all(text for _, text in results), "a provider refuses an empty result"
 
     def check_prefix(self, out: list[dict[str, Any]]) -> None:
-        """What was sent is sent again, but where a decision was recorded since."""
+        """A message that was sent is sent again unchanged, unless a decision about it was recorded since."""
         changed = set(self.decided()[self.decisions :])
         calls = {
             row.trace_id: self.session.store.find("s", row.trace_id) for row in self.store.rows("s", kind="result")
@@ -185,23 +289,19 @@ class Conversation(RuleBasedStateMachine):
 
     @staticmethod
     def _call_of(row: Any) -> str | None:
-        from keepwhole.store.protocol import result_of
-
         return result_of(row).call_id
 
     def check_stored(self, out: list[dict[str, Any]]) -> None:
-        """Nothing is hidden that cannot be had again."""
+        """Every result that is not shown whole can be recalled."""
         came = dict(talk.result_texts(self.dialect, self.messages))
         for id, text in talk.result_texts(self.dialect, out):
             if text != came[id]:
                 assert came[id] in [self.session.recall(row.trace_id) for row in self.store.find_call("s", id)]
 
     @invariant()
-    def every_result_is_on_record_once(self) -> None:
+    def every_result_is_stored_once(self) -> None:
         if not hasattr(self, "store"):
             return
-        from keepwhole.store.protocol import result_of
-
         seen = [(result_of(row).call_id, row.digest) for row in self.store.rows("s", kind="result")]
         assert len(seen) == len(set(seen))
 
@@ -221,14 +321,14 @@ def test_the_promises_about_what_is_sent_hold_on_every_back_end(tmp_path: Path, 
 def test_keep_then_view_then_view_elsewhere_is_one_result_on_record(dialect: str) -> None:
     store = MemoryStore()
     session = Session("s", store=store)
-    shown = session.keep("bash", {"command": "make"}, text_of(1, 2_000), call_id="c1")
+    shown = session.keep("bash", {"command": "make"}, tool_output(1, 2_000), call_id="c1")
     messages = [
-        talk.asked(dialect, "go"),
-        *talk.called(dialect, [("c1", "bash", {"command": "make"})]),
-        *talk.returned(dialect, [("c1", shown.content)]),
+        talk.user_message("go"),
+        *talk.call_messages(dialect, [("c1", "bash", {"command": "make"})]),
+        *talk.result_messages(dialect, [("c1", shown.content)]),
     ]
     once = session.view(messages)
     again = Session("s", store=store).view(once)
     assert once == again == messages
     assert len(list(store.rows("s", kind="result"))) == 1
-    assert talk.result_texts(dialect, session.hydrate(messages)) == [("c1", text_of(1, 2_000))]
+    assert talk.result_texts(dialect, session.hydrate(messages)) == [("c1", tool_output(1, 2_000))]
