@@ -186,9 +186,9 @@ class ResponsesDialect(Dialect):
 
     def logged_messages(self, request: Json) -> list[Any]:
         """The items, the instructions first: these come with each request, so not where another one is continued."""
-        given, told = request.get("input"), request.get("instructions")
+        given, instructions = request.get("input"), request.get("instructions")
         is_continued = bool(text_of(request.get(self.previous_answer_field)))
-        system = [{"role": "system", "content": told}] if told and not is_continued else []
+        system = [{"role": "system", "content": instructions}] if instructions and not is_continued else []
         return [*system, *([{"role": "user", "content": given}] if isinstance(given, str) else parts_of(given))]
 
     def logged_answer(self, response: Json) -> list[Any]:
