@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias, cast
 
-from keepwhole.canonical.message import Path, ResultText, Role
+from keepwhole.canonical.message import Message, Path, ResultText, Role
 from keepwhole.models.tokens import estimate
 
 Json: TypeAlias = dict[str, Any]
@@ -170,6 +170,17 @@ def spoken(content: Any) -> tuple[str, int]:
         else:
             other += size_of(fields)
     return "\n".join(words), other
+
+
+def decode_plain(message: Json) -> Message:
+    """The meaning of a message without calls and results, as all dialects have them; one that is not understood has
+    the role `other`."""
+    role = message.get("role")
+    known = ROLES.get(role) if isinstance(role, str) else None
+    if known is None:
+        return Message("other", other=size_of(message.get("content")))
+    said, other = spoken(message.get("content"))
+    return build(Message, (known, said, (), (), other, False))
 
 
 def results_in(call_id: str, path: Path, content: Any, is_error: bool = False) -> tuple[tuple[ResultText, ...], int]:

@@ -35,13 +35,13 @@ Three kinds of value go in and out:
 - `Message` (`canonical.message`), what a message means; the same for all dialects.
 - `Reply`, an answer of the model with the calls of Keepwhole's recall tools told apart from what a client may see.
 
-Invariants: a dialect has no state; `decode`, `reads` and `is_own` never raise; the methods that build a message produce
+Invariants: a dialect has no state; `decode` and `is_own` never raise; the methods that build a message produce
 the same bytes for the same input, since a provider's cache compares bytes.
 """
 
 import json
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from keepwhole.canonical.message import Message
@@ -159,19 +159,15 @@ class Dialect(ToolDialect, Protocol):
     caches_at_breakpoints: bool
     """Whether the provider caches only where the client sets a marker."""
 
-    # What messages mean
+    decode: Callable[[Json], Message | None]
+    """The meaning of a message; None for one that has not the shape of this dialect's calls and results. A function
+    rather than a method, since it runs for every message."""
 
-    @abstractmethod
-    def reads(self, message: Json) -> bool:
-        """Whether `decode` is the decoder for a message of this shape; plain messages are left to the default."""
+    # What messages mean
 
     @abstractmethod
     def is_own(self, message: Json, kinds: Collection[str]) -> bool:
         """Whether no other dialect has such a message; `kinds` are the types of its content's parts."""
-
-    @abstractmethod
-    def decode(self, message: Wire) -> Message:
-        """The meaning of a message; one that is not understood has the role `other` and no results."""
 
     @abstractmethod
     def ties(self, message: Wire) -> Ties:

@@ -6,12 +6,12 @@ Must not know: how any of them spells anything.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from keepwhole.canonical.message import Message
 from keepwhole.errors import UsageError
 from keepwhole.wire.anthropic.dialect import ANTHROPIC
-from keepwhole.wire.content import Json, fields_of, kind_of_part, parts_of
+from keepwhole.wire.content import Json, decode_plain, fields_of, kind_of_part, parts_of
 from keepwhole.wire.dialect import Dialect, ToolDialect
 from keepwhole.wire.mcp import MCP
 from keepwhole.wire.openai_chat.dialect import OPENAI_CHAT
@@ -52,7 +52,7 @@ class Table:
             for dialect in dialects
             for path, kind in dialect.paths.items()
         }
-        self.decoders = tuple((dialect.reads, dialect.decode) for dialect in dialects)
+        self.decoders = tuple(dialect.decode for dialect in dialects)
         self.messages_fields = {dialect.messages_field: dialect.takes_text for dialect in dialects}
         """The names that a list of messages has in requests, and whether it may be one text."""
         self.prompt_fields = _union(dialect.prompt_fields for dialect in dialects)
@@ -136,13 +136,15 @@ def decode_message(message: object, pinned: bool = False) -> Message:
     >>> decode_message({"role": "tool", "tool_call_id": "c", "content": "a.txt"}).returned[0].path
     ('content',)
     """
-    fields = fields_of(message)
-    for reads, decode in TABLE.decoders:
-        if reads(fields):
-            decoded = decode(fields)
+    fields: Any = message
+    if message.__class__ is not dict:
+        fields = fields_of(message)
+    for decode in TABLE.decoders:
+        decoded = decode(fields)
+        if decoded is not None:
             break
     else:
-        decoded = DEFAULT.decode(fields)
+        decoded = decode_plain(fields)
     return decoded._replace(pinned=True) if pinned else decoded
 
 

@@ -1,7 +1,7 @@
 """Texts replaced inside messages that are Python values: new messages where something changes, the same ones elsewhere.
 
 Owns: copying along a path and nothing beside it, in dicts and in objects of SDKs.
-Must not know: dialects; requests as bytes (`splice`).
+Must not know: dialects; requests as bytes (`request_body`).
 """
 
 import copy
@@ -12,7 +12,7 @@ from keepwhole.canonical.message import Path
 
 
 class Applied(NamedTuple):
-    """What came of edits."""
+    """Messages after edits."""
 
     messages: list[Any]
     skipped: frozenset[int]
@@ -73,7 +73,7 @@ def _with_item(value: Any, at: int, rest: Path, text: str) -> Any:
 
 
 def _with_attribute(value: Any, key: str, rest: Path, text: str) -> Any:
-    """A copy of an SDK's object; whatever it raises, it is left alone then."""
+    """A copy of an SDK's object; one that raises is left alone."""
     try:
         part = _replaced(getattr(value, key), rest, text)
         if hasattr(value, "model_copy"):

@@ -21,10 +21,10 @@ from keepwhole.wire.request_body import RequestBody
 SESSION_HEADER = "x-keepwhole-session"
 """The header by which a client names a session to Keepwhole."""
 MAIN = "main"
-"""The branch of whoever does not say that it is a sub-agent."""
+"""The branch of a request that does not say that a sub-agent sends it."""
 _PARENT, _OPENCODE = "x-parent-session-id", "x-session-id"
 _HEADERS = ("x-claude-code-session-id", "session-id", _PARENT, _OPENCODE, "x-opencode-session")
-"""What clients call their session; opencode's sub-agents have one of their own, and share their parent's here."""
+"""Headers in which clients name their session; opencode's sub-agents have one of their own and share their parent's."""
 _AGENTS = ("x-claude-code-agent-id", "thread-id")
 By: TypeAlias = Literal["header", "client", "messages", "nobody"]
 Purpose: TypeAlias = Literal["turn", "compaction", "side", "count"]
@@ -40,18 +40,18 @@ _HISTORY = "Here is the conversation so far:"
 
 
 class Identity(NamedTuple):
-    """What a request says of itself."""
+    """Whose a request is, and what for."""
 
     session: str | None = None
     """The session; None where nobody names it and nothing was called yet, so that there is nothing to hide."""
     branch: str = MAIN
     purpose: Purpose = "turn"
     by: By = "nobody"
-    """Who names the session: a header of ours, the client in its own way, or else the messages alone."""
+    """Who names the session: Keepwhole's header, the client in its own way, or else the messages alone."""
 
     @property
     def explicit(self) -> bool:
-        """Whether a session is asked for in so many words."""
+        """Whether Keepwhole's header names the session."""
         return self.by == "header"
 
 
@@ -59,20 +59,20 @@ def identity_of(endpoint: Endpoint, headers: Mapping[str, str], request: Request
     """Whose request this is and what it is for, from the request alone."""
     purpose = purpose_of(endpoint, headers, request)
     branch = _branch(headers)
-    for by, told in _told(headers, request.fields):
-        if told:
-            return Identity(session_id(told), branch, purpose, by)
+    for by, given in _given_names(headers, request.fields):
+        if given:
+            return Identity(session_id(given), branch, purpose, by)
     name = None if continues(request) else conversation(request.messages)
     return Identity(name, branch, purpose, "messages" if name else "nobody")
 
 
 def sender_of(headers: Mapping[str, str]) -> tuple[str | None, ...]:
-    """Who sends a request, as far as its headers tell: a guess at which one came before, never more."""
+    """The sender of a request as far as its headers tell: good enough to guess which request came before, no more."""
     return tuple(headers.get(name) for name in (SESSION_HEADER, *_HEADERS, *_AGENTS))
 
 
 def conversation(messages: Sequence[Any]) -> str | None:
-    """The name of a conversation that nobody names: all that was said up to the first call of a tool.
+    """The name of a conversation that nobody names: a digest of all that was said up to the first call of a tool.
 
     Ids of calls are drawn at random, so two conversations that begin alike have two names; where a provider numbers
     them, the arguments help to tell. What clients change in place does not count: cache markers, how a text is
@@ -88,18 +88,18 @@ def conversation(messages: Sequence[Any]) -> str | None:
     return None
 
 
-def session_id(told: str, scope: Callable[[str], str] = str) -> str:
-    """What somebody calls a session as an id of ours; `scope` says whose, and may make it longer.
+def session_id(given: str, scope: Callable[[str], str] = str) -> str:
+    """The id of the session that a client calls by a given name; `scope` adds whose it is, and may make it longer.
 
     >>> session_id("ses_1", "acme:{}".format)
     'acme:ses_1'
     """
-    name = scope(told)
+    name = scope(given)
     return name if is_session_id(name) else "told-" + _digest(name)
 
 
-def _told(headers: Mapping[str, str], fields: Mapping[str, Any]) -> Iterator[tuple[By, str]]:
-    """What a session is called, whoever says so, those first who say it best."""
+def _given_names(headers: Mapping[str, str], fields: Mapping[str, Any]) -> Iterator[tuple[By, str]]:
+    """The names that a request gives its session, the most reliable first."""
     yield "header", headers.get(SESSION_HEADER) or ""
     for name in _HEADERS:
         yield "client", headers.get(name) or ""

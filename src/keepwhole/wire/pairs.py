@@ -1,4 +1,4 @@
-"""Broken pairs of calls and results: what stands in for the missing half, and how many there were.
+"""Broken pairs of calls and results: the notice in place of a missing half, and how many there were.
 
 Owns: the notices, and keeping track of one turn's calls while a dialect goes through its messages. A notice takes the
 place of a missing result; a result that answers no call becomes text that says so. Nothing is dropped silently.

@@ -1,6 +1,6 @@
-"""Whether messages are those that came before, also where a client changed them in place.
+"""Whether messages are those of an earlier request, also where a client changed them in place since.
 
-Owns: comparing messages with what is held of them. Must not know: what they say.
+Owns: comparing messages with copies of earlier ones. Must not know: what they say.
 """
 
 from collections.abc import Sequence

@@ -10,7 +10,8 @@ from urllib.request import getproxies, proxy_bypass
 from yarl import URL
 
 from keepwhole.proxy_settings import check_upstream
-from keepwhole.wire.dialects import DIALECTS, dialect_of_headers, endpoint_of
+from keepwhole.wire import dialects
+from keepwhole.wire.dialects import dialect_of_headers, endpoint_of
 
 _VERSION = "/v1"
 
@@ -19,7 +20,7 @@ class Upstreams:
     """The providers that are known here, by name."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
-        usual = {dialect.provider: dialect.upstream for dialect in DIALECTS}
+        usual = {dialect.provider: dialect.upstream for dialect in dialects.TABLE.dialects}
         urls = {name: check_upstream(name, url) for name, url in {**usual, **given}.items()}
         self._urls = {name: URL(url, encoded=True) for name, url in urls.items()}
         self._ways = {name: way_to(url) for name, url in self._urls.items()}

@@ -9,7 +9,6 @@ from collections.abc import Collection, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
-from keepwhole.canonical.message import Message
 from keepwhole.canonical.steps import Ties
 from keepwhole.wire.anthropic import messages as own
 from keepwhole.wire.anthropic.stream import AnthropicStream
@@ -67,6 +66,8 @@ class AnthropicDialect(Dialect):
     is_answer_in_items = False
     caches_at_breakpoints = True
 
+    decode = staticmethod(own.decode)
+
     def read_call(self, call: object) -> ToolCall | None:
         """A `tool_use` block."""
         name = field_of(call, "name")
@@ -82,20 +83,9 @@ class AnthropicDialect(Dialect):
         """The schema is called `input_schema`."""
         return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
 
-    def reads(self, message: Json) -> bool:
-        """A message whose content is a list of blocks."""
-        content = message.get("content")
-        if content.__class__ is not list and not isinstance(content, list | tuple):
-            return False
-        return "role" in message and message["role"] != "tool" and "tool_calls" not in message
-
     def is_own(self, message: Json, kinds: Collection[str]) -> bool:
         """A message with a block that only Anthropic has."""
         return not _BLOCKS.isdisjoint(kinds) and message.get("role") != "tool" and "tool_calls" not in message
-
-    def decode(self, message: Wire) -> Message:
-        """The meaning of a message."""
-        return own.decode(message)
 
     def ties(self, message: Wire) -> Ties:
         """Only calls that the client answers; what Anthropic's own tools did needs no result of it."""

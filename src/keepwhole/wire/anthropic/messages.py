@@ -26,17 +26,22 @@ from keepwhole.wire.content import (
 from keepwhole.wire.dialect import Names, Reply
 from keepwhole.wire.pairs import NO_RESULT, CallGroup, Repairs
 
+_LISTS: Any = (list, tuple)
 _BETWEEN = "[Messages in between are part of the summary above.]"
 
 
-def decode(message: Wire) -> Message:
-    """The meaning of a message. Blocks tell by their types what they are, so this reads those of OpenAI too."""
-    role, content = message.get("role"), message.get("content")
+def decode(message: Json) -> Message | None:
+    """The meaning of a message whose content is a list of blocks. Blocks tell by their types what they are, so this
+    reads those of OpenAI too."""
+    content: Any = message.get("content")
+    if content.__class__ is not list and (content.__class__ is str or not isinstance(content, _LISTS)):
+        return None
+    if "role" not in message or "tool_calls" in message or message["role"] == "tool":
+        return None
+    role = message["role"]
     known = ROLES.get(role) if isinstance(role, str) else None
     if known is None:
         return Message("other", other=size_of(content))
-    if isinstance(content, str):
-        return build(Message, (known, content, (), (), 0, False))
     words: list[str] = []
     calls: list[Call] = []
     returned: list[ResultText] = []

@@ -9,7 +9,6 @@ from collections.abc import Collection, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
-from keepwhole.canonical.message import Message
 from keepwhole.canonical.steps import Ties
 from keepwhole.wire.content import Json, Wire, field_of, fields_of, parts_of, role_of, text_of, words_in
 from keepwhole.wire.dialect import Dialect, Names, Reply, end_reason
@@ -51,6 +50,8 @@ class ChatDialect(Dialect):
     is_answer_in_items = False
     caches_at_breakpoints = False
 
+    decode = staticmethod(own.decode)
+
     def read_call(self, call: object) -> ToolCall | None:
         """An element of `tool_calls`."""
         function = field_of(call, "function")
@@ -69,17 +70,9 @@ class ChatDialect(Dialect):
         function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
         return {"type": "function", "function": function}
 
-    def reads(self, message: Json) -> bool:
-        """A message with calls, or with a result."""
-        return message.get("role") == "tool" or "tool_calls" in message
-
     def is_own(self, message: Json, kinds: Collection[str]) -> bool:
         """A message with calls, with a result, or with a part that only Chat has."""
-        return self.reads(message) or not _PARTS.isdisjoint(kinds)
-
-    def decode(self, message: Wire) -> Message:
-        """The meaning of a message."""
-        return own.decode(message)
+        return message.get("role") == "tool" or "tool_calls" in message or not _PARTS.isdisjoint(kinds)
 
     def ties(self, message: Wire) -> Ties:
         """The calls of an assistant's message, or the result that a message is."""

@@ -9,10 +9,10 @@ from typing import Any
 
 from keepwhole.canonical.message import Call, Message
 from keepwhole.wire.content import (
-    ROLES,
     Json,
     Wire,
     build,
+    decode_plain,
     fields_of,
     json_text,
     parts_of,
@@ -28,24 +28,23 @@ BREAK = "\n\n"
 _NOT_SENT_BACK = ("annotations", "audio")
 
 
-def decode(message: Wire) -> Message:
-    """The meaning of a message."""
+def decode(message: Json) -> Message | None:
+    """The meaning of a message with calls, with a result, or with reasoning."""
     role = message.get("role")
     if role == "tool":
         return _result(message)
-    known = ROLES.get(role) if isinstance(role, str) else None
-    if known is None:
-        return Message("other", other=size_of(message.get("content")))
+    if "tool_calls" not in message and "reasoning_content" not in message:
+        return None
+    if role != "assistant":
+        return decode_plain(message)
     said, other = spoken(message.get("content"))
-    if known != "assistant":
-        return build(Message, (known, said, (), (), other, False))
     if "reasoning_content" in message:
         other += size_of(message["reasoning_content"])
     calls = message.get("tool_calls")
-    return build(Message, (known, said, _calls(calls) if calls else (), (), other, False))
+    return build(Message, (role, said, _calls(calls) if calls else (), (), other, False))
 
 
-def _result(message: Wire) -> Message:
+def _result(message: Json) -> Message:
     call_id, content = message.get("tool_call_id"), message.get("content")
     if not isinstance(call_id, str):
         return Message("other", other=size_of(content))

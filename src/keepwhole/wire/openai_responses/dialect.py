@@ -9,7 +9,6 @@ from collections.abc import Collection, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
-from keepwhole.canonical.message import Message
 from keepwhole.canonical.steps import Ties
 from keepwhole.wire.content import Json, Wire, field_of, fields_of, kind_of_part, parts_of, role_of, text_of, words_in
 from keepwhole.wire.dialect import Dialect, Names, Reply
@@ -53,6 +52,8 @@ class ResponsesDialect(Dialect):
     is_answer_in_items = True
     caches_at_breakpoints = False
 
+    decode = staticmethod(own.decode)
+
     def read_call(self, call: object) -> ToolCall | None:
         """An item of type `function_call`."""
         name = field_of(call, "name")
@@ -70,17 +71,9 @@ class ResponsesDialect(Dialect):
         about = {"name": tool.name, "description": tool.description}
         return {"type": "function", **about, "parameters": tool.parameters}
 
-    def reads(self, message: Json) -> bool:
-        """An item has a type."""
-        return "type" in message
-
     def is_own(self, message: Json, kinds: Collection[str]) -> bool:
         """An item, or a message with a part that only Responses have."""
         return not _PARTS.isdisjoint(kinds) or bool(kind_of_part(message))
-
-    def decode(self, message: Wire) -> Message:
-        """The meaning of an item."""
-        return own.decode(message)
 
     def ties(self, message: Wire) -> Ties:
         """The call or the result that an item is."""
@@ -193,9 +186,9 @@ class ResponsesDialect(Dialect):
 
     def logged_messages(self, request: Json) -> list[Any]:
         """The items, the instructions first: these come with each request, so not where another one is continued."""
-        given, told = request.get("input"), request.get("instructions")
+        given, instructions = request.get("input"), request.get("instructions")
         is_continued = bool(text_of(request.get(self.previous_answer_field)))
-        system = [{"role": "system", "content": told}] if told and not is_continued else []
+        system = [{"role": "system", "content": instructions}] if instructions and not is_continued else []
         return [*system, *([{"role": "user", "content": given}] if isinstance(given, str) else parts_of(given))]
 
     def logged_answer(self, response: Json) -> list[Any]:

@@ -31,9 +31,11 @@ _ANSWERED_BY = {"function_call": "function_call_output", "custom_tool_call": "cu
 _TEXT_OUTPUTS = frozenset(_ANSWERED_BY.values())
 
 
-def decode(item: Wire) -> Message:
-    """The meaning of an item."""
-    kind = item.get("type")
+def decode(item: Json) -> Message | None:
+    """The meaning of an item, which has a type."""
+    if "type" not in item:
+        return None
+    kind = item["type"]
     if isinstance(kind, str):
         if kind in _CALLS:
             return _call(item, *_CALLS[kind](item))
