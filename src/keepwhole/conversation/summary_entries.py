@@ -96,7 +96,7 @@ def summarised(
         return []
     about = {"prefix": prefix_of(upto), "messages": upto, "kept": list(summary.kept)}
     at = keeping.now()
-    taken = keeping.store.take(Feed(summary.body), room)
+    taken = keeping.store.store_body(Feed(summary.body), room)
     taken.reader.close()
     result = Result(at=at, trace_id=own.trace_id, artifact_id=own.artifact_id, tool=TOOL, arguments=json.dumps(about))
     cut = encode_cut(Cut((Segment("gap", 0, taken.body.facts.chars),), above=summary.text))

@@ -20,7 +20,7 @@ from keepwhole.recall.links import Ways
 from keepwhole.recall.names import is_recall
 from keepwhole.record.shown import Shown
 from keepwhole.store.feed import Feed, Output
-from keepwhole.store.protocol import Body, Draft, Row, SessionInfo, Store, Taken, body_of, decision_of, result_of
+from keepwhole.store.protocol import Body, Draft, Row, SessionInfo, Store, StoredBody, body_of, decision_of, result_of
 from keepwhole.store.reader import BodyReader
 from keepwhole.truncation.configuration import Limits
 from keepwhole.truncation.cut import Source, decode_cut, encode_cut, render_body, whole
@@ -61,7 +61,7 @@ def keep(
 
     Raises `NotStored` with the original in `rescue`, or another `StoreError` before anything was read.
     """
-    taken = keeping.store.take(Feed(output), room)
+    taken = keeping.store.store_body(Feed(output), room)
     try:
         kept = _keep_taken(keeping, with_exit_code(result, exit_code), taken, isinstance(output, str))
     except (QuotaExceeded, NotFound) as error:
@@ -84,7 +84,7 @@ def note(keeping: Keeping, noted: Sequence[tuple[Header, str | bytes]], room: in
     drafts: list[Draft] = []
     try:
         for header, output in noted:
-            taken = keeping.store.take(Feed(output), room)
+            taken = keeping.store.store_body(Feed(output), room)
             taken.reader.close()
             drafts.append(Draft(header, taken.body))
         return append(keeping, drafts, once=False)
@@ -94,7 +94,7 @@ def note(keeping: Keeping, noted: Sequence[tuple[Header, str | bytes]], room: in
         raise
 
 
-def _keep_taken(keeping: Keeping, result: Result, taken: Taken, is_text: bool) -> tuple[Shown, list[Entry]]:
+def _keep_taken(keeping: Keeping, result: Result, taken: StoredBody, is_text: bool) -> tuple[Shown, list[Entry]]:
     """Cut and append a body that was taken, unless it is on record already."""
     again = _shown_before(keeping, _known(keeping, result, taken.body))
     if again is None:

@@ -13,7 +13,7 @@ from keepwhole.canonical.guard import truncation_mark
 from keepwhole.canonical.utf8 import encode, showable
 from keepwhole.errors import Damaged, StoreError
 from keepwhole.record.bill_log import Past
-from keepwhole.store.follow import Following
+from keepwhole.store.follower import RecordFollower
 from keepwhole.store.protocol import Body, Draft, Row, Store, body_of, entry_of
 from keepwhole.truncation.cut import Cut, decode_cut
 
@@ -38,7 +38,7 @@ class Ledger:
 
     def __init__(self, store: Store, session: str) -> None:
         self._store, self._session = store, session
-        self._following = Following(store, session, "result", "decision", "request", "response")
+        self._following = RecordFollower(store, session, "result", "decision", "request", "response")
         self.generation = 0
         """How often the session was found purged; what was known of it before no longer holds."""
         self._forget()

@@ -87,7 +87,7 @@ def _append(store: Store, name: str, pairs: Sequence[tuple[Result, Item]], quota
     """Append results that are not on record yet; one by one where they are too many for the quota."""
     bodies: dict[str, Body] = {}
     for result, item in pairs:
-        taken = store.take(Feed(item.text), quota)
+        taken = store.store_body(Feed(item.text), quota)
         taken.reader.close()
         bodies[result.trace_id] = taken.body
     try:

@@ -157,7 +157,7 @@ def _discard(desk: Desk, bodies: Iterable[Body]) -> None:
 def _drafts(desk: Desk, item: Item, choice: Choice | None, bodies: dict[str, Body]) -> Iterator[Draft]:
     keeping = desk.keeping
     result = _result(keeping, item)
-    taken = keeping.store.take(Feed(item.text), desk.room())
+    taken = keeping.store.store_body(Feed(item.text), desk.room())
     taken.reader.close()
     bodies[result.trace_id] = taken.body
     yield Draft(result, taken.body)

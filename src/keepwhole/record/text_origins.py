@@ -9,7 +9,7 @@ from typing import NamedTuple
 from keepwhole.canonical.entry import Decision
 from keepwhole.errors import Damaged
 from keepwhole.record.journal import digest_of_text
-from keepwhole.store.follow import Following
+from keepwhole.store.follower import RecordFollower
 from keepwhole.store.protocol import Row, Store, entry_of
 
 
@@ -25,7 +25,7 @@ class Texts:
     """The texts of one session, caught up with the record whenever it is asked to."""
 
     def __init__(self, store: Store, session: str) -> None:
-        self._following = Following(store, session, "result", "decision")
+        self._following = RecordFollower(store, session, "result", "decision")
         self._known: dict[str, Origin] = {}
 
     def find(self, text: str) -> Origin | None:

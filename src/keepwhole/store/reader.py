@@ -16,6 +16,7 @@ from keepwhole.errors import Damaged
 
 _REMEMBERED = 4
 """Blocks that a reader remembers."""
+_LEAST_AHEAD, _MOST_AHEAD = 4 * BLOCK, 64 * BLOCK
 
 Read = Callable[[int, int], bytes]
 """Read up to `length` bytes at `offset`."""
@@ -209,6 +210,28 @@ class BodyReader:
             self._cached.pop(next(iter(self._cached)))
         self._cached[number] = data
         return data
+
+
+class ReadAhead:
+    """A `Read` that fetches more than it is asked for, for bodies where each read is a request to a server.
+
+    Each read that goes on where the last one ended fetches four times as much, up to `_MOST_AHEAD`. Thread-safe.
+    """
+
+    def __init__(self, read: Read, size: int) -> None:
+        self._read, self._size = read, size
+        self._window = (0, b"", 0)
+
+    def __call__(self, offset: int, length: int) -> bytes:
+        """Return up to `length` bytes at `offset`."""
+        start, data, asked = self._window
+        if start <= offset and offset + length <= start + len(data):
+            return data[offset - start : offset - start + length]
+        goes_on = data and offset == start + len(data)
+        asked = max(length, min(asked * 4, _MOST_AHEAD) if goes_on else _LEAST_AHEAD)
+        data = self._read(offset, max(0, min(asked, self._size - offset)))
+        self._window = offset, data, asked
+        return data[:length]
 
 
 def _nothing() -> None:

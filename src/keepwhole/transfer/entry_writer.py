@@ -98,7 +98,7 @@ class Incoming:
     def _take(self, output: Output, size: int, encoding: Encoding) -> Body:
         feed = Feed(output if isinstance(output, bytes) else _at_most(size, output()))
         feed.encoding = encoding
-        taken = self._store.take(feed, NUMBERS)
+        taken = self._store.store_body(feed, NUMBERS)
         taken.reader.close()
         return taken.body
 

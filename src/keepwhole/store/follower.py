@@ -13,7 +13,7 @@ _GLANCE = 64
 """So many entries at most are looked at in one go, whatever their kind."""
 
 
-class Following:
+class RecordFollower:
     """One reader's place in the record of a session."""
 
     def __init__(self, store: Store, session: str, *kinds: str) -> None:
