@@ -15,7 +15,8 @@ from keepwhole.errors import ConfigError
 from keepwhole.policies.auto_settings import CAREFUL, PRESETS, AutoSettings
 from keepwhole.proxy_settings import ProxySettings
 from keepwhole.store.blobs.bucket_address import bucket_of, is_bucket
-from keepwhole.store.postgres.address import Hidden, is_address, redacted
+from keepwhole.store.factory import is_address
+from keepwhole.store.postgres.address import Hidden, redacted
 from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
 from keepwhole.truncation.strategy import STRATEGIES
 

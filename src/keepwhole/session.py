@@ -22,8 +22,7 @@ from keepwhole.record import arrival
 from keepwhole.record.arrival import Keeping
 from keepwhole.record.shown import Shown
 from keepwhole.session_reading import Reading
-from keepwhole.store.factory import open_store
-from keepwhole.store.postgres.address import is_address
+from keepwhole.store.factory import is_address, open_store
 from keepwhole.store.protocol import SessionInfo, Store
 from keepwhole.store.verify import Verification, verify
 from keepwhole.truncation.configuration import Limits, TruncationConfiguration

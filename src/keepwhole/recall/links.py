@@ -51,7 +51,7 @@ class Ways(NamedTuple):
         """A unit whose line says how it is read back here; a file that it names is there, else it names a command."""
         try:
             self.lay_out_kept(store, unit.trace_id)
-        except (StoreError, NotFound):
+        except StoreError:
             return unit.replace(reachable=Way(unit.artifact_id, reader="keepwhole"))
         return unit.replace(reachable=self.of(unit.trace_id, unit.artifact_id))
 

@@ -61,8 +61,9 @@ def redacted(text: str) -> str:
     """Return an address without its secrets, or a placeholder if they cannot be told apart from the rest."""
     if is_bucket(text):
         return redacted_bucket(text)
-    if not is_address(text):
-        return text
+    if not is_address(text):  # a folder, or an address of another package, which may have a secret anywhere
+        scheme, has_scheme, _ = text.partition("://")
+        return f"{scheme}://…" if has_scheme else text
     from urllib.parse import parse_qsl, urlencode, urlsplit
 
     try:
