@@ -247,9 +247,8 @@ def test_a_damaged_body_is_not_copied(tmp_path: Path) -> None:
         path.write_bytes(b"x" + path.read_bytes()[1:])
     with pytest.raises(Damaged):
         copied(source, target)
-    assert [row.chain for row in target.rows("work")] == [row.chain for row in source.rows("work")][
-        : target.last_seq("work")
-    ]
+    copied_chains = [row.chain for row in target.rows("work")]
+    assert copied_chains == [row.chain for row in source.rows("work")][: len(copied_chains)]
     source.close()
 
 

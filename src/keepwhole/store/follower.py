@@ -27,7 +27,7 @@ class RecordFollower:
         self.seq, self._chain = 0, b""
 
     def look(self) -> bool:
-        """Read how far the session goes; return whether the entries read so far still exist. If not, `new` starts over."""
+        """Read how far the session goes; return whether the entries read so far exist. If not, `new` starts over."""
         self._glance = self._glanced()
         if self._glance:
             self._last = self._glance[-1]

@@ -19,8 +19,8 @@ Invariants:
 - The kernel releases the lock of a process that is killed; nothing has to be cleaned up.
 - A forked child closes its copy of the descriptor before it does anything else (`leave`). It must not unlock: the lock
   belongs to the open file that the parent still has.
-- With `patience`, a waiter polls instead of queueing, because `flock` cannot time out. It may be overtaken, and gives up
-  with `TimeoutError`.
+- With `patience`, a waiter polls instead of queueing, because `flock` cannot time out. It may be overtaken, and gives
+  up with `TimeoutError`.
 """
 
 import fcntl
