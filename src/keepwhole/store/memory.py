@@ -15,6 +15,7 @@ from keepwhole.store.protocol import (
     DECIDED,
     Body,
     Draft,
+    Head,
     Match,
     Passages,
     Row,
@@ -24,14 +25,12 @@ from keepwhole.store.protocol import (
     Tombstone,
     body_of,
     call_id_of,
-    chained,
-    check_quota,
     check_terms,
     entry_of,
     is_over,
     kinds_of,
     nothing_known,
-    paired_with_known,
+    number_drafts,
     result_of,
 )
 from keepwhole.store.reader import BodyReader, bytes_reader
@@ -86,23 +85,16 @@ class MemoryStore:
         """Add entries, all or none."""
         with self._lock:
             info = self._info(session)
-            stored = info.stored
-            seq, previous = self._head(session)
-            check_terms(terms, session, previous, lambda after: list(self.rows(session, after=after, kind=DECIDED)))
+            head = self._head(session)
+            check_terms(terms, session, head.chain, lambda after: list(self.rows(session, after=after, kind=DECIDED)))
             added: list[tuple[Draft, Row]] = []
             entries: list[Entry] = []
             known = partial(self._known, session, added) if terms.get("once") else nothing_known
-            for draft, repeated in paired_with_known(drafts, known):
-                if repeated is not None:
-                    entries.append(entry_of(repeated))
-                    continue
-                seq += 1
-                row, entry = chained(session, seq, previous, draft)
-                previous = row.chain
-                stored += entry.facts.size
-                check_quota(stored, terms)
-                added.append((draft, row))
+            for draft, entry, row, _ in number_drafts(session, head, drafts, terms, known):
+                if row is not None:
+                    added.append((draft, row))
                 entries.append(entry)
+            stored = head.stored + sum(draft.body.facts.size for draft, _ in added)
             self._add(info.replace(stored=stored), added)
             return entries
 
@@ -213,7 +205,7 @@ class MemoryStore:
         """Remove everything of a session but a tombstone."""
         with self._lock:
             info = self._info(session)
-            seq, chain = self._head(session)
+            seq, chain, _ = self._head(session)
             stone = Tombstone(name=session, seq=seq, chain=chain, at=at, entries=info.entries, stored=info.stored)
             if stone.seq:
                 self._tombstones[session] = stone
@@ -267,12 +259,12 @@ class MemoryStore:
         rows = [*self.find_call(session, call_id), *(row for other, row in added if call_id_of(other) == call_id)]
         return next((row for row in rows if row.digest == draft.body.facts.digest), None)
 
-    def _head(self, session: str) -> tuple[int, bytes]:
+    def _head(self, session: str) -> Head:
         rows = self._rows.get(session)
         if rows:
-            return entry_of(rows[-1]).seq, rows[-1].chain
+            return Head(entry_of(rows[-1]).seq, rows[-1].chain, self._info(session).stored)
         stone = self._tombstones.get(session)
-        return (stone.seq, stone.chain) if stone else (0, GENESIS)
+        return Head(stone.seq, stone.chain, 0) if stone else Head(0, GENESIS, 0)
 
 
 class _SessionIndex:

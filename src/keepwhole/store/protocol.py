@@ -363,24 +363,48 @@ def check_terms(terms: Terms, session: str, head: bytes, is_overtaken: Callable[
         raise head_error(session)
 
 
-def check_quota(stored: int, terms: Terms) -> None:
-    """Raise `QuotaExceeded` if a session of `stored` bytes is over its quota."""
-    quota = terms.get("quota")
-    if quota is not None and stored > quota:
-        raise quota_error()
+class Head(NamedTuple):
+    """The last number and hash of a session, and the bytes of all its bodies."""
+
+    seq: int
+    chain: bytes
+    stored: int
 
 
-def paired_with_known(
-    drafts: Sequence[Draft], known: Callable[[Draft], Row | None]
-) -> Iterator[tuple[Draft, Row | None]]:
-    """Yield each draft with the stored row that it repeats, if any; decisions about a repeated result are left out."""
+class Numbered(NamedTuple):
+    """What becomes of a draft: its entry, the row to insert, and the bytes of the session with it.
+
+    The row is None for a draft that repeats a stored result; the entry is that result's then.
+    """
+
+    draft: Draft
+    entry: Entry
+    row: Row | None
+    stored: int
+
+
+def number_drafts(
+    session: str, head: Head, drafts: Sequence[Draft], terms: Terms, known: Callable[[Draft], Row | None]
+) -> Iterator[Numbered]:
+    """Yield each draft with its number and its place in the chain; `known` returns the stored row that it repeats.
+
+    Decisions about a repeated result are left out. Raises `QuotaExceeded` when the session would exceed its quota.
+    """
+    seq, previous, stored = head
     repeated: set[str] = set()
     for draft in drafts:
         row = known(draft) if isinstance(draft.header, Result) else None
         if row is not None:
             repeated.add(draft.header.trace_id)
-        if row is not None or draft.header.trace_id not in repeated:
-            yield draft, row
+            yield Numbered(draft, entry_of(row), None, stored)
+        elif draft.header.trace_id not in repeated:
+            seq += 1
+            row, entry = _chained(session, seq, previous, draft)
+            previous, stored = row.chain, stored + entry.facts.size
+            quota = terms.get("quota")
+            if quota is not None and stored > quota:
+                raise quota_error()
+            yield Numbered(draft, entry, row, stored)
 
 
 def nothing_known(draft: Draft) -> None:
@@ -392,7 +416,7 @@ def call_id_of(draft: Draft) -> str | None:
     return draft.header.call_id if isinstance(draft.header, Result) else None
 
 
-def chained(session: str, seq: int, previous: bytes, draft: Draft) -> tuple[Row, Entry]:
+def _chained(session: str, seq: int, previous: bytes, draft: Draft) -> tuple[Row, Entry]:
     """Return a draft with its number and its place in the chain, as stored and as read."""
     facts, header = draft.body.facts, draft.header
     raw = header_bytes(header, facts)

@@ -54,12 +54,9 @@ from keepwhole.store.protocol import (
     StoredBody,
     Terms,
     Tombstone,
-    chained,
-    check_quota,
     check_terms,
-    entry_of,
     nothing_known,
-    paired_with_known,
+    number_drafts,
 )
 from keepwhole.store.sql_store import COLUMNS, INLINE_BODY, SqlStore, as_bytes, as_row, as_session, protect_in_fork
 from keepwhole.store.sqlite import purge, table
@@ -141,19 +138,12 @@ class SqliteStore(SqlStore):
         """Add entries, all or none; on return they are on the disk."""
         entries: list[Entry] = []
         with self.database.writing() as execute:
-            number, seq, previous, stored = table.number_and_head(execute, session)
-            check_terms(terms, session, previous, partial(table.is_overtaken, execute, number))
+            number, head = table.number_and_head(execute, session)
+            check_terms(terms, session, head.chain, partial(table.is_overtaken, execute, number))
             known = partial(table.known_call, execute, session) if terms.get("once") else nothing_known
-            for draft, repeated in paired_with_known(drafts, known):
-                if repeated is not None:
-                    entries.append(entry_of(repeated))
-                    continue
-                seq += 1
-                row, entry = chained(session, seq, previous, draft)
-                previous = row.chain
-                stored += entry.facts.size
-                check_quota(stored, terms)
-                table.insert_entry(execute, number, row, draft, stored)
+            for draft, entry, row, stored in number_drafts(session, head, drafts, terms, known):
+                if row is not None:
+                    table.insert_entry(execute, number, row, draft, stored)
                 entries.append(entry)
         return entries
 

@@ -2,7 +2,7 @@
 
 from keepwhole.canonical.entry import GENESIS
 from keepwhole.canonical.utf8 import showable
-from keepwhole.store.protocol import Draft, Row, SessionInfo, call_id_of
+from keepwhole.store.protocol import Draft, Head, Row, SessionInfo, call_id_of
 from keepwhole.store.sql_store import COLUMNS, ENTRIES, Execute, as_bytes, as_row, unknown_session
 
 FROM = f"{ENTRIES} ?"
@@ -75,7 +75,7 @@ def known_call(execute: Execute, session: str, draft: Draft) -> Row | None:
     return None if values is None else as_row(values)
 
 
-def number_and_head(execute: Execute, session: str) -> tuple[int, int, bytes, int]:
+def number_and_head(execute: Execute, session: str) -> tuple[int, Head]:
     """Return the number of a session and the head of its chain, in one query."""
     row = execute(
         "SELECT s.id, e.seq, e.chain, e.stored FROM sessions s LEFT JOIN entries e ON e.session = s.id "
@@ -84,8 +84,8 @@ def number_and_head(execute: Execute, session: str) -> tuple[int, int, bytes, in
     ).fetchone()
     if row is None or row[1] is None:
         number = number_of(execute, session)
-        return number, *head_of(execute, session, number)
-    return row
+        return number, head_of(execute, session, number)
+    return row[0], Head(*row[1:])
 
 
 def number_of(execute: Execute, session: str) -> int:
@@ -96,11 +96,11 @@ def number_of(execute: Execute, session: str) -> int:
     return row[0]
 
 
-def head_of(execute: Execute, session: str, number: int) -> tuple[int, bytes, int]:
+def head_of(execute: Execute, session: str, number: int) -> Head:
     """Return the head of a session: last seq, last hash, bytes stored; those of its tombstone if it was purged."""
     row = execute(
         "SELECT seq, chain, stored FROM entries WHERE session = ? ORDER BY seq DESC LIMIT 1", (number,)
     ).fetchone()
     if row is None:
         row = execute("SELECT seq, chain, 0 FROM tombstones WHERE name = ?", (session,)).fetchone()
-    return row or (0, GENESIS, 0)
+    return Head(*row) if row else Head(0, GENESIS, 0)
