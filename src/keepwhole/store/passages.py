@@ -135,11 +135,9 @@ def passages_of(seq: int, result: Result, text: str) -> Iterator[tuple[int, list
     for at, start in enumerate(range(0, max(1, min(len(text), EACH * STRIDE)), STRIDE)):
         part = text[start : start + STRIDE + _OVERLAP]
         found = words(part)
-        literal = {_LITERAL + token[:_LONGEST] for token in set(tokens(part)) if token not in found}
-        yield (
-            seq * EACH + at,
-            [*own, *sorted(found), *sorted(literal), *sorted(_CALL + word for word in of_call - found)],
-        )
+        literal = [_LITERAL + token[:_LONGEST] for token in set(tokens(part)) - found]
+        terms = {*found, *literal, *[_CALL + word for word in of_call - found]}
+        yield seq * EACH + at, [*own, *sorted(terms)]
 
 
 def tokens(text: str) -> list[str]:
