@@ -162,8 +162,9 @@ class FaultyStore(MemoryStore):
         self.broken: set[str] = set()
 
     def __getattribute__(self, name: str) -> Any:
-        if _RECORDED_AS.get(name, name) in super().__getattribute__("__dict__").get("broken", ()):
-            raise NotStored(f"{name} fails")
+        recorded = _RECORDED_AS.get(name, name)
+        if recorded in super().__getattribute__("__dict__").get("broken", ()):
+            raise NotStored(f"{recorded} fails")
         return super().__getattribute__(name)
 
 
