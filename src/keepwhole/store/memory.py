@@ -189,7 +189,7 @@ class MemoryStore:
             found = _MemoryPassages(list(self._rows.get(session, ())), index, task_id, query_id)
             for row in self.rows(session, after=index.up_to, kind="result"):
                 if is_over(until):
-                    found.is_all = False
+                    found.is_all, found.indexed_to = False, index.up_to
                     break
                 index.add(row, self.open)
             return found

@@ -65,7 +65,7 @@ class IndexedPassages(ABC):
     """The passages of one session, or of one task or query of it, in a back end's index."""
 
     def __init__(self, task_id: str | None, query_id: str | None) -> None:
-        self.is_all = True
+        self.is_all, self.indexed_to = True, 0
         self.only = (task_id, query_id)
         self._marks = [[mark] for mark in marks(task_id, query_id)]
         self._unindexed = WordIndex()
@@ -119,6 +119,7 @@ class IndexedPassages(ABC):
                 return
             for number, terms in found:
                 self._unindexed.add(number, terms)
+                self.indexed_to = number // EACH
             after = up_to
 
 

@@ -116,6 +116,8 @@ class Passages(Protocol):
 
     is_all: bool
     """Whether every stored result is among them; false where there was no time to index the newest."""
+    indexed_to: int
+    """The number up to which every result is among them, where that is not all."""
 
     def size(self) -> int:
         """Return how many results there are; an estimate where there are very many."""

@@ -5,12 +5,14 @@ Must not know: how an index is stored.
 
 A result matches if each word of the query is part of one of its lines, in any case. Candidates are the results whose
 passages have a token that begins with each word; of a word that very many passages have, only the newest are asked
-for, and it rules out no other result. Results are scored like BM25 with a passage as the unit: a word counts more the
-rarer it is in the session, and the larger its share of the passages of a result. Of equal scores the newest is first.
+for, and it rules out no other result. Half of the time goes into indexing what is new; what is not indexed by then is
+read instead, which is faster. Results are scored like BM25 with a passage as the unit: a word counts more the rarer it
+is in the session, and the larger its share of the passages of a result. Of equal scores the newest is first.
 """
 
 import math
 import re
+import time
 from collections import Counter
 from collections.abc import Iterator
 from typing import Protocol
@@ -67,7 +69,8 @@ def search(
     wanted: list[str] = re.findall(r"\w+", words.lower())
     if not wanted:
         return []
-    passages = store.passages(session, until=until)
+    now = time.monotonic()
+    passages = store.passages(session, until=None if until is None else now + (until - now) / 2)
     candidates = _Candidates(passages, tokens(words), newest_first)
     found: list[tuple[float, int, Match]] = []
     examined: set[int] = set()
@@ -81,8 +84,8 @@ def search(
             found.append((candidates.score(seq, body_of(row).facts.chars // STRIDE + 1), seq, match))
     matches = [match for _, _, match in sorted(found, key=lambda one: one[:2], reverse=True)]
     if len(matches) < limit:
-        large_only = passages.is_all and candidates.are_all
-        matches += _scan(store, session, wanted, examined, limit - len(matches), until, large_only)
+        every_after = 0 if not candidates.are_all else None if passages.is_all else passages.indexed_to
+        matches += _scan(store, session, wanted, examined, limit - len(matches), until, every_after)
     return matches
 
 
@@ -134,6 +137,10 @@ def first_match(reader: BodyReader, trace_id: str, wanted: list[str], until: flo
     """Return the first line with the most of the words, if all of them occur somewhere in the body."""
     missing, most, best = set(wanted), 0, None
     with reader:
+        if reader.facts.size <= INDEXED_BYTES:  # most bodies do not match, and one look at all of it is fast
+            whole = _decoded(reader.read(), reader.facts.encoding).lower()
+            if not all(word in whole for word in wanted):
+                return None
         for number, line in _lines(reader, until):
             folded = line.lower()
             here = {word for word in wanted if word in folded}
@@ -178,16 +185,17 @@ def _scan(
     examined: set[int],
     limit: int,
     until: float | None,
-    large_only: bool,
+    every_after: int | None,
 ) -> list[Match]:
-    """Read the results that the index cannot tell about: the bodies longer than 256 KB, or all that were not read."""
+    """Read the results that the index cannot tell about: bodies longer than 256 KB, and all after an entry."""
     found: list[Match] = []
     for row in store.rows(session, kind="result", light=True):
         if len(found) >= limit or is_over(until):
             break
         if row.seq in examined or not has_words(result_of(row)):
             continue
-        if large_only and body_of(row).facts.size <= INDEXED_BYTES:
+        is_indexed = every_after is None or row.seq <= every_after
+        if is_indexed and body_of(row).facts.size <= INDEXED_BYTES:
             continue
         whole = store.entry(session, row.seq)
         match = None if whole is None else _match_in(store, whole, wanted, until)

@@ -61,7 +61,8 @@ class TextIndex:
         is_all = self._catch_up(session, until)
         found = PostgresPassages(self._server, session, task_id, query_id)
         if not is_all:
-            found.add_unindexed(partial(self._gather, session), self._up_to(session), until)
+            found.indexed_to = self._up_to(session)
+            found.add_unindexed(partial(self._gather, until, session), found.indexed_to, until)
         return found
 
     def _up_to(self, session: int) -> int:
@@ -73,7 +74,7 @@ class TextIndex:
         after = self._up_to(session)
         try:
             while True:
-                last, terms = self._gather(session, after)
+                last, terms = self._gather(until, session, after)
                 if last == after:
                     return True
                 self._add(session, last, terms)
@@ -83,8 +84,11 @@ class TextIndex:
         except (psycopg.Error, KeepwholeError):
             return False  # it cannot be written, or the session was purged meanwhile
 
-    def _gather(self, session: int, after: int) -> tuple[int, PassageTerms]:
-        """Return the number of the last result of the next batch, and the passages of the batch."""
+    def _gather(self, until: float | None, session: int, after: int) -> tuple[int, PassageTerms]:
+        """Return the number of the last result of the next batch, and the passages of the batch.
+
+        The batch is bounded, and ends early when `until` has passed.
+        """
         found: PassageTerms = []
         count = 0
         for seq, *row in self._server.select(_ROWS, (session, after, _BATCH_ROWS)):
@@ -92,7 +96,7 @@ class TextIndex:
             found += own
             after = seq
             count += sum(len(terms) for _, terms in own)
-            if count > _BATCH_TERMS:
+            if count > _BATCH_TERMS or is_over(until):
                 break
         return after, found
 

@@ -35,6 +35,7 @@ _OF_SESSION = 1 << 36
 """Rowids of one session; more than it can ever have passages."""
 _PAGE = 200
 _ROWS = "SELECT id, chain, session, seq, header, digest, blocks, body, blob FROM entries WHERE kind = 'result'"
+_INDEXED_TO = "SELECT max(seq) FROM entries WHERE session = ? AND id <= ?"
 _LEFT = "SELECT 1 FROM entries WHERE kind = 'result' AND id > ? LIMIT 1"
 _CHAINS = "SELECT id, chain FROM entries WHERE kind = 'result' AND id > ? AND id <= ? ORDER BY id"
 _FIND = "SELECT rowid FROM passages WHERE passages MATCH ? AND rowid > ? AND rowid < ? ORDER BY rowid DESC LIMIT ?"
@@ -69,17 +70,19 @@ class TextIndex:
         numbers = self._database.select("SELECT id FROM sessions WHERE name = ?", (session,))
         found = SqlitePassages(self._database, numbers[0][0] if numbers else 0, task_id, query_id)
         if not is_all:
-            found.add_unindexed(partial(self._gather_session, found.session), self._up_to(), until)
+            up_to = self._up_to()
+            found.indexed_to = self._database.select(_INDEXED_TO, (found.session, up_to))[0][0] or 0
+            found.add_unindexed(partial(self._gather_session, until, found.session), up_to, until)
         return found
 
     def _catch_up(self, until: float | None) -> bool:
         """Index the new results, one bounded batch per transaction, so that no writer waits for long.
 
         Return whether all of them are indexed: not if the record cannot be written, or `until` has passed; but one
-        batch is always indexed.
+        result is always indexed.
         """
         try:
-            while (gathered := self.gather(self._up_to())).rows:
+            while (gathered := self.gather(self._up_to(), until)).rows:
                 self.add(gathered)
                 if is_over(until):
                     return not self._database.select(_LEFT, (self._up_to(),))
@@ -90,14 +93,17 @@ class TextIndex:
     def _up_to(self) -> int:
         return self._database.select("SELECT up_to FROM indexed")[0][0]
 
-    def gather(self, after: int, session: int | None = None) -> Gathered:
-        """Return the terms of the results that follow, in the order of rowids, in which FTS5 adds them fastest."""
+    def gather(self, after: int, until: float | None = None, session: int | None = None) -> Gathered:
+        """Return the terms of the next results, in the order of rowids, in which FTS5 adds them fastest.
+
+        One bounded batch, which ends early when `until` has passed.
+        """
         up_to = after
         only, values = ("", ()) if session is None else (" AND session = ?", (session,))
         rows: list[tuple[int, bytes]] = []
         terms: PassageTerms = []
-        count = 0
-        while count < _BATCH_TERMS and len(rows) < _BATCH_ROWS:
+        count, is_late = 0, False
+        while count < _BATCH_TERMS and len(rows) < _BATCH_ROWS and not is_late:
             page = self._database.select(_ROWS + only + " AND id > ? ORDER BY id LIMIT ?", (*values, up_to, _PAGE))
             for id, chain, *row in page:
                 up_to = id
@@ -105,12 +111,14 @@ class TextIndex:
                 own = list(self._terms(row))
                 terms += own
                 count += sum(len(found) for _, found in own)
+                if is_late := is_over(until):
+                    break
             if len(page) < _PAGE:
                 break
         return Gathered(after, up_to, rows, sorted(terms))
 
-    def _gather_session(self, session: int, after: int) -> tuple[int, PassageTerms]:
-        gathered = self.gather(after, session)
+    def _gather_session(self, until: float | None, session: int, after: int) -> tuple[int, PassageTerms]:
+        gathered = self.gather(after, until, session)
         return gathered.up_to, [(number - session * _OF_SESSION, terms) for number, terms in gathered.terms]
 
     def add(self, gathered: Gathered) -> bool:
