@@ -32,7 +32,7 @@ from bench.truncate import truncate
 from bench.watched import watched
 from bench.wire import wire
 from bench.writers import writers
-from keepwhole.store.sqlite.home import file_system
+from keepwhole.store.sqlite.database import file_system
 
 BENCHMARKS: dict[str, Callable[[Setup], list[Row]]] = {
     "ingest": ingest,

@@ -86,7 +86,7 @@ def _fill(folder: str, size: int, count: int) -> None:
     drafts: list[Draft] = []
     for number in range(count):
         body = b"%9d " % number + os.urandom(size // 4).hex().encode() + b"the same words " * (size // 30)
-        taken = store.take(Feed(body), 1 << 40)
+        taken = store.store_body(Feed(body), 1 << 40)
         taken.reader.close()
         trace = trace_id(os.urandom(RANDOM_BYTES))
         header = Result(

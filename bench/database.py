@@ -21,7 +21,7 @@ class Database:
 
     def record(self) -> str:
         """The address of a new, empty record."""
-        from keepwhole.store.postgres.administration import migrate
+        from keepwhole.store.postgres.server import migrate
 
         url = f"{self.url}&schema=bench_{next(_schemas)}"
         migrate(url)

@@ -133,7 +133,7 @@ def _store(shared: PostgresStore, body: bytes) -> Add:
 
     def add() -> None:
         trace_id = ids.trace_id(os.urandom(ids.RANDOM_BYTES))
-        taken = shared.take(Feed(body), 1 << 40)
+        taken = shared.store_body(Feed(body), 1 << 40)
         artifact_id = ids.artifact_id(now // 1000, trace_id)
         result = Result(at=now, tool="bench", call_id=trace_id, trace_id=trace_id, artifact_id=artifact_id)
         shared.append(session, [Draft(result, taken.body)], once=True, quota=1 << 50)

@@ -62,7 +62,7 @@ def _append(filled: Filled) -> object:
     trace_id = ids.trace_id(os.urandom(ids.RANDOM_BYTES))
     at = START + filled.sessions * 7_000
     result = Result(at=at, trace_id=trace_id, artifact_id=ids.artifact_id(1, trace_id), tool="bench", call_id=trace_id)
-    taken = filled.store.take(Feed(os.urandom(SIZE)), 1 << 30)
+    taken = filled.store.store_body(Feed(os.urandom(SIZE)), 1 << 30)
     return filled.store.append(filled.any_session(), [Draft(result, taken.body)], once=True)
 
 

@@ -100,7 +100,7 @@ def _kept(setup: Setup, name: str, made: Sequence[Made]) -> tuple[Session, float
 
 
 def _draft(store: SqliteStore, number: int, made: Made) -> Draft:
-    taken = store.take(Feed(made.text), 1 << 40)
+    taken = store.store_body(Feed(made.text), 1 << 40)
     taken.reader.close()
     trace_id = ids.trace_id(hashlib.sha512(b"%d" % number).digest())
     header = Result(

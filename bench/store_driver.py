@@ -14,7 +14,7 @@ def main() -> None:
     store = SqliteStore(os.environ["KEEPWHOLE_HOME"])
     now = int(time.time() * 1000)
     store.open_session(SessionInfo(name="bench", created_at=now))
-    body = store.take(Feed(pipe(sys.stdin.fileno())), sys.maxsize).body
+    body = store.store_body(Feed(pipe(sys.stdin.fileno())), sys.maxsize).body
     result = Result(at=now, trace_id=f"trace_{now}", artifact_id=f"art_{now}", tool="bench")
     store.append("bench", [Draft(result, body)])
     store.close()

@@ -40,7 +40,7 @@ def result(**fields: Any) -> Result:
 
 def taken(store: Store, output: Output) -> Body:
     """A body that is in the store, closed."""
-    found = store.take(Feed(output), ROOM)
+    found = store.store_body(Feed(output), ROOM)
     found.reader.close()
     return found.body
 

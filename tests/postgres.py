@@ -28,7 +28,7 @@ def running() -> Any:
 def fresh_url(role: str | None = None) -> str:
     """The address of a new, empty record."""
     url = f"{running().get_uri()}&schema=test_{os.getpid()}_{next(_schemas)}"
-    from keepwhole.store.postgres.administration import migrate  # only where there is a server to ask
+    from keepwhole.store.postgres.server import migrate  # only where there is a server to ask
 
     migrate(url, role)
     return url

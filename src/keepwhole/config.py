@@ -45,7 +45,8 @@ from keepwhole.settings_section import (
     wanted,
 )
 from keepwhole.store.blobs.bucket_address import bucket_of, is_bucket
-from keepwhole.store.postgres.address import Hidden, is_address, redacted
+from keepwhole.store.factory import is_address
+from keepwhole.store.postgres.address import Hidden, redacted
 from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
 from keepwhole.truncation.strategy import STRATEGIES
 

@@ -5,8 +5,8 @@ KeepwholeError
 │   ├── ConfigError           a setting is unknown or has a wrong value
 │   ├── UnknownStrategy       no strategy goes by that name
 │   └── TooLargeToRecall      the whole of it does not fit in one answer
-├── NotFound                  no such session, result or artifact here
 └── StoreError                the record cannot do what was asked
+    ├── NotFound              no such session, result or artifact here
     ├── NotStored             a write failed: nothing was half-written, nothing may be hidden
     │   └── QuotaExceeded     the session's quota is used up
     ├── Overtaken             somebody else added something that had to be looked at first
@@ -57,12 +57,12 @@ class TooLargeToRecall(UsageError):
     """The whole body does not fit in one answer; ask for lines, characters or a stream."""
 
 
-class NotFound(KeepwholeError):
-    """No such session, result or artifact here; `keepwhole artifacts list` says what there is."""
-
-
 class StoreError(KeepwholeError):
     """The record cannot do what was asked; `keepwhole doctor` says why."""
+
+
+class NotFound(StoreError):
+    """No such session, result or artifact here; `keepwhole artifacts list` says what there is."""
 
 
 class NotStored(StoreError):

@@ -22,9 +22,8 @@ from keepwhole.recall.tools import Answering
 from keepwhole.record.arrival import keep_output
 from keepwhole.record.kept_result import ExitCode, KeptResult, artifact_of, not_stored, read_kept, whole_view
 from keepwhole.record.writer import SessionWriter
-from keepwhole.store.factory import open_store
+from keepwhole.store.factory import is_address, open_store
 from keepwhole.store.feed import Output
-from keepwhole.store.postgres.address import is_address
 from keepwhole.store.protocol import Row, SessionInfo, Store, body_of
 from keepwhole.store.reader import BodyReader
 from keepwhole.store.verify import Verification, verify

@@ -153,14 +153,14 @@ class StoreContract:
         opened(store)
         data = patterned(size)
         with pytest.raises(QuotaExceeded) as refused:
-            store.take(Feed(pieces(data)), size - 1)
+            store.store_body(Feed(pieces(data)), size - 1)
         assert refused.value.rescue is not None
         assert b"".join(refused.value.rescue.chunks()) == data
 
     @pytest.mark.parametrize("size", [0, 10, 40_000, 3_000_000])
     def test_a_body_that_just_fits_the_room_is_taken(self, store: Store, size: int) -> None:
         opened(store)
-        found = store.take(Feed(pieces(patterned(size))), size)
+        found = store.store_body(Feed(pieces(patterned(size))), size)
         found.reader.close()
         assert found.body.facts.size == size
 
@@ -288,9 +288,9 @@ class StoreContract:
         store.append("s", [*drafts, decision(ids[1]), decision(ids[0]), decision(ids[2]), decision(ids[1])])
         foreign = draft(store)
         store.append("theirs", [foreign, decision(foreign.header.trace_id)])
-        assert store.decided("s", 10) == [ids[1], ids[2], ids[0]]
-        assert store.decided("s", 2) == [ids[1], ids[2]]
-        assert store.decided("none", 2) == []
+        assert store.last_decided("s", 10) == [ids[1], ids[2], ids[0]]
+        assert store.last_decided("s", 2) == [ids[1], ids[2]]
+        assert store.last_decided("none", 2) == []
 
     def test_a_result_is_found_only_in_its_own_session(self, store: Store) -> None:
         opened(store, "mine")
@@ -446,7 +446,7 @@ class StoreContract:
         assert store.search("s", "needle") == []
         assert store.passages("s").newest([("needle",)], 10) == []
         assert store.decision("s", one) is None
-        assert store.decided("s", 10) == [next(store.rows("s", kind="result")).trace_id]
+        assert store.last_decided("s", 10) == [next(store.rows("s", kind="result")).trace_id]
 
     # Searching
 
@@ -676,19 +676,19 @@ class StoreContract:
     def test_a_held_session_is_in_use_until_the_store_is_closed(self, store: Store) -> None:
         opened(store, ephemeral=True)
         opened(store, "other", ephemeral=True)
-        assert not store.in_use("s")
+        assert not store.is_held("s")
         store.hold("s")
         store.hold("s")
-        assert store.in_use("s")
-        assert not store.in_use("other")
+        assert store.is_held("s")
+        assert not store.is_held("other")
         store.close()
-        assert not store.in_use("s")
+        assert not store.is_held("s")
 
     def test_a_held_session_can_be_purged(self, store: Store) -> None:
         opened(store, ephemeral=True)
         store.hold("s")
         store.purge("s", 1)
-        assert not store.in_use("s")
+        assert not store.is_held("s")
 
     def test_a_closed_store_opens_again_when_it_is_used(self, store: Store) -> None:
         opened(store)

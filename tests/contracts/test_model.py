@@ -194,7 +194,7 @@ class StoreMachine(RuleBasedStateMachine):
             told = [_told(row) for row in store.find_call(session, call)]
             assert told == [_expected(entry) for entry in self.model.find_call(session, call)]
         for most in (1, 3, 99):
-            assert store.decided(session, most) == self.model.decided(session, most)
+            assert store.last_decided(session, most) == self.model.decided(session, most)
 
     @rule(handle=handles, name=names, word=st.sampled_from(WORDS))
     def search(self, handle: int, name: str, word: str) -> None:

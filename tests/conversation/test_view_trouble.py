@@ -244,7 +244,7 @@ def test_items_that_are_named_by_reference_may_be_the_missing_half() -> None:
 
 
 @pytest.mark.parametrize(
-    "method", ["rows", "find", "open", "take", "append", "stored", "open_session", "decision", "find_call"]
+    "method", ["rows", "find", "open", "store_body", "append", "stored", "open_session", "decision", "find_call"]
 )
 @pytest.mark.parametrize("fresh", [True, False])
 def test_a_conversation_goes_on_whatever_of_the_store_fails(method: str, fresh: bool) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from keepwhole import Session, SqliteStore
-from keepwhole.store.sqlite.connection import connect
+from keepwhole.store.sqlite.database import connect
 from keepwhole.store.sqlite.schema import migrate, scripts
 from tests.faults.outputs import BLOB, INLINE, KINDS, SIZES, Keeper, descriptors, unfinished_files
 from tests.torture import migration

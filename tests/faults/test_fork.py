@@ -48,7 +48,7 @@ store = SqliteStore(sys.argv[1])
 assert Session("shared", store=store).keep("tool", None, "kept before the fork").problem is None
 if os.fork() == 0:
     signal.pause()
-with store.turnstile.held():
+with store.database.turnstile.held():
     os.kill(os.getpid(), signal.SIGKILL)
 """
 """Dies in the middle of a commit, and leaves a child behind that does nothing and lives on."""

@@ -192,11 +192,11 @@ def test_a_session_is_in_use_as_long_as_another_process_has_it_open(where: Place
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == b"held\n"
-        assert store.in_use("s")
+        assert store.is_held("s")
         other.kill()
         other.wait()
     for _ in range(100):
-        if not store.in_use("s"):
+        if not store.is_held("s"):
             break
         threading.Event().wait(0.05)
-    assert not store.in_use("s")
+    assert not store.is_held("s")

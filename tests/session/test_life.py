@@ -145,9 +145,9 @@ def test_an_ephemeral_session_is_in_use_while_it_is_open(tmp_path: Path) -> None
     store = SqliteStore(str(tmp_path))
     session = Session("s", store=str(tmp_path), ephemeral=True)
     session.keep("t", None, "x")
-    assert store.in_use("s")
+    assert store.is_held("s")
     session.close()
-    assert not store.in_use("s")
+    assert not store.is_held("s")
     store.close()
 
 

@@ -257,8 +257,8 @@ def test_a_record_that_cannot_be_written_is_asked_all_the_same(tmp_path: Path) -
 def test_a_selection_that_has_no_time_says_so_and_the_next_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("keepwhole.store.sqlite.passages._BATCH_ROWS", 1)
-    monkeypatch.setattr("keepwhole.store.sqlite.passages._PAGE", 1)
+    monkeypatch.setattr("keepwhole.store.sqlite.text_index._BATCH_ROWS", 1)
+    monkeypatch.setattr("keepwhole.store.sqlite.text_index._PAGE", 1)
     store = SqliteStore(str(tmp_path))
     session = Session("s", store=store)
     for number in range(3):

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable
 
 from keepwhole import Session, SqliteStore
-from keepwhole.store.sqlite.connection import connect
+from keepwhole.store.sqlite.database import connect
 from keepwhole.store.sqlite.schema import migrate, scripts
 from tests.torture import bodies, migration
 from tests.torture.oracle import Oracle

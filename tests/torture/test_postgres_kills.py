@@ -27,7 +27,7 @@ pytest.importorskip("psycopg_pool", reason="needs the extra `postgres`")
 
 import psycopg
 
-from keepwhole.store.postgres.administration import migrate
+from keepwhole.store.postgres.server import migrate
 from keepwhole.store.postgres.store import PostgresStore
 from keepwhole.store.protocol import Row, body_of
 from keepwhole.store.verify import verify

@@ -20,8 +20,8 @@ from typing import Any
 from keepwhole import Session, SqliteStore
 from keepwhole.store import durable
 from keepwhole.store.blobs import folder
-from keepwhole.store.sqlite import connection, store
-from keepwhole.store.sqlite.connection import Transaction
+from keepwhole.store.sqlite import database
+from keepwhole.store.sqlite.schema import Transaction
 from tests.torture import bodies
 from tests.torture.oracle import Oracle
 
@@ -87,13 +87,13 @@ class LateTransaction(Transaction):
 def break_on_purpose(what: str) -> None:
     """Switch one safety off in this process."""
     if what in ("normal", "off"):
-        pragmas = [pragma.replace("= FULL", f"= {what}") for pragma in connection._PRAGMAS]
-        assert pragmas != list(connection._PRAGMAS)
-        connection._PRAGMAS = tuple(pragmas)
+        pragmas = [pragma.replace("= FULL", f"= {what}") for pragma in database._PRAGMAS]
+        assert pragmas != list(database._PRAGMAS)
+        database._PRAGMAS = tuple(pragmas)
     elif what == "unsynced":
         folder.sync = durable.sync = lambda fd: None
     elif what == "late":
-        store.Transaction = LateTransaction
+        database.Transaction = LateTransaction
     elif what:
         raise ValueError(what)
 

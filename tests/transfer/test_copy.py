@@ -16,15 +16,15 @@ from keepwhole.canonical.entry import Entry, parse_header
 from keepwhole.errors import Damaged, NotFound, NotStored
 from keepwhole.store.protocol import SessionInfo, Store
 from keepwhole.store.verify import verify
-from keepwhole.transfer.copy import Comparison, Step, carry_out, compare, plan
-from keepwhole.transfer.entry_writer import Incoming
+from keepwhole.transfer.copy import Comparison, CopyStep, carry_out, compare, plan
+from keepwhole.transfer.entry_writer import EntryWriter
 from tests.build import NOON, draft, opened, stored_bytes
 from tests.contracts.store_contract import filled
 from tests.contracts.test_store_contract import made
 from tests.torture.nursery import environment
 
 
-def copied(source: Store, target: Store, *only: str) -> list[Step]:
+def copied(source: Store, target: Store, *only: str) -> list[CopyStep]:
     """Everything that there is to do, done."""
     steps = plan(source, target, only)
     for step in steps:
@@ -247,9 +247,8 @@ def test_a_damaged_body_is_not_copied(tmp_path: Path) -> None:
         path.write_bytes(b"x" + path.read_bytes()[1:])
     with pytest.raises(Damaged):
         copied(source, target)
-    assert [row.chain for row in target.rows("work")] == [row.chain for row in source.rows("work")][
-        : target.last_seq("work")
-    ]
+    copied_chains = [row.chain for row in target.rows("work")]
+    assert copied_chains == [row.chain for row in source.rows("work")][: len(copied_chains)]
     source.close()
 
 
@@ -278,7 +277,7 @@ def test_an_entry_is_not_added_where_the_session_has_gone_on(records: tuple[Stor
     opened(target)
     row = next(source.rows("s"))
     target.append("s", [draft(target)])
-    with Incoming(target, "s", row.previous) as incoming:
+    with EntryWriter(target, "s", row.previous) as incoming:
         incoming.add(row.header, *parse_header(row.header, row.digest, row.blocks), row.chain, row.inline or b"")
         with pytest.raises(NotStored, match="Somebody else"):
             incoming.finish()

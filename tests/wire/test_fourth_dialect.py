@@ -10,7 +10,7 @@ from keepwhole import MemoryStore, Session
 from keepwhole.apps.proxy.errors import error_body
 from keepwhole.apps.proxy.upstreams import Upstreams
 from keepwhole.exchange.exchange import Exchange
-from keepwhole.exchange.router import SessionRouter, Refusal
+from keepwhole.exchange.router import Refusal, SessionRouter
 from keepwhole.recall.names import NAMES
 from keepwhole.wire import dialects
 from keepwhole.wire.dialects import Table, decode_message, dialect_named, dialect_of, endpoint_of, parse_call

@@ -150,7 +150,7 @@ class BranchSummary:
         writer = self._context.writer
         about = {"prefix": self._prefix(upto), "messages": upto, "kept": list(summary.kept)}
         at = writer.now()
-        taken = writer.store.take(Feed(summary.body), writer.room())
+        taken = writer.store.store_body(Feed(summary.body), writer.room())
         taken.reader.close()
         result = Result(
             at=at, trace_id=own.trace_id, artifact_id=own.artifact_id, tool=TOOL, arguments=json.dumps(about)

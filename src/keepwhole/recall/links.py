@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from keepwhole.errors import NotFound, StoreError, UsageError
 from keepwhole.recall.found import Found
 from keepwhole.store.files import ResultFiles
-from keepwhole.store.protocol import Store, body_of
+from keepwhole.store.protocol import HasResultFiles, Store, body_of
 from keepwhole.truncation.recall_link import Reader, Way
 
 Recall: TypeAlias = Literal["tools", "path", "off"]
@@ -51,14 +51,14 @@ class Ways(NamedTuple):
         """A unit whose line says how it is read back here; a file that it names is there, else it names a command."""
         try:
             self.lay_out_kept(store, unit.trace_id)
-        except (StoreError, NotFound):
+        except StoreError:
             return unit.replace(reachable=Way(unit.artifact_id, reader="keepwhole"))
         return unit.replace(reachable=self.of(unit.trace_id, unit.artifact_id))
 
 
 def ways_of(session: str, recall: str, reader: str, store: Store) -> Ways:
     """The way back as settings say; `UsageError` where the record is not on this machine's disk."""
-    files = getattr(store, "files", None) if recall == "path" else None
-    if recall == "path" and not isinstance(files, ResultFiles):
+    files = store.files if recall == "path" and isinstance(store, HasResultFiles) else None
+    if recall == "path" and files is None:
         raise UsageError("Recall by path needs a record in a folder. Use `SqliteStore`, or set `recall` to `tools`.")
     return Ways(session, recall, reader, files)  # type: ignore[arg-type]

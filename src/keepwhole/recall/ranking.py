@@ -33,7 +33,7 @@ _RECENT = 0.15
 
 
 class Postings(Protocol):
-    """Which numbers have which words, as `store.passages.Passages` and `store.word_index.WordIndex` say it."""
+    """Which numbers have which words, as `store.protocol.Passages` and `store.word_index.WordIndex` say it."""
 
     def newest(self, groups: Sequence[Sequence[str]], most: int, above: int = 0) -> list[int]:
         """The newest numbers above one that have a word of every group, the newest first."""

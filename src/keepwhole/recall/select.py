@@ -19,8 +19,8 @@ from keepwhole.recall.found import Found, Selection, text_of, written
 from keepwhole.recall.ranking import Ranked, ranked
 from keepwhole.recall.scorer import Term, Wanted, in_turn, terms, unit_terms
 from keepwhole.recall.selector import Candidate, Selector, chosen
-from keepwhole.store.passages import INDEXED_BYTES, STRIDE, Passages, Place
-from keepwhole.store.protocol import Body, Store, body_of, entry_of, is_over
+from keepwhole.store.passages import INDEXED_BYTES, STRIDE
+from keepwhole.store.protocol import Body, Passages, Place, Store, body_of, entry_of, is_over
 from keepwhole.store.reader import BodyReader
 from keepwhole.truncation.present import summarise
 from keepwhole.truncation.sniff import sniff

@@ -51,7 +51,7 @@ class Answering(NamedTuple):
 
     def unknown(self, asked: str) -> Answer:
         """The answer for an id that the session does not have; however much it has, some of the newest are named."""
-        newest = (self._find(trace_id) for trace_id in reversed(self.store.decided(self.session, LISTED + 1)))
+        newest = (self._find(trace_id) for trace_id in reversed(self.store.last_decided(self.session, LISTED + 1)))
         return unknown(asked, [_known(row) for row in newest if row is not None], self.limit())
 
     def _read(self, name: str, asked: str, row: Row, arguments: Mapping[str, Any]) -> Answer:

@@ -37,7 +37,7 @@ from keepwhole.recall.names import is_recall
 from keepwhole.record.kept_result import ExitCode, KeptResult, as_kept, read_kept, with_exit_code
 from keepwhole.record.writer import SessionWriter, decision_draft
 from keepwhole.store.feed import Feed, Output
-from keepwhole.store.protocol import Body, Draft, Row, Taken, decision_of
+from keepwhole.store.protocol import Body, Draft, Row, StoredBody, decision_of
 from keepwhole.store.reader import BodyReader
 from keepwhole.truncation.result import TruncationResult
 
@@ -89,7 +89,7 @@ def keep_output(
 
     Raises `NotStored` with the original in `rescue`, or another `StoreError` before anything was read.
     """
-    taken = writer.store.take(Feed(output), writer.room())
+    taken = writer.store.store_body(Feed(output), writer.room())
     try:
         kept = _keep_taken(writer, with_exit_code(result, exit_code), taken, isinstance(output, str), show)
     except (QuotaExceeded, NotFound) as error:
@@ -138,7 +138,7 @@ def _add_together(
     drafts: list[Draft] = []
     try:
         for each in arriving:
-            taken = writer.store.take(Feed(each.text), writer.room())
+            taken = writer.store.store_body(Feed(each.text), writer.room())
             taken.reader.close()
             bodies[each.result.trace_id] = taken.body
             drafts.append(Draft(each.result, taken.body))
@@ -164,7 +164,7 @@ def _add_together(
 
 
 def _keep_taken(
-    writer: SessionWriter, result: Result, taken: Taken, is_text: bool, show: Show
+    writer: SessionWriter, result: Result, taken: StoredBody, is_text: bool, show: Show
 ) -> tuple[KeptResult, list[Entry]]:
     """Show and append a body that was taken, unless it is on record already."""
     again = _shown_before(writer, _find_known(writer, result, taken.body))

@@ -35,7 +35,7 @@ from keepwhole.canonical.guard import truncation_mark
 from keepwhole.canonical.utf8 import encode, showable
 from keepwhole.errors import Damaged, StoreError
 from keepwhole.record.bill_log import BillLog
-from keepwhole.store.follow import Following
+from keepwhole.store.follower import RecordFollower
 from keepwhole.store.protocol import Body, Draft, Row, Store, body_of, entry_of
 from keepwhole.truncation.cut import Cut, decode_cut
 
@@ -76,7 +76,7 @@ class Journal:
 
     def __init__(self, store: Store, session: str) -> None:
         self._store, self._session = store, session
-        self._following = Following(store, session, "result", "decision", "request", "response")
+        self._following = RecordFollower(store, session, "result", "decision", "request", "response")
         self.lock = threading.RLock()
         self.generation = 0
         """How often the session was found purged."""

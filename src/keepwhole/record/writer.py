@@ -115,7 +115,7 @@ class SessionWriter:
         drafts: list[Draft] = []
         try:
             for header, output in notes:
-                taken = self.store.take(Feed(output), self.room())
+                taken = self.store.store_body(Feed(output), self.room())
                 taken.reader.close()
                 drafts.append(Draft(header, taken.body))
             entries = self.append(drafts).entries

@@ -1,4 +1,4 @@
-"""Making bytes and names survive a power cut. The only place that calls fsync."""
+"""Writing bytes and names so that they survive a power cut. The only place that calls fsync."""
 
 import errno
 import fcntl
@@ -23,7 +23,7 @@ def write_all(fd: int, data: memoryview) -> None:
 
 
 def write_file(path: str, chunks: Iterable[bytes], mode: int) -> None:
-    """A file of that name, all of it on the disk or nothing; one that was there is replaced, a link as well."""
+    """Write a file, all of it on the disk or nothing; an existing file or link of that name is replaced."""
     unfinished = f"{path}.{os.urandom(8).hex()}"
     fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
@@ -41,7 +41,7 @@ def write_file(path: str, chunks: Iterable[bytes], mode: int) -> None:
 
 
 def make_folder(path: str) -> None:
-    """Make `path` and what is above it; ours are 0700 whatever the umask, and their names are durable."""
+    """Create a folder and its parents, with mode 0700 whatever the umask is; their names are durable on return."""
     path = os.path.abspath(path)
     if os.path.isdir(path):
         return
@@ -57,7 +57,7 @@ def make_folder(path: str) -> None:
         os.chmod(path, 0o700)
         sync_folder(parent)
     except OSError:
-        os.rmdir(path)  # or the next try would take its name for durable
+        os.rmdir(path)  # or the next attempt would assume that its name is durable
         raise
 
 

@@ -1,18 +1,34 @@
-"""The store at an address: PostgreSQL where the address says so, else the folder of the record."""
+"""Opening the store at an address: PostgreSQL, a store of another package, or a folder with SQLite.
 
-from keepwhole.errors import StoreRefused
-from keepwhole.store.postgres.address import is_address
+Owns: which back end an address belongs to. A package offers a back end for `scheme://…` as a callable that takes the
+address and returns a `Store`:
+
+    [project.entry-points."keepwhole.stores"]
+    scheme = "my_package.store:open_store"
+"""
+
+from keepwhole import plugins
+from keepwhole.errors import StoreRefused, UsageError
+from keepwhole.store.postgres import address as postgres
 from keepwhole.store.protocol import Store
-from keepwhole.store.sqlite.store import SqliteStore
+
+
+def is_address(text: str) -> bool:
+    """Return whether this is the address of a record on a server or of an installed package, rather than a folder."""
+    return postgres.is_address(text) or ("://" in text and _scheme(text) in plugins.names("stores"))
 
 
 def open_store(address: str, folder: str, *, inline_body: int, blobs: str = "", patience: float | None = None) -> Store:
-    """The store that settings name; `folder` holds the record, or what is on its way to a server.
+    """Open the store that settings name; `folder` holds the record, or bodies on their way to a server.
 
-    Bodies over `inline_body` bytes go to `blobs` where that is set.
+    Bodies over `inline_body` bytes go to `blobs` if that is set. A store of another package is given its address alone.
     """
-    if not is_address(address):
+    if not address:
+        from keepwhole.store.sqlite.store import SqliteStore  # settings are checked without it
+
         return SqliteStore(folder, blobs=blobs, inline_body=inline_body, patience=patience)
+    if not postgres.is_address(address):
+        return _open_plugin(address)
     try:
         from keepwhole.store.postgres.store import PostgresStore
     except ImportError as error:
@@ -20,3 +36,18 @@ def open_store(address: str, folder: str, *, inline_body: int, blobs: str = "", 
             "A record in PostgreSQL needs `psycopg`. Install it with `pip install 'keepwhole[postgres]'`."
         ) from error
     return PostgresStore(address, folder, blobs=blobs, inline_body=inline_body, patience=patience)
+
+
+def _open_plugin(address: str) -> Store:
+    open_it = plugins.load("stores", _scheme(address)) if "://" in address else None
+    if open_it is None:
+        known = ", ".join(f"`{scheme}://`" for scheme in ("postgresql", *plugins.names("stores")))
+        raise UsageError(
+            f"No store is known for `{postgres.redacted(address)}`. Known addresses begin with {known}; for a folder, "
+            "set `KEEPWHOLE_HOME`."
+        )
+    return open_it(address)
+
+
+def _scheme(address: str) -> str:
+    return address.partition("://")[0]

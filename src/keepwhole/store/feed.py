@@ -1,7 +1,7 @@
-"""Any output of a tool as one stream of bytes: text, bytes, a file, a pipe or chunks.
+"""`Feed`: any output of a tool (text, bytes, a file, a pipe or chunks) as one stream of bytes.
 
-Owns: filling a buffer from whatever a caller has, in bounded memory.
-Must not know: what becomes of the bytes.
+Owns: filling a buffer from any kind of output, in bounded memory, and measuring what goes by.
+Must not know: where the bytes are stored.
 """
 
 import fcntl
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import IO, Protocol, TypeAlias, cast
 
 from keepwhole.canonical import utf8
-from keepwhole.canonical.body import CHUNK
+from keepwhole.canonical.body import CHUNK, BodyFacts, Measurer
 from keepwhole.canonical.utf8 import Encoding
 from keepwhole.errors import UsageError
 
@@ -22,7 +22,7 @@ class Readable(Protocol):
     """Anything with `read(n)`: a file, a pipe's file object, a response body."""
 
     def read(self, size: int, /) -> str | bytes | None:
-        """Up to `size` bytes or characters; empty at the end."""
+        """Return up to `size` bytes or characters; nothing at the end."""
         ...
 
 
@@ -30,18 +30,18 @@ Output: TypeAlias = str | bytes | bytearray | memoryview | Readable | Iterable[s
 
 
 class Feed:
-    """One stream of bytes; `encoding` says whether text with lone surrogates was among it."""
+    """One stream of bytes; `encoding` tells whether there was text with lone surrogates in it."""
 
     def __init__(self, output: Output) -> None:
         self.encoding: Encoding = "utf-8"
         self.expected = _expected(output)
-        """About how many bytes will come; a chunk where nobody knows."""
+        """An estimate of the number of bytes; one chunk if it is unknown."""
         self._fd = _descriptor(cast("Readable", output)) if hasattr(output, "read") else None
         self._chunks = self._chunks_of(output)
         self._rest = memoryview(b"")
 
     def fill(self, space: memoryview) -> int:
-        """Fill `space` from the front; less than all of it only at the end of the stream."""
+        """Fill `space` from the front; return how many bytes, fewer than its length only at the end of the stream."""
         if self._fd is not None:
             return _fill_from(self._fd, space)
         filled = 0
@@ -58,7 +58,7 @@ class Feed:
         return filled
 
     def remaining(self) -> Iterator[bytes]:
-        """What has not been filled into a buffer yet."""
+        """Yield what has not been filled into a buffer yet."""
         if self._rest:
             yield bytes(self._rest)
         for chunk in self._chunks:
@@ -99,6 +99,50 @@ class Feed:
             raise UsageError("The output has nothing to say yet. Give a pipe or file that waits: a blocking one.")
 
 
+class MeasuredFeed:
+    """A feed whose `first` bytes were read already, given out in chunks and measured as it goes by."""
+
+    def __init__(self, feed: Feed, first: bytes) -> None:
+        self._feed, self._first = feed, memoryview(first)
+        self._measurer = Measurer(feed.encoding, max(feed.expected, len(first)))
+        self._chunk = self._pending = memoryview(b"")
+        self._count = 0
+
+    def chunks(self) -> Iterator[memoryview]:
+        """Yield each chunk once; it is valid until the next one is asked for, and measured then."""
+        space = self._measurer.space
+        while filled := self._fill(space):
+            self._chunk = self._pending = space[:filled]
+            self._count += 1
+            yield self._chunk
+            self._pending = memoryview(b"")
+            if self._feed.encoding == "surrogates" and self._measurer.encoding == "utf-8":
+                self._measurer.encoding = "surrogates"
+            self._measurer.take(filled)
+            if filled < len(space):
+                return
+
+    def _fill(self, space: memoryview) -> int:
+        taken = min(len(self._first), len(space))
+        space[:taken] = self._first[:taken]
+        self._first = self._first[taken:]
+        return taken + (self._feed.fill(space[taken:]) if taken < len(space) else 0)
+
+    def finish(self) -> BodyFacts:
+        """Return the facts of everything that went by."""
+        return self._measurer.finish()
+
+    def whole(self) -> memoryview | None:
+        """Return the whole body if it was one chunk, else None."""
+        return self._chunk if self._count <= 1 else None
+
+    def remaining(self) -> Iterator[bytes]:
+        """Yield the chunk that was given out last, unless another one was asked for since, and what follows it."""
+        yield bytes(self._pending)
+        yield bytes(self._first)
+        yield from self._feed.remaining()
+
+
 def _expected(output: Output) -> int:
     if isinstance(output, bytes | bytearray | memoryview):
         return len(output)
@@ -106,7 +150,7 @@ def _expected(output: Output) -> int:
 
 
 def _descriptor(file: Readable) -> int | None:
-    """The file descriptor to read directly, where nothing is decoded or buffered above it."""
+    """Return the file descriptor to read directly, if nothing is decoded or buffered above it."""
     raw = cast("IO[bytes]", getattr(file, "raw", file))
     if type(raw).__name__ != "FileIO" or (raw is not file and type(file).__name__ != "BufferedReader"):
         return None
@@ -138,5 +182,5 @@ def _read_descriptor(fd: int) -> Iterator[bytes]:
 
 
 def pipe(fd: int) -> Readable:
-    """The read end of a pipe as something a `Feed` takes."""
+    """Return the read end of a pipe as an output that a `Feed` accepts."""
     return open(fd, "rb", buffering=0, closefd=False)

@@ -1,8 +1,8 @@
-"""Results laid out as read-only files, for agents that read files on the same machine.
+"""`ResultFiles`: copies of results as read-only files, for agents that read files on the same machine.
 
-Owns: 0400 files in 0700 folders, durable before a notice names one, gone with their session.
-Must not know: rows and blobs. These are copies: whatever becomes of one, the record stays as it is. No id becomes a
-path: names are digests.
+Owns: 0400 files in 0700 folders, durable before a notice names one, deleted with their session.
+Must not know: rows and blobs. A copy that is changed or deleted does not affect the record. No id becomes a path: names
+are digests.
 """
 
 import errno
@@ -17,18 +17,18 @@ from keepwhole.store.durable import make_folder, sync_folder, write_file
 
 
 class ResultFiles:
-    """The folder of results that were laid out, one folder a session inside it."""
+    """The folder of these files, with one folder for each session."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._there: set[str] = set()
 
     def path_of(self, session: str, trace_id: str) -> str:
-        """Where a result of a session lies, or would."""
+        """Return the path of a result's file, whether it exists or not."""
         return os.path.join(self._folder(session), f"{_digest(trace_id)}.txt")
 
     def lay_out(self, session: str, trace_id: str, chunks: Iterable[bytes]) -> None:
-        """Write a result to its file unless it is there; durable on return. `NotStored` where that cannot be."""
+        """Write a result to its file unless it exists; durable on return. Raises `NotStored` if that fails."""
         path = self.path_of(session, trace_id)
         if path in self._there and _is_file(path):
             return
@@ -38,7 +38,7 @@ class ResultFiles:
             if os.path.islink(folder):
                 raise OSError(errno.ELOOP, "there is a link in place of its folder", folder)
             if _is_file(path):
-                sync_folder(folder)  # whoever wrote it may have been killed before its name was on the disk
+                sync_folder(folder)  # its writer may have been killed before the name was on the disk
             else:
                 write_file(path, chunks, 0o400)
         except OSError as error:
@@ -49,14 +49,14 @@ class ResultFiles:
         self._there.add(path)
 
     def remove(self, session: str) -> None:
-        """Delete what was laid out of a session; what cannot be deleted is left, and a link is not followed."""
+        """Delete the files of a session; what cannot be deleted is left, and a link is not followed."""
         folder = self._folder(session)
         with suppress(OSError):
             if os.path.islink(folder):
                 os.unlink(folder)
                 return
             for name in os.listdir(folder):
-                with suppress(OSError):  # not ours to delete; the others are
+                with suppress(OSError):  # another user's; the rest can be deleted
                     os.unlink(os.path.join(folder, name))
             os.rmdir(folder)
 
@@ -69,7 +69,7 @@ def _digest(name: str) -> str:
 
 
 def _is_file(path: str) -> bool:
-    """Whether the file itself is there; a link that somebody put in its place is written over."""
+    """Return whether there is a regular file; a link in its place will be replaced."""
     try:
         return stat.S_ISREG(os.lstat(path).st_mode)
     except OSError:

@@ -1,11 +1,16 @@
-"""What a back end must do. `tests/contracts` is the real interface: a back end that passes it is one.
+"""The interface of a back end, and the values that pass through it.
 
-A store is sync and safe from threads. `append` returns only when everything it was given is durable.
+Owns: `Store` and the optional capabilities beside it, the rows and drafts of the record, the terms of an append.
+Must not know: any back end. `tests/contracts` is the real interface: a back end that passes it is one.
+
+A store is synchronous and thread-safe. `append` returns only when all of its entries are durable. A store that can do
+more than `Store` asks for declares it by having the methods of a capability (`HasResultFiles`, `ChecksBlobs`,
+`CollectsOrphans`, `SharesSecrets`, `Watchable`); callers test for it with `isinstance`.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol, TypedDict, Unpack, runtime_checkable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, Protocol, TypedDict, Unpack, runtime_checkable
 
 from keepwhole.canonical.body import BodyFacts
 from keepwhole.canonical.entry import (
@@ -20,10 +25,8 @@ from keepwhole.canonical.entry import (
 from keepwhole.canonical.value import Value
 from keepwhole.errors import Damaged, NotStored, Overtaken, QuotaExceeded
 from keepwhole.store.feed import Feed
+from keepwhole.store.files import ResultFiles
 from keepwhole.store.reader import BodyReader
-
-if TYPE_CHECKING:
-    from keepwhole.store.passages import Passages
 
 
 class SessionInfo(Value):
@@ -42,7 +45,7 @@ class SessionInfo(Value):
 
 
 class Tombstone(Value):
-    """What stays of a purged session: its last number and chain hash, no content."""
+    """What remains of a purged session: its last number and chain hash, no content."""
 
     name: str
     seq: int
@@ -53,15 +56,15 @@ class Tombstone(Value):
 
 
 class Body(Value):
-    """A body that is durable or will be with its row: its facts, and the row's bytes or the blob's name."""
+    """A body with its facts: `inline` bytes that become durable with their row, or the name of a durable `blob`."""
 
     facts: BodyFacts
     inline: bytes | None = None
     blob: str | None = None
 
 
-class Taken(Value):
-    """A body on its way in, open for reading; whoever has it closes the reader."""
+class StoredBody(Value):
+    """A body that `Store.store_body` accepted, open for reading; the caller closes the reader."""
 
     body: Body
     reader: BodyReader
@@ -92,27 +95,68 @@ class Row(Value):
 
 
 class Match(Value):
-    """A result that a search found."""
+    """A result that a search found, with the line that it is shown by."""
 
     trace_id: str
     line: int
     text: str
 
 
+class Place(NamedTuple):
+    """The result that a passage belongs to, and the passage's range of characters in it."""
+
+    trace_id: str
+    seq: int
+    start: int
+    stop: int
+
+
+class Passages(Protocol):
+    """The passages of one session, found by their words; see `keepwhole.store.passages`."""
+
+    is_all: bool
+    """Whether every stored result is among them; false where there was no time to index the newest."""
+    indexed_to: int
+    """The number up to which every result is among them, where that is not all."""
+
+    def size(self) -> int:
+        """Return how many results there are; an estimate where there are very many."""
+        ...
+
+    def newest(self, groups: Sequence[Sequence[str]], most: int, above: int = 0) -> list[int]:
+        """Return the newest `most` passages above a number that have a word of every group, newest first.
+
+        A passage has the words of its text and of the call that it answers.
+        """
+        ...
+
+    def starting_with(self, token: str, most: int) -> list[int]:
+        """Return the newest `most` passages with a word that begins with `token` in their text, newest first."""
+        ...
+
+    def places(self, numbers: Iterable[int]) -> dict[int, Place]:
+        """Return the places of these passages; numbers that are not of this session are left out."""
+        ...
+
+    def beyond(self) -> Iterator[str]:
+        """Yield the trace ids of some of the newest results that are longer than what is indexed, newest first."""
+        ...
+
+
 DECIDED = ("result", "decision")
-"""The kinds of entries that say what is shown, and so what is decided next."""
+"""The kinds of entries that determine what is shown."""
 
 
 class Terms(TypedDict, total=False):
-    """On what terms entries are added to a session."""
+    """The terms on which entries are added to a session."""
 
     once: bool
-    """A result whose call id and digest are on record already is not added, nor is a decision about it: the entry on
-    record is returned in its place."""
+    """A result whose call id and digest are stored already is not added, nor is a decision about it: the stored entry
+    is returned in its place."""
     quota: int | None
-    """`QuotaExceeded` if the session would have more bytes."""
+    """`QuotaExceeded` if the session would have more bytes than this."""
     after: int | None
-    """`Overtaken` if a result or a decision has a greater number: what is added was decided without it."""
+    """`Overtaken` if a result or a decision has a greater number: the new entries were decided without it."""
     head: bytes | None
     """`NotStored` if the session's last entry has another chain hash."""
 
@@ -121,72 +165,75 @@ class Store(Protocol):
     """A back end for the record."""
 
     def open_session(self, info: SessionInfo) -> SessionInfo:
-        """The session called `info.name`, made as `info` says where there is none."""
+        """Return the session called `info.name`; create it as `info` describes it if it does not exist."""
         ...
 
     def sessions(self, newest: int | None = None) -> list[SessionInfo]:
-        """All sessions, the one written to last first; or so many of them, without looking at the others."""
+        """Return all sessions, the one written to last first; or the `newest` ones, without reading the others."""
         ...
 
     def session(self, name: str) -> SessionInfo | None:
-        """The session of this name, if there is one."""
+        """Return the session of this name."""
         ...
 
     def tombstones(self) -> list[Tombstone]:
-        """What stays of purged sessions."""
+        """Return the tombstones of purged sessions."""
         ...
 
     def stored(self, session: str) -> int:
-        """Bytes of all bodies of a session."""
+        """Return the bytes of all bodies of a session."""
         ...
 
-    def take(self, feed: Feed, room: int) -> Taken:
-        """A body for `append`; a large one is durable on return. `NotStored` if it cannot be, or is over `room`."""
+    def store_body(self, feed: Feed, room: int) -> StoredBody:
+        """Store a body for `append`; a large one is durable on return.
+
+        Raises `NotStored` if it cannot be stored, or has more than `room` bytes.
+        """
         ...
 
     def append(self, session: str, drafts: Sequence[Draft], **terms: Unpack[Terms]) -> list[Entry]:
-        """Add entries, all or none, durable on return. `NotStored` if they cannot be, or not on these terms."""
+        """Add entries, all or none, durable on return. Raises `NotStored` if that fails or the terms forbid it."""
         ...
 
     def discard(self, body: Body) -> None:
-        """Drop a body that was taken and will not be appended."""
+        """Drop a stored body that will not be appended."""
         ...
 
     def rows(
         self, session: str, *, after: int = 0, kind: str | tuple[str, ...] = (), light: bool = False
     ) -> Iterator[Row]:
-        """The entries of a session in order, as stored: all, or those of one kind or several.
+        """Yield the stored entries of a session in order: all, or those of the given kinds.
 
-        With `light`, without any body but those of decisions.
+        With `light`, only decisions come with their bodies.
         """
         ...
 
     def entry(self, session: str, seq: int) -> Row | None:
-        """The entry with this number."""
+        """Return the entry with this number."""
         ...
 
     def last(self, session: str) -> Row | None:
-        """The last entry of a session, light."""
+        """Return the last entry of a session, without its body."""
         ...
 
     def newest(self, session: str, kind: str, trace_id: str) -> Row | None:
-        """The newest entry of a kind with this trace id."""
+        """Return the newest entry of a kind with this trace id."""
         ...
 
     def find(self, session: str, any_id: str) -> Row | None:
-        """The result with this trace id or artifact id in this session."""
+        """Return the result with this trace id or artifact id in this session."""
         ...
 
     def find_call(self, session: str, call_id: str) -> list[Row]:
-        """The results of this call in this session, in order."""
+        """Return the results of this call in this session, in order."""
         ...
 
     def decision(self, session: str, trace_id: str) -> Row | None:
-        """The newest decision about this result."""
+        """Return the newest decision about this result."""
         ...
 
-    def decided(self, session: str, most: int) -> list[str]:
-        """The trace ids of the results that the newest decisions are about, the newest first, at most so many."""
+    def last_decided(self, session: str, most: int) -> list[str]:
+        """Return the trace ids of the `most` results that were decided about last, newest first."""
         ...
 
     def open(self, body: Body) -> BodyReader:
@@ -194,9 +241,9 @@ class Store(Protocol):
         ...
 
     def search(self, session: str, words: str, limit: int = 20, *, until: float | None = None) -> list[Match]:
-        """Results of a session in which all these words occur, best first, each with its first matching line.
+        """Return the results of a session in which all these words occur, best first, each with its best line.
 
-        Past `until`, by the monotonic clock, what was found so far is returned.
+        After `until`, by the monotonic clock, the matches found so far are returned.
         """
         ...
 
@@ -207,15 +254,15 @@ class Store(Protocol):
         task_id: str | None = None,
         query_id: str | None = None,
         until: float | None = None,
-    ) -> "Passages":
-        """The passages of a session, or of one task or query of it, all that is on record among them.
+    ) -> Passages:
+        """Return the passages of a session, or of one task or query of it, after indexing every stored result.
 
-        Past `until`, by the monotonic clock, those that are indexed by then; `is_all` says whether that is everything.
+        After `until`, by the monotonic clock, no more is indexed; `is_all` tells whether everything was.
         """
         ...
 
     def end(self, session: str, at: int) -> None:
-        """Note that a session is over."""
+        """Record that a session has ended."""
         ...
 
     def purge(self, session: str, at: int) -> Tombstone:
@@ -223,89 +270,156 @@ class Store(Protocol):
         ...
 
     def restart(self, session: str, seq: int, chain: bytes) -> None:
-        """Let a session that has no entries begin after this number and hash, as it did where it comes from."""
+        """Let a session without entries begin after this number and hash, as it did in the record it comes from."""
         ...
 
-    def in_use(self, session: str) -> bool:
-        """Whether a process holds an ephemeral session open."""
+    def is_held(self, session: str) -> bool:
+        """Return whether any process holds an ephemeral session open."""
         ...
 
     def hold(self, session: str) -> None:
-        """Say that this process has an ephemeral session open, until `close`."""
+        """Hold an ephemeral session open for this process, until `close`."""
         ...
 
     def identity(self) -> str:
-        """What tells this record from any other, however it is spelled."""
+        """Return a text that identifies this record, whatever address it was opened by."""
         ...
 
     def close(self) -> None:
-        """Give back what the store holds open."""
+        """Release connections and descriptors."""
+        ...
+
+
+@runtime_checkable
+class HasResultFiles(Protocol):
+    """A back end with a folder on this machine, in which results can be laid out as files."""
+
+    files: ResultFiles
+
+
+@runtime_checkable
+class ChecksBlobs(Protocol):
+    """A back end that can keep large bodies outside the record, where the setting `blobs` says."""
+
+    def check_blobs(self) -> list[str]:
+        """Write, read and delete a body outside; return what the place lacks. Raises `StoreRefused` if it fails."""
+        ...
+
+
+@runtime_checkable
+class CollectsOrphans(Protocol):
+    """A back end in which a killed process can leave bodies behind that no entry has."""
+
+    def collect_orphans(self) -> int:
+        """Delete bodies that no entry has and that are older than an hour; return how many."""
+        ...
+
+
+@runtime_checkable
+class SharesSecrets(Protocol):
+    """A back end that several machines share, and with it secrets."""
+
+    def secret(self, name: str, drawn: str) -> str:
+        """Return the secret of this name; `drawn` becomes the secret if there is none yet."""
         ...
 
 
 @runtime_checkable
 class Watchable(Protocol):
-    """A back end that can tell when something was added by anybody; of others one has to ask."""
+    """A back end that can report additions by any process; others have to be polled."""
 
     def watch(self, on_change: Callable[[], None]) -> Callable[[], None]:
-        """Call `on_change`, from another thread, when there may be something new; what is returned ends it."""
+        """Call `on_change`, from another thread, when there may be something new; return a function that ends it."""
         ...
 
 
-def over_quota() -> QuotaExceeded:
-    """What would take a session over its quota is refused."""
+def quota_error() -> QuotaExceeded:
+    """Return the error for an entry that would exceed the session's quota."""
     return QuotaExceeded(
         "The session's quota is used up, so this result was not stored. Raise `session_quota`, or free "
         "space with `keepwhole artifacts clean`."
     )
 
 
-def overtaken(after: int | None) -> Overtaken:
-    """What was decided without something that is on record by now is refused."""
+def overtaken_error(after: int | None) -> Overtaken:
+    """Return the error for entries that were decided without knowing a newer entry."""
     return Overtaken(
         f"Something was added after entry {after}, so nothing was written. Read what is new, and decide again."
     )
 
 
-def elsewhere(session: str) -> NotStored:
-    """What is to follow another entry than the last one on record is refused."""
+def head_error(session: str) -> NotStored:
+    """Return the error for entries that must follow another entry than the session's last one."""
     return NotStored(f"Somebody else adds to session `{session}`, so nothing more was put there. Try again later.")
 
 
 def check_terms(terms: Terms, session: str, head: bytes, is_overtaken: Callable[[int], object]) -> None:
-    """Refuse what may not be added where a session stands; `is_overtaken` says it of a number."""
+    """Raise the error of the first term that a session at `head` does not meet.
+
+    `is_overtaken` tells whether the session has a result or a decision after a number.
+    """
     after, wanted = terms.get("after"), terms.get("head")
     if after is not None and is_overtaken(after):
-        raise overtaken(after)
+        raise overtaken_error(after)
     if wanted is not None and wanted != head:
-        raise elsewhere(session)
+        raise head_error(session)
 
 
-def check_quota(stored: int, terms: Terms) -> None:
-    """Refuse what would take a session over its quota."""
-    quota = terms.get("quota")
-    if quota is not None and stored > quota:
-        raise over_quota()
+class Head(NamedTuple):
+    """The last number and hash of a session, and the bytes of all its bodies."""
+
+    seq: int
+    chain: bytes
+    stored: int
 
 
-def in_turn(drafts: Sequence[Draft], known: Callable[[Draft], Row | None]) -> Iterator[tuple[Draft, Row | None]]:
-    """Each draft with the row on record that it is again; decisions about such a result are left out."""
-    again: set[str] = set()
+class Numbered(NamedTuple):
+    """What becomes of a draft: its entry, the row to insert, and the bytes of the session with it.
+
+    The row is None for a draft that repeats a stored result; the entry is that result's then.
+    """
+
+    draft: Draft
+    entry: Entry
+    row: Row | None
+    stored: int
+
+
+def number_drafts(
+    session: str, head: Head, drafts: Sequence[Draft], terms: Terms, known: Callable[[Draft], Row | None]
+) -> Iterator[Numbered]:
+    """Yield each draft with its number and its place in the chain; `known` returns the stored row that it repeats.
+
+    Decisions about a repeated result are left out. Raises `QuotaExceeded` when the session would exceed its quota.
+    """
+    seq, previous, stored = head
+    repeated: set[str] = set()
     for draft in drafts:
         row = known(draft) if isinstance(draft.header, Result) else None
         if row is not None:
-            again.add(draft.header.trace_id)
-        if row is not None or draft.header.trace_id not in again:
-            yield draft, row
+            repeated.add(draft.header.trace_id)
+            yield Numbered(draft, entry_of(row), None, stored)
+        elif draft.header.trace_id not in repeated:
+            seq += 1
+            row, entry = _chained(session, seq, previous, draft)
+            previous, stored = row.chain, stored + entry.facts.size
+            quota = terms.get("quota")
+            if quota is not None and stored > quota:
+                raise quota_error()
+            yield Numbered(draft, entry, row, stored)
+
+
+def nothing_known(draft: Draft) -> None:
+    """Return no row: a draft that is added without looking for an earlier one."""
 
 
 def call_id_of(draft: Draft) -> str | None:
-    """The call that a draft of a result answers."""
+    """Return the id of the call that a draft of a result answers."""
     return draft.header.call_id if isinstance(draft.header, Result) else None
 
 
-def chained(session: str, seq: int, previous: bytes, draft: Draft) -> tuple[Row, Entry]:
-    """A draft with its number and its place in the chain, as stored and as read."""
+def _chained(session: str, seq: int, previous: bytes, draft: Draft) -> tuple[Row, Entry]:
+    """Return a draft with its number and its place in the chain, as stored and as read."""
     facts, header = draft.body.facts, draft.header
     raw = header_bytes(header, facts)
     chain = next_chain(previous, raw, facts.digest)
@@ -328,7 +442,7 @@ def chained(session: str, seq: int, previous: bytes, draft: Draft) -> tuple[Row,
 
 
 def entry_of(row: Row) -> Entry:
-    """The entry of a stored row; `Damaged` if the row is not what was written."""
+    """Return the entry of a stored row; `Damaged` if the row is not what was written."""
     header, facts = parse_header(row.header, row.digest, row.blocks)
     entry = Entry(row.session, row.seq, header, facts, row.chain)
     ids = (header.trace_id, header.artifact_id if isinstance(header, Result) else None)
@@ -338,30 +452,30 @@ def entry_of(row: Row) -> Entry:
     return entry
 
 
-def as_asked(row: Row, session: str, any_id: str) -> Row:
-    """The row, if it is the one asked for; an index that leads elsewhere is damage."""
+def checked_row(row: Row, session: str, any_id: str) -> Row:
+    """Return the row if it has the id that was looked up; `Damaged` if an index of the back end led to another one."""
     if row.session != session or any_id not in (row.trace_id, row.artifact_id):
         raise Damaged(f"An index of session `{session}` is damaged. Run `keepwhole sessions verify`.")
     return row
 
 
 def kinds_of(kind: str | tuple[str, ...]) -> tuple[str, ...]:
-    """The kinds of entries that are asked for; all where none is named."""
+    """Return the wanted kinds of entries as a tuple; empty for all."""
     return (kind,) if isinstance(kind, str) else kind
 
 
 def is_over(until: float | None) -> bool:
-    """Whether the time for something has passed; never where none is set."""
+    """Return whether the time `until` has passed; never where it is None."""
     return until is not None and time.monotonic() > until
 
 
 def body_of(row: Row) -> Body:
-    """The body of a stored row, ready to open; the row is checked first."""
+    """Return the body of a stored row, ready to open; the row is checked first."""
     return Body(entry_of(row).facts, row.inline, row.blob)
 
 
 def result_of(row: Row) -> Result:
-    """The result a row records."""
+    """Return the result that a row records."""
     header = entry_of(row).header
     if not isinstance(header, Result):
         raise Damaged(f"Entry {row.seq} of session `{row.session}` is no result. Run `keepwhole sessions verify`.")
@@ -369,7 +483,7 @@ def result_of(row: Row) -> Result:
 
 
 def decision_of(row: Row) -> Decision:
-    """The decision a row records."""
+    """Return the decision that a row records."""
     header = entry_of(row).header
     if not isinstance(header, Decision):
         raise Damaged(f"Entry {row.seq} of session `{row.session}` is no decision. Run `keepwhole sessions verify`.")

@@ -1,7 +1,7 @@
-"""Reading a stored body: any range, checked block by block, without loading the rest.
+"""`BodyReader`: reads any range of a stored body, checked block by block, without loading the rest.
 
-Owns: finding lines and characters through the block index, and never serving a byte that is not the one kept.
-Must not know: whether the bytes lie in a row, a file or an object store; it is given a way to read them.
+Owns: finding lines and characters through the block index, and never returning a byte that is not the stored one.
+Must not know: whether the bytes are in a row, a file or an object store; it is given a function that reads them.
 """
 
 import hashlib
@@ -16,11 +16,12 @@ from keepwhole.errors import Damaged
 
 _REMEMBERED = 4
 """Blocks that a reader remembers."""
+_LEAST_AHEAD, _MOST_AHEAD = 4 * BLOCK, 64 * BLOCK
 
 Read = Callable[[int, int], bytes]
-"""Read up to `length` bytes at `offset`."""
+"""Reads up to `length` bytes at `offset`."""
 Peek = Callable[[int, memoryview], int]
-"""Fill a buffer with the bytes at `offset`; how many there were."""
+"""Fills a buffer with the bytes at `offset` and returns how many there were."""
 
 
 class BodyReader:
@@ -46,26 +47,26 @@ class BodyReader:
         return BlockIndex(self.facts)
 
     def remember(self, data: bytes | memoryview) -> "BodyReader":
-        """Let the reader have the body, which was just measured, so that it need not be fetched and checked."""
+        """Give the reader the body, which was just measured, so that it need not be fetched and checked."""
         for start in range(0, min(len(data), _REMEMBERED * BLOCK), BLOCK):
             self._cached[start // BLOCK] = bytes(data[start : start + BLOCK])
         return self
 
     def __enter__(self) -> "BodyReader":
-        """The reader itself."""
+        """Return the reader."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close it."""
+        """Close the reader."""
         self.close()
 
     def close(self) -> None:
-        """Give back what the reader holds open; again is no harm."""
+        """Release what the reader holds open; closing twice is harmless."""
         close, self._close = self._close, _nothing
         close()
 
     def read(self, start: int = 0, stop: int | None = None) -> bytes:
-        """The bytes from `start` up to `stop`, each block checked."""
+        """Return the bytes from `start` up to `stop`, each block checked."""
         stop = self.facts.size if stop is None else min(stop, self.facts.size)
         start = max(0, start)
         if start >= stop:
@@ -77,12 +78,12 @@ class BodyReader:
         return data[start - first * BLOCK : stop - first * BLOCK]
 
     def stream(self) -> Iterator[bytes]:
-        """The whole body, block by block; a damaged block raises before a byte of it is given out."""
+        """Yield the whole body, block by block; a damaged block raises before a byte of it is given out."""
         for start in range(0, self.facts.size, BLOCK):
             yield self.read(start, start + BLOCK)
 
     def peek(self, offset: int, space: memoryview) -> int:
-        """Fill `space` with the bytes at `offset`, unchecked: to find a place that is then read and checked."""
+        """Fill `space` with the bytes at `offset`, unchecked, to find a place that is then read and checked."""
         return self._peek(offset, space)
 
     def _copied(self, offset: int, space: memoryview) -> int:
@@ -91,7 +92,7 @@ class BodyReader:
         return len(data)
 
     def text(self, start: int = 0, stop: int | None = None) -> str:
-        """The characters from `start` up to `stop`; an invalid byte is one lone surrogate."""
+        """Return the characters from `start` up to `stop`; an invalid byte is one lone surrogate."""
         stop = self.chars if stop is None else min(stop, self.chars)
         start = max(0, start)
         if start >= stop:
@@ -111,7 +112,7 @@ class BodyReader:
         return decode(data, self.facts.encoding)[start - at : stop - at]
 
     def ends_before(self, offset: int) -> int:
-        """How many line ends stand before character `offset`."""
+        """Return how many line ends there are before character `offset`."""
         if offset >= self.chars and self.facts.blocks:
             return self._index.ends_before[-1]
         found = self._known.get(offset)
@@ -131,16 +132,16 @@ class BodyReader:
         return found
 
     def line_range(self, first: int, last: int) -> str:
-        """Lines `first` to `last`, counted from 1, both included, line ends and all."""
+        """Return lines `first` to `last`, counted from 1, both included, with their line ends."""
         return decode(self.read(*self.line_bytes(first, last)), self.facts.encoding)
 
     def line_span(self, first: int, last: int) -> tuple[int, int]:
-        """The characters that lines `first` to `last` take."""
+        """Return the range of characters of lines `first` to `last`."""
         start, stop = self.line_bytes(first, last)
         return self.char_at(start), self.char_at(stop)
 
     def line_bytes(self, first: int, last: int) -> tuple[int, int]:
-        """The bytes that lines `first` to `last` take."""
+        """Return the range of bytes of lines `first` to `last`."""
         first = max(1, first)
         if first > last or first > self.lines:
             return 0, 0
@@ -148,13 +149,13 @@ class BodyReader:
         return self._after_end(first - 1), stop
 
     def line_at(self, offset: int) -> int:
-        """The line, counted from 1, in which byte `offset` lies."""
+        """Return the line, counted from 1, that has byte `offset`."""
         block = offset // BLOCK
         before = self._index.ends_before[block] if self.facts.blocks else 0
         return before + self._block(block).count(self._eol, 0, offset - block * BLOCK) + 1
 
     def char_at(self, offset: int) -> int:
-        """The character that begins at byte `offset`."""
+        """Return the number of the character that begins at byte `offset`."""
         if self.chars == self.facts.size or offset >= self.facts.size:
             return min(offset, self.facts.size) if self.chars == self.facts.size else self.chars
         block = offset // BLOCK
@@ -162,14 +163,14 @@ class BodyReader:
         return self._index.chars_before[block] + len(decode(self.read(begin, offset), self.facts.encoding))
 
     def byte_at(self, char: int) -> int:
-        """The byte at which character `char` begins."""
+        """Return the byte at which character `char` begins."""
         if self.chars == self.facts.size or char >= self.chars:
             return min(char, self.facts.size) if self.chars == self.facts.size else self.facts.size
         at, begin = self._region(char)
         return begin + len(encoded(self.text(at, char), self.facts.encoding))
 
     def _after_end(self, number: int) -> int:
-        """The byte after line end `number`, counted from 1; 0 for none."""
+        """Return the byte after line end `number`, counted from 1; 0 for none."""
         if number == 0:
             return 0
         block = bisect_left(self._index.ends_before, number) - 1 if self.facts.blocks else 0
@@ -178,13 +179,13 @@ class BodyReader:
         return block * BLOCK + len(data) - len(rest)
 
     def _region(self, char: int) -> tuple[int, int]:
-        """A character at or before `char` at which decoding may begin, and its byte."""
+        """Return a character at or before `char` at which decoding may begin, and its byte."""
         block = bisect_right(self._index.chars_before, char) - 1
         block = min(block, self._index.count - 1)
         return self._index.chars_before[block], self._region_start(block)
 
     def _region_start(self, block: int) -> int:
-        """The byte where the characters counted from block `block` on begin."""
+        """Return the byte at which the characters that are counted from block `block` on begin."""
         if block == 0:
             return 0
         if block >= self._index.count:
@@ -195,7 +196,7 @@ class BodyReader:
         return block * BLOCK - unfinished(before, len(before))
 
     def _block(self, number: int) -> bytes:
-        """One block, checked against its digest; the last few are remembered."""
+        """Return one block, checked against its digest; the last few are remembered."""
         cached = self._cached.get(number)
         if cached is not None:
             return cached
@@ -211,12 +212,34 @@ class BodyReader:
         return data
 
 
+class ReadAhead:
+    """A `Read` that fetches more than it is asked for, for bodies where each read is a request to a server.
+
+    Each read that goes on where the last one ended fetches four times as much, up to `_MOST_AHEAD`. Thread-safe.
+    """
+
+    def __init__(self, read: Read, size: int) -> None:
+        self._read, self._size = read, size
+        self._window = (0, b"", 0)
+
+    def __call__(self, offset: int, length: int) -> bytes:
+        """Return up to `length` bytes at `offset`."""
+        start, data, asked = self._window
+        if start <= offset and offset + length <= start + len(data):
+            return data[offset - start : offset - start + length]
+        goes_on = data and offset == start + len(data)
+        asked = max(length, min(asked * 4, _MOST_AHEAD) if goes_on else _LEAST_AHEAD)
+        data = self._read(offset, max(0, min(asked, self._size - offset)))
+        self._window = offset, data, asked
+        return data[:length]
+
+
 def _nothing() -> None:
     pass
 
 
 def file_reader(facts: BodyFacts, fd: int) -> BodyReader:
-    """A reader over an open file, which it closes."""
+    """Return a reader over an open file, which it closes."""
 
     def read(offset: int, length: int) -> bytes:
         try:
@@ -234,7 +257,7 @@ def file_reader(facts: BodyFacts, fd: int) -> BodyReader:
 
 
 def bytes_reader(data: bytes, facts: BodyFacts | None = None) -> BodyReader:
-    """A reader over bytes in memory."""
+    """Return a reader over bytes in memory."""
     return BodyReader(facts or measure(data), lambda offset, length: data[offset : offset + length])
 
 

@@ -1,7 +1,7 @@
-"""Past requests, put together again byte for byte from their manifests and the record.
+"""`Requests`: past requests, rebuilt byte for byte from their manifests and the record.
 
-Owns: following a request to its bases, rendering the results in it, and checking what comes out.
-Must not know: how a manifest came about.
+Owns: following a request to its bases, rendering the results in it, and checking the digest of the outcome.
+Must not know: how a manifest is made.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from keepwhole.store.protocol import Row, Store, body_of, decision_of, entry_of
 from keepwhole.truncation.cut import decode_cut, render
 
 _REMEMBERED = 32
-"""Requests whose pieces are remembered, so that reading one after the other takes one step each."""
+"""Requests whose pieces are remembered, so that reading them in order takes one step each."""
 _ROOM = 32_000_000
 """Bytes of rendered results that are remembered."""
 
@@ -28,7 +28,7 @@ class Requests:
         self._held = 0
 
     def body(self, row: Row) -> bytes:
-        """The bytes of the request that a row records; `Damaged` if they cannot be put together."""
+        """Return the bytes of the request that a row records; `Damaged` if they cannot be rebuilt."""
         request = request_of(row)
         data = b"".join(self._rendered(atom) for atom in self._all(row))
         if hashlib.sha256(data).hexdigest() != request.digest:
@@ -36,7 +36,7 @@ class Requests:
         return data
 
     def _all(self, row: Row) -> list[Atom]:
-        """The pieces of a request, its bases' among them; from the nearest that is remembered on."""
+        """Return the pieces of a request, those of its bases included, starting from the nearest remembered base."""
         line = [row]
         while line[-1].seq not in self._atoms and (base := request_of(line[-1]).base) is not None:
             line.append(self._base(line[-1], base))
@@ -68,7 +68,7 @@ class Requests:
         return data
 
     def _text(self, shown: Shown) -> str:
-        """The text of a result as it was shown."""
+        """Return the text of a result as it was shown."""
         subject = self._store.find(self._session, shown.trace_id)
         if subject is None:
             raise Damaged(f"A request shows the result `{shown.trace_id}`, which is not on record.")
@@ -82,7 +82,7 @@ class Requests:
 
 
 def request_of(row: Row) -> Request:
-    """The request a row records."""
+    """Return the request that a row records."""
     header = entry_of(row).header
     if not isinstance(header, Request):
         raise Damaged(f"Entry {row.seq} of session `{row.session}` is no request. Run `keepwhole sessions verify`.")

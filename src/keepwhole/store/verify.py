@@ -1,4 +1,4 @@
-"""Proof that a session is what was written: chain, numbers, every body's hash, every recorded view and request."""
+"""Checking that a session is what was written: chain, numbers, every body's hash, every recorded view and request."""
 
 from collections.abc import Callable
 
@@ -12,14 +12,14 @@ from keepwhole.truncation.cut import decode_cut, render
 
 
 class Finding(Value):
-    """One thing that is not as it was written."""
+    """One entry that is not as it was written."""
 
     seq: int
     what: str
 
 
 class Verification(Value):
-    """What a check of one session found."""
+    """The result of checking one session."""
 
     session: str
     entries: int
@@ -62,7 +62,7 @@ def verify(store: Store, session: str, on_entry: Callable[[Entry], None] = lambd
 
 
 def _start(store: Store, session: str) -> tuple[int, bytes]:
-    """Where the chain of a session begins: after its tombstone, if it was purged before."""
+    """Return where the chain of a session starts: after its tombstone, if it was purged before."""
     for stone in store.tombstones():
         if stone.name == session:
             return stone.seq, stone.chain
@@ -83,7 +83,7 @@ def _check(store: Store, row: Row, entry: Entry) -> None:
 
 
 def _check_view(store: Store, row: Row, decision: Decision, body: Body) -> None:
-    """A recorded view must still be what its cut gives."""
+    """Raise `KeepwholeError` unless the cut of a decision still gives the view that was shown."""
     subject = store.find(row.session, decision.trace_id)
     if subject is None:
         raise KeepwholeError("it decides about a result that is not on record")

@@ -1,22 +1,25 @@
-"""`WordIndex`: which numbers have which words, in memory. What is added later has a larger number."""
+"""`WordIndex`: which numbers have which words, in memory.
+
+Each word has a list of the numbers that have it, in ascending order: numbers are added in that order only.
+"""
 
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 
 _FEW = 2_000
-"""Up to so many numbers are looked up one by one; more are held against each other at once."""
+"""Up to this many numbers are looked up one by one; longer lists are intersected as sets."""
 
 
 class WordIndex:
-    """Posting lists by word."""
+    """A list of numbers for each word."""
 
     def __init__(self) -> None:
         self._lists: dict[str, array[int]] = {}
         self.last = 0
 
     def add(self, number: int, words: Iterable[str]) -> None:
-        """Let `number`, larger than all before, have these words."""
+        """Add `number`, larger than all before, under these words."""
         lists = self._lists
         for word in words:
             found = lists.get(word)
@@ -27,8 +30,11 @@ class WordIndex:
         self.last = number
 
     def newest(self, groups: Sequence[Sequence[str]], most: int, above: int = 0) -> list[int]:
-        """The newest numbers above one that have a word of every group, at most so many, the newest first."""
-        listed = [[held for word in group if (held := self._lists.get(word))] for group in groups]
+        """Return the newest `most` numbers above `above` that have a word of every group, newest first.
+
+        A word that ends in `*` stands for every word that begins so.
+        """
+        listed = [[held for word in group for held in self._lists_of(word)] for group in groups]
         if not listed or not all(listed):
             return []
         listed.sort(key=lambda lists: sum(len(held) - bisect_right(held, above) for held in lists))
@@ -37,8 +43,14 @@ class WordIndex:
             return held[max(bisect_right(held, above), len(held) - most) :].tolist()[::-1]
         return self._together(listed, most, above)
 
+    def _lists_of(self, word: str) -> "list[array[int]]":
+        if word.endswith("*"):
+            start = word[:-1]
+            return [held for known, held in self._lists.items() if known.startswith(start)]
+        return [held] if (held := self._lists.get(word)) else []
+
     def _together(self, listed: "list[list[array[int]]]", most: int, above: int) -> list[int]:
-        """What has a word of every group: the newest first, since common words stand together soon."""
+        """Intersect the groups over the newest numbers first, since common words meet soon, then over ever more."""
         reach = _FEW
         while True:
             low = max(above, self.last - reach)

@@ -1,4 +1,4 @@
-"""A session as one stream of JSON lines, to carry away and bring back. Chain heads prove that nothing changed.
+"""A session as one stream of JSON lines, to export and to import. Chain heads prove that nothing changed.
 
 Format, one object a line: `{"keepwhole": 1, "session": …, "after": …}`, then for each entry `{"entry": …}` and its
 body in `{"body": base64}` pieces, then `{"end": {"entries": …, "head": …}}`.
@@ -12,18 +12,18 @@ from keepwhole.canonical.entry import GENESIS, Entry, parse_header
 from keepwhole.canonical.ids import is_session_id
 from keepwhole.errors import Damaged, KeepwholeError, NotStored, UsageError
 from keepwhole.store.protocol import Body, SessionInfo, Store, Tombstone, entry_of
-from keepwhole.transfer.entry_writer import NUMBERS, Incoming, check_fields
-from keepwhole.transfer.json_lines import PIECE, Records, line_of, piece_of
+from keepwhole.transfer.entry_writer import NUMBERS, EntryWriter, check_fields
+from keepwhole.transfer.json_lines import PIECE, RecordReader, line_of, piece_of
 
 _AT_HAND = 4_194_304
-"""Bytes of a body that are read at once; a larger one passes through."""
+"""Bytes of a body that is read at once; a larger one is streamed."""
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError)
-"""What reading a record of another shape may raise."""
+"""The exceptions that reading a malformed record may raise."""
 
 
 def export_session(store: Store, info: SessionInfo) -> Iterator[bytes]:
-    """The lines of a session's archive, newline included, in bounded memory."""
-    return archive_lines(store, info, stone_of(store, info.name))
+    """Yield the lines of a session's archive, newline included, in bounded memory."""
+    return archive_lines(store, info, tombstone_of(store, info.name))
 
 
 def archive_lines(
@@ -33,9 +33,9 @@ def archive_lines(
     up_to: tuple[int, bytes] | None = None,
     more: dict[str, Any] | None = None,
 ) -> Iterator[bytes]:
-    """The same where the tombstone is known, up to the entry of this number and hash, with `more` said of the session.
+    """Yield the lines of an archive that starts after a tombstone and ends with the entry of this number and hash.
 
-    `Damaged` if that entry is not reached.
+    `more` is added to the description of the session. Raises `Damaged` if that last entry is not reached.
     """
     head = after.chain if after else GENESIS
     about = {"name": info.name, "agent": info.agent, "workspace": info.workspace, "created_at": info.created_at}
@@ -65,56 +65,56 @@ def import_session(
     name: str | None = None,
     on_entry: Callable[[Entry], None] = lambda entry: None,
 ) -> SessionInfo:
-    """Bring an archive back, under `name` or its own; every hash must come out the same, or nothing is brought in."""
+    """Import an archive, under `name` or its own; every hash must be the same, or nothing is imported."""
     try:
-        records = Records(lines)
-        info, seq, chain = beginning(records.take("session"), name)
+        records = RecordReader(lines)
+        info, seq, chain = parse_beginning(records.read("session"), name)
     except UNREADABLE:
         raise UsageError("This is not an archive of a session; make one with `keepwhole sessions export`.") from None
     there = store.session(info.name)
     if there is not None and there.entries:
         raise UsageError(f"There is a session `{info.name}` already. Import under another name with `--as NAME`.")
-    before = stone_of(store, info.name)
+    before = tombstone_of(store, info.name)
     info = store.open_session(info)
     try:
         store.restart(info.name, seq, chain)
-        with Incoming(store, info.name, chain, on_entry) as incoming:
-            _take_all(incoming, records)
+        with EntryWriter(store, info.name, chain, on_entry) as writer:
+            _copy_entries(writer, records)
     except (*UNREADABLE, KeepwholeError) as error:
-        undo(store, info, before)
+        undo_import(store, info, before)
         if isinstance(error, NotStored):
             raise
         raise Damaged(f"The archive is not what was exported ({error}). Export the session again.") from error
     return info
 
 
-def _take_all(incoming: Incoming, records: Records) -> None:
-    """Take every entry, and make sure that none is missing."""
+def _copy_entries(writer: EntryWriter, records: RecordReader) -> None:
+    """Write every entry of an archive, and make sure that none is missing."""
     count = 0
     while records.next_is("entry"):
-        take_entry(incoming, records.take("entry")["entry"], records)
+        copy_entry(writer, records.read("entry")["entry"], records)
         count += 1
-    incoming.finish()
-    end = records.take("end")["end"]
-    if end["entries"] != count or bytes.fromhex(end["head"]) != incoming.head:
+    writer.finish()
+    end = records.read("end")["end"]
+    if end["entries"] != count or bytes.fromhex(end["head"]) != writer.head:
         raise ValueError("entries are missing at its end")
 
 
-def take_entry(incoming: Incoming, entry: dict[str, Any], records: Records) -> None:
-    """Take an entry, whose body comes next."""
+def copy_entry(writer: EntryWriter, entry: dict[str, Any], records: RecordReader) -> None:
+    """Write one entry, whose body comes next in the records."""
     raw = entry["header"].encode("ascii")
     header, claimed = parse_header(raw, b"", b"")
     check_fields(header)
     chain = bytes.fromhex(entry["chain"])
-    if number(claimed.size) <= _AT_HAND:
-        incoming.add(raw, header, claimed, chain, records.body(claimed.size))
+    if checked_number(claimed.size) <= _AT_HAND:
+        writer.add(raw, header, claimed, chain, records.read_body(claimed.size))
     else:
-        incoming.add(raw, header, claimed, chain, records.bodies)
-        incoming.finish()  # before the next line is read
+        writer.add(raw, header, claimed, chain, records.read_pieces)
+        writer.finish()  # before the next line is read
 
 
-def undo(store: Store, info: SessionInfo, before: Tombstone | None) -> None:
-    """Leave everything as it was before a session was brought in."""
+def undo_import(store: Store, info: SessionInfo, before: Tombstone | None) -> None:
+    """Restore what there was before a session was imported."""
     now = before.at if before else int(time.time() * 1000)
     store.purge(info.name, now)
     store.open_session(info)
@@ -122,45 +122,45 @@ def undo(store: Store, info: SessionInfo, before: Tombstone | None) -> None:
     store.purge(info.name, now)
 
 
-def beginning(first: dict[str, Any], name: str | None = None) -> tuple[SessionInfo, int, bytes]:
-    """The session an archive tells of, and where its chain begins."""
+def parse_beginning(first: dict[str, Any], name: str | None = None) -> tuple[SessionInfo, int, bytes]:
+    """Return the session that an archive describes, and the number and hash it starts after."""
     if first["keepwhole"] != 1:
         raise ValueError
     about = first["session"]
     info = SessionInfo(
         name=name or about["name"],
-        agent=text_or_none(about.get("agent")),
-        workspace=text_or_none(about.get("workspace")),
-        created_at=number(about.get("created_at") or 0),
+        agent=checked_text(about.get("agent")),
+        workspace=checked_text(about.get("workspace")),
+        created_at=checked_number(about.get("created_at") or 0),
     )
     if not is_session_id(info.name):
         raise ValueError
     seq, chain = first["after"]
-    return info, number(seq), hash_of(chain)
+    return info, checked_number(seq), parse_hash(chain)
 
 
-def stone_of(store: Store, name: str) -> Tombstone | None:
-    """What stays of an earlier session of this name."""
+def tombstone_of(store: Store, name: str) -> Tombstone | None:
+    """Return the tombstone of this name."""
     return next((stone for stone in store.tombstones() if stone.name == name), None)
 
 
-def number(value: object) -> int:
-    """A number of a record, which every back end can hold."""
+def checked_number(value: object) -> int:
+    """Return a number of a record; `ValueError` if a back end could not store it."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < NUMBERS:
         raise ValueError("a number cannot be that")
     return value
 
 
-def hash_of(value: str) -> bytes:
-    """A chain hash, from its hexadecimal digits."""
+def parse_hash(value: str) -> bytes:
+    """Return a chain hash from its hexadecimal digits."""
     chain = bytes.fromhex(value)
     if len(chain) != len(GENESIS):
         raise ValueError("a hash has another length")
     return chain
 
 
-def text_or_none(value: object) -> str | None:
-    """Words that may be missing."""
+def checked_text(value: object) -> str | None:
+    """Return a text that may be missing; `ValueError` for any other value."""
     if value is not None and not isinstance(value, str):
         raise ValueError("words cannot be that")
     return value

@@ -1,4 +1,4 @@
-"""A whole record as one stream of lines, made while others write to it; compressed, and proof against being cut.
+"""A whole record as one stream of lines, made while others write to it, with a trailer that proves it complete.
 
 Format, one object a line: `{"keepwhole": 1, "backup": …}`, a `{"tombstone": …}` for each session that is no more, for
 each session its archive (`keepwhole.transfer.archive`) or, where it was erased meanwhile or cannot be read, as much of
@@ -14,28 +14,28 @@ from keepwhole.errors import Damaged
 from keepwhole.store.protocol import SessionInfo, Store, Tombstone
 from keepwhole.transfer.archive import archive_lines
 from keepwhole.transfer.json_lines import line_of
-from keepwhole.transfer.sync_state import Standing, record_head, standing_of, stones_of
+from keepwhole.transfer.sync_state import SyncState, read_state, record_head, tombstones_by_name
 
 _WINDOW = 31
-"""zlib's word for: with the header of gzip."""
+"""zlib's number for a stream with the header of gzip."""
 _LEVEL = 1
 _CHUNK = 262_144
 
 
 class Backup:
-    """The lines of a backup on their way out, and what was left out of them."""
+    """The lines of a backup, and the sessions that were left out of them."""
 
     def __init__(self, store: Store, on_bytes: Callable[[int], None] = lambda count: None) -> None:
-        """`on_bytes` is told how many bytes of bodies, about, have gone by."""
+        """`on_bytes` is called with the approximate number of bytes of bodies in each line."""
         self._store, self._on_bytes = store, on_bytes
         self.sessions = 0
         self.entries = 0
         self.left_out: list[tuple[str, str]] = []
-        """Names of sessions, and why."""
+        """Names of sessions, and the reasons."""
         self.head = ""
 
     def lines(self) -> Iterator[bytes]:
-        """All lines. Each session is there up to an entry that was its last at some moment while they were made."""
+        """Yield all lines. Each session ends with an entry that was its last at some moment while they were made."""
         digest = hashlib.sha256()
         for line in self._before_trailer():
             digest.update(line)
@@ -44,35 +44,35 @@ class Backup:
         yield line_of({"trailer": {**counts, "head": self.head, "digest": digest.hexdigest()}})
 
     def _before_trailer(self) -> Iterator[bytes]:
-        sessions, stones = self._store.sessions(), stones_of(self._store)
+        sessions, stones = self._store.sessions(), tombstones_by_name(self._store)
         names = {info.name for info in sessions}
         gone = [stone for stone in stones.values() if stone.name not in names]
         now = int(time.time() * 1000)
         yield line_of({"keepwhole": 1, "backup": {"at": now, "sessions": len(sessions), "tombstones": len(gone)}})
-        heads = [(stone.name, Standing(seq=stone.seq, chain=stone.chain)) for stone in gone]
+        heads = [(stone.name, SyncState(seq=stone.seq, chain=stone.chain)) for stone in gone]
         for stone in gone:
             yield line_of({"tombstone": {**stone.as_dict(), "chain": stone.chain.hex()}})
         for info in sessions:
-            standing = standing_of(self._store, info.name, stones)
+            state = read_state(self._store, info.name, stones)
             try:
-                yield from self._session(info, stones.get(info.name), standing)
-                heads.append((info.name, standing))
+                yield from self._session(info, stones.get(info.name), state)
+                heads.append((info.name, state))
             except Damaged as error:
                 self.left_out.append((info.name, str(error)))
                 yield line_of({"left_out": info.name})
         self.head = record_head(heads)
 
-    def _session(self, info: SessionInfo, stone: Tombstone | None, standing: Standing) -> Iterator[bytes]:
+    def _session(self, info: SessionInfo, stone: Tombstone | None, state: SyncState) -> Iterator[bytes]:
         more = {"ephemeral": info.ephemeral, "ended_at": info.ended_at, "erased_at": stone.at if stone else None}
-        for line in archive_lines(self._store, info, stone, (standing.seq, standing.chain), more):
+        for line in archive_lines(self._store, info, stone, (state.seq, state.chain), more):
             yield line
             self._on_bytes(len(line) * 3 // 4)
         self.sessions += 1
-        self.entries += standing.entries
+        self.entries += state.entries
 
 
 def compressed(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Lines as the bytes of a gzip file."""
+    """Yield lines as the bytes of a gzip file."""
     packer = zlib.compressobj(_LEVEL, wbits=_WINDOW)
     pending = bytearray()
     for line in lines:
@@ -84,7 +84,7 @@ def compressed(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def is_backup(path: str) -> bool:
-    """Whether the file begins as a backup does; a new one may take its place."""
+    """Return whether the file begins as a backup does, so that a new one may replace it."""
     import gzip
 
     try:

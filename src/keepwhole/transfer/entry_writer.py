@@ -1,7 +1,7 @@
-"""Entries of another record on their way into this one: each with the hash it had there, or not at all.
+"""`EntryWriter`: writes entries of another record into this one, each with the hash it had there, or not at all.
 
-Owns: that what comes in is what was kept, many entries to a commit.
-Must not know: where they come from.
+Owns: that every entry is what its hash says; many entries per commit; large bodies stored in parallel.
+Must not know: where the entries come from.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -18,17 +18,17 @@ from keepwhole.store.protocol import Body, Draft, Store
 _ENTRIES = 256
 _BYTES = 4_194_304
 _AT_ONCE = 8
-"""Large bodies that are made durable side by side: each of them waits for a disk or a server."""
+"""Large bodies that are stored in parallel: each of them waits for a disk or a server."""
 _SMALL = 32_768
 NUMBERS = 1 << 63
-"""No back end has a number as large."""
+"""Numbers from here on do not fit into the columns of a database."""
 
 Output: TypeAlias = bytes | Callable[[], Iterable[bytes]]
-"""A body: at hand, or read when it is wanted, in another thread."""
+"""A body: its bytes, or a function that reads it, called in another thread."""
 
 
-class _Coming(NamedTuple):
-    """An entry whose body was taken, or is being made durable."""
+class _PendingEntry(NamedTuple):
+    """An entry whose body is stored or being stored."""
 
     raw: bytes
     header: Header
@@ -36,8 +36,8 @@ class _Coming(NamedTuple):
     body: "Body | Future[Body]"
 
 
-class Incoming:
-    """Entries for one session, which stands at `head`; nobody else may add to it meanwhile. A context manager."""
+class EntryWriter:
+    """Adds entries to one session, whose last hash is `head`; nobody else may add to it meanwhile."""
 
     def __init__(
         self, store: Store, session: str, head: bytes, on_entry: Callable[[Entry], None] = lambda entry: None
@@ -45,35 +45,35 @@ class Incoming:
         self.head = head
         """The hash of the last entry that was appended."""
         self._store, self._session, self._on_entry = store, session, on_entry
-        self._batch: list[_Coming] = []
+        self._batch: list[_PendingEntry] = []
         self._bytes = 0
         self._pool: ThreadPoolExecutor | None = None
 
-    def __enter__(self) -> "Incoming":
-        """Itself."""
+    def __enter__(self) -> "EntryWriter":
+        """Return the writer."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let go of what was taken and not appended."""
-        coming, self._batch = self._batch, []
+        """Discard bodies that were stored and not appended."""
+        pending, self._batch = self._batch, []
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
-        self._discard(_taken(one.body) for one in coming)
+        self._discard(_finished_body(one.body) for one in pending)
 
     def add(self, raw: bytes, header: Header, claimed: BodyFacts, chain: bytes, output: Output) -> None:
-        """Take an entry: its header as bytes and as read, the hash it had, its body. `ValueError` if they differ."""
+        """Add an entry: its header as bytes and parsed, the hash it had, its body. `ValueError` if they do not fit."""
         encoding: Encoding = "surrogates" if claimed.encoding == "surrogates" else "utf-8"
         if isinstance(output, bytes) and len(output) <= _SMALL:
-            body = self._take(output, claimed.size, encoding)
+            body = self._store_body(output, claimed.size, encoding)
         else:
-            body = self._pooled().submit(self._take, output, claimed.size, encoding)
-        self._batch.append(_Coming(raw, header, chain, body))
+            body = self._pooled().submit(self._store_body, output, claimed.size, encoding)
+        self._batch.append(_PendingEntry(raw, header, chain, body))
         self._bytes += claimed.size
         if len(self._batch) >= _ENTRIES or self._bytes >= _BYTES:
             self.finish()
 
     def finish(self) -> None:
-        """Append what was taken; durable on return. Every hash must be the one it had, or nothing is appended."""
+        """Append the pending entries, durable on return. Every hash must be the one it had, or nothing is appended."""
         head, drafts = self.head, list[Draft]()
         for one in self._batch:
             body = one.body if isinstance(one.body, Body) else one.body.result()
@@ -95,10 +95,10 @@ class Incoming:
         for entry in entries:
             self._on_entry(entry)
 
-    def _take(self, output: Output, size: int, encoding: Encoding) -> Body:
+    def _store_body(self, output: Output, size: int, encoding: Encoding) -> Body:
         feed = Feed(output if isinstance(output, bytes) else _at_most(size, output()))
         feed.encoding = encoding
-        taken = self._store.take(feed, NUMBERS)
+        taken = self._store.store_body(feed, NUMBERS)
         taken.reader.close()
         return taken.body
 
@@ -116,8 +116,8 @@ class Incoming:
                 pass  # left for the collection of orphans
 
 
-def _taken(body: "Body | Future[Body]") -> Body | None:
-    """A body that was taken; None if it was not."""
+def _finished_body(body: "Body | Future[Body]") -> Body | None:
+    """Return a body if it was stored, else None."""
     if isinstance(body, Body):
         return body
     return body.result() if body.done() and not body.cancelled() and body.exception() is None else None
@@ -132,7 +132,7 @@ def _at_most(size: int, chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def check_fields(header: Header) -> None:
-    """`ValueError` for a header that no Keepwhole wrote: what comes from a file may have anything in its fields."""
+    """Raise `ValueError` for a header that no Keepwhole wrote: a file may have anything in its fields."""
     for name, kind in type(header).__annotations__.items():
         value = getattr(header, name)
         fits = _all_text(value) if name == "flags" else isinstance(value, kind)

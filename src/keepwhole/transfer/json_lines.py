@@ -1,6 +1,6 @@
 """The lines of archives and backups: one JSON object each, written and read in bounded memory.
 
-Must not know: what the objects say.
+Must not know: what the objects mean.
 """
 
 import base64
@@ -15,55 +15,55 @@ _LONGEST = 64 << 20
 
 
 def line_of(record: dict[str, Any]) -> bytes:
-    """A record as a line."""
+    """Return a record as a line."""
     return json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n"
 
 
 def piece_of(data: bytes) -> bytes:
-    """A piece of a body as a line."""
+    """Return a piece of a body as a line."""
     return b'{"body":"' + base64.b64encode(data) + b'"}\n'
 
 
 def lines_in(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file; one without an end in sight is refused."""
+    """Yield the lines of a file; `ValueError` for a line that is too long."""
     while line := file.readline(_LONGEST):
         if len(line) == _LONGEST:
             raise ValueError("a line is too long to be ours")
         yield line
 
 
-class Records:
-    """The records of an archive, one ahead. `ValueError` for what is no record, or not the one that must come."""
+class RecordReader:
+    """Reads the records of an archive, one ahead. `ValueError` for a line that is no record or not the expected one."""
 
     def __init__(self, lines: Iterable[bytes]) -> None:
         self._lines = iter(lines)
-        self._next = self._read()
+        self._next = self._next_record()
 
     def next_is(self, key: str) -> bool:
-        """Whether the next record is of this kind."""
+        """Return whether the next record has this key."""
         return key in self._next
 
     def at_end(self) -> bool:
-        """Whether nothing more comes."""
+        """Return whether all records were read."""
         return not self._next
 
-    def take(self, key: str) -> dict[str, Any]:
-        """The next record, which must be of this kind."""
+    def read(self, key: str) -> dict[str, Any]:
+        """Read the next record, which must have this key."""
         record = self._next
         if key not in record:
             raise ValueError(f"there is no `{key}` where one must be")
-        self._next = self._read()
+        self._next = self._next_record()
         return record
 
-    def bodies(self) -> Iterator[bytes]:
-        """The pieces of a body, up to the next record of another kind."""
+    def read_pieces(self) -> Iterator[bytes]:
+        """Yield the pieces of a body, up to the next record of another kind."""
         while self.next_is("body"):
-            yield base64.b64decode(self.take("body")["body"], validate=True)
+            yield base64.b64decode(self.read("body")["body"], validate=True)
 
-    def body(self, size: int) -> bytes:
-        """The same in one; `ValueError` if it is not of this size."""
+    def read_body(self, size: int) -> bytes:
+        """Read a whole body; `ValueError` if it is not of this size."""
         pieces: list[bytes] = []
-        for piece in self.bodies():
+        for piece in self.read_pieces():
             pieces.append(piece)
             size -= len(piece)
             if size < 0:
@@ -72,12 +72,12 @@ class Records:
             raise ValueError("a body has another size than its entry says")
         return b"".join(pieces)
 
-    def pass_over(self) -> None:
-        """Leave a body out."""
+    def skip_body(self) -> None:
+        """Skip a body."""
         while self.next_is("body"):
-            self.take("body")
+            self.read("body")
 
-    def _read(self) -> dict[str, Any]:
+    def _next_record(self) -> dict[str, Any]:
         try:
             record = json.loads(next(self._lines, b"{}"))
         except (ValueError, RecursionError):

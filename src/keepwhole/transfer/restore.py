@@ -1,8 +1,25 @@
-"""A backup brought back into a record: every hash must come out the same, and a session comes whole or not at all.
+"""Restoring a backup into a record: every hash must be the same, and a session is restored whole or not at all.
 
-Owns: that a file is read from end to end before anything of it is written, where it can be read twice; and that nothing
-on record is overwritten or erased, and nothing that was erased comes back unasked.
-Must not know: where the file lies, who watches.
+Owns: that nothing stored is overwritten or erased, and nothing that was erased comes back unless asked for.
+Must not know: where the file is, how progress is shown.
+
+Theory of operation
+-------------------
+A file that can be read twice is read twice. The first pass (`_DryRun`) writes nothing: it reads to the trailer, which
+proves that no byte is missing, and collects the sessions that are here already and are not the same. If there is a
+reason to refuse, nothing has been changed. The second pass (`_RestoreRun`) reads the same way and writes what is
+missing. A stream can be read only once, so its sessions are written as they come, each undone if it turns out damaged.
+
+For each session the last entry here decides, while the entries of the backup go by:
+
+    backup 1..9, here nothing          1..9 are written
+    backup 1..9, here 1..5             1..5 are skipped; the hash of 5 must be the same; 6..9 are written
+    backup 1..5, here 1..9             refused: it has gone on here
+    backup 1..9, here another 5        refused: entry 5 is another
+    backup 1..9, here erased up to 7   8..9 are written; all of it with `erased`
+
+Invariants: an interrupted restore can be repeated, and continues after the last entry that was written; at the end the
+head of every session here is compared with the one in the backup (`prove`).
 """
 
 from collections.abc import Callable, Collection
@@ -13,26 +30,26 @@ from keepwhole.canonical.entry import GENESIS, Entry
 from keepwhole.errors import Damaged, NotFound, UsageError
 from keepwhole.store.protocol import Store, Tombstone
 from keepwhole.transfer import archive
-from keepwhole.transfer.backup_file import BackupFile, Kept
-from keepwhole.transfer.copy import bury
-from keepwhole.transfer.entry_writer import Incoming
-from keepwhole.transfer.sync_state import Standing, record_head, standing_of, stones_of
+from keepwhole.transfer.backup_file import BackedUpSession, BackupFile
+from keepwhole.transfer.copy import write_tombstone
+from keepwhole.transfer.entry_writer import EntryWriter
+from keepwhole.transfer.sync_state import SyncState, read_state, record_head, tombstones_by_name
 
 OnEntry = Callable[[Entry], None]
 _NAMED = 5
-"""Sessions that an error names."""
+"""How many sessions an error names."""
 
 
 class Restored(NamedTuple):
-    """What came of a backup."""
+    """The result of restoring a backup."""
 
     sessions: int
     entries: int
-    """All that the sessions have here, those that were here before too."""
+    """Entries of these sessions here, including those that were here before."""
     head: str
     """One hash for all their heads."""
     kept_erased: tuple[str, ...]
-    """Sessions that were erased here and were not brought back."""
+    """Sessions that were erased here and were not restored."""
 
 
 def restore(
@@ -43,93 +60,92 @@ def restore(
     erased: bool = False,
     on_entry: OnEntry = lambda entry: None,
 ) -> Restored:
-    """Bring back every session of a backup, or those named; with `erased`, also what was erased here.
+    """Restore every session of a backup, or those named; with `erased`, also what was erased here.
 
-    `UsageError` names the sessions that are here already and are not the same. Nothing has been changed then, nor
-    where the file is `Damaged`. A stream that cannot be read twice is known to be whole only when it ends: the
-    sessions that came before are there then.
+    `UsageError` names the sessions that are here already and are not the same; nothing has been changed then, nor if
+    the file is `Damaged`. A stream is known to be complete only when it ends: sessions before its damage are restored.
     """
     if file.seekable():
         begin = file.tell()
-        _Looking(store, only, erased).read(BackupFile(file))
+        _DryRun(store, only, erased).read(BackupFile(file))
         file.seek(begin)
-    writing = _Writing(store, only, erased, on_entry)
-    writing.read(BackupFile(file))
-    return writing.proven()
+    run = _RestoreRun(store, only, erased, on_entry)
+    run.read(BackupFile(file))
+    return run.prove()
 
 
-class _Looking:
-    """One pass over a backup in which nothing is written, to refuse it before anything is."""
+class _DryRun:
+    """A pass over a backup that writes nothing, to find the reasons to refuse it."""
 
     def __init__(self, store: Store, only: Collection[str], erased: bool) -> None:
         self._store, self._only, self._erased = store, only, erased
-        self._stones = stones_of(store)
-        self._there: dict[str, Standing] = {}
+        self._stones = tombstones_by_name(store)
+        self._there: dict[str, SyncState] = {}
         self._seen: set[str] = set()
         self._refused: list[tuple[str, str]] = []
         self._sessions = 0
 
     def read(self, file: BackupFile) -> None:
-        """Everything in the file; what is refused is named at the end."""
+        """Read the whole file; raise an error that names the refused sessions at the end."""
         try:
             for stone in file.tombstones():
                 if not self._only or stone.name in self._only:
-                    self._bury(stone, self._here(stone.name))
+                    self._handle_tombstone(stone, self._state_here(stone.name))
             for kept in file.sessions():
                 self._session(file, kept)
         except archive.UNREADABLE as error:
             raise Damaged(f"The backup is not what was written ({error}). Use another one.") from error
-        self._refuse_those()
+        self._raise_refused()
         for name in self._only:
             if name not in self._seen:
                 raise NotFound(f"There is no session `{name}` in this backup.")
 
-    def _here(self, name: str) -> Standing:
-        """Where a session stands here; with `erased`, one that was erased stands at the beginning."""
-        here = standing_of(self._store, name, self._stones)
-        return Standing() if self._erased and not here.entries else here
+    def _state_here(self, name: str) -> SyncState:
+        """Return the state of a session here; with `erased`, one that was erased is at the beginning."""
+        here = read_state(self._store, name, self._stones)
+        return SyncState() if self._erased and not here.entries else here
 
-    def _bury(self, stone: Tombstone, here: Standing) -> None:
+    def _handle_tombstone(self, stone: Tombstone, here: SyncState) -> None:
         self._seen.add(stone.name)
         if not here.entries:
-            self._there[stone.name] = Standing(stone.seq, stone.chain, stone.seq, stone.chain)
-        elif here.began < stone.seq:
+            self._there[stone.name] = SyncState(stone.seq, stone.chain, stone.seq, stone.chain)
+        elif here.start_seq < stone.seq:
             self._refuse(stone.name, "it was erased where the backup was made")
 
-    def _session(self, file: BackupFile, kept: Kept) -> None:
+    def _session(self, file: BackupFile, kept: BackedUpSession) -> None:
         name = kept.info.name
         if self._only and name not in self._only:
-            _pass_by(file)
+            _skip_session(file)
             return
         self._seen.add(name)
-        there = self._walk(file, kept, self._here(name))
+        there = self._read_session(file, kept, self._state_here(name))
         if there is not None:
             self._there[name] = there
             self._sessions += 1
 
-    def _walk(self, file: BackupFile, kept: Kept, here: Standing) -> Standing | None:
-        """All entries of a session, of which those that are missing here are taken; None if it was left out there."""
+    def _read_session(self, file: BackupFile, kept: BackedUpSession, here: SyncState) -> SyncState | None:
+        """Read all entries of a session and return its state in the backup; None if the backup left it out."""
         name = kept.info.name
-        if here.entries and here.began < kept.began:
+        if here.entries and here.start_seq < kept.start_seq:
             self._refuse(name, "it has entries that were erased where the backup was made")
-            return _pass_by(file)
+            return _skip_session(file)
         while chain := file.next_entry():
             self._entry(file, kept, here)
             if file.seq == here.seq and chain != here.chain:
                 self._refuse(name, f"entry {here.seq} is another")
-                return _pass_by(file)
-        there = file.end()
+                return _skip_session(file)
+        there = file.finish_session()
         if there is not None and here.entries and here.seq > there.seq:
             self._refuse(name, f"it has gone on here to entry {here.seq:,}")
         return there
 
-    def _entry(self, file: BackupFile, kept: Kept, here: Standing) -> None:
-        file.pass_over()
+    def _entry(self, file: BackupFile, kept: BackedUpSession, here: SyncState) -> None:
+        file.skip_body()
 
     def _refuse(self, name: str, why: str) -> None:
         self._refused.append((name, why))
 
-    def _refuse_those(self) -> None:
+    def _raise_refused(self) -> None:
         if self._refused:
             named = "; ".join(f"`{name}`: {why}" for name, why in self._refused[:_NAMED])
             more = len(self._refused) - _NAMED
@@ -140,36 +156,36 @@ class _Looking:
             )
 
 
-class _Writing(_Looking):
-    """The pass over a backup in which what is missing here is written."""
+class _RestoreRun(_DryRun):
+    """The pass over a backup that writes what is missing here."""
 
     def __init__(self, store: Store, only: Collection[str], erased: bool, on_entry: OnEntry) -> None:
         super().__init__(store, only, erased)
         self._on_entry = on_entry
-        self._incoming: Incoming | None = None
+        self._writer: EntryWriter | None = None
         self._stack = ExitStack()
         self._kept_erased: list[str] = []
 
-    def proven(self) -> Restored:
-        """What came of it; `Damaged` if a head here is not that of the backup."""
-        stones, entries = stones_of(self._store), 0
+    def prove(self) -> Restored:
+        """Return the result; `Damaged` if a head here is not that of the backup."""
+        stones, entries = tombstones_by_name(self._store), 0
         for name, there in self._there.items():
-            here = standing_of(self._store, name, stones)
+            here = read_state(self._store, name, stones)
             entries += here.entries
-            if (here.seq, here.chain) != (there.seq, there.chain) and here.began <= there.seq:
+            if (here.seq, here.chain) != (there.seq, there.chain) and here.start_seq <= there.seq:
                 raise Damaged(f"Session `{name}` does not have the head that it has in the backup. Restore it again.")
         return Restored(self._sessions, entries, record_head(self._there.items()), tuple(self._kept_erased))
 
-    def _bury(self, stone: Tombstone, here: Standing) -> None:
-        super()._bury(stone, here)
+    def _handle_tombstone(self, stone: Tombstone, here: SyncState) -> None:
+        super()._handle_tombstone(stone, here)
         if here.seq < stone.seq:
-            bury(self._store, None, stone)
+            write_tombstone(self._store, None, stone)
 
-    def _walk(self, file: BackupFile, kept: Kept, here: Standing) -> Standing | None:
-        self._incoming, there = None, None
+    def _read_session(self, file: BackupFile, kept: BackedUpSession, here: SyncState) -> SyncState | None:
+        self._writer, there = None, None
         try:
             with ExitStack() as self._stack:
-                there = super()._walk(file, kept, here)
+                there = super()._read_session(file, kept, here)
                 if there is not None:
                     self._finish(kept, here)
         except (Damaged, UsageError, *archive.UNREADABLE):
@@ -179,48 +195,48 @@ class _Writing(_Looking):
             self._undo(kept, here)
         return there
 
-    def _undo(self, kept: Kept, here: Standing) -> None:
-        """Take away what was brought of a session that was not here before; who was stopped goes on with it."""
-        if self._incoming is not None and not here.entries:
-            archive.undo(self._store, kept.info, self._stones.get(kept.info.name))
+    def _undo(self, kept: BackedUpSession, here: SyncState) -> None:
+        """Remove what was written of a session that was not here before."""
+        if self._writer is not None and not here.entries:
+            archive.undo_import(self._store, kept.info, self._stones.get(kept.info.name))
 
-    def _entry(self, file: BackupFile, kept: Kept, here: Standing) -> None:
+    def _entry(self, file: BackupFile, kept: BackedUpSession, here: SyncState) -> None:
         if file.seq <= here.seq:
-            file.pass_over()
+            file.skip_body()
             return
-        if self._incoming is None:
-            self._incoming = self._stack.enter_context(self._begin(kept, here))
-        file.take(self._incoming)
+        if self._writer is None:
+            self._writer = self._stack.enter_context(self._begin(kept, here))
+        file.copy_entry(self._writer)
 
-    def _begin(self, kept: Kept, here: Standing) -> Incoming:
-        """Open the session where it begins in the backup, or goes on here."""
+    def _begin(self, kept: BackedUpSession, here: SyncState) -> EntryWriter:
+        """Open the session where it starts in the backup, or continues here."""
         name, chain = kept.info.name, here.chain
-        if here.seq < kept.began and kept.stone is not None:
-            bury(self._store, kept.info, kept.stone)
+        if here.seq < kept.start_seq and kept.stone is not None:
+            write_tombstone(self._store, kept.info, kept.stone)
             chain = kept.stone.chain
         self._store.open_session(kept.info.replace(ended_at=None))
-        if self._erased and not here.seq and not kept.began and name in self._stones:
+        if self._erased and not here.seq and not kept.start_seq and name in self._stones:
             self._store.restart(name, 0, GENESIS)
-        return Incoming(self._store, name, chain, self._on_entry)
+        return EntryWriter(self._store, name, chain, self._on_entry)
 
-    def _finish(self, kept: Kept, here: Standing) -> None:
-        """Make sure that everything is durable, and say how the session ended."""
-        if here.began > kept.began:
+    def _finish(self, kept: BackedUpSession, here: SyncState) -> None:
+        """Append what is pending, and record when the session ended."""
+        if here.start_seq > kept.start_seq:
             self._kept_erased.append(kept.info.name)
-            if self._incoming is None:
+            if self._writer is None:
                 return
-        incoming = self._incoming or self._begin(kept, here)
-        incoming.finish()
+        writer = self._writer or self._begin(kept, here)
+        writer.finish()
         if kept.info.ended_at is not None:
             self._store.end(kept.info.name, kept.info.ended_at)
 
     def _refuse(self, name: str, why: str) -> None:
         super()._refuse(name, why)
-        self._refuse_those()
+        self._raise_refused()
 
 
-def _pass_by(file: BackupFile) -> Standing | None:
-    """Leave a session out."""
+def _skip_session(file: BackupFile) -> SyncState | None:
+    """Skip the rest of a session and return its state in the backup."""
     while file.next_entry():
-        file.pass_over()
-    return file.end()
+        file.skip_body()
+    return file.finish_session()

@@ -27,7 +27,7 @@ from obstore.store import S3Store
 
 from keepwhole.store.blobs import s3
 from keepwhole.store.blobs.bucket_address import bucket_of
-from keepwhole.store.blobs.s3 import Objects
+from keepwhole.store.blobs.s3 import S3Blobs
 
 MB = 1_048_576
 NOWHERE = f"s3://{BUCKET}/x?endpoint=http://127.0.0.1:1"
@@ -114,7 +114,7 @@ def test_a_body_that_is_refused_for_its_size_is_given_back_and_leaves_nothing(
 ) -> None:
     data = random_text(10 * MB)
     with pytest.raises(NotStored, match="quota") as refused:
-        store.take(Feed(iter([data])), len(data) - 1)
+        store.store_body(Feed(iter([data])), len(data) - 1)
     assert refused.value.rescue is not None
     assert b"".join(refused.value.rescue.chunks()) == data
     refused.value.rescue.close()
@@ -158,7 +158,7 @@ def test_a_store_that_was_down_a_moment_ago_is_not_waited_for_again(tmp_path: Pa
     for _ in range(3):
         started = time.monotonic()
         with pytest.raises(NotStored, match="cannot be reached"):
-            store.take(Feed(b"x" * 100_000), ROOM)
+            store.store_body(Feed(b"x" * 100_000), ROOM)
         waited.append(time.monotonic() - started)
     assert max(waited[1:]) < waited[0]
     store.close()
@@ -243,7 +243,7 @@ def test_a_name_that_is_taken_is_left_as_it_is_and_another_is_used(
     assert sorted(there(blobs).values()) == [80_000, 100_000]
     monkeypatch.setattr(s3, "new_name", lambda: first[1:])
     with pytest.raises(NotStored, match="taken") as refused:
-        store.take(Feed(b"third" * 20_000), ROOM)
+        store.store_body(Feed(b"third" * 20_000), ROOM)
     assert refused.value.rescue is not None
     assert b"".join(refused.value.rescue.chunks()) == b"third" * 20_000
 
@@ -337,11 +337,11 @@ def test_where_there_are_no_keys_it_is_said(tmp_path: Path, monkeypatch: pytest.
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_METADATA_ENDPOINT", "http://169.254.169.254:1")  # nobody's, also on a machine with a role
     with pytest.raises(NotStored, match="no keys were found"):
-        Objects(bucket_of(NOWHERE), "r", str(tmp_path), patience=0.5).write(Feed(b"x"), b"", ROOM)
+        S3Blobs(bucket_of(NOWHERE), "r", str(tmp_path), patience=0.5).write(Feed(b"x"), b"", ROOM)
 
 
 def test_making_an_object_where_there_is_one_is_refused_by_the_store(blobs: str, tmp_path: Path) -> None:
-    assert Objects(bucket_of(blobs), "r", str(tmp_path)).check() == []
+    assert S3Blobs(bucket_of(blobs), "r", str(tmp_path)).check() == []
     assert there(blobs) == {}
 
 

@@ -17,7 +17,7 @@ pytest.importorskip("psycopg_pool", reason="needs the extra `postgres`")
 import psycopg
 
 from keepwhole.store.postgres.address import address_of, redacted
-from keepwhole.store.postgres.administration import migrate
+from keepwhole.store.postgres.server import migrate
 from keepwhole.store.postgres.store import PostgresStore
 
 KEPT = ("sessions", "entries", "pieces", "endings", "tombstones", "record", "condemned")
@@ -88,10 +88,10 @@ def test_a_role_that_writes_can_do_all_that_a_store_does(url: str, tmp_path: Pat
     assert verify(store, "s").whole
     assert len(store.search("s", "body")) == 1
     assert store.passages("s").size() == 2
-    store.discard(store.take(Feed(b"y" * 50_000), 1 << 20).body)
+    store.discard(store.store_body(Feed(b"y" * 50_000), 1 << 20).body)
     opened(store, "fleeting", ephemeral=True)
     store.hold("fleeting")
-    assert store.in_use("fleeting")
+    assert store.is_held("fleeting")
     assert store.purge("s", NOON).entries == 3
     store.close()
 
@@ -193,7 +193,7 @@ def test_a_forked_child_does_not_disturb_its_parent(url: str, tmp_path: Path) ->
         finally:
             os._exit(code)
     assert os.waitpid(child, 0)[1] == 0
-    assert store.in_use("fleeting")
+    assert store.is_held("fleeting")
     store.append("s", [draft(store, b"from the parent")])
     assert [stored_bytes(store, row) for row in store.rows("s", after=3)] == [b"from the child", b"from the parent"]
     assert verify(store, "s").whole

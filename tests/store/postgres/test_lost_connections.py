@@ -196,9 +196,9 @@ def test_what_is_held_stays_held_when_connections_are_lost(store: PostgresStore)
     for pid in backends():
         drop(pid)
     store.append("s", [draft(store)])
-    assert store.in_use("s")
+    assert store.is_held("s")
     store.close()
-    assert not store.in_use("s")
+    assert not store.is_held("s")
 
 
 @pytest.mark.torture

@@ -178,7 +178,7 @@ def test_a_purge_deletes_bodies_wherever_they_are(url: str, store: PostgresStore
 def test_a_role_that_only_writes_can_use_a_place_outside(
     url: str, store: PostgresStore, blobs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from keepwhole.store.postgres.administration import migrate
+    from keepwhole.store.postgres.server import migrate
 
     writer = f"writer_{address_of(url).schema}"
     with psycopg.connect(running().get_uri(), autocommit=True) as connection:
@@ -198,7 +198,7 @@ def test_a_role_that_only_writes_can_use_a_place_outside(
 def test_a_server_that_cannot_be_asked_for_the_place_costs_no_body(tmp_path: Path, blobs: str) -> None:
     away = PostgresStore("postgresql://me@127.0.0.1:1/db", str(tmp_path), blobs=blobs, patience=0.3)
     with pytest.raises(NotStored) as refused:
-        away.take(Feed(iter([b"x" * 700_000, b"y" * 700_000])), ROOM)
+        away.store_body(Feed(iter([b"x" * 700_000, b"y" * 700_000])), ROOM)
     assert refused.value.rescue is not None
     assert b"".join(refused.value.rescue.chunks()) == b"x" * 700_000 + b"y" * 700_000
 

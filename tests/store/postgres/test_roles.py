@@ -21,7 +21,7 @@ from keepwhole.store.postgres.store import PostgresStore
 
 __all__ = ["url"]
 
-DERIVED = {"words", "passages", "indexed"}
+DERIVED = {"passages", "indexed"}
 """Tables that can be made again from the record, and are."""
 ON_A_TABLE = (
     "DELETE FROM {0}",

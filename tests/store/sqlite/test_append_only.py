@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from keepwhole import Session, SqliteStore
-from keepwhole.store.sqlite.connection import connect
+from keepwhole.store.sqlite.database import connect
 from tests.build import numbered_lines
 
 
@@ -62,7 +62,7 @@ OF_THE_CONNECTION = [
 @pytest.mark.parametrize("statement", CHANGES + OF_THE_CONNECTION)
 def test_our_own_connection_may_not_change_what_is_on_record(store: SqliteStore, statement: str) -> None:
     before = everything(store)
-    writer: Any = store._writer
+    writer: Any = store.database._writer
     with pytest.raises(sqlite3.Error):
         writer.execute(statement)
     assert everything(store) == before
@@ -71,7 +71,7 @@ def test_our_own_connection_may_not_change_what_is_on_record(store: SqliteStore,
 @pytest.mark.parametrize("table", ["endings", "tombstones"])
 def test_our_own_connection_may_not_replace_an_ending_or_a_tombstone(store: SqliteStore, table: str) -> None:
     before = everything(store)
-    writer: Any = store._writer
+    writer: Any = store.database._writer
     with pytest.raises(sqlite3.Error):
         writer.execute(f"REPLACE INTO {table} SELECT * FROM {table}")
     assert everything(store) == before
@@ -88,7 +88,7 @@ def test_the_file_itself_forbids_changes_from_any_connection(store: SqliteStore,
 
 
 def test_our_reading_connection_cannot_write_at_all(store: SqliteStore) -> None:
-    reader: Any = store._reader
+    reader: Any = store.database._reader
     for statement in ("INSERT INTO indexed VALUES (1)", "CREATE TABLE t (x)", *CHANGES):
         with pytest.raises(sqlite3.Error):
             reader.execute(statement)

@@ -30,6 +30,6 @@ def test_who_waits_for_the_turnstile_gives_up_too(tmp_path: Path) -> None:
     store, other = SqliteStore(str(tmp_path), patience=0.1), SqliteStore(str(tmp_path))
     with Session("s", store=store) as session:
         session.keep("read", {}, "one")
-        with other.turnstile.held(), pytest.raises(NotStored):
+        with other.database.turnstile.held(), pytest.raises(NotStored):
             session.keep("read", {}, "two", on_trouble="raise")
     store.close()

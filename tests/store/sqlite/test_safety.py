@@ -12,9 +12,8 @@ import pytest
 
 from keepwhole import Session, SqliteStore
 from keepwhole.errors import StoreRefused
-from keepwhole.store.sqlite.connection import APPLICATION_ID, connect, needs_turnstile
-from keepwhole.store.sqlite.home import file_system
-from keepwhole.store.sqlite.schema import migrate, scripts, statements, version_of
+from keepwhole.store.sqlite.database import connect, file_system, needs_turnstile
+from keepwhole.store.sqlite.schema import APPLICATION_ID, migrate, scripts, statements, version_of
 from tests.build import numbered_lines, open_files, opened, run_python
 
 
@@ -179,7 +178,7 @@ def test_the_version_gate_knows_which_sqlite_needs_the_turnstile(version: tuple[
 def test_every_safety_is_really_switched_on(tmp_path: Path, pragma: str, value: object) -> None:
     store = SqliteStore(str(tmp_path))
     store.sessions()
-    connections: list[Any] = [store._writer, store._reader]
+    connections: list[Any] = [store.database._writer, store.database._reader]
     for connection in connections:
         assert connection.execute(f"PRAGMA {pragma}").fetchone()[0] == value
     store.close()
@@ -339,9 +338,9 @@ sys.stdin.read()
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
-        assert store.in_use("s")
+        assert store.is_held("s")
         holder.kill()
-    assert not store.in_use("s")
+    assert not store.is_held("s")
     store.close()
 
 
@@ -354,6 +353,6 @@ def test_a_session_is_held_where_the_record_is_wherever_the_process_goes(
     opened(store, ephemeral=True)
     monkeypatch.chdir(tmp_path / "elsewhere")
     store.hold("s")
-    assert store.in_use("s")
-    assert SqliteStore(str(tmp_path / "record")).in_use("s")
+    assert store.is_held("s")
+    assert SqliteStore(str(tmp_path / "record")).is_held("s")
     store.close()

@@ -7,7 +7,6 @@ import pytest
 
 from keepwhole import Session, SqliteStore
 from keepwhole.store.passages import INDEXED_BYTES
-from keepwhole.store.sqlite import passages
 from keepwhole.truncation.words import stem
 from tests.build import NOON, draft, numbered_lines, opened
 
@@ -113,8 +112,8 @@ def test_the_index_is_sound_after_many_purges(store: SqliteStore) -> None:
         store.purge(name, NOON)
     Session("last", store=store).keep("t", None, "common words")
     assert len(store.search("last", "common")) == 1
-    with store.writing() as execute:
-        execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 0)")
+    with store.database.writing() as execute:
+        execute("INSERT INTO passages (passages, rank) VALUES ('integrity-check', 0)")
 
 
 def test_a_discarded_body_leaves_no_file(store: SqliteStore) -> None:
@@ -133,10 +132,10 @@ def test_bodies_up_to_32_kilobytes_lie_in_the_row(store: SqliteStore, size: int,
 def test_what_is_purged_while_its_words_are_gathered_is_not_indexed(store: SqliteStore) -> None:
     session = Session("gone", store=store)
     session.keep("t", None, f"{CANARY} once")
-    gathered = passages.gather(store, 0)
+    gathered = store._index.gather(0)
     store.purge("gone", NOON)
     Session("gone", store=store).keep("t", None, "something else")
-    assert not passages.add(store, gathered)
+    assert not store._index.add(gathered)
     assert store.passages("gone").newest([[stem(CANARY)]], 9) == []
     assert stem(CANARY).encode() not in all_bytes(store.folder)
 
@@ -144,9 +143,9 @@ def test_what_is_purged_while_its_words_are_gathered_is_not_indexed(store: Sqlit
 def test_two_that_catch_up_at_once_index_everything_once(store: SqliteStore) -> None:
     session = Session("s", store=store)
     session.keep("t", None, "quokka")
-    first, second = passages.gather(store, 0), passages.gather(store, 0)
-    assert passages.add(store, first)
-    assert not passages.add(store, second)
+    first, second = store._index.gather(0), store._index.gather(0)
+    assert store._index.add(first)
+    assert not store._index.add(second)
     assert len(store.passages("s").newest([["quokka"]], 9)) == 1
 
 

@@ -4,8 +4,8 @@ import os
 
 from keepwhole.config import Settings
 from keepwhole.errors import NotFound
-from keepwhole.store.factory import open_store
-from keepwhole.store.postgres.address import is_address, redacted
+from keepwhole.store.factory import is_address, open_store
+from keepwhole.store.postgres.address import redacted
 from keepwhole.store.protocol import Store
 
 HELP = "the folder of a record, or postgresql://…"

@@ -150,4 +150,4 @@ def _to_clean(args: argparse.Namespace, place: Place) -> list[SessionInfo]:
     if args.all:
         return sessions
     over = [info for info in sessions if info.ended_at is not None or info.ephemeral]
-    return [info for info in over if not place.store.in_use(info.name)]
+    return [info for info in over if not place.store.is_held(info.name)]

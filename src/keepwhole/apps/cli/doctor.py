@@ -14,11 +14,16 @@ from keepwhole.apps.cli.place import Place, add_options
 from keepwhole.canonical.utf8 import stringzilla
 from keepwhole.canonical.value import Value
 from keepwhole.errors import KeepwholeError
-from keepwhole.store.blobs.stores import Places
 from keepwhole.store.postgres.address import redacted
-from keepwhole.store.protocol import Store
-from keepwhole.store.sqlite import home
-from keepwhole.store.sqlite.connection import FIXED_IN, needs_turnstile, reading
+from keepwhole.store.protocol import ChecksBlobs, CollectsOrphans, Store
+from keepwhole.store.sqlite.database import (
+    FIXED_IN,
+    connect_read_only,
+    file_system,
+    needs_turnstile,
+    prepare_folder,
+    refuse_network,
+)
 from keepwhole.store.sqlite.schema import scripts, version_of
 from keepwhole.store.sqlite.store import SqliteStore
 from keepwhole.store.verify import verify
@@ -102,10 +107,8 @@ def _guarded(check: Callable[[_T], Iterator[Finding]], where: _T) -> list[Findin
 
 
 def _server(address: str, store: Store) -> Iterator[Finding]:
-    from keepwhole.store.postgres.store import PostgresStore  # nobody comes here without it
-
     count = len(store.sessions())
-    dropped = store.collect_orphans() if isinstance(store, PostgresStore) else 0
+    dropped = store.collect_orphans() if isinstance(store, CollectsOrphans) else 0
     if dropped:
         yield Finding("note", _removed(dropped))
     yield from on_server(address, count)
@@ -122,9 +125,9 @@ def _folder(where: Where) -> Iterator[Finding]:
     if not os.path.exists(os.path.join(folder, "record.db")):
         yield Finding("note", f"there is no record in {folder} yet; the first `keepwhole run` makes one")
         return
-    home.prepare(folder)
-    home.refuse_network(folder)
-    yield Finding("ok", f"the record is {folder}, private, on {home.file_system(folder) or 'a local disk'}")
+    prepare_folder(folder)
+    refuse_network(folder)
+    yield Finding("ok", f"the record is {folder}, private, on {file_system(folder) or 'a local disk'}")
     loose = [
         name
         for name in ("record.db", "record.db-wal", "record.lock")
@@ -146,7 +149,7 @@ def _sqlite(where: Where) -> Iterator[Finding]:
 def _database(where: Where) -> Iterator[Finding]:
     if not os.path.exists(where.store.path):
         return
-    connection = reading(where.store.path)
+    connection = connect_read_only(where.store.path)
     try:
         found, known = version_of(connection), len(scripts())
         if found > known:
@@ -179,10 +182,9 @@ def _removed(count: int) -> str:
 
 def _outside(address: str, store: Store) -> Iterator[Finding]:
     """Whether large bodies can be put where `blobs` says, and read and deleted there."""
-    places = getattr(store, "blobs", None)
-    if not address or not isinstance(places, Places):
+    if not address or not isinstance(store, ChecksBlobs):
         return
-    for lack in places.outside().check():
+    for lack in store.check_blobs():
         yield Finding("note", f"{redacted(address)}: {lack}")
     yield Finding("ok", f"large bodies are in {redacted(address)}: written, read in part and deleted one")
 

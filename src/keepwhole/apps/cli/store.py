@@ -31,12 +31,12 @@ def migrate(args: argparse.Namespace) -> int:
             "`KEEPWHOLE_STORE=postgresql://owner@host/database`."
         )
     try:
-        from keepwhole.store.postgres import administration
+        from keepwhole.store.postgres import server
     except ImportError as error:
         raise StoreRefused(
             "A record in PostgreSQL needs `psycopg`. Install it with `pip install 'keepwhole[postgres]'`."
         ) from error
-    ran = administration.migrate(address, args.grant)
+    ran = server.migrate(address, args.grant)
     if args.json:
         screen.as_json({"store": redacted(address), "ran": ran, "granted": args.grant})
         return 0

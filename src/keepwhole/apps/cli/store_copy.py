@@ -12,7 +12,7 @@ from keepwhole.apps.cli.addresses import HELP, existing_record, record_at, shown
 from keepwhole.canonical.entry import Entry
 from keepwhole.errors import Damaged, NotFound, UsageError
 from keepwhole.store.protocol import Store
-from keepwhole.transfer.copy import Comparison, Step, carry_out, compare, plan
+from keepwhole.transfer.copy import Comparison, CopyStep, carry_out, compare, plan
 from keepwhole.truncation.notice import size_text
 
 _DIFFERENT = 1
@@ -70,7 +70,7 @@ def _copied(args: argparse.Namespace, source: Store, target: Store) -> int:
     return _DIFFERENT if reasons else 0
 
 
-def _confirmed(erased: Sequence[Step], args: argparse.Namespace) -> bool:
+def _confirmed(erased: Sequence[CopyStep], args: argparse.Namespace) -> bool:
     for step in erased[:_LISTED]:
         screen.warn(f"  {step.name}: {_entries(step.here.entries)} that FROM has erased")
     if len(erased) > _LISTED:
@@ -78,7 +78,7 @@ def _confirmed(erased: Sequence[Step], args: argparse.Namespace) -> bool:
     return screen.confirm(f"Erase them in {shown(args.target)} too, for good?", args.yes)
 
 
-def _carried_out(source: Store, target: Store, steps: Sequence[Step]) -> tuple[dict[str, str], "_Watch"]:
+def _carried_out(source: Store, target: Store, steps: Sequence[CopyStep]) -> tuple[dict[str, str], "_Watch"]:
     """Do what there is to do; sessions that could not be brought and why, and how much was."""
     failed: dict[str, str] = {}
     with screen.Progress("copying", sum(_bytes(step) for step in steps), size_text) as progress:
@@ -92,7 +92,7 @@ def _carried_out(source: Store, target: Store, steps: Sequence[Step]) -> tuple[d
     return failed, watch
 
 
-def _bytes(step: Step) -> int:
+def _bytes(step: CopyStep) -> int:
     """Bytes of bodies that a step will bring, about: what is here already is taken to be like the rest."""
     if step.info is None or not step.there.entries:
         return 0
@@ -106,7 +106,7 @@ def _entries(number: int) -> str:
 class _Watch:
     """How far a copy is: a bar at a terminal, else a line now and then."""
 
-    def __init__(self, progress: screen.Progress, steps: Sequence[Step]) -> None:
+    def __init__(self, progress: screen.Progress, steps: Sequence[CopyStep]) -> None:
         self._progress, self._sessions = progress, len(steps)
         self._said, self._lines = time.monotonic(), not sys.stderr.isatty()
         self.entries = self.bytes = self.done = 0
@@ -128,7 +128,7 @@ class _Watch:
 
 def _say(
     args: argparse.Namespace,
-    steps: Sequence[Step],
+    steps: Sequence[CopyStep],
     erased: Sequence[str],
     watch: _Watch,
     compared: Comparison,

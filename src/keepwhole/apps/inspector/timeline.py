@@ -17,7 +17,7 @@ from keepwhole.canonical.entry import Decision, Entry, Request, Response, Result
 from keepwhole.canonical.manifest import Shown, decode_manifest
 from keepwhole.errors import Damaged, StoreError
 from keepwhole.exchange.hidden_rounds import TOOL as ROUND
-from keepwhole.store.follow import Following
+from keepwhole.store.follower import RecordFollower
 from keepwhole.store.protocol import Store, body_of, entry_of
 
 _TOGETHER = 600_000
@@ -93,7 +93,7 @@ class Timeline:
         self.looked = 0.0
         """When the record was looked at last, by the monotonic clock."""
         self._store = store
-        self._following = Following(store, session)
+        self._following = RecordFollower(store, session)
         self._clear()
 
     def _clear(self) -> None:

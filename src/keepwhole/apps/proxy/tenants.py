@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from keepwhole.apps.listener import secret_in
-from keepwhole.store.protocol import Store
+from keepwhole.store.protocol import SharesSecrets, Store
 
 _FILE = "tenants.secret"
 _KEYS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
@@ -31,8 +31,9 @@ class Tenants:
     @cached_property
     def _secret(self) -> bytes:
         """Asked for when it is first needed, so that a server that is away keeps no proxy from starting."""
-        shared = getattr(self._store, "secret", None)
-        return (shared(_FILE, self._local) if shared is not None else self._local).encode()
+        if isinstance(self._store, SharesSecrets):
+            return self._store.secret(_FILE, self._local).encode()
+        return self._local.encode()
 
     def of(self, headers: Mapping[str, str]) -> str:
         """The owner of a request; the same word for everybody where owners are not told apart."""

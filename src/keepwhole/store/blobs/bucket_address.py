@@ -1,4 +1,4 @@
-"""The address of a bucket, and how it may be shown.
+"""The address of a bucket, and how it is shown.
 
 Owns: that a key is in no error, log or list of settings.
 """
@@ -17,7 +17,7 @@ _ENDPOINT = re.compile(r"https?://[A-Za-z0-9.\[\]:-]+(/[A-Za-z0-9._/-]*)?")
 
 
 class Bucket(NamedTuple):
-    """Where objects lie: the bucket, what their names begin with, what a client is made with, and all as shown."""
+    """The address of a bucket: its name, the prefix of all objects, the options of the client, and how it is shown."""
 
     name: str
     prefix: str
@@ -25,17 +25,17 @@ class Bucket(NamedTuple):
     shown: str
 
     def __repr__(self) -> str:
-        """What may be shown."""
+        """Return the address without its keys."""
         return f"Bucket({self.shown!r})"
 
 
 def is_bucket(text: str) -> bool:
-    """Whether this names a bucket rather than a folder."""
+    """Return whether this is the address of a bucket rather than a folder."""
     return text.startswith(SCHEME)
 
 
 def bucket_of(text: str) -> Bucket:
-    """An address told apart; what was given is not repeated where it cannot be, since a key may be in it."""
+    """Parse an address. An error does not quote it, since a key may be in it."""
     from urllib.parse import parse_qsl, urlsplit
 
     try:
@@ -53,7 +53,7 @@ def bucket_of(text: str) -> Bucket:
 
 
 def redacted(text: str) -> str:
-    """An address without what is secret in it, and without all of it where that cannot be told."""
+    """Return an address without its keys, or a placeholder if they cannot be told apart from the rest."""
     from urllib.parse import parse_qsl, urlencode, urlsplit
 
     try:

@@ -1,7 +1,26 @@
-"""Bodies too large for a row: files in a folder of ours, durable before anything refers to them.
+"""`BlobFolder`: bodies too large for a row, as files, durable before anything refers to them.
 
-Owns: temp (0600, O_EXCL, same folder) → write and hash → sync → rename → sync folder.
-Must not know: rows. A name is 32 random hex digits drawn by us; no id and no content ever becomes a path.
+Owns: the order of writing, names, and never following a link.
+Must not know: rows. A name is 32 random hex digits; no id and no content ever becomes a path.
+
+Theory of operation
+-------------------
+A body `3f0c…` is written to the folder of its first digit:
+
+    blobs/3/.3f0c…      created with O_EXCL and mode 0600, written and hashed chunk by chunk
+                        fsync of the file
+    blobs/3/3f0c…       renamed
+                        fsync of blobs/3
+
+and only then is its name returned. Invariants:
+
+- A file without the dot is whole: a crash before the rename leaves only the dotted file, which is an orphan.
+- The name is durable when it is returned. The first body in a folder also syncs the folder above it.
+- Every file is opened relative to a descriptor of its folder, with O_NOFOLLOW, and must be a regular file of this user:
+  a link or another user's file in the folder is never read, written or deleted through.
+- If writing fails, the caller gets the original back through the error's `rescue`: what the file has of it, then the
+  chunk in hand, then the rest of the feed. Nothing is left behind in the folder.
+- Descriptors from before a fork may be used after it: they are only used to open files relative to them.
 """
 
 import errno
@@ -14,10 +33,9 @@ from typing import Any
 
 from keepwhole.canonical.body import CHUNK, BodyFacts
 from keepwhole.errors import Damaged, NotStored, QuotaExceeded, Rescue, StoreError, StoreRefused
-from keepwhole.store.body_stream import Measuring
 from keepwhole.store.durable import make_folder, sync, write_all
-from keepwhole.store.feed import Feed
-from keepwhole.store.protocol import Body, Taken
+from keepwhole.store.feed import Feed, MeasuredFeed
+from keepwhole.store.protocol import Body, StoredBody
 from keepwhole.store.reader import BodyReader, file_reader
 
 _FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
@@ -28,12 +46,12 @@ _OURS = re.compile(r"\.?[0-9a-f]{32}")
 
 
 def new_name() -> str:
-    """A name for a body, which no other has."""
+    """Return a name for a body, which no other has."""
     return os.urandom(16).hex()
 
 
-class _Trouble(Exception):
-    """The disk's trouble, told apart from trouble with the source."""
+class _DiskError(Exception):
+    """An error of the disk, told apart from errors of the source."""
 
     def __init__(self, error: OSError) -> None:
         super().__init__(error)
@@ -44,7 +62,7 @@ def _guarded(act: Callable[..., None], *args: Any) -> None:
     try:
         act(*args)
     except OSError as error:
-        raise _Trouble(error) from error
+        raise _DiskError(error) from error
 
 
 def _settle(fd: int, shard: int, name: str) -> None:
@@ -63,26 +81,26 @@ def _unlink(shard: int, *names: str) -> None:
 
 
 class HalfRead:
-    """What was already read of an output that could not be stored, then the rest of it."""
+    """The output that could not be stored: what was written of it, then the rest."""
 
-    def __init__(self, fd: int, taken: int, measuring: Measuring) -> None:
-        self._fd, self._taken, self._measuring = fd, taken, measuring
+    def __init__(self, fd: int, taken: int, measured: MeasuredFeed) -> None:
+        self._fd, self._taken, self._measured = fd, taken, measured
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
 
     def __del__(self) -> None:
-        """Give the file back, also where nobody asked for the original."""
+        """Close the file, also where nobody asked for the original."""
         self.close()
 
     def chunks(self) -> Iterator[bytes]:
-        """The whole original, once; nothing of it is lost."""
+        """Yield the whole original, once."""
         for start in range(0, self._taken, CHUNK):
             yield os.pread(self._fd, min(CHUNK, self._taken - start), start)
-        yield from self._measuring.remaining()
+        yield from self._measured.remaining()
 
 
 class Unread:
@@ -92,12 +110,12 @@ class Unread:
         self._first, self._feed = first, feed
 
     def chunks(self) -> Iterator[bytes]:
-        """The whole original, once."""
+        """Yield the whole original, once."""
         yield self._first
         yield from self._feed.remaining()
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
 
 class BlobFolder:
@@ -108,16 +126,16 @@ class BlobFolder:
         self._root = -1
         self._shards: set[str] = set()
 
-    def write(self, feed: Feed, first: bytes, room: int) -> Taken:
+    def write(self, feed: Feed, first: bytes, room: int) -> StoredBody:
         """Store `first` and the rest of `feed`, at most `room` bytes; durable on return."""
         name = new_name()
         reader = self.write_as(name, feed, first, room)
-        return Taken(Body(reader.facts, blob=name), reader)
+        return StoredBody(Body(reader.facts, blob=name), reader)
 
     def write_as(self, name: str, feed: Feed, first: bytes, room: int) -> BodyReader:
         """Store `first` and the rest of `feed` under `name`, at most `room` bytes; durable on return.
 
-        Gives the file open for reading, so that nobody needs to find it again.
+        Returns the file open for reading, so that it need not be found again.
 
         Raises `NotStored` with a `rescue` that gives the original back; nothing is left behind.
         """
@@ -125,29 +143,29 @@ class BlobFolder:
             shard, fd = self._create(name)
         except OSError as error:
             raise not_stored(error, Unread(first, feed)) from error
-        measuring = Measuring(feed, first)
+        measured = MeasuredFeed(feed, first)
         taken = 0
         try:
-            for chunk in measuring.chunks():
+            for chunk in measured.chunks():
                 if taken + len(chunk) > room:
-                    raise _Trouble(OSError(errno.EDQUOT, "the session's quota is used up"))
+                    raise _DiskError(OSError(errno.EDQUOT, "the session's quota is used up"))
                 _guarded(write_all, fd, chunk)
                 taken += len(chunk)
             _guarded(_settle, fd, shard, name)
-        except _Trouble as trouble:
+        except _DiskError as failure:
             _unlink(shard, _TEMP + name, name)
-            raise not_stored(trouble.error, HalfRead(fd, taken, measuring)) from trouble.error
+            raise not_stored(failure.error, HalfRead(fd, taken, measured)) from failure.error
         except BaseException:
             _unlink(shard, _TEMP + name, name)
             os.close(fd)
             raise
         finally:
             os.close(shard)
-        reader, whole = file_reader(measuring.finish(), fd), measuring.whole()
+        reader, whole = file_reader(measured.finish(), fd), measured.whole()
         return reader if whole is None else reader.remember(whole)
 
     def _create(self, name: str) -> tuple[int, int]:
-        """Descriptors of the folder for `name` and of a new temporary file in it."""
+        """Create a temporary file for `name`; return descriptors of its folder and of the file."""
         shard = self._shard(name)
         try:
             flags = _FLAGS | os.O_RDWR | os.O_CREAT | os.O_EXCL
@@ -157,11 +175,11 @@ class BlobFolder:
             raise
 
     def open(self, blob: str, facts: BodyFacts) -> BodyReader:
-        """A reader of the body `blob`."""
+        """Open the body `blob` for reading."""
         return file_reader(facts, self.descriptor(blob))
 
     def descriptor(self, name: str) -> int:
-        """A descriptor of the file `name`: a regular file of ours, never reached through a link."""
+        """Open the file `name`: a regular file of this user, never reached through a link."""
         if NAME.fullmatch(name) is None:
             raise Damaged("A row names a file that cannot be ours. Run `keepwhole sessions verify`.")
         try:
@@ -182,17 +200,17 @@ class BlobFolder:
         return fd
 
     def remove(self, blobs: Iterable[str]) -> None:
-        """Delete these files, unfinished ones too; one that is gone already is no error."""
+        """Delete these files, unfinished ones too; a missing file is no error."""
         for name in blobs:
             if _OURS.fullmatch(name) is not None:
                 self._delete(name.removeprefix(_TEMP), name)
 
     def orphans(self, referenced: Container[str], now: float | None = None) -> list[str]:
-        """Files that nothing refers to and that are older than an hour, unfinished ones among them."""
+        """Return the files that are not referenced and are older than an hour, unfinished ones too."""
         return [name for name in self.old(now) if name not in referenced]
 
     def old(self, now: float | None = None) -> Iterator[str]:
-        """Files that are older than an hour, unfinished ones among them."""
+        """Yield the files that are older than an hour, unfinished ones too."""
         limit = (time.time() if now is None else now) - ORPHAN_SECONDS
         if os.path.islink(self._path):
             return
@@ -210,7 +228,7 @@ class BlobFolder:
                     continue
 
     def _delete(self, name: str, file: str) -> None:
-        """Delete a file where it can be; what cannot is left for the collection of orphans."""
+        """Delete a file; what cannot be deleted is left for the collection of orphans."""
         try:
             shard = self._folder(name)
         except OSError:
@@ -219,18 +237,18 @@ class BlobFolder:
         os.close(shard)
 
     def check(self) -> list[str]:
-        """Write, read and delete a file; it lacks nothing."""
+        """Write, read and delete a file; a folder lacks nothing."""
         try:
-            taken = self.write(Feed(b"what is kept here must come back as it is"), b"", 100)
-            taken.reader.close()
-            os.close(self.descriptor(taken.body.blob or ""))
+            stored = self.write(Feed(b"what is kept here must come back as it is"), b"", 100)
+            stored.reader.close()
+            os.close(self.descriptor(stored.body.blob or ""))
         except StoreError as error:
             raise StoreRefused(f"The folder `{self._path}` in `blobs` cannot be used. {error}") from error
-        self.remove([taken.body.blob or ""])
+        self.remove([stored.body.blob or ""])
         return []
 
     def close(self) -> None:
-        """Give the folder's descriptor back."""
+        """Close the folder's descriptor."""
         if self._root >= 0:
             os.close(self._root)
             self._root = -1
@@ -242,13 +260,13 @@ class BlobFolder:
             return []
 
     def _folder(self, name: str) -> int:
-        """A descriptor of the folder that holds `name`, never reached through a link."""
+        """Open the folder of `name`, never reached through a link."""
         if self._root < 0:
             self._root = os.open(self._path, _FLAGS | os.O_RDONLY | os.O_DIRECTORY)
         return os.open(name[0], _FLAGS | os.O_RDONLY | os.O_DIRECTORY, dir_fd=self._root)
 
     def _shard(self, name: str) -> int:
-        """The same, made where it is missing, with its name durable."""
+        """Open the folder of `name`; create it if it is missing, with its name durable."""
         shard = name[0]
         if shard in self._shards:
             return self._folder(name)
@@ -271,7 +289,7 @@ class BlobFolder:
 
 
 def not_stored(error: OSError, rescue: Rescue) -> NotStored:
-    """The error for what a disk did not take, or a quota has no room for."""
+    """Return the error for a body that the disk did not take, or that exceeds a quota."""
     if error.errno == errno.EDQUOT:
         return QuotaExceeded(
             "The session's quota is used up, so this result was not stored. Raise `session_quota`, or free "

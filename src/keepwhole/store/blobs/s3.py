@@ -1,28 +1,36 @@
 """Bodies too large for a row, as objects in a bucket: durable before a row refers to them, read in ranges.
 
-Owns: names, and what is done about a put whose outcome is not known.
+Owns: names, patience with a server that is away, what is done about a put whose outcome is not known, and that no key
+is in an error: what a client or a server says may name one, so it is not passed on.
 Must not know: rows.
+
+An object is put under a new random name with `If-None-Match`, so it is never written over. A put whose answer was lost
+is tried again under another name; the first object, if there is one, is an orphan.
 """
 
+import os
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import obstore
-from obstore.exceptions import AlreadyExistsError
+from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import S3Store
 
 from keepwhole.canonical.body import BodyFacts
 from keepwhole.errors import Damaged, NotStored, StoreError, StoreRefused
 from keepwhole.store.blobs.bucket_address import Bucket
 from keepwhole.store.blobs.folder import NAME, ORPHAN_SECONDS, new_name
-from keepwhole.store.blobs.read_ahead import Ahead
-from keepwhole.store.blobs.s3_client import Absent, Beyond, Exists, Trouble, asked, client
+from keepwhole.store.blobs.spool import IN_MEMORY, Reread, spool_body
 from keepwhole.store.feed import Feed
-from keepwhole.store.protocol import Body, Taken
-from keepwhole.store.reader import BodyReader
-from keepwhole.store.spool import IN_MEMORY, Reread, spooled
+from keepwhole.store.protocol import Body, StoredBody
+from keepwhole.store.reader import BodyReader, ReadAhead
+
+if TYPE_CHECKING:
+    from obstore.store import ClientConfig, RetryConfig, S3Config
 
 _T = TypeVar("_T")
 
@@ -35,65 +43,81 @@ _HASTE = 5.0
 _PROBE = b"what is kept here must come back as it is"
 
 
-class Objects:
-    """The large bodies of one record, in a bucket. Nothing is asked of it before it is needed."""
+class S3Error(Exception):
+    """A request to the object store failed; the message has no secret in it."""
+
+
+class _Exists(S3Error):
+    """There is an object of that name already."""
+
+
+class _Absent(S3Error):
+    """There is no such object."""
+
+
+class _Beyond(S3Error):
+    """The object ends before the requested range."""
+
+
+class S3Blobs:
+    """The large bodies of one record, in a bucket. No request is sent before it is needed."""
 
     def __init__(self, bucket: Bucket, record: str, folder: str, patience: float | None = None) -> None:
-        """`record` is what the names of this record's objects begin with; `folder` is for what is on its way."""
+        """The names of this record's objects begin with `record`; `folder` holds bodies on their way."""
         self._bucket = bucket
         self._folder = folder
         self._patience = PATIENCE if patience is None else patience
-        self._patient = client(bucket, record, self._patience, retries=10)
-        self._hasty = client(bucket, record, min(self._patience, _HASTE), retries=0)
+        self._patient = _client(bucket, record, self._patience, retries=10)
+        self._hasty = _client(bucket, record, min(self._patience, _HASTE), retries=0)
         self._away_until = 0.0
 
-    def write(self, feed: Feed, first: bytes, room: int) -> Taken:
+    def write(self, feed: Feed, first: bytes, room: int) -> StoredBody:
         """Store `first` and the rest of `feed`, at most `room` bytes; durable on return."""
-        reader = spooled(feed, first, room, self._folder)
+        reader = spool_body(feed, first, room, self._folder)
         try:
             name = self._upload(reader)
-        except Trouble as trouble:
+        except S3Error as error:
             raise NotStored(
-                f"The result could not be written to `{self._bucket.shown}` ({trouble}). It is shown whole; see "
+                f"The result could not be written to `{self._bucket.shown}` ({error}). It is shown whole; see "
                 "`keepwhole doctor`.",
                 rescue=Reread(reader),
             ) from None
         except BaseException:
             reader.close()
             raise
-        return Taken(Body(reader.facts, blob=name), reader)
+        return StoredBody(Body(reader.facts, blob=name), reader)
 
     def _upload(self, reader: BodyReader) -> str:
-        """Put a body under a new name. One that is there already, our own from an earlier try or not, stays unused."""
+        """Put a body under a new name, and another one while an object of that name exists: its origin is unknown."""
         for _ in range(_NAMES_TRIED):
             name = new_name()
             try:
                 self._ask(partial(_put, name, reader))
                 return name
-            except Exists:
+            except _Exists:
                 continue
-        raise Trouble("it says of every new name that it is taken")
+        raise S3Error("it says of every new name that it is taken")
 
     def open(self, blob: str, facts: BodyFacts) -> BodyReader:
-        """A reader of the body `blob`."""
+        """Open the body `blob` for reading."""
         if NAME.fullmatch(blob) is None:
             raise Damaged("A row names an object that cannot be ours. Run `keepwhole sessions verify`.")
-        return BodyReader(facts, Ahead(partial(self._read, blob), facts.size))
+        return BodyReader(facts, ReadAhead(partial(self._read, blob), facts.size))
 
     def _read(self, name: str, offset: int, length: int) -> bytes:
         try:
             return self._ask(lambda store: bytes(obstore.get_range(store, name, start=offset, length=length)))
-        except Absent:
+        except _Absent:
             raise Damaged(
                 f"The object of a stored body is not in `{self._bucket.shown}`. Check that `blobs` is as it was when "
                 "the body was kept, and run `keepwhole sessions verify`.",
                 "The stored copy of this result cannot be found. Run the tool again.",
             ) from None
-        except Beyond:
+        except _Beyond:
             return b""
-        except Trouble as trouble:
+        except S3Error as error:
             raise StoreError(
-                f"A stored body could not be read from `{self._bucket.shown}` ({trouble}). Nothing is lost; try again, "
+                f"A stored body could not be read from `{self._bucket.shown}` ({error}). Nothing is lost; try again, "
                 "or see `keepwhole doctor`."
             ) from None
 
@@ -103,11 +127,11 @@ class Objects:
         try:
             if names:
                 self._ask(lambda store: obstore.delete(store, names))
-        except Trouble:
+        except S3Error:
             pass
 
     def old(self, now: float | None = None) -> Iterator[str]:
-        """Objects of this record that are older than an hour."""
+        """Yield the names of this record's objects that are older than an hour."""
         limit = (time.time() if now is None else now) - ORPHAN_SECONDS
         listing = iter(obstore.list(self._patient))  # pyright: ignore[reportUnknownMemberType] - Arrow is not here
         try:
@@ -115,22 +139,22 @@ class Objects:
                 for found in batch:
                     if NAME.fullmatch(found["path"]) and found["last_modified"].timestamp() < limit:
                         yield found["path"]
-        except Trouble as trouble:
+        except S3Error as error:
             raise StoreError(
-                f"`{self._bucket.shown}` could not be listed ({trouble}). Check that there is such a bucket, and that "
+                f"`{self._bucket.shown}` could not be listed ({error}). Check that there is such a bucket, and that "
                 "the keys may list it."
             ) from None
 
     def check(self) -> list[str]:
-        """Write, read and delete an object; what the store lacks and can be done without."""
+        """Write, read and delete an object; return what the server lacks and can do without."""
         name = new_name()
         try:
             lacks = [] if self._ask(partial(_is_kept, name)) else [_OVERWRITES]
             found = self._ask(lambda store: bytes(obstore.get_range(store, name, start=5, length=7)))
             self._ask(lambda store: obstore.delete(store, name))
-        except Trouble as trouble:
+        except S3Error as error:
             raise StoreRefused(
-                f"`{self._bucket.shown}` cannot be used ({trouble}). Check the address in `blobs`, that there is such "
+                f"`{self._bucket.shown}` cannot be used ({error}). Check the address in `blobs`, that there is such "
                 "a bucket, and that the keys in `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY` may put, get, list and "
                 "delete."
             ) from None
@@ -139,13 +163,13 @@ class Objects:
         return lacks
 
     def _ask(self, work: Callable[[S3Store], _T]) -> _T:
-        """What `work` gives. While the store was away a moment ago, it is asked once and not waited for."""
+        """Return the outcome of `work`. A server that was away a moment ago is asked once and not waited for."""
         store = self._hasty if time.monotonic() < self._away_until else self._patient
         try:
-            found = asked(partial(work, store))
-        except (Exists, Absent, Beyond):
+            found = _ask(partial(work, store))
+        except (_Exists, _Absent, _Beyond):
             raise
-        except Trouble:
+        except S3Error:
             if store is self._patient:
                 self._away_until = time.monotonic() + self._patience
             raise
@@ -153,7 +177,7 @@ class Objects:
         return found
 
     def close(self) -> None:
-        """Nothing is held open: connections that are not used close by themselves."""
+        """Do nothing: unused connections close by themselves."""
 
 
 _OVERWRITES = (
@@ -162,7 +186,7 @@ _OVERWRITES = (
 
 
 def _put(name: str, reader: BodyReader, store: S3Store) -> None:
-    """Make an object of a body."""
+    """Put a body as an object."""
     size = reader.facts.size
     if size <= _PART:
         obstore.put(store, name, reader.read(), mode="create")
@@ -171,14 +195,86 @@ def _put(name: str, reader: BodyReader, store: S3Store) -> None:
     parts = (reader.read(start, start + part) for start in range(0, size, part))
     obstore.put(store, name, parts, use_multipart=True, chunk_size=part, max_concurrency=_AT_ONCE)
     if (found := obstore.head(store, name)["size"]) != size:
-        raise Trouble(f"{size:,} bytes were sent and it has {found:,}")
+        raise S3Error(f"{size:,} bytes were sent and it has {found:,}")
 
 
 def _is_kept(name: str, store: S3Store) -> bool:
-    """Whether an object stays as it is when another is made under its name."""
+    """Return whether an object is kept when another one is put under its name."""
     obstore.put(store, name, _PROBE, mode="create")
     try:
         obstore.put(store, name, _PROBE, mode="create")
     except AlreadyExistsError:
         return True
     return False
+
+
+def _client(bucket: Bucket, record: str, patience: float, retries: int) -> S3Store:
+    """Return a client for the objects of one record, which tries again for `patience` seconds."""
+    wait = timedelta(seconds=patience)
+    options: ClientConfig = {
+        "allow_http": bucket.options.get("endpoint", "").startswith("http://"),
+        "connect_timeout": min(wait, timedelta(seconds=5)),
+        "timeout": 2 * wait,
+    }
+    pause = timedelta(milliseconds=50)
+    retry: RetryConfig = {
+        "max_retries": retries,
+        "retry_timeout": wait,
+        "backoff": {"init_backoff": pause, "max_backoff": timedelta(seconds=2)},
+    }
+    given: Any = bucket.options
+    config: S3Config = given
+    prefix = f"{bucket.prefix}/{record}".lstrip("/")
+    return S3Store(bucket.name, prefix=prefix, config=config, client_options=options, retry_config=retry)
+
+
+def _ask(work: Callable[[], _T]) -> _T:
+    """Return the outcome of `work`; raise its failure as `S3Error`, without the cause, which may name a key."""
+    _refuse_forked()
+    try:
+        return work()
+    except AlreadyExistsError:
+        failure = _Exists("it is there already")
+    except FileNotFoundError:
+        failure = _Absent("it is not there")
+    except (BaseError, OSError, ValueError) as error:
+        words = summarize_error(str(error))
+        failure = _Beyond(words) if words.startswith("416") else S3Error(words)
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        failure = S3Error("its client gave up")
+    raise failure
+
+
+_used_by: list[int] = []
+
+
+def _refuse_forked() -> None:
+    """Raise in a forked child: the client's threads are not there, and it would wait for them forever."""
+    pid = os.getpid()
+    if not _used_by:
+        _used_by.append(pid)
+    elif _used_by[0] != pid:
+        raise S3Error("this process was forked from one that uses it; start it with `spawn` or `forkserver`")
+
+
+_NO_KEYS = "169.254.169.254"
+"""The address that a client asks for the keys of a machine's role when it has found none elsewhere."""
+_WORDS = (
+    ("dns error", "its name is not known"),
+    ("timed out", "it did not answer in time"),
+    ("Timeout", "it did not answer in time"),
+    ("kind: Connect", "it cannot be reached"),
+    ("error sending request", "the connection was lost"),
+)
+
+
+def summarize_error(text: str) -> str:
+    """Return a client's error in a few words: a code, a status or a sentence from the table above."""
+    if _NO_KEYS in text:
+        return "no keys were found; set `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`"
+    code, status = re.search(r"<Code>(\w{1,60})</Code>", text), re.search(r"status code: (\d{3}[ \w]{0,30})", text)
+    if code or status:
+        return ", ".join(found.group(1) for found in (status, code) if found)
+    return next((words for sign, words in _WORDS if sign in text), "it gave an answer that its client does not know")

@@ -1,4 +1,4 @@
-"""The address of a record in PostgreSQL, and how any address may be shown.
+"""The address of a record in PostgreSQL, and how any address is shown.
 
 Owns: that a password is in no error, log or list of settings.
 """
@@ -16,7 +16,7 @@ _SECRET = ("password", "sslpassword", "passfile", "sslkey")
 
 
 class Address(NamedTuple):
-    """Where a record lies: what the server is asked with, the schema in it, and both as they may be shown."""
+    """The address of a record: the URL for the driver, the schema, and the address without its secrets."""
 
     url: str
     schema: str
@@ -24,22 +24,22 @@ class Address(NamedTuple):
 
 
 class Hidden(str):
-    """An address whose `repr`, as it stands in a traceback or a log of settings, keeps its secret."""
+    """An address whose `repr`, which tracebacks and logs print, has no secret in it."""
 
     __slots__ = ()
 
     def __repr__(self) -> str:
-        """What may be shown."""
+        """Return the address without its secrets."""
         return repr(redacted(self))
 
 
 def is_address(text: str) -> bool:
-    """Whether this names a record in PostgreSQL rather than a folder."""
+    """Return whether this is the address of a record in PostgreSQL rather than a folder."""
     return text.startswith(SCHEMES)
 
 
 def address_of(text: str) -> Address:
-    """An address with its schema told apart: `?schema=`, else the search path in its options, else `keepwhole`."""
+    """Parse an address. The schema is `?schema=`, else the search path in its options, else `keepwhole`."""
     import re  # settings are read at every start, and few have an address
     from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
@@ -58,11 +58,12 @@ def address_of(text: str) -> Address:
 
 
 def redacted(text: str) -> str:
-    """An address without what is secret in it, and without all of it where that cannot be told; else as it is."""
+    """Return an address without its secrets, or a placeholder if they cannot be told apart from the rest."""
     if is_bucket(text):
         return redacted_bucket(text)
-    if not is_address(text):
-        return text
+    if not is_address(text):  # a folder, or an address of another package, which may have a secret anywhere
+        scheme, has_scheme, _ = text.partition("://")
+        return f"{scheme}://…" if has_scheme else text
     from urllib.parse import parse_qsl, urlencode, urlsplit
 
     try:

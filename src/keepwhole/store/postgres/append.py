@@ -1,6 +1,25 @@
-"""Adding entries to a session: one call of the server's `append`, which comes once however often it is sent.
+"""Adding entries to a session: one call of the server's function `append`, which is safe to send more than once.
 
-Owns: that an append whose outcome nobody told is there once, and that the server chained what it was given.
+Owns: that an append whose answer was lost is stored once, and that the server chained what it was given.
+Must not know: when a call is sent again.
+
+Theory of operation
+-------------------
+The function `append` (`sql/0002_append.sql`) locks the session, reads its head, and numbers, chains and inserts the
+drafts: one round trip, one transaction. The connection may break after the commit and before the answer. The caller
+then cannot know whether the rows exist, and `Server.retry` sends the same `Append` again. For example:
+
+    1st call   mark = 5a…01, two drafts    rows 8 and 9 inserted with attempt = 5a…01, committed; connection lost
+    2nd call   mark = 5a…01, sent before   rows 8 and 9 have this mark: returned, nothing inserted
+
+The mark is 12 random bytes for the whole append and 4 for the part: an append of more than 500 drafts or 8 MB is sent
+as several calls in one transaction. Invariants:
+
+- A draft is inserted at most once per mark, even if the first call reaches the server after the second.
+- `after` and `head` are checked against the rows of others only: rows with the same first 12 bytes of the mark are this
+  append's own. They are sent with the first part alone.
+- The server answers each inserted draft with `previous` and `chain`; the chain is computed again here, so that a server
+  that stored other bytes than it was sent is noticed before anything is acknowledged.
 """
 
 import os
@@ -13,20 +32,20 @@ from psycopg.postgres import types as oids
 
 from keepwhole.canonical.entry import KIND_OF, Entry, Result, header_bytes, next_chain
 from keepwhole.errors import Damaged
-from keepwhole.store.columns import as_bytes, no_session
 from keepwhole.store.postgres.server import Call, Server, Statement
-from keepwhole.store.protocol import Draft, Row, Terms, call_id_of, elsewhere, entry_of, over_quota, overtaken
+from keepwhole.store.protocol import Draft, Row, Terms, call_id_of, entry_of, head_error, overtaken_error, quota_error
+from keepwhole.store.sql_store import as_bytes, unknown_session
 
-_NO_SESSION, _OVER_QUOTA, _OVERTAKEN, _ELSEWHERE = "HF001", "HF002", "HF003", "HF004"
+_NO_SESSION, _OVER_QUOTA, _OVERTAKEN, _OTHER_HEAD = "HF001", "HF002", "HF003", "HF004"
 _NO_QUOTA = (1 << 63) - 1
 _MOST, _MOST_BYTES = 500, 8_388_608
-"""What one call takes; more goes in several, in one transaction."""
+"""Drafts and bytes of one call; more are sent in several, in one transaction."""
 _TEXT, _BYTES, _INT, _BOOL = (oids[name].oid for name in ("text", "bytea", "int8", "bool"))
-_ASKED = (_TEXT, _TEXT, _BYTES, _BOOL, _BOOL, _INT, _INT, _BYTES)
+_ARGUMENTS = (_TEXT, _TEXT, _BYTES, _BOOL, _BOOL, _INT, _INT, _BYTES)
 _DRAFT = (_TEXT, _TEXT, _TEXT, _BYTES, _INT, _INT, _BYTES, _BYTES, _BYTES, _TEXT, _BYTES)
 
 
-class _Sent(NamedTuple):
+class _EncodedDraft(NamedTuple):
     """A draft with the bytes of its header, which the chain covers."""
 
     draft: Draft
@@ -34,7 +53,7 @@ class _Sent(NamedTuple):
 
     @property
     def values(self) -> tuple[bytes | None, ...]:
-        """As the server has them; a body with a name of its own becomes a piece."""
+        """The values of a `draft` in the server's binary format."""
         header, body, facts, call_id = self.draft.header, self.draft.body, self.draft.body.facts, call_id_of(self.draft)
         return (
             *(KIND_OF[type(header)].encode(), header.trace_id.encode()),
@@ -46,47 +65,47 @@ class _Sent(NamedTuple):
 
 
 class Append:
-    """An append that may be sent more than once, and whose mark tells the server so."""
+    """An append that may be sent more than once; its mark tells the server so."""
 
     def __init__(self, server: Server, session: str, drafts: Sequence[Draft], terms: Terms) -> None:
         self._server, self._session, self._terms = server, session, terms
         self._mark, self._sent_before = os.urandom(12), False
-        sent = [_Sent(draft, header_bytes(draft.header, draft.body.facts)) for draft in drafts]
+        sent = [_EncodedDraft(draft, header_bytes(draft.header, draft.body.facts)) for draft in drafts]
         self._parts = list(_parts(sent))
 
     def __call__(self) -> list[Entry]:
-        """Send it; on return the entries are on the server's disk."""
+        """Send the append; on return the entries are on the server's disk."""
         try:
             with self._server.calls(together=len(self._parts) > 1) as call:
                 return list(self._entries(call))
         except psycopg.Error as error:
             if error.sqlstate == _NO_SESSION:
-                raise no_session(self._session) from None
+                raise unknown_session(self._session) from None
             if error.sqlstate == _OVER_QUOTA:
-                raise over_quota() from None
+                raise quota_error() from None
             if error.sqlstate == _OVERTAKEN:
-                raise overtaken(self._terms.get("after")) from None
-            if error.sqlstate == _ELSEWHERE:
-                raise elsewhere(self._session) from None
+                raise overtaken_error(self._terms.get("after")) from None
+            if error.sqlstate == _OTHER_HEAD:
+                raise head_error(self._session) from None
             raise
         finally:
             self._sent_before = True
 
     def _entries(self, call: Call) -> Iterator[Entry]:
-        again: set[str] = set()
+        repeated: set[str] = set()
         for number, part in enumerate(self._parts):
-            part = [sent for sent in part if _is_wanted(sent.draft, again)] if again else part
+            part = [sent for sent in part if _is_wanted(sent.draft, repeated)] if repeated else part
             result = call(
-                _statement(len(part)), [*self._asked(number), *(value for sent in part for value in sent.values)]
+                _statement(len(part)), [*self._arguments(number), *(value for sent in part for value in sent.values)]
             )
             for row in range(result.ntuples):
-                sent, entry = _told(self._session, part, partial(result.get_value, row))
+                sent, entry = _answered(self._session, part, partial(result.get_value, row))
                 if entry.header is not sent.draft.header:
-                    again.add(sent.draft.header.trace_id)
+                    repeated.add(sent.draft.header.trace_id)
                 yield entry
 
-    def _asked(self, number: int) -> tuple[bytes | None, ...]:
-        """What a call says besides its drafts; where the session must stand is for the first of several."""
+    def _arguments(self, number: int) -> tuple[bytes | None, ...]:
+        """Return the arguments before the drafts; the terms about the head are for the first of several calls."""
         key, first = self._server.key(f"session/{self._session}"), not number
         quota, after = self._terms.get("quota"), self._terms.get("after") if first else None
         return (
@@ -97,14 +116,14 @@ class Append:
         )
 
 
-def _is_wanted(draft: Draft, again: set[str]) -> bool:
-    """Whether a draft is none about a result that is on record already."""
-    return isinstance(draft.header, Result) or draft.header.trace_id not in again
+def _is_wanted(draft: Draft, repeated: set[str]) -> bool:
+    """Return whether a draft is not a decision about a result that was stored before."""
+    return isinstance(draft.header, Result) or draft.header.trace_id not in repeated
 
 
-def _parts(drafts: Sequence[_Sent]) -> Iterator[list[_Sent]]:
-    """The drafts, so many at a time as one call takes."""
-    part: list[_Sent] = []
+def _parts(drafts: Sequence[_EncodedDraft]) -> Iterator[list[_EncodedDraft]]:
+    """Yield the drafts of each call."""
+    part: list[_EncodedDraft] = []
     size = 0
     for sent in drafts:
         weight = len(sent.draft.body.inline or b"")
@@ -118,16 +137,18 @@ def _parts(drafts: Sequence[_Sent]) -> Iterator[list[_Sent]]:
 
 @cache
 def _statement(count: int) -> Statement:
-    """The call of `append` with so many drafts."""
-    places = iter(range(1, len(_ASKED) + count * len(_DRAFT) + 1))
-    asked = ", ".join(f"${next(places)}" for _ in _ASKED)
+    """Return the call of `append` with this many drafts."""
+    places = iter(range(1, len(_ARGUMENTS) + count * len(_DRAFT) + 1))
+    arguments = ", ".join(f"${next(places)}" for _ in _ARGUMENTS)
     drafts = (", ".join(f"${next(places)}" for _ in _DRAFT) for _ in range(count))
     rows = ", ".join(f"ROW({draft})::draft" for draft in drafts)
-    return Statement(f"SELECT * FROM append({asked}, ARRAY[{rows}]::draft[])", _ASKED + _DRAFT * count)
+    return Statement(f"SELECT * FROM append({arguments}, ARRAY[{rows}]::draft[])", _ARGUMENTS + _DRAFT * count)
 
 
-def _told(session: str, part: Sequence[_Sent], value: Callable[[int], bytes | None]) -> tuple[_Sent, Entry]:
-    """What a row of the answer is about, and its entry: as it was sent, or one that was there before."""
+def _answered(
+    session: str, part: Sequence[_EncodedDraft], value: Callable[[int], bytes | None]
+) -> tuple[_EncodedDraft, Entry]:
+    """Return the draft that a row of the answer is about, and its entry: the new one, or an earlier one."""
     place, seq, previous, chain, kind = (value(column) or b"" for column in range(5))
     sent, number = part[int.from_bytes(place, "big") - 1], int.from_bytes(seq, "big")
     if kind:

@@ -1,6 +1,6 @@
 """Bodies too large for a row, as pieces in a table: durable with or before the row that has them, read in ranges.
 
-A body of one piece is on its way in memory, and goes into the table with its row.
+A body of one piece waits in memory and goes into the table with its row.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,12 +11,11 @@ import psycopg
 from keepwhole.canonical.body import BodyFacts
 from keepwhole.errors import NotStored, StoreError
 from keepwhole.store.blobs.folder import new_name
-from keepwhole.store.blobs.read_ahead import Ahead
+from keepwhole.store.blobs.spool import Reread, spool_body
 from keepwhole.store.feed import Feed
-from keepwhole.store.postgres.server import Server, said
-from keepwhole.store.protocol import Body, Taken
-from keepwhole.store.reader import BodyReader
-from keepwhole.store.spool import Reread, spooled
+from keepwhole.store.postgres.server import Server, one_line
+from keepwhole.store.protocol import Body, StoredBody
+from keepwhole.store.reader import BodyReader, ReadAhead
 
 PIECE = 1_048_576
 _INSERT = "INSERT INTO pieces (blob, piece, data) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
@@ -31,19 +30,19 @@ class BlobTable:
     """The large bodies of a record, in its own database."""
 
     def __init__(self, server: Server, folder: str) -> None:
-        """`folder` is for what is on its way."""
+        """`folder` holds bodies on their way."""
         self._server, self._folder = server, folder
 
-    def write(self, feed: Feed, first: bytes, room: int) -> Taken:
+    def write(self, feed: Feed, first: bytes, room: int) -> StoredBody:
         """Store `first` and the rest of `feed`, at most `room` bytes; durable on return, or in memory for its row."""
-        name, reader = new_name(), spooled(feed, first, room, self._folder)
+        name, reader = new_name(), spool_body(feed, first, room, self._folder)
         if reader.facts.size <= PIECE:
-            return Taken(Body(reader.facts, reader.read(), name), reader)
+            return StoredBody(Body(reader.facts, reader.read(), name), reader)
         try:
-            self._server.again(partial(self._upload, name, reader))
+            self._server.retry(partial(self._upload, name, reader))
         except psycopg.Error as error:
             raise NotStored(
-                f"The result could not be written ({said(error)}). It is shown whole; check the server.",
+                f"The result could not be written ({one_line(error)}). It is shown whole; check the server.",
                 rescue=Reread(reader),
             ) from error
         except StoreError as error:
@@ -51,7 +50,7 @@ class BlobTable:
         except BaseException:
             reader.close()
             raise
-        return Taken(Body(reader.facts, blob=name), reader)
+        return StoredBody(Body(reader.facts, blob=name), reader)
 
     def _upload(self, name: str, reader: BodyReader) -> None:
         with self._server.transaction() as execute:
@@ -59,8 +58,8 @@ class BlobTable:
                 execute(_INSERT, (name, piece, reader.read(start, start + PIECE)))
 
     def open(self, blob: str, facts: BodyFacts) -> BodyReader:
-        """A reader of the body `blob`."""
-        return BodyReader(facts, Ahead(partial(self._read, blob), facts.size))
+        """Open the body `blob` for reading."""
+        return BodyReader(facts, ReadAhead(partial(self._read, blob), facts.size))
 
     def _read(self, name: str, offset: int, length: int) -> bytes:
         found: list[bytes] = []
@@ -74,18 +73,18 @@ class BlobTable:
         return b"".join(found)
 
     def remove(self, blobs: Iterable[str]) -> None:
-        """Delete these, which the server does if they are condemned; the rest is left for the collection of orphans."""
+        """Delete these bodies if they are condemned; the rest is left for the collection of orphans."""
         try:
             self._server.select("SELECT remove(%s)", (list(blobs),))
         except StoreError:
             pass
 
     def old(self) -> Iterator[str]:
-        """Bodies that have been here for more than an hour. Those that an entry has are left out, to be brief."""
+        """Yield the names of bodies that are older than an hour and that no entry has."""
         after = ""
         while rows := self._server.select(_OLD, (after,)):
             yield from (blob for (blob,) in rows)
             after = rows[-1][0]
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: nothing is held open."""

@@ -1,7 +1,7 @@
-"""Being told that something was added to the record: one connection that listens, while somebody watches.
+"""`Watchers`: callbacks for additions to the record, over one connection that listens while there are any.
 
-Owns: the connection and its thread, and that whoever watches looks again when the connection was lost meanwhile.
-Must not know: what was added. `sql/0004_watching.sql` has the other end.
+Owns: the connection and its thread, and that watchers look again after the connection was lost.
+Must not know: what was added. `sql/0004_watching.sql` sends the notifications.
 """
 
 import selectors
@@ -17,57 +17,57 @@ from keepwhole.errors import StoreError
 from keepwhole.store.postgres.server import Server
 
 RENEWED_AFTER = 1.0
-"""Seconds after which a lost connection is made anew."""
+"""Seconds after which a lost connection is opened again."""
 _WATCH = "SELECT pg_advisory_lock_shared(hashtextextended(%s, 0))"
 
 
-class Watching:
-    """Those who watch one record. Safe from threads."""
+class Watchers:
+    """The watchers of one record. Thread-safe."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
         self._lock = threading.Lock()
-        self._told: dict[object, Callable[[], None]] = {}
-        self._listening: _Listening | None = None
+        self._callbacks: dict[object, Callable[[], None]] = {}
+        self._listener: _Listener | None = None
 
     def add(self, on_change: Callable[[], None]) -> Callable[[], None]:
-        """Tell somebody, from another thread, that there may be something new; until what is returned is called."""
-        who = object()
+        """Call `on_change`, from another thread, when there may be something new; return a function that ends it."""
+        key = object()
         with self._lock:
-            self._told[who] = on_change
-            if self._listening is None:
-                self._listening = _Listening(self._server, self._tell)
-        return lambda: self._remove(who)
+            self._callbacks[key] = on_change
+            if self._listener is None:
+                self._listener = _Listener(self._server, self._tell)
+        return lambda: self._remove(key)
 
-    def _remove(self, who: object) -> None:
+    def _remove(self, key: object) -> None:
         with self._lock:
-            self._told.pop(who, None)
-            if self._told or self._listening is None:
+            self._callbacks.pop(key, None)
+            if self._callbacks or self._listener is None:
                 return
-            self._listening.stop()
-            self._listening = None
+            self._listener.stop()
+            self._listener = None
 
     def _tell(self) -> None:
-        for on_change in list(self._told.values()):
+        for on_change in list(self._callbacks.values()):
             on_change()
 
     def close(self) -> None:
-        """Tell nobody any more."""
+        """Remove all watchers and close the connection."""
         with self._lock:
-            self._told.clear()
-            listening, self._listening = self._listening, None
-        if listening is not None:
-            listening.stop()
-            listening.thread.join(2.0)
+            self._callbacks.clear()
+            listener, self._listener = self._listener, None
+        if listener is not None:
+            listener.stop()
+            listener.thread.join(2.0)
 
     def leave(self) -> None:
-        """In a forked child: nobody watches here, and the thread is not here either."""
-        self._lock, self._listening = threading.Lock(), None
-        self._told = {}
+        """Forget watchers and thread in a forked child, where neither exists."""
+        self._lock, self._listener = threading.Lock(), None
+        self._callbacks = {}
 
 
-class _Listening:
-    """A thread with a connection that listens, from now until it is stopped."""
+class _Listener:
+    """A thread with a connection that listens until it is stopped."""
 
     def __init__(self, server: Server, tell: Callable[[], None]) -> None:
         self._server, self._tell = server, tell
@@ -77,7 +77,7 @@ class _Listening:
         self.thread.start()
 
     def stop(self) -> None:
-        """End it soon."""
+        """Ask the thread to end."""
         self._over.set()
         self._near.close()  # seen at the far end
 
@@ -97,7 +97,7 @@ class _Listening:
             selector.register(connection.fileno(), selectors.EVENT_READ)
             selector.register(self._far, selectors.EVENT_READ)
             while not self._over.is_set():
-                self._tell()  # at the beginning too: for what was added before we listened
+                self._tell()  # at the beginning too: for additions before it listened
                 selector.select()
                 for _ in connection.notifies(timeout=0):
                     pass

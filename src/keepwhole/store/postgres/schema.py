@@ -1,4 +1,4 @@
-"""The schema of the record: made and brought up to date by numbered scripts, when its owner asks."""
+"""The schema of the record: created and brought up to date by the numbered scripts in `sql/`, when its owner asks."""
 
 import os
 from typing import Any
@@ -14,13 +14,13 @@ _GRANTS = (
     "GRANT USAGE ON SCHEMA {schema} TO {role}",
     "GRANT SELECT, INSERT ON sessions, entries, pieces, endings, secrets TO {role}",
     "GRANT SELECT ON tombstones, record, migrations TO {role}",
-    "GRANT SELECT, INSERT, UPDATE, DELETE ON words, passages, indexed TO {role}",
+    "GRANT SELECT, INSERT, UPDATE, DELETE ON passages, indexed TO {role}",
     "GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA {schema} TO {role}",
 )
 
 
 def scripts() -> list[str]:
-    """The migration scripts, in order."""
+    """Return the migration scripts, in order."""
     texts: list[str] = []
     for name in sorted(name for name in os.listdir(SQL) if name.endswith(".sql")):
         with open(os.path.join(SQL, name), encoding="utf-8") as file:
@@ -29,7 +29,7 @@ def scripts() -> list[str]:
 
 
 def version_of(connection: Connection[Any]) -> int:
-    """The version of the schema that the connection looks at; 0 where there is none."""
+    """Return the version of the schema in the connection's search path; 0 for none."""
     if connection.execute("SELECT to_regclass('migrations')").fetchone() == (None,):
         return 0
     row = connection.execute("SELECT coalesce(max(version), 0) FROM migrations").fetchone()
@@ -37,7 +37,7 @@ def version_of(connection: Connection[Any]) -> int:
 
 
 def refuse_other(address: Address, found: int) -> None:
-    """Leave alone what is not as this Keepwhole would have made it."""
+    """Raise `StoreRefused` for a schema of another version."""
     known = len(scripts())
     if found > known:
         raise StoreRefused(
@@ -52,7 +52,7 @@ def refuse_other(address: Address, found: int) -> None:
 
 
 def _writers(connection: Connection[Any]) -> list[str]:
-    """The roles that were let write to the record."""
+    """Return the roles that may write to the record."""
     query = (
         "SELECT DISTINCT r.rolname FROM pg_class c, aclexplode(c.relacl) a JOIN pg_roles r ON r.oid = a.grantee "
         "WHERE c.oid = 'entries'::regclass AND a.privilege_type = 'INSERT' AND a.grantee <> c.relowner"
@@ -61,10 +61,9 @@ def _writers(connection: Connection[Any]) -> list[str]:
 
 
 def migrate(connection: Connection[Any], address: Address, role: str | None = None) -> int:
-    """Bring the schema up to date, one transaction for all of it; how many scripts were run.
+    """Bring the schema up to date in one transaction; return how many scripts were run.
 
-    A `role` may then add to the record and read it, and has no right to change or delete. Roles that could before can
-    still, with what is new.
+    A `role` may then add to the record and read it, but neither change nor delete. Roles that could before still can.
     """
     names = {"schema": sql.Identifier(address.schema)}
     with connection.transaction():

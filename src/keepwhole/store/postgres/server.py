@@ -1,7 +1,7 @@
-"""Connections to the server of a record: made when they are needed, checked before they are used, made again when lost.
+"""Connections to the server of a record: opened when needed, checked before use, opened again when lost.
 
-Owns: the pool, what every connection must be like, and when something is tried again.
-Must not know: what is asked of the server.
+Owns: the pool, the settings of every connection, and when a statement is tried again.
+Must not know: the statements.
 """
 
 import os
@@ -22,25 +22,25 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from keepwhole.errors import StoreError, StoreRefused
 from keepwhole.store.postgres import schema
-from keepwhole.store.postgres.address import Address
-from keepwhole.store.postgres.table import Execute
+from keepwhole.store.postgres.address import Address, address_of
+from keepwhole.store.sql_store import Execute
 
 _T = TypeVar("_T")
 
 Call: TypeAlias = "Callable[[Statement, Sequence[bytes | None]], PGresult]"
 PATIENCE = 30.0
 _PREPARED = 64
-"""What has more values is not worth remembering."""
+"""A statement with more values than this is not prepared."""
 _FORGOTTEN = b"26000"
 _CONNECTIONS = 16
 _PAUSES = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0)
 _BRIEF = 2
-"""Seconds that are spent on a server that was away for longer than anybody had patience."""
+"""Seconds that are spent on connecting to a server that has been away for longer than the patience."""
 _BUSY = 5.0
-"""Seconds after which to see whether the pool has nothing to give because the server is away."""
+"""Seconds after which a pool without a free connection is suspected of having lost the server."""
 _DURABLE = ("on", "remote_apply")
 _DEFAULTS = {"application_name": "keepwhole", "connect_timeout": 10, "keepalives_idle": 30, "tcp_user_timeout": 30_000}
-# A transaction of ours never waits for us: one that does is of a connection that was lost unseen, and has locks.
+# No transaction here waits for its client: one that does belongs to a lost connection, and still has its locks.
 _SETTINGS = (
     "SELECT set_config('search_path', %s || ', pg_temp', false), set_config('lock_timeout', %s, false), "
     "set_config('idle_in_transaction_session_timeout', '10s', false), set_config('TimeZone', 'UTC', false), "
@@ -50,14 +50,14 @@ _SETTINGS = (
 
 
 class Statement(NamedTuple):
-    """A query that is asked often, with the kinds of its values."""
+    """A query that is sent often, with the types of its values."""
 
     text: str
     kinds: tuple[int, ...]
 
     @property
     def name(self) -> bytes:
-        """What the server knows it by once it has seen it."""
+        """The name under which the server remembers it."""
         return b"keepwhole_%d" % len(self.kinds)
 
 
@@ -70,28 +70,30 @@ class Server:
         self._lock = threading.Lock()
         self._pool: ConnectionPool[Connection[Any]] | None = None
         self.on_lost: Callable[[], None] = _nothing
-        """Called when a connection was lost, before something is tried again."""
+        """Called after a connection was lost, before the next attempt."""
         self._made: weakref.WeakKeyDictionary[Connection[Any], set[bytes]] = weakref.WeakKeyDictionary()
-        """Each connection, with the statements that it has seen."""
+        """Each connection, with the statements that were prepared on it."""
         self._lent: set[Connection[Any]] = set()
         self._was_reached = self._is_away = False
         self._refused_at = 0.0
 
     def select(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
-        """Rows of one query; asked again where the connection was lost."""
+        """Return the rows of one query, which is sent again if the connection is lost."""
         try:
-            return self.again(lambda: self.ask(query, values))
+            return self.retry(lambda: self.ask(query, values))
         except psycopg.Error as error:
-            raise StoreError(f"`{self.address.shown}` could not be read ({said(error)}). Check the server.") from error
+            raise StoreError(
+                f"`{self.address.shown}` could not be read ({one_line(error)}). Check the server."
+            ) from error
 
     def ask(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
-        """Rows of one query, which is a transaction of its own; durable on return. Not asked again."""
+        """Return the rows of one query, a transaction of its own, durable on return. It is not sent again."""
         with self._connection() as connection:
             return connection.execute(query.encode(), values, binary=True).fetchall()
 
     @contextmanager
     def calls(self, *, together: bool) -> Generator[Call]:
-        """Asks statements with values as the server has them, and gives rows as it has them: the quick way.
+        """Yield a function that sends statements in the server's binary format, which is fastest.
 
         Each is a transaction of its own, durable on return; or `together` they are one, when the block is left.
         """
@@ -112,8 +114,8 @@ class Server:
     def _prepared(
         self, asked: Any, seen: set[bytes], statement: Statement, values: Sequence[bytes | None]
     ) -> "PGresult":
-        """What a statement gives that the server has seen before. It is told again where it forgot: the driver has it
-        forget all statements when a transaction failed, and a statement that is not known has done nothing."""
+        """Return the result of a prepared statement. It is prepared again if the server has forgotten it: the driver
+        drops all prepared statements after a failed transaction. An unknown statement has had no effect."""
         while True:
             is_new = statement.name not in seen
             if is_new:
@@ -126,9 +128,9 @@ class Server:
 
     @contextmanager
     def transaction(self, lock: str | None = None, *, pipelined: bool = False) -> Generator[Execute]:
-        """One transaction, durable when the block is left; nobody else has the `lock` until then.
+        """Run the block in one transaction, durable when it is left; nobody else has the `lock` until then.
 
-        With `pipelined`, what is asked for is sent on when the first answer is looked at, and at the end.
+        With `pipelined`, statements are sent together, when the first answer is read and at the end.
         """
         with self._connection() as connection, ExitStack() as stack:
             if pipelined:
@@ -143,13 +145,13 @@ class Server:
             yield execute
 
     def key(self, name: str) -> str:
-        """What a lock of this record is known by."""
+        """Return the name of a lock of this record."""
         return f"keepwhole/{self.address.schema}/{name}"
 
-    def again(self, work: Callable[[], _T]) -> _T:
-        """The outcome of `work`, which is tried again while the connection to the server is lost.
+    def retry(self, work: Callable[[], _T]) -> _T:
+        """Return the outcome of `work`, which is tried again while the connection to the server is lost.
 
-        Where that was to no avail, the next one is tried once, until one succeeds: not everybody waits for long.
+        After that has failed for the whole patience, later work is tried only once, until some of it succeeds.
         """
         until = time.monotonic() + (0.0 if self._is_away else self._patience)
         for pause in chain(_PAUSES, repeat(4.0)):
@@ -170,7 +172,7 @@ class Server:
         raise AssertionError("unreachable")
 
     def connect(self) -> Connection[Any]:
-        """A connection of its own, as every one must be; whoever has it closes it."""
+        """Open a connection outside the pool; the caller closes it."""
         try:
             return self._connect()
         except psycopg.ProgrammingError:  # it quotes the address, and a password in the wrong place with it
@@ -180,8 +182,8 @@ class Server:
             ) from None
         except psycopg.OperationalError as error:
             raise StoreRefused(
-                f"`{self.address.shown}` cannot be reached ({said(error)}). Check the address in `store`, and that the "
-                "server runs and lets this user in."
+                f"`{self.address.shown}` cannot be reached ({one_line(error)}). Check the address in `store`, and that "
+                "the server runs and lets this user in."
             ) from error
 
     def _connect(self) -> Connection[Any]:
@@ -198,7 +200,7 @@ class Server:
         return {**options, "connect_timeout": _BRIEF} if self._is_away else options
 
     def _prepare(self, connection: Connection[Any]) -> None:
-        """Refuse a server that acknowledges what is not on its disk; look at our schema alone."""
+        """Set a connection up; refuse a server that acknowledges what is not on its disk."""
         self._made[connection] = set()
         wait = f"{max(1, int(self._patience * 1000))}ms"
         row = connection.execute(_SETTINGS, (self.address.schema, wait)).fetchone()
@@ -215,7 +217,7 @@ class Server:
         try:
             connection = pool.getconn(min(self._patience, _BUSY))
         except PoolTimeout:
-            if not self._lent:  # it tries to connect ever more seldom; we may know sooner that the server is back
+            if not self._lent:  # the pool connects ever more seldom; a new one notices sooner that the server is back
                 self._forget(pool)
             raise
         self._lent.add(connection)
@@ -245,7 +247,7 @@ class Server:
             return self._pool
 
     def _first(self) -> Connection[Any]:
-        """A connection where there was none: refused in words, or lost again. Those who wait in turn wait once."""
+        """Open the first connection of a pool. Threads that wait for it in turn share one failed attempt."""
         if not self._was_reached:
             connection = self.connect()
         elif time.monotonic() - self._refused_at < 1.0:
@@ -266,14 +268,14 @@ class Server:
         pool.close(0.0)
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         with self._lock:
             pool, self._pool = self._pool, None
         if pool is not None:
             pool.close()
 
     def leave(self) -> None:
-        """In a forked child: let go of the parent's connections without a word to the server."""
+        """Drop the parent's connections in a forked child, without sending anything to the server."""
         nowhere = os.open(os.devnull, os.O_RDWR)
         for connection in list(self._made):
             if not connection.closed:
@@ -285,7 +287,7 @@ class Server:
 
 
 def _checked(asked: PGconn, result: PGresult) -> PGresult:
-    """The result of a query, if it is one; a connection that is lost says so in its own words."""
+    """Return the result of a query that succeeded; raise its error otherwise."""
     if result.status in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
         return result
     if asked.status == ConnStatus.BAD:
@@ -301,12 +303,28 @@ _inherited: list[object] = []
 
 
 def is_lost(error: psycopg.Error) -> bool:
-    """Whether the connection is gone, or the server undid everything and asks to try again."""
+    """Return whether the connection is lost, or the server rolled back and asks to try again."""
     if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return False
     return error.sqlstate is None or error.sqlstate.startswith(("08", "57P", "40"))
 
 
-def said(error: psycopg.Error) -> str:
-    """What the server said, in one line."""
+def one_line(error: psycopg.Error) -> str:
+    """Return the message of the server in one line."""
     return " ".join(str(error).split()) or type(error).__name__
+
+
+def migrate(url: str, role: str | None = None) -> int:
+    """Bring the schema at this address up to date; return how many scripts were run.
+
+    A `role` may then add to the record and read it, but neither change nor delete.
+    """
+    address = address_of(url)
+    with Server(address).connect() as connection:
+        try:
+            return schema.migrate(connection, address, role)
+        except psycopg.Error as error:
+            raise StoreRefused(
+                f"The schema `{address.schema}` at `{address.shown}` could not be brought up to date "
+                f"({one_line(error)}). Nothing was changed. Run `keepwhole store migrate` as the schema's owner."
+            ) from error

@@ -1,4 +1,4 @@
-"""Which ephemeral sessions this process has open: locks that the server forgets with the connection."""
+"""The ephemeral sessions that this process holds open: advisory locks, which the server drops with the connection."""
 
 import threading
 from typing import Any
@@ -7,12 +7,12 @@ import psycopg
 from psycopg import Connection
 
 from keepwhole.errors import NotStored, StoreError
-from keepwhole.store.postgres.server import Server, said
+from keepwhole.store.postgres.server import Server, one_line
 
 _KEY = "hashtextextended(%s, 0)"
 
 
-class Holding:
+class SessionLocks:
     """Locks on a connection of their own; several processes may hold one session."""
 
     def __init__(self, server: Server) -> None:
@@ -22,7 +22,7 @@ class Holding:
         self._held: dict[str, str] = {}
 
     def hold(self, session: str, number: int) -> None:
-        """Hold a session until `close`; again is no harm."""
+        """Hold a session until `close`; holding it twice is harmless."""
         key = self._server.key(f"held/{number}")
         self.renew()
         with self._lock:
@@ -33,7 +33,7 @@ class Holding:
                     self._lock_all([key])
                     self._held[session] = key
             except psycopg.Error as error:
-                raise NotStored(f"The session cannot be held open ({said(error)}). Check the server.") from error
+                raise NotStored(f"The session cannot be held open ({one_line(error)}). Check the server.") from error
 
     def _lock_all(self, keys: list[str]) -> None:
         assert self._connection is not None
@@ -41,7 +41,7 @@ class Holding:
             self._connection.execute(f"SELECT pg_advisory_lock_shared({_KEY})".encode(), (key,))
 
     def renew(self) -> None:
-        """Hold anew what was held by a connection that is lost; where that cannot be done yet, the next time."""
+        """Take the locks again after their connection was lost; if that fails, the next call tries again."""
         with self._lock:
             if not self._held and self._connection is None:
                 return
@@ -57,8 +57,8 @@ class Holding:
             except (psycopg.Error, StoreError):
                 self._connection = None
 
-    def drop(self, session: str) -> None:
-        """Hold a session no longer."""
+    def release(self, session: str) -> None:
+        """Release a session."""
         with self._lock:
             key = self._held.pop(session, None)
             if key is None or self._connection is None:
@@ -69,12 +69,12 @@ class Holding:
                 pass  # the connection is gone, and the lock with it
 
     def is_held(self, number: int) -> bool:
-        """Whether any process holds the session with this number."""
+        """Return whether any process holds the session with this number."""
         query = f"SELECT pg_try_advisory_xact_lock({_KEY})"
         return not self._server.select(query, (self._server.key(f"held/{number}"),))[0][0]
 
     def close(self) -> None:
-        """Hold nothing any more."""
+        """Release all sessions."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
@@ -82,6 +82,6 @@ class Holding:
             self._held.clear()
 
     def leave(self) -> None:
-        """In a forked child: nothing is held here; the server has let go of the connection."""
+        """Forget the locks in a forked child; they belong to the parent's connection."""
         self._lock, self._connection = threading.Lock(), None
         self._held.clear()

@@ -1,19 +1,47 @@
-"""The file's schema: made once, migrated by numbered scripts, never between two of them."""
+"""The schema of the file: created once, migrated by the numbered scripts in `sql/`, each in one transaction."""
 
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from keepwhole.errors import StoreRefused
 from keepwhole.store.durable import sync
-from keepwhole.store.sqlite.connection import APPLICATION_ID, Transaction
 
+APPLICATION_ID = 0x486F6C64
 _HEADER, _VERSION_AT = 100, 60
-SQL = os.path.join(os.path.dirname(os.path.dirname(__file__)), "sql")
+SQL = os.path.join(os.path.dirname(__file__), "sql")
+
+
+class Transaction:
+    """A transaction as a context manager, which commits at the end and rolls back on any error."""
+
+    def __init__(self, connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> None:
+        self._connection = connection
+        self._begin = begin
+
+    def __enter__(self) -> Callable[..., sqlite3.Cursor]:
+        """Begin, and return the connection's `execute`."""
+        self._connection.execute(self._begin)
+        return self._connection.execute
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Commit, or roll back."""
+        if kind is None:
+            try:
+                self._connection.execute("COMMIT")
+                return
+            except sqlite3.Error:
+                self._roll_back()
+                raise
+        self._roll_back()
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
 
 
 def scripts() -> list[str]:
-    """The migration scripts, in order."""
+    """Return the migration scripts, in order."""
     names = sorted(name for name in os.listdir(SQL) if name.endswith(".sql"))
     texts: list[str] = []
     for name in names:
@@ -23,12 +51,12 @@ def scripts() -> list[str]:
 
 
 def version_of(connection: sqlite3.Connection) -> int:
-    """The schema version of the open file."""
+    """Return the schema version of the open file."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def version_in_file(path: str) -> int:
-    """The schema version in a file's header, without opening it as a database; 0 for none."""
+    """Return the schema version in a file's header, without opening it as a database; 0 for none."""
     try:
         with open(path, "rb") as file:
             header = file.read(_HEADER)
@@ -39,7 +67,7 @@ def version_in_file(path: str) -> int:
 
 
 def refuse_newer(path: str, found: int, known: int) -> None:
-    """Leave alone what a later Keepwhole wrote."""
+    """Raise `StoreRefused` for a file that a later Keepwhole wrote."""
     if found > known:
         raise StoreRefused(
             f"`{path}` has schema {found}, newer than this Keepwhole's {known}. "
@@ -48,8 +76,7 @@ def refuse_newer(path: str, found: int, known: int) -> None:
 
 
 def migrate(connection: sqlite3.Connection, path: str, migrations: Sequence[str]) -> None:
-    """Bring the file up to date. A new file is made in one transaction; one that may have data is copied first, and
-    each script is one."""
+    """Bring the file up to date, each script in one transaction; a file that may have data is copied first."""
     found = version_of(connection)
     refuse_newer(path, found, len(migrations))
     if found == len(migrations):
@@ -72,7 +99,7 @@ def migrate(connection: sqlite3.Connection, path: str, migrations: Sequence[str]
 
 
 def statements(script: str) -> list[str]:
-    """The statements of a script, triggers whole."""
+    """Return the statements of a script, triggers whole."""
     found: list[str] = []
     pending = ""
     for line in script.splitlines(keepends=True):

@@ -1,4 +1,4 @@
-"""Which ephemeral sessions this process has open: locked files that the kernel lets go of with the process."""
+"""The ephemeral sessions that this process holds open: locked files, which the kernel releases with the process."""
 
 import fcntl
 import os
@@ -8,7 +8,7 @@ from keepwhole.errors import NotStored
 _FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
-class Holding:
+class SessionLocks:
     """Locks on files beside the record; several processes may hold one session."""
 
     def __init__(self, folder: str) -> None:
@@ -16,7 +16,7 @@ class Holding:
         self._held: dict[str, tuple[int, str]] = {}
 
     def hold(self, session: str, number: int) -> None:
-        """Hold a session until `close`; again is no harm."""
+        """Hold a session until `close`; holding it twice is harmless."""
         if session in self._held:
             return
         path = self._path(number)
@@ -27,8 +27,8 @@ class Holding:
             raise NotStored(f"The session cannot be held open ({error.strerror}). See `keepwhole doctor`.") from error
         self._held[session] = fd, path
 
-    def drop(self, session: str) -> None:
-        """Hold a session no longer; its file goes with the last one who held it."""
+    def release(self, session: str) -> None:
+        """Release a session; the last holder deletes its file."""
         if session in self._held:
             fd, path = self._held.pop(session)
             os.close(fd)
@@ -36,16 +36,16 @@ class Holding:
                 os.unlink(path)
 
     def is_held(self, number: int) -> bool:
-        """Whether any process holds the session with this number."""
+        """Return whether any process holds the session with this number."""
         return _is_locked(self._path(number))
 
     def close(self) -> None:
-        """Hold nothing any more."""
+        """Release all sessions."""
         for session in list(self._held):
-            self.drop(session)
+            self.release(session)
 
     def leave(self) -> None:
-        """In a forked child: nothing is held here; the parent still does."""
+        """Forget the locks in a forked child; the parent still holds them."""
         for fd, _ in self._held.values():
             os.close(fd)
         self._held.clear()

@@ -1,14 +1,9 @@
-"""The record's SQL, and its rows as values."""
-
-from collections.abc import Callable
-from typing import Any, TypeAlias
+"""The statements of SQLite's tables that PostgreSQL does not share."""
 
 from keepwhole.canonical.entry import GENESIS
 from keepwhole.canonical.utf8 import showable
-from keepwhole.store.columns import COLUMNS, ENTRIES, as_bytes, as_row, no_session
-from keepwhole.store.protocol import Draft, Row, SessionInfo, call_id_of
-
-Execute: TypeAlias = Callable[..., Any]
+from keepwhole.store.protocol import Draft, Head, Row, SessionInfo, call_id_of
+from keepwhole.store.sql_store import COLUMNS, ENTRIES, Execute, as_bytes, as_row, unknown_session
 
 FROM = f"{ENTRIES} ?"
 SESSIONS = """
@@ -58,7 +53,7 @@ def insert_entry(execute: Execute, number: int, row: Row, draft: Draft, stored: 
 
 
 def condemn(execute: Execute, blob: str) -> bool:
-    """Make sure that no entry ever refers to a body; whether none refers to it."""
+    """Make sure that no entry ever refers to a body; return whether none refers to it."""
     if execute("SELECT 1 FROM entries WHERE blob = ?", (blob,)).fetchone():
         return False
     execute("INSERT INTO condemned VALUES (?) ON CONFLICT DO NOTHING", (blob,))
@@ -66,12 +61,12 @@ def condemn(execute: Execute, blob: str) -> bool:
 
 
 def is_overtaken(execute: Execute, number: int, after: int) -> bool:
-    """Whether a session has a result or a decision with a greater number."""
+    """Return whether a session has a result or a decision with a greater number."""
     return execute(_NEWER, (number, after)).fetchone() is not None
 
 
 def known_call(execute: Execute, session: str, draft: Draft) -> Row | None:
-    """The row on record that this draft is again: the same call with the same bytes."""
+    """Return the stored row that this draft repeats: the same call with the same bytes."""
     call_id = call_id_of(draft)
     if call_id is None:
         return None
@@ -80,8 +75,8 @@ def known_call(execute: Execute, session: str, draft: Draft) -> Row | None:
     return None if values is None else as_row(values)
 
 
-def number_and_head(execute: Execute, session: str) -> tuple[int, int, bytes, int]:
-    """The number of a session and where its chain stands, in one look."""
+def number_and_head(execute: Execute, session: str) -> tuple[int, Head]:
+    """Return the number of a session and the head of its chain, in one query."""
     row = execute(
         "SELECT s.id, e.seq, e.chain, e.stored FROM sessions s LEFT JOIN entries e ON e.session = s.id "
         "WHERE s.name = ? ORDER BY e.seq DESC LIMIT 1",
@@ -89,23 +84,23 @@ def number_and_head(execute: Execute, session: str) -> tuple[int, int, bytes, in
     ).fetchone()
     if row is None or row[1] is None:
         number = number_of(execute, session)
-        return number, *head_of(execute, session, number)
-    return row
+        return number, head_of(execute, session, number)
+    return row[0], Head(*row[1:])
 
 
 def number_of(execute: Execute, session: str) -> int:
-    """The number of a session in this file."""
+    """Return the number of a session in this file."""
     row = execute("SELECT id FROM sessions WHERE name = ?", (session,)).fetchone()
     if row is None:
-        raise no_session(session)
+        raise unknown_session(session)
     return row[0]
 
 
-def head_of(execute: Execute, session: str, number: int) -> tuple[int, bytes, int]:
-    """Where a session's chain stands: last seq, last hash, bytes stored; after its tombstone if it was purged."""
+def head_of(execute: Execute, session: str, number: int) -> Head:
+    """Return the head of a session: last seq, last hash, bytes stored; those of its tombstone if it was purged."""
     row = execute(
         "SELECT seq, chain, stored FROM entries WHERE session = ? ORDER BY seq DESC LIMIT 1", (number,)
     ).fetchone()
     if row is None:
         row = execute("SELECT seq, chain, 0 FROM tombstones WHERE name = ?", (session,)).fetchone()
-    return row or (0, GENESIS, 0)
+    return Head(*row) if row else Head(0, GENESIS, 0)

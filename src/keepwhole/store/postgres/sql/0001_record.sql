@@ -74,14 +74,6 @@ CREATE TABLE purging (
 
 -- What follows is derived from the record and can be made again. It goes with its session, even where somebody was
 -- indexing while it was purged.
-CREATE TABLE words (
-    session bigint NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
-    seq     bigint NOT NULL,
-    words   tsvector NOT NULL,
-    PRIMARY KEY (session, seq)
-);
-CREATE INDEX words_by_word ON words USING gin (words);
-
 CREATE TABLE passages (
     session bigint NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
     number  bigint NOT NULL,
@@ -90,12 +82,10 @@ CREATE TABLE passages (
 );
 CREATE INDEX passages_by_word ON passages USING gin (words);
 
--- How far each index has come in each session. Numbers of entries are given in the order of commits only within one.
+-- How far the index has come in each session. Numbers of entries are given in the order of commits only within one.
 CREATE TABLE indexed (
-    session bigint NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
-    what    text   COLLATE "C" NOT NULL,
-    up_to   bigint NOT NULL,
-    PRIMARY KEY (session, what)
+    session bigint PRIMARY KEY REFERENCES sessions (id) ON DELETE CASCADE,
+    up_to   bigint NOT NULL
 );
 
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -1,7 +1,7 @@
-"""Following a record: each new entry once, and the truth about what was purged."""
+"""RecordFollower a record: each new entry once, and the truth about what was purged."""
 
 from keepwhole import MemoryStore
-from keepwhole.store.follow import Following
+from keepwhole.store.follower import RecordFollower
 from keepwhole.store.protocol import Row
 from tests.build import NOON, decision, draft, opened
 
@@ -13,7 +13,7 @@ def seen(rows: object) -> list[int]:
 def test_each_entry_is_new_once() -> None:
     store = MemoryStore()
     opened(store)
-    following = Following(store, "s", "result")
+    following = RecordFollower(store, "s", "result")
     store.append("s", [draft(store), draft(store)])
     assert following.look()
     assert seen(following.new()) == [1, 2]
@@ -36,7 +36,7 @@ def test_entries_of_other_kinds_are_stepped_over_and_not_looked_at_again() -> No
     opened(store)
     result = draft(store)
     store.append("s", [result, decision(result.header.trace_id)])
-    following = Following(store, "s", "result")
+    following = RecordFollower(store, "s", "result")
     following.look()
     assert seen(following.new()) == [1]
     following.look()
@@ -49,7 +49,7 @@ def test_a_reader_that_breaks_off_goes_on_where_it_did() -> None:
     store = MemoryStore()
     opened(store)
     store.append("s", [draft(store) for _ in range(3)])
-    following = Following(store, "s", "result")
+    following = RecordFollower(store, "s", "result")
     following.look()
     rows = following.new()
     next(rows), next(rows)
@@ -62,7 +62,7 @@ def test_a_purged_session_is_told_and_read_from_its_beginning() -> None:
     store = MemoryStore()
     opened(store)
     store.append("s", [draft(store)])
-    following = Following(store, "s", "result")
+    following = RecordFollower(store, "s", "result")
     following.look()
     list(following.new())
     store.purge("s", NOON)
@@ -77,7 +77,7 @@ def test_what_came_after_the_look_is_new_the_next_time() -> None:
     store = MemoryStore()
     opened(store)
     store.append("s", [draft(store)])
-    following = Following(store, "s", "result")
+    following = RecordFollower(store, "s", "result")
     following.look()
     store.append("s", [draft(store)])
     assert seen(following.new()) == [1]
@@ -89,7 +89,7 @@ def test_a_session_that_is_purged_between_look_and_reading_is_told_the_next_time
     store = MemoryStore()
     opened(store)
     store.append("s", [draft(store)])
-    following = Following(store, "s", "result")
+    following = RecordFollower(store, "s", "result")
     following.look()
     list(following.new())
     store.append("s", [draft(store)])
@@ -117,7 +117,7 @@ def test_a_session_that_is_purged_during_the_look_is_read_from_its_beginning() -
     store = Purged()
     opened(store)
     store.append("s", [draft(store)])
-    following = Following(store, "s", "result")
+    following = RecordFollower(store, "s", "result")
     following.look()
     list(following.new())
     store.append("s", [draft(store) for _ in range(70)])  # more than is seen at a glance

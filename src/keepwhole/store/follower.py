@@ -1,7 +1,11 @@
-"""Reading a session's record as it grows: what is new since the last look, and whether the old is still there.
+"""`RecordFollower`: reads a session as it grows, and notices when it was purged and begun anew.
 
-Owns: how far somebody has read. Entries of other kinds are stepped over without being read.
-Must not know: what the entries mean to whoever reads them.
+Owns: how far one reader has read. Entries of other kinds are skipped without being read.
+Must not know: what the entries mean to the reader.
+
+For example, a reader that has read up to entry 7 asks for the entries from 7 on. If the first of them is the entry 7
+that it knows, by its hash, the rest is new; this one query is all that is needed while few entries are added. If not,
+the session was purged, and reading starts again at its beginning.
 """
 
 from collections.abc import Iterator
@@ -10,11 +14,11 @@ from itertools import islice
 from keepwhole.store.protocol import Row, Store
 
 _GLANCE = 64
-"""So many entries at most are looked at in one go, whatever their kind."""
+"""Entries that are read in one query, whatever their kind."""
 
 
-class Following:
-    """One reader's place in the record of a session."""
+class RecordFollower:
+    """The position of one reader in a session."""
 
     def __init__(self, store: Store, session: str, *kinds: str) -> None:
         self._store, self._session, self._kinds = store, session, kinds
@@ -23,7 +27,7 @@ class Following:
         self.seq, self._chain = 0, b""
 
     def look(self) -> bool:
-        """See how far the record goes; whether what was read is still in it. If not, `new` begins at the beginning."""
+        """Read how far the session goes; return whether the entries read so far exist. If not, `new` starts over."""
         self._glance = self._glanced()
         if self._glance:
             self._last = self._glance[-1]
@@ -36,26 +40,26 @@ class Following:
         return False
 
     def new(self) -> Iterator[Row]:
-        """What was written up to the last look, without bodies but those of decisions; the next time what follows."""
+        """Yield the entries that were new at the last `look`, once, without bodies except those of decisions."""
         last = self._last
         if last is None or self._is_read(last):
             return
         for row in self._wanted():
             if row.seq > last.seq:
-                break  # it came after the look, perhaps to a session that was purged and begun anew
+                break  # it was added after the look, perhaps to a session that was purged and begun anew
             yield row
             self.seq, self._chain = row.seq, row.chain
         self.seq, self._chain = last.seq, last.chain
 
     def _glanced(self) -> list[Row] | None:
-        """The last entry that was read and the few after it, which tells at once all there is to know of them."""
+        """Return the last entry that was read and those after it, in one query; None if that cannot tell all."""
         if not self.seq:
             return None
         found = list(islice(self._store.rows(self._session, after=self.seq - 1, light=True), _GLANCE))
         return found if found and self._is_read(found[0]) and len(found) < _GLANCE else None
 
     def _wanted(self) -> Iterator[Row]:
-        """What follows what was read, of the kinds that somebody follows."""
+        """Yield the entries after the position, of the kinds that are followed."""
         if self._glance is None:
             return self._store.rows(self._session, after=self.seq, kind=self._kinds, light=True)
         follows = [row for row in self._glance if row.seq > self.seq]

@@ -57,13 +57,6 @@ CREATE TABLE purging (
     session INTEGER PRIMARY KEY
 ) STRICT;
 
-CREATE VIRTUAL TABLE words USING fts5 (text, content = '', tokenize = 'unicode61');
-
-CREATE TABLE indexed (
-    up_to INTEGER NOT NULL
-) STRICT;
-INSERT INTO indexed VALUES (0);
-
 CREATE TRIGGER entries_never_change BEFORE UPDATE ON entries
 BEGIN SELECT RAISE (ABORT, 'the record is append-only'); END;
 CREATE TRIGGER entries_only_purged BEFORE DELETE ON entries

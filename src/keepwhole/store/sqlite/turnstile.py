@@ -1,7 +1,26 @@
-"""One writer at a time, across threads and processes, in the order they came.
+"""`Turnstile`: one writer at a time, across threads and processes, in the order in which they came.
 
-SQLite's own busy handler lets writers starve; queueing on a file lock does not, and the kernel releases the lock
-of a killed process. It also keeps writers and checkpoints apart, which SQLite before 3.51.3 needs.
+Theory of operation
+-------------------
+SQLite's own busy handler sleeps and tries again, so a writer can starve while others keep writing. The turnstile is a
+lock file: whoever wants to write waits in the kernel's queue for `flock`, which is served in order. It has two levels:
+
+    thread A ─┐                    ┌─ process 1 ─┐
+    thread B ─┴─ thread lock (1) ──┤             ├─ flock on record.lock ── BEGIN IMMEDIATE … COMMIT
+    thread C ─── thread lock (2) ──┴─ process 2 ─┘
+
+The thread lock comes first, because `flock` belongs to the open file, which the threads of a process share: without it
+a second thread would be let through at once.
+
+Invariants:
+
+- The lock is held from before `BEGIN` until after `COMMIT`, and while a connection is closed, since the last one to be
+  closed runs a checkpoint. A writer and a checkpoint therefore never overlap, which SQLite before 3.51.3 cannot stand.
+- The kernel releases the lock of a process that is killed; nothing has to be cleaned up.
+- A forked child closes its copy of the descriptor before it does anything else (`leave`). It must not unlock: the lock
+  belongs to the open file that the parent still has.
+- With `patience`, a waiter polls instead of queueing, because `flock` cannot time out. It may be overtaken, and gives
+  up with `TimeoutError`.
 """
 
 import fcntl
@@ -16,10 +35,9 @@ _PAUSE = 0.002
 
 
 class Turnstile:
-    """A lock file that one holder at a time may have. Entering twice in one thread is one entry.
+    """A lock file that one holder at a time may have. A thread that has it may enter again.
 
-    Waiting is first come, first served. With `patience`, who has waited so many seconds gives up with `TimeoutError`,
-    and does so out of turn.
+    With `patience`, waiting for more seconds than this raises `TimeoutError`.
     """
 
     def __init__(self, path: str, patience: float | None = None) -> None:
@@ -62,13 +80,13 @@ class Turnstile:
                 time.sleep(_PAUSE)
 
     def leave(self) -> None:
-        """In a forked child: let go of the parent's descriptor, so that the lock dies with the parent."""
+        """Close the inherited descriptor in a forked child, so that the lock ends with the parent."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
 
     def close(self) -> None:
-        """Give the file descriptor back."""
+        """Close the file descriptor."""
         with self._thread:
             if self._fd >= 0:
                 os.close(self._fd)

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from keepwhole.store.turnstile import Turnstile
+from keepwhole.store.sqlite.turnstile import Turnstile
 
 ADD = """
 import sys
-from keepwhole.store.turnstile import Turnstile
+from keepwhole.store.sqlite.turnstile import Turnstile
 turnstile, path = Turnstile(sys.argv[1]), sys.argv[2]
 for _ in range(200):
     with turnstile.held():
@@ -24,7 +24,7 @@ for _ in range(200):
 """
 HOLD = """
 import sys, time
-from keepwhole.store.turnstile import Turnstile
+from keepwhole.store.sqlite.turnstile import Turnstile
 with Turnstile(sys.argv[1]).held():
     print("held", flush=True)
     time.sleep(60)
