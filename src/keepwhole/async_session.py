@@ -3,12 +3,12 @@
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
 
-from keepwhole.recall.answer import Answer
+from keepwhole.recall.answer import RecallAnswer
 from keepwhole.record.shown import Shown
 from keepwhole.store.verify import Verification
 
 if TYPE_CHECKING:
-    from keepwhole.recall.found import Selection
+    from keepwhole.recall.selection import Selection
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -28,7 +28,7 @@ class _Sync(Protocol):
     stream: Callable[[str], Iterator[bytes]]
     select: "Callable[..., Selection]"
     answer: Callable[[object], dict[str, Any] | None]
-    call_tool: Callable[..., Answer]
+    call_tool: Callable[..., RecallAnswer]
     verify: Callable[[], Verification]
     end: Callable[[], None]
 
@@ -94,7 +94,7 @@ class AsyncTwins:
         """`answer`."""
         return await _hop(cast("_Sync", self).answer, call)
 
-    async def acall_tool(self, name: str, arguments: Any = None) -> Answer:
+    async def acall_tool(self, name: str, arguments: Any = None) -> RecallAnswer:
         """`call_tool`."""
         return await _hop(cast("_Sync", self).call_tool, name, arguments)
 

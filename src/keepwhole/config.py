@@ -17,7 +17,7 @@ from keepwhole.proxy_settings import ProxySettings
 from keepwhole.store.blobs.bucket_address import bucket_of, is_bucket
 from keepwhole.store.postgres.address import Hidden, is_address, redacted
 from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
-from keepwhole.truncation.strategy import STRATEGIES
+from keepwhole.truncation.strategy import is_strategy, strategy_names
 
 FILE = "keepwhole.yaml"
 FOLDER = ".keepwhole"
@@ -236,8 +236,8 @@ def _truncation(values: Mapping[str, Any], path: str | None) -> TruncationConfig
         overrides[tool] = ToolOverride(**own)
     configuration = TruncationConfiguration(overrides=overrides, **rest)
     for name in (configuration.default_strategy, *(own.strategy for own in overrides.values())):
-        if name is not None and name not in STRATEGIES:
-            raise ConfigError(f"There is no strategy `{name}`. {_suggest(str(name), tuple(STRATEGIES))}")
+        if name is not None and not is_strategy(name):
+            raise ConfigError(f"There is no strategy `{name}`. {_suggest(str(name), strategy_names())}")
     return configuration
 
 

@@ -14,10 +14,10 @@ from keepwhole.canonical.utf8 import showable
 from keepwhole.conversation.view_mode import USUAL, Manner
 from keepwhole.errors import StoreError, UsageError
 from keepwhole.metrics import Metrics
-from keepwhole.recall.answer import Answer, Known
-from keepwhole.recall.links import Recall, ways_of
+from keepwhole.recall.answer import RecallAnswer, StoredArtifact
+from keepwhole.recall.links import Recall, recall_links_for
 from keepwhole.recall.names import DEFINITIONS, NAMES
-from keepwhole.recall.tools import Answering
+from keepwhole.recall.tools import RecallTools
 from keepwhole.record import arrival
 from keepwhole.record.arrival import Keeping
 from keepwhole.record.shown import Shown
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from keepwhole.policies.account import Projection
     from keepwhole.policies.compaction import Summariser
     from keepwhole.policies.policy import Policy
-    from keepwhole.recall.found import Selection
+    from keepwhole.recall.selection import Selection
     from keepwhole.recall.selector import Selector
     from keepwhole.record.billing import Billing
 
@@ -112,7 +112,7 @@ class Session(Reading, AsyncTwins):
         self._for_tool = lru_cache(maxsize=256)(self.configuration.for_tool)
         usual = self.configuration.inline_limit == TruncationConfiguration.inline_limit
         self._by_kind = usual and policy is None and self.settings.policy == "auto"
-        self._answering = Answering(self.store, self.id, lambda: self.settings.retrieval_limit)
+        self._answering = RecallTools(self.store, self.id, lambda: self.settings.retrieval_limit)
         self._keeping = Keeping(
             store=self.store,
             info=self._wanted,
@@ -120,7 +120,7 @@ class Session(Reading, AsyncTwins):
             strategies=self.strategies,
             version=VERSION,
             quota=self.settings.session_quota,
-            ways=ways_of(self.id, self.recall_by, self.settings.recall_reader, self.store),
+            ways=recall_links_for(self.id, self.recall_by, self.settings.recall_reader, self.store),
             now=self._now,
             random=random,
         )
@@ -310,10 +310,10 @@ class Session(Reading, AsyncTwins):
         try:
             answer = self.call_tool(parsed.name, parsed.parsed())
         except UsageError as error:
-            answer = Answer(showable(error.for_model), is_error=True)
+            answer = RecallAnswer(showable(error.for_model), is_error=True)
         return result_block(parsed.dialect, parsed.call_id, answer.content, answer.is_error)
 
-    def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> Answer:
+    def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> RecallAnswer:
         """What one of our tools answers. Never raises for what a model wrote."""
         return self._answering.answer(name, arguments or {})
 
@@ -333,7 +333,7 @@ class Session(Reading, AsyncTwins):
         self._observe(entries := arrival.note(self._keeping, noted, self._room()))
         return entries[0]
 
-    def artifacts(self) -> list[Known]:
+    def artifacts(self) -> list[StoredArtifact]:
         """The results of this session that were shown cut or replaced, in order."""
         return self._answering.artifacts()
 

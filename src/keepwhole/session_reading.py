@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from keepwhole.errors import NotFound, TooLargeToRecall
-from keepwhole.recall.ranges import Lines, parse_lines
-from keepwhole.recall.tools import Answering
+from keepwhole.recall.ranges import LineRange, parse_lines
+from keepwhole.recall.tools import RecallTools
 from keepwhole.record import arrival
 from keepwhole.record.shown import Shown
 from keepwhole.store.protocol import Row, Store, body_of
@@ -19,7 +19,7 @@ class Reading:
     id: str
     store: Store
     configuration: TruncationConfiguration
-    _answering: Answering
+    _answering: RecallTools
 
     def recall(
         self,
@@ -31,7 +31,7 @@ class Reading:
         """The text of a result, by trace id or artifact id: all of it, `lines` from 1, or `chars` from 0."""
         with self.open(id) as reader:
             if lines is not None:
-                asked = parse_lines(lines) if isinstance(lines, str) else Lines(*lines)
+                asked = parse_lines(lines) if isinstance(lines, str) else LineRange(*lines)
                 return reader.line_range(asked.first, reader.lines if asked.last is None else asked.last)
             if chars is not None:
                 return reader.text(*chars)

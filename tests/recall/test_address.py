@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from keepwhole import Session
 from keepwhole.config import Settings
-from keepwhole.recall.json_path import Index, Key, Slice, parse_path, written
+from keepwhole.recall.json_path import IndexStep, KeyStep, SliceStep, parse_path, written
 from keepwhole.testing import printed_calls
 from tests.build import in_memory
 
@@ -172,9 +172,9 @@ def test_records_of_ndjson_are_counted_from_zero() -> None:
 
 names = st.text(min_size=1, max_size=12)
 steps = st.one_of(
-    names.map(Key),
-    st.integers(-99, 99).map(Index),
-    st.builds(Slice, st.none() | st.integers(-9, 9), st.none() | st.integers(-9, 9)),
+    names.map(KeyStep),
+    st.integers(-99, 99).map(IndexStep),
+    st.builds(SliceStep, st.none() | st.integers(-9, 9), st.none() | st.integers(-9, 9)),
 )
 
 
@@ -213,8 +213,8 @@ def _walked(value: Any, path: list[Any]) -> list[tuple[list[Any], Any]]:
     found = [(path, value)]
     if isinstance(value, dict):
         for key, inner in value.items():
-            found += _walked(inner, [*path, Key(key)])
+            found += _walked(inner, [*path, KeyStep(key)])
     if isinstance(value, list):
         for number, inner in enumerate(value):
-            found += _walked(inner, [*path, Index(number)])
+            found += _walked(inner, [*path, IndexStep(number)])
     return found

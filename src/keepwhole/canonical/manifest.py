@@ -15,20 +15,20 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from keepwhole.errors import Damaged
 
 
-class Copied(NamedTuple):
+class CopiedPiece(NamedTuple):
     """Pieces of the base, as they are there."""
 
     first: int
     stop: int
 
 
-class Literal(NamedTuple):
+class LiteralPiece(NamedTuple):
     """Bytes as they were sent."""
 
     data: bytes
 
 
-class Shown(NamedTuple):
+class ShownPiece(NamedTuple):
     """The text of a result as a JSON string, quotes included."""
 
     trace_id: str
@@ -37,8 +37,8 @@ class Shown(NamedTuple):
     spelling: str
 
 
-Piece: TypeAlias = Copied | Literal | Shown
-Atom: TypeAlias = Literal | Shown
+Piece: TypeAlias = CopiedPiece | LiteralPiece | ShownPiece
+Atom: TypeAlias = LiteralPiece | ShownPiece
 """A piece that needs no base."""
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
@@ -84,7 +84,7 @@ def encode_manifest(pieces: Iterable[Piece]) -> bytes:
     listed: list[object] = []
     literals: list[bytes] = []
     for piece in pieces:
-        if isinstance(piece, Literal):
+        if isinstance(piece, LiteralPiece):
             listed.append(len(piece.data))
             literals.append(piece.data)
         else:
@@ -107,7 +107,7 @@ def _pieces(listed: Iterable[Any], rest: bytes) -> Iterator[Piece]:
         if isinstance(one, list):
             yield _reference(*cast("list[Any]", one))
         elif one >= 0:
-            yield Literal(rest[at : at + one])
+            yield LiteralPiece(rest[at : at + one])
             at += one
         else:
             raise ValueError("a literal is shorter than nothing")
@@ -117,17 +117,17 @@ def _pieces(listed: Iterable[Any], rest: bytes) -> Iterator[Piece]:
 
 def _reference(first: Any, second: Any, spelling: Any = None) -> Piece:
     if spelling is None:
-        return Copied(int(first), int(second))
+        return CopiedPiece(int(first), int(second))
     if spelling not in _SPELLINGS:
         raise ValueError("a text is spelled in no way that is known")
-    return Shown(str(first), int(second), spelling)
+    return ShownPiece(str(first), int(second), spelling)
 
 
 def atoms(pieces: Iterable[Piece], base: list[Atom]) -> list[Atom]:
     """The pieces with those of the base in their places; `Damaged` where the base does not have them."""
     found: list[Atom] = []
     for piece in pieces:
-        if not isinstance(piece, Copied):
+        if not isinstance(piece, CopiedPiece):
             found.append(piece)
         elif 0 <= piece.first <= piece.stop <= len(base):
             found += base[piece.first : piece.stop]

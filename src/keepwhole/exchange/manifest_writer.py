@@ -7,7 +7,7 @@ Must not know: the record. Where a text is on record is asked of a function.
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from keepwhole.canonical.manifest import Copied, Literal, Piece, Shown, spelling_of
+from keepwhole.canonical.manifest import CopiedPiece, LiteralPiece, Piece, ShownPiece, spelling_of
 from keepwhole.record.text_origins import Origin
 from keepwhole.wire.request_parts import as_bytes, string_of, strings
 
@@ -104,7 +104,7 @@ def written(texts: Sequence[str], base: Known | None, find: Find) -> Written:
     """The manifest of a request with these parts."""
     parts = _same(texts, base)
     same, count = len(parts), _stop(parts[-1]) if parts else 0
-    pieces: list[Piece] = [Copied(0, count)] if parts else []
+    pieces: list[Piece] = [CopiedPiece(0, count)] if parts else []
     for at, text in enumerate(texts[same:], same):
         earlier = _earlier(text, at - len(texts), base)
         if earlier is None:
@@ -112,7 +112,7 @@ def written(texts: Sequence[str], base: Known | None, find: Find) -> Written:
             pieces += [_piece(one, number % 2 == 1, base, find) for number, one in enumerate(part.pieces)]
         else:
             part = Part(earlier.text, count, earlier.pieces)
-            pieces.append(Copied(earlier.first, _stop(earlier)))
+            pieces.append(CopiedPiece(earlier.first, _stop(earlier)))
         parts.append(part)
         count = _stop(part)
     return Written(Known(parts), list(_joined(pieces)), same)
@@ -146,22 +146,22 @@ def _piece(text: str, is_string: bool, base: Known | None, find: Find) -> Piece:
     said = string_of(text) if is_string else None
     origin = find(said) if said is not None else None
     if said is not None and origin is not None and (spelling := spelling_of(said, text)):
-        return Shown(origin.trace_id, origin.decision, spelling)
+        return ShownPiece(origin.trace_id, origin.decision, spelling)
     number = base.piece(text) if base is not None and len(text) > 16 else None
-    return Literal(as_bytes(text)) if number is None else Copied(number, number + 1)
+    return LiteralPiece(as_bytes(text)) if number is None else CopiedPiece(number, number + 1)
 
 
 def _joined(pieces: list[Piece]) -> Iterator[Piece]:
     """The pieces with runs of copied ones as one."""
-    run: Copied | None = None
+    run: CopiedPiece | None = None
     for piece in pieces:
-        if not isinstance(piece, Copied):
+        if not isinstance(piece, CopiedPiece):
             if run is not None:
                 yield run
             run = None
             yield piece
         elif run is not None and run.stop == piece.first:
-            run = Copied(run.first, piece.stop)
+            run = CopiedPiece(run.first, piece.stop)
         else:
             if run is not None:
                 yield run

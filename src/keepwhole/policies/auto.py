@@ -20,9 +20,9 @@ from keepwhole.policies.repeats import dependants, repeat_choice
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.policies.truncation import capped, question_in
 from keepwhole.truncation import notice
-from keepwhole.truncation.choice import choose
 from keepwhole.truncation.configuration import SMALLEST_INLINE_LIMIT, Limits, TruncationConfiguration
 from keepwhole.truncation.cut import Source, TextSource
+from keepwhole.truncation.present import choose
 
 AGED = "aged"
 _LEAST_STEP = 8_000

@@ -5,7 +5,7 @@ import re
 from functools import lru_cache
 from typing import Literal, TypeAlias, cast
 
-from keepwhole.truncation.tools import LIST, READ, SEARCH, SHELL, job_of
+from keepwhole.truncation.configuration import LIST, READ, SEARCH, SHELL, job_of
 
 Kind: TypeAlias = Literal["read", "shell", "search", "report", "other"]
 

@@ -19,13 +19,12 @@ from keepwhole.policies.failures import is_error_text
 from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Situation, replaced
 from keepwhole.policies.references import Said, leaves
 from keepwhole.policies.transcript import Item, Transcript
-from keepwhole.truncation.choice import TEXT_STRATEGIES, choose
 from keepwhole.truncation.configuration import Limits, TruncationConfiguration
 from keepwhole.truncation.cut import Cut, TextSource, render, whole
 from keepwhole.truncation.notice import omitted
-from keepwhole.truncation.present import Artifact, present, summarise
+from keepwhole.truncation.present import Artifact, choose, present, summarize
 from keepwhole.truncation.result import estimated_tokens
-from keepwhole.truncation.strategy import STRATEGIES
+from keepwhole.truncation.strategy import STRATEGIES, strategy_named
 
 SMALL = 100
 """Results of fewer tokens are never touched."""
@@ -109,7 +108,7 @@ class Rolling(Value):
         limits = self.configuration.for_tool(item.call.tool if item.call else "")
         options = limits.options.replace(question=about)
         limits = limits.replace(inline_limit=4 * most, artifact_threshold=source.chars, options=options)
-        if is_error_text(item.text, item.is_error) and choose(source, limits) in TEXT_STRATEGIES:
+        if is_error_text(item.text, item.is_error) and strategy_named(choose(source, limits)).is_text:
             return limits.replace(strategy="log", chosen_by_user=True)
         return limits
 
@@ -169,7 +168,7 @@ def _cut(item: Item, source: TextSource, limits: Limits) -> tuple[Cut, str]:
     call, name = item.call, item.name
     artifact = Artifact(
         artifact_id=name.artifact_id if name else "",
-        summary=summarise(call.tool, call.arguments) if call and name else "",
+        summary=summarize(call.tool, call.arguments) if call and name else "",
         size=len(encode(item.text)[0]),
         reachable=name.reachable if name else None,
     )

@@ -7,7 +7,7 @@ from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Situation
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.truncation.configuration import Limits, TruncationConfiguration
 from keepwhole.truncation.cut import TextSource
-from keepwhole.truncation.present import Artifact, present, summarise
+from keepwhole.truncation.present import Artifact, present, summarize
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
 
 _QUESTION = 400
@@ -19,7 +19,7 @@ def artifact_of(item: Item) -> Artifact:
     call = item.call
     return Artifact(
         artifact_id=item.name.artifact_id,
-        summary=summarise(call.tool if call else "tool", call.arguments if call else None),
+        summary=summarize(call.tool if call else "tool", call.arguments if call else None),
         size=len(item.text.encode("utf-8", "surrogatepass")),
         reachable=item.name.reachable,
     )

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from keepwhole.canonical.utf8 import encoded, showable
 from keepwhole.errors import UsageError
 from keepwhole.recall import json_path
-from keepwhole.recall.answer import Printed
-from keepwhole.recall.json_path import Index, Key, NoSuchValue, Slice, Step, written
+from keepwhole.recall.answer import RecallCall
+from keepwhole.recall.json_path import IndexStep, KeyStep, NoSuchValue, PathStep, SliceStep, written
 from keepwhole.recall.table import Table
 from keepwhole.store.reader import BodyReader, bytes_reader
 from keepwhole.truncation.sniff import sniff
@@ -28,13 +28,13 @@ _TOGETHER = 64
 _LONGEST_KEY = 80
 
 
-class One(NamedTuple):
-    """One value, to be paged as a text of its own."""
+class AddressedValue(NamedTuple):
+    """AddressedValue value, to be paged as a text of its own."""
 
     reader: BodyReader
 
 
-class Elements(NamedTuple):
+class AddressedElements(NamedTuple):
     """Several values: how many there are, which are meant, and how each is got."""
 
     total: int
@@ -42,26 +42,26 @@ class Elements(NamedTuple):
     stop: int
     get: Callable[[int], str]
     what: str
-    before: Sequence[Step]
-    after: Sequence[Step]
+    before: Sequence[PathStep]
+    after: Sequence[PathStep]
     above: str = ""
     """What stands before the elements: the header of a table."""
     between: str = ",\n"
 
     def at(self, start: int | None, stop: int | None = None) -> str:
         """The address of some of them."""
-        return written([*self.before, Slice(start, stop), *self.after])
+        return written([*self.before, SliceStep(start, stop), *self.after])
 
     def one(self, number: int) -> str:
         """The address of one of them."""
-        return written([*self.before, Index(number), *self.after])
+        return written([*self.before, IndexStep(number), *self.after])
 
 
 class _TooLong(Exception):
     """An element is too long for any page; it will be addressed by itself."""
 
 
-def addressed(reader: BodyReader, path: str) -> "One | Elements":
+def addressed(reader: BodyReader, path: str) -> "AddressedValue | AddressedElements":
     """What the address `path` leads to; `UsageError` where it leads nowhere."""
     steps = json_path.parse_path(path)
     kind = sniff(reader)
@@ -83,7 +83,7 @@ def _too_large(reader: BodyReader) -> UsageError:
     return UsageError(message, message)
 
 
-def _in_json(data: bytes, steps: list[Step]) -> "One | Elements":
+def _in_json(data: bytes, steps: list[PathStep]) -> "AddressedValue | AddressedElements":
     if data.startswith(b"\xef\xbb\xbf"):
         data = data[3:]
     value, found, at = json_path.listed(data, steps)
@@ -91,29 +91,29 @@ def _in_json(data: bytes, steps: list[Step]) -> "One | Elements":
         assert value is not None
         return _value(value)
     step = steps[at]
-    assert isinstance(step, Slice)
+    assert isinstance(step, SliceStep)
     return _elements(found, step, steps[:at], steps[at + 1 :])
 
 
-def _value(data: bytes) -> One:
+def _value(data: bytes) -> AddressedValue:
     """A string as the text it stands for, anything else as it is written."""
     if data[:1] == b'"':
         try:
-            return One(bytes_reader(encoded(json.loads(data), "surrogates")))
+            return AddressedValue(bytes_reader(encoded(json.loads(data), "surrogates")))
         except ValueError:
             pass
-    return One(bytes_reader(data))
+    return AddressedValue(bytes_reader(data))
 
 
-def _elements(found: list[Any], step: Slice, before: list[Step], after: list[Step]) -> Elements:
+def _elements(found: list[Any], step: SliceStep, before: list[PathStep], after: list[PathStep]) -> AddressedElements:
     def get(number: int) -> str:
         return _inside(bytes(found[number]), after)
 
     start, stop, _ = slice(step.start, step.stop).indices(len(found))
-    return Elements(len(found), start, stop, get, "items", before, after)
+    return AddressedElements(len(found), start, stop, get, "items", before, after)
 
 
-def _inside(data: bytes, steps: list[Step]) -> str:
+def _inside(data: bytes, steps: list[PathStep]) -> str:
     """What the rest of an address gives of one element; `null` where it has no such member."""
     try:
         value, found, at = json_path.listed(data, steps)
@@ -122,7 +122,7 @@ def _inside(data: bytes, steps: list[Step]) -> str:
     if found is None:
         return _text(value or b"")
     step = steps[at]
-    assert isinstance(step, Slice)
+    assert isinstance(step, SliceStep)
     shown: list[str] = []
     size = 0
     for each in found[slice(step.start, step.stop)]:
@@ -137,7 +137,7 @@ def _text(data: bytes) -> str:
     return showable(data.decode("utf-8", "surrogateescape"))
 
 
-def _records(reader: BodyReader, steps: list[Step]) -> "One | Elements":
+def _records(reader: BodyReader, steps: list[PathStep]) -> "AddressedValue | AddressedElements":
     """Lines of NDJSON, counted from 0."""
 
     eol, read = reader.eol.encode(), dict[int, list[bytes]]()
@@ -153,39 +153,39 @@ def _records(reader: BodyReader, steps: list[Step]) -> "One | Elements":
     def get(number: int) -> str:
         return _inside(line(number), rest)
 
-    first, *rest = steps or [Slice()]
-    if isinstance(first, Index):
+    first, *rest = steps or [SliceStep()]
+    if isinstance(first, IndexStep):
         number = first.number + reader.lines if first.number < 0 else first.number
         if not 0 <= number < reader.lines:
             message = f"There is no record {first.number}: there are {reader.lines:,}, counted from 0."
             raise NoSuchValue(message, message)
-        return _in_json(line(number), rest) if rest else One(bytes_reader(line(number)))
-    if isinstance(first, Key):
-        first, rest = Slice(), steps
+        return _in_json(line(number), rest) if rest else AddressedValue(bytes_reader(line(number)))
+    if isinstance(first, KeyStep):
+        first, rest = SliceStep(), steps
     start, stop, _ = slice(first.start, first.stop).indices(reader.lines)
-    return Elements(reader.lines, start, stop, get, "records", (), rest)
+    return AddressedElements(reader.lines, start, stop, get, "records", (), rest)
 
 
-def _rows(reader: BodyReader, steps: list[Step]) -> "One | Elements":
+def _rows(reader: BodyReader, steps: list[PathStep]) -> "AddressedValue | AddressedElements":
     """Rows of CSV, counted from 0 after the header."""
     if reader.chars > _LARGEST_TABLE:
         raise _too_large(reader)
     table = Table(reader.text(), reader.eol)
-    first, *rest = steps or [Slice()]
-    if isinstance(first, Key):
-        first, rest = Slice(), steps
+    first, *rest = steps or [SliceStep()]
+    if isinstance(first, KeyStep):
+        first, rest = SliceStep(), steps
     column = table.column(rest)
-    if isinstance(first, Index):
-        return One(bytes_reader(encoded(table.row(first.number, column), "surrogates")))
+    if isinstance(first, IndexStep):
+        return AddressedValue(bytes_reader(encoded(table.row(first.number, column), "surrogates")))
 
     def get(number: int) -> str:
         return table.row(number, column)
 
     start, stop, _ = slice(first.start, first.stop).indices(table.rows)
-    return Elements(table.rows, start, stop, get, "rows", (), rest, table.header(column), between="\n")
+    return AddressedElements(table.rows, start, stop, get, "rows", (), rest, table.header(column), between="\n")
 
 
-def outline(reader: BodyReader, call: Printed, path: str, limit: int) -> str:
+def outline(reader: BodyReader, call: RecallCall, path: str, limit: int) -> str:
     """The keys of an object that is too long to be shown, with the size of what each holds."""
     inside = json_path.children(reader.read())
     assert isinstance(inside, dict)
@@ -199,7 +199,7 @@ def outline(reader: BodyReader, call: Printed, path: str, limit: int) -> str:
         lines.append(showable(line))
     largest = max(inside, key=lambda name: len(bytes(inside[name])) if len(name) <= _LONGEST_KEY else 0)
     shown = f"{len(lines):,} of {len(inside):,} keys, {reader.chars:,} characters"
-    return "\n".join([*lines, f"[{shown}; next: {call.text(path=written([*steps, Key(largest)]))}]"])
+    return "\n".join([*lines, f"[{shown}; next: {call.text(path=written([*steps, KeyStep(largest)]))}]"])
 
 
 def _described(data: bytes) -> str:
@@ -207,7 +207,7 @@ def _described(data: bytes) -> str:
     return f"{kind}, {len(data):,} bytes" if kind and len(data) > 60 else _text(data)[:60]
 
 
-def page_elements(found: Elements, call: Printed, limit: int) -> str | int:
+def page_elements(found: AddressedElements, call: RecallCall, limit: int) -> str | int:
     """As many whole elements as fit, and the call for the next; the number of the first where it alone is too long."""
     room = call.room(limit) - len(found.above) - 8
     shown: list[str] = []
@@ -229,7 +229,7 @@ def page_elements(found: Elements, call: Printed, limit: int) -> str | int:
     return f"{body}\n[{_elements_note(found, call, at)}]"
 
 
-def _elements_note(found: Elements, call: Printed, at: int) -> str:
+def _elements_note(found: AddressedElements, call: RecallCall, at: int) -> str:
     if at == found.start:
         return f"no {found.what} there: it has {found.total:,}; next: {call.text(path=found.at(0, found.total))}"
     note = f"{found.what} {found.start:,}-{at - 1:,} of {found.total:,}, counted from 0"

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from keepwhole.canonical.utf8 import decode, showable
 from keepwhole.canonical.value import Value
 from keepwhole.errors import UsageError
-from keepwhole.recall.answer import Printed
+from keepwhole.recall.answer import RecallCall
 from keepwhole.recall.patterns import finder
-from keepwhole.recall.ranges import Chars, Lines, Range, Tail, number_of
+from keepwhole.recall.ranges import CharRange, LineRange, Range, TailRange, number_of
 from keepwhole.recall.scan import Scan
 from keepwhole.store.reader import BodyReader
 
@@ -26,7 +26,7 @@ _MOST_HITS = 200
 _TRUE = frozenset(("true", "1", "yes"))
 
 
-class Wanted(Value):
+class GrepQuery(Value):
     """What to look for, and how many lines to show round it."""
 
     pattern: str
@@ -44,7 +44,7 @@ class _Hit(NamedTuple):
     """The byte from which to look on."""
 
 
-def wanted_of(arguments: Mapping[str, Any]) -> Wanted | None:
+def wanted_of(arguments: Mapping[str, Any]) -> GrepQuery | None:
     """What a call's arguments look for; None where they look for nothing."""
     pattern = arguments.get("pattern")
     if pattern is None or pattern == "":
@@ -54,10 +54,10 @@ def wanted_of(arguments: Mapping[str, Any]) -> Wanted | None:
         message = "context is a number of lines, at least 0."
         raise UsageError(message, message)
     regex = str(arguments.get("regex", "")).lower() in _TRUE
-    return Wanted(str(pattern), regex, min(context, _MOST_CONTEXT))
+    return GrepQuery(str(pattern), regex, min(context, _MOST_CONTEXT))
 
 
-def grep(reader: BodyReader, call: Printed, wanted: Wanted, within: Range | None, limit: int) -> str:
+def grep(reader: BodyReader, call: RecallCall, wanted: GrepQuery, within: Range | None, limit: int) -> str:
     """The matches within a range, as many as fit in `limit` characters, and the call for the next ones."""
     call = call.adding(pattern=wanted.pattern, **_options(wanted))
     if len(call.text()) > limit // 3:
@@ -76,20 +76,20 @@ def grep(reader: BodyReader, call: Printed, wanted: Wanted, within: Range | None
     return found.text + _note(reader, call, found, None, 0, scan, stop)
 
 
-def _options(wanted: Wanted) -> dict[str, object]:
+def _options(wanted: GrepQuery) -> dict[str, object]:
     regex: dict[str, object] = {"regex": True} if wanted.regex else {}
     return regex | ({"context": wanted.context} if wanted.context else {})
 
 
 def _bytes_within(reader: BodyReader, within: Range | None) -> tuple[int, int]:
     """The bytes that a range stands for."""
-    if isinstance(within, Tail):
-        within = Lines(max(1, reader.lines - within.lines + 1))
-    if isinstance(within, Lines):
+    if isinstance(within, TailRange):
+        within = LineRange(max(1, reader.lines - within.lines + 1))
+    if isinstance(within, LineRange):
         if within.first > reader.lines:
             return reader.facts.size, reader.facts.size
         return reader.line_bytes(within.first, reader.lines if within.last is None else within.last)
-    if isinstance(within, Chars):
+    if isinstance(within, CharRange):
         stop = reader.chars if within.length is None else within.start + within.length
         return reader.byte_at(within.start), reader.byte_at(stop)
     return 0, reader.facts.size
@@ -161,7 +161,9 @@ def _plain(text: str) -> str:
     return showable(text.rstrip("\r\n").replace("\r", " "))
 
 
-def _note(reader: BodyReader, call: Printed, found: _Found, left: _Hit | None, more: int, scan: Scan, stop: int) -> str:
+def _note(
+    reader: BodyReader, call: RecallCall, found: _Found, left: _Hit | None, more: int, scan: Scan, stop: int
+) -> str:
     """The last line: what is shown, what there is, and how to go on."""
     count = len(found.hits)
     shown = f"{count:,} {'match' if count == 1 else 'matches'} shown" if count else "no match"
@@ -175,7 +177,7 @@ def _note(reader: BodyReader, call: Printed, found: _Found, left: _Hit | None, m
         going_on = call.text(**_upto(reader, {"start_char": reached}, stop))
         return f"[{shown} {whole}; looked at up to character {reached:,}; next: {going_on}]"
     if not count:
-        return f"[{shown} {whole}; case and spaces count; next: {Printed(call.id, call.tool, call.key).text()}]"
+        return f"[{shown} {whole}; case and spaces count; next: {RecallCall(call.id, call.tool, call.key).text()}]"
     return f"[{shown} {whole}, all there are]"
 
 

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
 from keepwhole.errors import NotFound, StoreError, UsageError
-from keepwhole.recall.found import Found
+from keepwhole.recall.selection import SelectedUnit
 from keepwhole.store.files import ResultFiles
 from keepwhole.store.protocol import Store, body_of
-from keepwhole.truncation.recall_link import Reader, Way
+from keepwhole.truncation.recall_link import Reader, RecallLink
 
 Recall: TypeAlias = Literal["tools", "path", "off"]
 
 
-class Ways(NamedTuple):
+class RecallLinks(NamedTuple):
     """One session's way back."""
 
     session: str
@@ -24,13 +24,13 @@ class Ways(NamedTuple):
     reader: Reader = "Read"
     files: ResultFiles | None = None
 
-    def of(self, trace_id: str, artifact_id: str) -> Way | None:
+    def of(self, trace_id: str, artifact_id: str) -> RecallLink | None:
         """How a result is read back; None for our tools, of which nothing more need be said."""
         if self.recall == "tools":
             return None
         if self.files is None:
-            return Way(artifact_id, reader="keepwhole")
-        return Way(artifact_id, self.files.path_of(self.session, trace_id), self.reader)
+            return RecallLink(artifact_id, reader="keepwhole")
+        return RecallLink(artifact_id, self.files.path_of(self.session, trace_id), self.reader)
 
     def lay_out(self, trace_id: str, chunks: Callable[[], Iterable[bytes]]) -> None:
         """See to it that a notice about a result may name its file. `NotStored` where it must not."""
@@ -47,18 +47,18 @@ class Ways(NamedTuple):
         with store.open(body_of(row)) as reader:
             self.files.lay_out(self.session, trace_id, reader.stream())
 
-    def reached(self, store: Store, unit: Found) -> Found:
+    def reached(self, store: Store, unit: SelectedUnit) -> SelectedUnit:
         """A unit whose line says how it is read back here; a file that it names is there, else it names a command."""
         try:
             self.lay_out_kept(store, unit.trace_id)
         except (StoreError, NotFound):
-            return unit.replace(reachable=Way(unit.artifact_id, reader="keepwhole"))
+            return unit.replace(reachable=RecallLink(unit.artifact_id, reader="keepwhole"))
         return unit.replace(reachable=self.of(unit.trace_id, unit.artifact_id))
 
 
-def ways_of(session: str, recall: str, reader: str, store: Store) -> Ways:
+def recall_links_for(session: str, recall: str, reader: str, store: Store) -> RecallLinks:
     """The way back as settings say; `UsageError` where the record is not on this machine's disk."""
     files = getattr(store, "files", None) if recall == "path" else None
     if recall == "path" and not isinstance(files, ResultFiles):
         raise UsageError("Recall by path needs a record in a folder. Use `SqliteStore`, or set `recall` to `tools`.")
-    return Ways(session, recall, reader, files)  # type: ignore[arg-type]
+    return RecallLinks(session, recall, reader, files)  # type: ignore[arg-type]

@@ -31,7 +31,7 @@ class Finder(Protocol):
         ...
 
 
-class Literal:
+class LiteralFinder:
     """Exactly these bytes."""
 
     by_lines = False
@@ -52,7 +52,7 @@ class Literal:
         return data.count(self._needle, start, stop)
 
 
-class Expression:
+class ExpressionFinder:
     """A regular expression, matched within lines."""
 
     by_lines = True
@@ -100,7 +100,7 @@ def finder(pattern: str, regex: bool) -> Finder:
     if len(pattern) > _LONGEST:
         message = f"The pattern has {len(pattern):,} characters. Look for at most {_LONGEST} of them."
         raise UsageError(message, message)
-    return Expression(pattern) if regex else Literal(pattern.encode("utf-8", "surrogatepass"))
+    return ExpressionFinder(pattern) if regex else LiteralFinder(pattern.encode("utf-8", "surrogatepass"))
 
 
 def _re2() -> Any:

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 from keepwhole.canonical.entry import Result
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import UsageError
-from keepwhole.recall.answer import ROOM, Answer, Printed
+from keepwhole.recall.answer import ROOM, RecallAnswer, RecallCall
 from keepwhole.recall.names import is_recall
 from keepwhole.recall.scorer import terms
 from keepwhole.store.protocol import Match, Row, body_of, result_of
 from keepwhole.truncation.notice import reference
-from keepwhole.truncation.present import summarise
+from keepwhole.truncation.present import summarize
 
 MOST = 10
 _TERMS = 6
@@ -30,7 +30,7 @@ Search = Callable[[str, int], Sequence[Match]]
 """Results that hold all of some words, best first, at most so many."""
 
 
-class Hit(NamedTuple):
+class SearchHit(NamedTuple):
     """A result that was found."""
 
     match: Match
@@ -63,16 +63,18 @@ def found(query: str, search: Search) -> list[Match]:
     return sorted(first.values(), key=lambda match: -scores[match.trace_id])
 
 
-def listed(query: str, matches: Sequence[Match], find: Callable[[str], Row | None], limit: int, is_all: bool) -> Answer:
+def listed(
+    query: str, matches: Sequence[Match], find: Callable[[str], Row | None], limit: int, is_all: bool
+) -> RecallAnswer:
     """What was found, in words."""
-    hits: list[Hit] = []
+    hits: list[SearchHit] = []
     for match in matches:
         row = find(match.trace_id)
         if row is not None and not is_recall((result := result_of(row)).tool):
-            hits.append(Hit(match, row, result))
+            hits.append(SearchHit(match, row, result))
     early = "" if is_all else " (not everything was looked at: ask again, or for fewer words)"
     if not hits:
-        return Answer(f"[No result of this session holds these words{early}. Look for fewer or other ones.]")
+        return RecallAnswer(f"[No result of this session holds these words{early}. Look for fewer or other ones.]")
     shown = ""
     calls: list[str] = []
     for hit in hits[:MOST]:
@@ -83,26 +85,26 @@ def listed(query: str, matches: Sequence[Match], find: Callable[[str], Row | Non
             break
         shown += block
     count = f"{len(calls)} of {len(hits)}" if len(calls) < len(hits) else f"{len(hits)}"
-    return Answer(f"{shown}[{count} found, best first{early}; next: {calls[0]}]")
+    return RecallAnswer(f"{shown}[{count} found, best first{early}; next: {calls[0]}]")
 
 
-def _named(hit: Hit) -> str:
-    about = summarise(hit.result.tool, hit.result.arguments)
+def _named(hit: SearchHit) -> str:
+    about = summarize(hit.result.tool, hit.result.arguments)
     return showable(reference(hit.result.artifact_id, about, body_of(hit.row).facts.size))
 
 
-def _text(hit: Hit) -> str:
+def _text(hit: SearchHit) -> str:
     line = "".join(char if char.isprintable() else " " for char in hit.match.text.strip())
     return line if len(line) <= _LINE else line[:_LINE] + "…"
 
 
-def _call(hit: Hit, query: str) -> str:
+def _call(hit: SearchHit, query: str) -> str:
     """The call that reads what stands round a match: the lines, or the places in a line that is long."""
     lines, line = body_of(hit.row).facts.lines, hit.match.line
     first, last = max(1, line - _ROUND), min(max(line, lines), line + _ROUND)
     if len(hit.match.text) < _LONG_LINE:
-        return Printed(hit.result.artifact_id).text(lines=f"{first}-{last}")
-    return Printed(hit.result.artifact_id).text(pattern=_spelled(query, hit.match.text))
+        return RecallCall(hit.result.artifact_id).text(lines=f"{first}-{last}")
+    return RecallCall(hit.result.artifact_id).text(pattern=_spelled(query, hit.match.text))
 
 
 def _spelled(query: str, text: str) -> str:

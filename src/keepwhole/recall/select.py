@@ -15,14 +15,14 @@ from keepwhole.canonical.entry import Entry, Result
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import StoreError
 from keepwhole.models.tokens import at_most
-from keepwhole.recall.found import Found, Selection, text_of, written
 from keepwhole.recall.ranking import Ranked, ranked
 from keepwhole.recall.scorer import Term, Wanted, in_turn, terms, unit_terms
+from keepwhole.recall.selection import SelectedUnit, Selection, text_of, written
 from keepwhole.recall.selector import Candidate, Selector, chosen
 from keepwhole.store.passages import INDEXED_BYTES, STRIDE, Passages, Place
 from keepwhole.store.protocol import Body, Store, body_of, entry_of, is_over
 from keepwhole.store.reader import BodyReader
-from keepwhole.truncation.present import summarise
+from keepwhole.truncation.present import summarize
 from keepwhole.truncation.sniff import sniff
 from keepwhole.truncation.unit_bounds import LONGEST, unit_bounds
 from keepwhole.truncation.words import words
@@ -247,13 +247,13 @@ def _whole_lines(reader: BodyReader, start: int, stop: int) -> tuple[int, str]:
     return start + skipped, text[skipped : ended or len(text)]
 
 
-def _found(unit: _Scored) -> Found:
+def _found(unit: _Scored) -> SelectedUnit:
     result, reader, text = unit.result, unit.reader, unit.text
-    return Found(
+    return SelectedUnit(
         trace_id=result.trace_id,
         artifact_id=result.artifact_id,
         tool=result.tool,
-        summary=summarise(result.tool, result.arguments),
+        summary=summarize(result.tool, result.arguments),
         start=unit.start,
         stop=unit.start + len(text),
         first_line=unit.first_line,
@@ -265,9 +265,9 @@ def _found(unit: _Scored) -> Found:
     )
 
 
-def fitted(query: str, found: Sequence[Found], budget: int, is_all: bool = True) -> Selection:
+def fitted(query: str, found: Sequence[SelectedUnit], budget: int, is_all: bool = True) -> Selection:
     """As many as fit, in this order."""
-    units: list[Found] = []
+    units: list[SelectedUnit] = []
     tokens = 0
     for unit in found:
         if budget - tokens < _LEAST_TOKENS:

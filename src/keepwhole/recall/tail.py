@@ -14,9 +14,8 @@ from keepwhole.policies.policy import Decided, shown
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.recall.scorer import Term, best_units, terms
 from keepwhole.truncation.cut import TextSource
-from keepwhole.truncation.neutral import quoted
-from keepwhole.truncation.notice import reference
-from keepwhole.truncation.present import summarise
+from keepwhole.truncation.notice import quoted, reference
+from keepwhole.truncation.present import summarize
 from keepwhole.truncation.question import fold
 from keepwhole.truncation.sniff import sniff
 
@@ -100,7 +99,7 @@ def _recalled(item: Item, word: str, term: Term, into: int | None, budget: int) 
     if not units:
         return None
     tool, arguments = (item.call.tool, item.call.arguments) if item.call else ("result", None)
-    about = reference(item.name.artifact_id, summarise(tool, arguments), len(item.text.encode("utf-8", "replace")))
+    about = reference(item.name.artifact_id, summarize(tool, arguments), len(item.text.encode("utf-8", "replace")))
     if into is None:
         return Recalled(item.number, None, word, f"{about}, {item.name.way.whole()} reads it back")
     unit = units[0]

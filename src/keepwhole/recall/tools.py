@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import KeepwholeError, UsageError
-from keepwhole.recall.answer import LISTED, Answer, Known, Printed, asked_id, unknown
+from keepwhole.recall.answer import LISTED, RecallAnswer, RecallCall, StoredArtifact, asked_id, unknown
 from keepwhole.recall.names import GET_TASK_TRACE, NAMES, SEARCH_ARTIFACTS
 from keepwhole.store.protocol import Row, Store, body_of, result_of
-from keepwhole.truncation.present import summarise
+from keepwhole.truncation.present import summarize
 
 _SEARCH_SECONDS = 0.5
 
 
-class Answering(NamedTuple):
+class RecallTools(NamedTuple):
     """What answers need of their session."""
 
     store: Store
@@ -28,7 +28,7 @@ class Answering(NamedTuple):
     limit: Callable[[], int]
     """Most characters of an answer."""
 
-    def answer(self, name: str, arguments: Mapping[str, Any]) -> Answer:
+    def answer(self, name: str, arguments: Mapping[str, Any]) -> RecallAnswer:
         """What the tool `name` says. Never raises for what a model wrote."""
         if name not in NAMES:
             raise UsageError(f"`{name}` is not a tool of ours. Ours: {', '.join(f'`{own}`' for own in NAMES)}.")
@@ -41,31 +41,31 @@ class Answering(NamedTuple):
                 return self.unknown(asked)
             return self._read(name, asked, row, arguments)
         except KeepwholeError as error:
-            return Answer(showable(error.for_model), is_error=True)
+            return RecallAnswer(showable(error.for_model), is_error=True)
 
-    def artifacts(self) -> list[Known]:
+    def artifacts(self) -> list[StoredArtifact]:
         """The results of this session that were shown cut or replaced, in order."""
         decided = {row.trace_id for row in self.store.rows(self.session, kind="decision")}
         rows = self.store.rows(self.session, kind="result", light=True)
         return [_known(row) for row in rows if row.trace_id in decided]
 
-    def unknown(self, asked: str) -> Answer:
+    def unknown(self, asked: str) -> RecallAnswer:
         """The answer for an id that the session does not have; however much it has, some of the newest are named."""
         newest = (self._find(trace_id) for trace_id in reversed(self.store.decided(self.session, LISTED + 1)))
         return unknown(asked, [_known(row) for row in newest if row is not None], self.limit())
 
-    def _read(self, name: str, asked: str, row: Row, arguments: Mapping[str, Any]) -> Answer:
+    def _read(self, name: str, asked: str, row: Row, arguments: Mapping[str, Any]) -> RecallAnswer:
         from keepwhole.recall.get_artifact import read_artifact
         from keepwhole.recall.get_task_trace import read_trace
 
         result = result_of(row)
         with self.store.open(body_of(row)) as reader:
             if name == GET_TASK_TRACE:
-                call = Printed(asked, GET_TASK_TRACE, "trace_id")
+                call = RecallCall(asked, GET_TASK_TRACE, "trace_id")
                 return read_trace(reader, result, call, arguments, self.limit())
-            return read_artifact(reader, result.media_type, Printed(asked), arguments, self.limit())
+            return read_artifact(reader, result.media_type, RecallCall(asked), arguments, self.limit())
 
-    def _search(self, arguments: Mapping[str, Any]) -> Answer:
+    def _search(self, arguments: Mapping[str, Any]) -> RecallAnswer:
         from keepwhole.recall import search_artifacts
 
         query, until = search_artifacts.query_of(arguments), time.monotonic() + _SEARCH_SECONDS
@@ -79,7 +79,7 @@ class Answering(NamedTuple):
         return self.store.find(self.session, trace_id)
 
 
-def _known(row: Row) -> Known:
+def _known(row: Row) -> StoredArtifact:
     result = result_of(row)
-    about = summarise(result.tool, result.arguments)
-    return Known(artifact_id=result.artifact_id, summary=about, size=body_of(row).facts.size)
+    about = summarize(result.tool, result.arguments)
+    return StoredArtifact(artifact_id=result.artifact_id, summary=about, size=body_of(row).facts.size)

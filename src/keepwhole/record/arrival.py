@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
+from keepwhole import events
 from keepwhole.canonical import ids
 from keepwhole.canonical.body import BLOCK, measure
 from keepwhole.canonical.entry import Decision, Entry, Header, Result
@@ -16,7 +17,7 @@ from keepwhole.canonical.utf8 import decode, encode, showable
 from keepwhole.canonical.value import Value
 from keepwhole.errors import Damaged, NotFound, NotStored, QuotaExceeded, StoreError
 from keepwhole.metrics import MARKER
-from keepwhole.recall.links import Ways
+from keepwhole.recall.links import RecallLinks
 from keepwhole.recall.names import is_recall
 from keepwhole.record.shown import Shown
 from keepwhole.store.feed import Feed, Output
@@ -24,8 +25,8 @@ from keepwhole.store.protocol import Body, Draft, Row, SessionInfo, Store, Taken
 from keepwhole.store.reader import BodyReader
 from keepwhole.truncation.configuration import Limits
 from keepwhole.truncation.cut import Source, decode_cut, encode_cut, render_body, whole
-from keepwhole.truncation.neutral import imitates
-from keepwhole.truncation.present import Artifact, present, summarise
+from keepwhole.truncation.notice import imitates
+from keepwhole.truncation.present import Artifact, present, summarize
 from keepwhole.truncation.result import TruncationMetadata, TruncationResult
 from keepwhole.truncation.strategy import ITruncationStrategy
 
@@ -43,7 +44,7 @@ class Keeping(Value):
     version: str
     quota: int
     """Most bytes the session may store."""
-    ways: Ways
+    ways: RecallLinks
     """How results are read back."""
     now: Callable[[], int]
     """Unix milliseconds."""
@@ -277,7 +278,7 @@ def _examined(result: Result, reader: BodyReader, is_text: bool) -> Result:
 def _artifact(result: Result, reader: BodyReader) -> Artifact:
     return Artifact(
         artifact_id=result.artifact_id,
-        summary=summarise(result.tool, result.arguments),
+        summary=summarize(result.tool, result.arguments),
         size=reader.facts.size,
         media_type=result.media_type,
         digest=reader.facts.digest,
@@ -295,7 +296,10 @@ def _present(keeping: Keeping, result: Result, reader: BodyReader) -> Truncation
     elif not is_recall(result.tool):
         limits = limits.replace(options=limits.options.replace(question=question_of(result)))
     artifact = _artifact(result, reader).replace(reachable=keeping.ways.of(result.trace_id, result.artifact_id))
-    return present(reader, artifact, limits, keeping.strategies)
+    shown = present(reader, artifact, limits, keeping.strategies)
+    if shown.strategy_failure:
+        events.strategy_failed(keeping.info.name, result.trace_id, shown.strategy_failure)
+    return shown
 
 
 def question_of(result: Result) -> str:

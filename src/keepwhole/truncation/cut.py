@@ -120,6 +120,31 @@ class Cut(Value):
         return at == chars
 
 
+class InvalidCut(ValueError):
+    """What a strategy returned is not a cut of its source."""
+
+
+def check_cut(cut: Cut, chars: int) -> None:
+    """Raise `InvalidCut` unless `cut` is one of an original of `chars` characters, down to the types of its fields.
+
+    Strategies come from anybody, so nothing that their signature promises is taken for granted.
+    """
+    if not isinstance(cut, Cut) or not isinstance(cut.pieces, tuple | list):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidCut("it is no `Cut`, or its pieces are no tuple")
+    texts: list[object] = [cut.above, cut.below]
+    for piece in cut.pieces:
+        if isinstance(piece, Inserted):
+            texts.append(piece.text)
+        elif not isinstance(piece, Segment) or piece.part not in _CODES:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidCut("a piece is neither a segment nor an insertion")
+        elif type(piece.start) is not int or type(piece.stop) is not int:
+            raise InvalidCut("an offset is no whole number")
+    if not all(isinstance(text, str) for text in texts):
+        raise InvalidCut("words are no text")
+    if not cut.covers(chars):
+        raise InvalidCut("its segments do not cover the text once and in order")
+
+
 def whole(chars: int) -> Cut:
     """The cut that leaves nothing out."""
     return Cut((Segment("kept", 0, chars),))

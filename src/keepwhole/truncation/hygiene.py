@@ -5,12 +5,10 @@ Must not know: which strategy chose the text. Nothing here touches a text that f
 """
 
 import re
-from collections.abc import Callable
-from typing import TypeAlias
 
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, Source, length
 from keepwhole.truncation.notice import omitted
-from keepwhole.truncation.options import StrategyOptions
+from keepwhole.truncation.strategy import ITruncationStrategy, StrategyOptions
 from keepwhole.truncation.units import whole_before
 
 _ESCAPES = re.compile(
@@ -19,10 +17,9 @@ _ESCAPES = re.compile(
 _PASSES = 4
 _FULL = 0.85
 """A view this full is left as it is."""
-Strategy: TypeAlias = Callable[[Source, int, StrategyOptions], Cut]
 
 
-def without_noise(strategy: Strategy, source: Source, budget: int, options: StrategyOptions) -> Cut:
+def without_noise(strategy: ITruncationStrategy, source: Source, budget: int, options: StrategyOptions) -> Cut:
     """The strategy's cut with its noise left out, and with as much more text as that makes room for."""
     best: Cut | None = None
     allowance = budget

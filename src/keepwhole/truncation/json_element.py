@@ -6,12 +6,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from keepwhole.canonical.json_text import Member, members, root_span
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, length
 from keepwhole.truncation.edges import joined
-from keepwhole.truncation.json_spans import members, root_span
 from keepwhole.truncation.notice import items_omitted, keys_omitted, omitted
 from keepwhole.truncation.question import fold, hits_of
-from keepwhole.truncation.tree import Chosen, Member, TreeCut
+from keepwhole.truncation.tree import Chosen, TreeCut
 
 _HEAD_SHARE = 0.6
 _HIGH_SURROGATES = ("d8", "d9", "da", "db")

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from keepwhole.canonical.utf8 import holds_any
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, Source, length, whole
 from keepwhole.truncation.notice import similar_lines
-from keepwhole.truncation.options import StrategyOptions
 from keepwhole.truncation.question import fold, hits_of, scores, terms
-from keepwhole.truncation.units import Chosen, cut_of, split_long, unit_at, widest_mark
+from keepwhole.truncation.strategy import StrategyOptions
+from keepwhole.truncation.units import ChosenUnits, cut_of, split_long, unit_at, widest_mark
 
 ERROR_WORDS = ("error", "fail", "exception", "traceback", "fatal", "panic", "critical", "assert", "segfault")
 _ELSEWHERE = {
@@ -86,7 +86,7 @@ class _Findings:
         """The cut of at most `allowance` characters before repeats are folded; they leave room for more."""
         text, eol = self._text, self._eol
         bounds = split_long(text, _bounds(text, eol, self._rounds.values(), 2 * allowance), max(budget // 4, 64))
-        chosen = Chosen(bounds, allowance, widest_mark(source))
+        chosen = ChosenUnits(bounds, allowance, widest_mark(source))
         share = budget / max(allowance, 1)
         last = len(bounds) - 2
         chosen.add_all(range(last, last - _LAST_LINES, -1), 0.1 * share)

@@ -1,7 +1,7 @@
 """How what a view leaves out is read back, in words that whoever reads them can act on as they stand.
 
 Owns: the spelling of a call by our own tool, by an agent's own file tools, and by a person's command.
-Must not know: whether the tool is offered or the file is there; whoever makes a `Way` sees to that.
+Must not know: whether the tool is offered or the file is there; whoever makes a `RecallLink` sees to that.
 """
 
 import json
@@ -14,7 +14,7 @@ from keepwhole.truncation.cut import Source
 Reader: TypeAlias = Literal["get_artifact", "Read", "read", "read_file", "sed", "keepwhole"]
 
 
-class Way(Value):
+class RecallLink(Value):
     """The way back to one result: by its id, or from the file that holds it."""
 
     artifact_id: str
@@ -25,7 +25,7 @@ class Way(Value):
     def whole(self) -> str:
         """The call that reads all of it.
 
-        >>> Way("art_1_x").whole()
+        >>> RecallLink("art_1_x").whole()
         'get_artifact(id="art_1_x")'
         """
         if self.reader == "sed":
@@ -35,7 +35,7 @@ class Way(Value):
     def lines(self, first: int, last: int) -> str:
         """The call that reads these lines, counted from 1.
 
-        >>> Way("art_1_x", "/f.txt", "Read").lines(11, 20)
+        >>> RecallLink("art_1_x", "/f.txt", "Read").lines(11, 20)
         'Read(file_path="/f.txt", offset=11, limit=10)'
         """
         if self.reader == "sed":

@@ -18,7 +18,8 @@ from xml.parsers import expat
 from keepwhole.truncation.cut import Source
 
 Kind: TypeAlias = Literal["json", "ndjson", "csv", "xml", "wrapped", "diff", "log", "code", "search", "listing", "text"]
-DATA: frozenset[str] = frozenset(("json", "ndjson", "csv", "xml"))
+DATA: frozenset[str] = frozenset(("json", "wrapped", "xml", "ndjson", "csv"))
+"""Kinds that are cut by their structure, whatever the tool's job is."""
 
 _SAMPLE = 16_384
 _NEAR = 4_096

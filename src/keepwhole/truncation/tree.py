@@ -10,6 +10,7 @@ and no value is ever re-typed or re-ordered.
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
+from keepwhole.canonical.json_text import Member
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, length
 from keepwhole.truncation.question import fold
 
@@ -18,15 +19,6 @@ _LEAST = 40
 _MOST_CUT = 64
 """At most this many members of one container are shown cut."""
 _MOST_SEARCHED = 20_000
-
-
-class Member:
-    """One element of a list, one key and value of an object, or one child element; a value begins at `value`."""
-
-    __slots__ = ("start", "stop", "value")
-
-    def __init__(self, start: int, value: int, stop: int) -> None:
-        self.start, self.value, self.stop = start, value, stop
 
 
 Chosen = dict[int, list[Piece]]

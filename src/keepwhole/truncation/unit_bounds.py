@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
+from keepwhole.canonical.json_text import NotJson, members, root_span
 from keepwhole.truncation.code import definition_bounds, definitions
 from keepwhole.truncation.cut import TextSource
 from keepwhole.truncation.diff import hunk_bounds
-from keepwhole.truncation.json_spans import NotJson, members, root_span
 from keepwhole.truncation.lines import line_bounds, split_after
 from keepwhole.truncation.paragraphs import bounds_of
 from keepwhole.truncation.rows import record_bounds

@@ -15,7 +15,7 @@ from keepwhole.truncation.edges import joined
 from keepwhole.truncation.notice import omitted
 
 
-class Chosen:
+class ChosenUnits:
     """Units picked one after the other while they and the notices between them fit."""
 
     def __init__(self, bounds: Sequence[int], budget: int, mark: int) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.place import Place, add_options
-from keepwhole.recall.answer import Printed
+from keepwhole.recall.answer import RecallCall
 from keepwhole.recall.get_artifact import read_artifact
 from keepwhole.recall.get_task_trace import described
 from keepwhole.recall.ranges import parse_chars
@@ -30,7 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     showing.set_defaults(act=show_trace)
 
 
-class _Command(Printed):
+class _Command(RecallCall):
     """The command that shows the next part, in place of a model's call."""
 
     def text(self, **more: object) -> str:

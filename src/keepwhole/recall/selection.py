@@ -3,15 +3,14 @@
 from collections.abc import Iterable
 
 from keepwhole.canonical.value import Value
-from keepwhole.truncation.neutral import quoted
-from keepwhole.truncation.notice import size_text
-from keepwhole.truncation.recall_link import Way
+from keepwhole.truncation.notice import quoted, size_text
+from keepwhole.truncation.recall_link import RecallLink
 
 _AROUND_LINES, _AROUND_CHARS = 10, 1_000
 """How much more the printed call reads on either side."""
 
 
-class Found(Value):
+class SelectedUnit(Value):
     """A unit of a stored result."""
 
     trace_id: str
@@ -30,7 +29,7 @@ class Found(Value):
     """Bytes of the whole result."""
     in_long_line: bool = False
     """Whether lines would say too little of where it is."""
-    reachable: Way | None = None
+    reachable: RecallLink | None = None
     """How it is read back; by our tool if not said."""
 
     @property
@@ -73,7 +72,7 @@ class Selection(Value):
     """What was found, best first."""
 
     query: str
-    units: tuple[Found, ...] = ()
+    units: tuple[SelectedUnit, ...] = ()
     tokens: int = 0
     """What `text` takes, at most."""
     is_all: bool = True
@@ -85,11 +84,11 @@ class Selection(Value):
         return text_of(self.units)
 
 
-def text_of(units: Iterable[Found]) -> str:
+def text_of(units: Iterable[SelectedUnit]) -> str:
     """Units one below the other."""
     return "\n".join(map(written, units))
 
 
-def written(unit: Found) -> str:
+def written(unit: SelectedUnit) -> str:
     """A unit as it is shown: the line that says what it is, then its text."""
     return f"{unit.heading}\n{quoted(unit.text.rstrip())}\n"

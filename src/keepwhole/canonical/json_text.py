@@ -12,11 +12,18 @@ import re
 from collections.abc import Sequence
 from typing import Any, overload
 
-from keepwhole.truncation.tree import Member
-
 _SPACE = re.compile(r"[ \t\n\r]*")
 _BIG = 20_000
 _scan: Any = json.JSONDecoder(parse_int=str, parse_float=str).scan_once  # type: ignore[attr-defined]
+
+
+class Member:
+    """One element of a list, one key and value of an object, or one child element; a value begins at `value`."""
+
+    __slots__ = ("start", "stop", "value")
+
+    def __init__(self, start: int, value: int, stop: int) -> None:
+        self.start, self.value, self.stop = start, value, stop
 
 
 class NotJson(Exception):
