@@ -94,7 +94,7 @@ def test_its_traits_hold() -> None:
 def test_its_name_is_one_of_those_there_are() -> None:
     assert strategy_names() == (*STRATEGIES, "gone", "middle", "middle_text")
     assert is_strategy("middle")
-    with pytest.raises(UnknownStrategy, match="`head`.*`middle`.*`rows`"):
+    with pytest.raises(UnknownStrategy, match=r"`head`.*`middle`.*`rows`"):
         strategy_named("centre")
 
 

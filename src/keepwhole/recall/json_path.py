@@ -12,7 +12,7 @@ import re
 from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
-from keepwhole.canonical.json_text import NotJson, members
+from keepwhole.canonical.json_text import NotJson, members, read_value
 from keepwhole.canonical.value import Value
 from keepwhole.errors import UsageError
 
@@ -243,7 +243,6 @@ def _walked(data: bytes) -> "dict[str, Any] | list[Any]":
         values = [text[span.value : span.stop].encode("utf-8", "surrogateescape") for span in spans]
         if text[0] == "[":
             return values
-        scan: Any = json.JSONDecoder().raw_decode
-        return {scan(text, span.start)[0]: value for span, value in zip(spans, values, strict=True)}
+        return {read_value(text, span.start)[0]: value for span, value in zip(spans, values, strict=True)}
     except (NotJson, ValueError, RecursionError):
         raise UsageError(_NOT_JSON, _NOT_JSON) from None
