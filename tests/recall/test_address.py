@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from keepwhole import Session
 from keepwhole.config import Settings
-from keepwhole.recall.json_path import IndexStep, KeyStep, SliceStep, parse_path, written
+from keepwhole.recall.json_path import IndexStep, KeyStep, SliceStep, parse_path, path_text
 from keepwhole.testing import printed_calls
 from tests.build import in_memory
 
@@ -180,7 +180,7 @@ steps = st.one_of(
 
 @given(st.lists(steps, max_size=6))
 def test_any_address_is_read_back_as_it_was_written(path: list[Any]) -> None:
-    assert parse_path(written(path)) == path
+    assert parse_path(path_text(path)) == path
 
 
 @given(st.text(max_size=40))
@@ -205,7 +205,7 @@ def test_every_value_of_any_json_is_found_by_its_address(tree: Any, spaced: bool
     tree = {"root": tree}
     shown = session.keep("api", None, json.dumps(tree, indent=2 if spaced else None, ensure_ascii=spaced))
     for path, value in _walked(tree, []):
-        answer = session.call_tool("get_artifact", {"id": shown.trace_id, "path": written(path)}).content
+        answer = session.call_tool("get_artifact", {"id": shown.trace_id, "path": path_text(path)}).content
         assert answer == value if isinstance(value, str) else json.loads(answer) == value
 
 

@@ -1,4 +1,4 @@
-"""What an address means of a stored result: a value or elements of JSON, records of NDJSON, rows of CSV.
+"""The part of a stored result that an address names: a value or elements of JSON, records of NDJSON, rows of CSV.
 
 Owns: which kind of data it is, and pages of elements, whole ones, with the call for the next.
 Must not know: how an address is written (`json_path`), stores, sessions.
@@ -12,7 +12,7 @@ from keepwhole.canonical.utf8 import encoded, showable
 from keepwhole.errors import UsageError
 from keepwhole.recall import json_path
 from keepwhole.recall.answer import RecallCall
-from keepwhole.recall.json_path import IndexStep, KeyStep, NoSuchValue, PathStep, SliceStep, written
+from keepwhole.recall.json_path import IndexStep, KeyStep, NoSuchValue, PathStep, SliceStep, path_text
 from keepwhole.recall.table import Table
 from keepwhole.store.reader import BodyReader, bytes_reader
 from keepwhole.truncation.sniff import sniff
@@ -20,22 +20,22 @@ from keepwhole.truncation.sniff import sniff
 _LARGEST = 64_000_000
 """Longer texts are not read as a whole to find something in them."""
 _MOST_VALUES = 2_000_000
-"""More values are not told apart in one call: that would take too long and too much memory."""
+"""A text with more values is refused: finding one in it would take too long and too much memory."""
 _LARGEST_TABLE = 12_000_000
 _LONGEST_ELEMENT = 400_000
 _TOGETHER = 64
-"""Short records that are read at once."""
+"""Short records that are read in one go."""
 _LONGEST_KEY = 80
 
 
 class AddressedValue(NamedTuple):
-    """AddressedValue value, to be paged as a text of its own."""
+    """One value, to be paged as a text of its own."""
 
     reader: BodyReader
 
 
 class AddressedElements(NamedTuple):
-    """Several values: how many there are, which are meant, and how each is got."""
+    """Several values: how many there are, which of them are asked for, and the function that reads one."""
 
     total: int
     start: int
@@ -45,24 +45,24 @@ class AddressedElements(NamedTuple):
     before: Sequence[PathStep]
     after: Sequence[PathStep]
     above: str = ""
-    """What stands before the elements: the header of a table."""
+    """What is printed before the elements: the header of a table."""
     between: str = ",\n"
 
     def at(self, start: int | None, stop: int | None = None) -> str:
         """The address of some of them."""
-        return written([*self.before, SliceStep(start, stop), *self.after])
+        return path_text([*self.before, SliceStep(start, stop), *self.after])
 
     def one(self, number: int) -> str:
         """The address of one of them."""
-        return written([*self.before, IndexStep(number), *self.after])
+        return path_text([*self.before, IndexStep(number), *self.after])
 
 
 class _TooLong(Exception):
     """An element is too long for any page; it will be addressed by itself."""
 
 
-def addressed(reader: BodyReader, path: str) -> "AddressedValue | AddressedElements":
-    """What the address `path` leads to; `UsageError` where it leads nowhere."""
+def resolve_address(reader: BodyReader, path: str) -> "AddressedValue | AddressedElements":
+    """Find the value or elements that the address `path` names; `UsageError` where it names nothing."""
     steps = json_path.parse_path(path)
     kind = sniff(reader)
     if kind == "ndjson":
@@ -86,7 +86,7 @@ def _too_large(reader: BodyReader) -> UsageError:
 def _in_json(data: bytes, steps: list[PathStep]) -> "AddressedValue | AddressedElements":
     if data.startswith(b"\xef\xbb\xbf"):
         data = data[3:]
-    value, found, at = json_path.listed(data, steps)
+    value, found, at = json_path.find_elements(data, steps)
     if found is None:
         assert value is not None
         return _value(value)
@@ -114,9 +114,9 @@ def _elements(found: list[Any], step: SliceStep, before: list[PathStep], after: 
 
 
 def _inside(data: bytes, steps: list[PathStep]) -> str:
-    """What the rest of an address gives of one element; `null` where it has no such member."""
+    """The text of what the rest of an address names inside one element; `null` where the element has no such member."""
     try:
-        value, found, at = json_path.listed(data, steps)
+        value, found, at = json_path.find_elements(data, steps)
     except NoSuchValue:
         return "null"
     if found is None:
@@ -186,29 +186,29 @@ def _rows(reader: BodyReader, steps: list[PathStep]) -> "AddressedValue | Addres
 
 
 def outline(reader: BodyReader, call: RecallCall, path: str, limit: int) -> str:
-    """The keys of an object that is too long to be shown, with the size of what each holds."""
+    """List the keys of an object that is too long to be shown, with the size of each value."""
     inside = json_path.children(reader.read())
     assert isinstance(inside, dict)
     steps, room = json_path.parse_path(path), call.room(limit) - len(path) - 100
     lines: list[str] = []
     for name, value in inside.items():
-        line = f"{json.dumps(name[:_LONGEST_KEY], ensure_ascii=False)}: {_described(bytes(value))}"
+        line = f"{json.dumps(name[:_LONGEST_KEY], ensure_ascii=False)}: {_value_summary(bytes(value))}"
         room -= len(line) + 1
         if room < 0:
             break
         lines.append(showable(line))
     largest = max(inside, key=lambda name: len(bytes(inside[name])) if len(name) <= _LONGEST_KEY else 0)
     shown = f"{len(lines):,} of {len(inside):,} keys, {reader.chars:,} characters"
-    return "\n".join([*lines, f"[{shown}; next: {call.text(path=written([*steps, KeyStep(largest)]))}]"])
+    return "\n".join([*lines, f"[{shown}; next: {call.text(path=path_text([*steps, KeyStep(largest)]))}]"])
 
 
-def _described(data: bytes) -> str:
+def _value_summary(data: bytes) -> str:
     kind = {b"{": "object", b"[": "array", b'"': "string"}.get(data[:1])
     return f"{kind}, {len(data):,} bytes" if kind and len(data) > 60 else _text(data)[:60]
 
 
 def page_elements(found: AddressedElements, call: RecallCall, limit: int) -> str | int:
-    """As many whole elements as fit, and the call for the next; the number of the first where it alone is too long."""
+    """Return the whole elements that fit and the call for the next; the first one's number where it is too long."""
     room = call.room(limit) - len(found.above) - 8
     shown: list[str] = []
     at, size = found.start, 0

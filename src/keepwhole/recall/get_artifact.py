@@ -5,7 +5,7 @@ from typing import Any
 
 from keepwhole.canonical.media import TEXT
 from keepwhole.errors import UsageError
-from keepwhole.recall.address import AddressedElements, addressed, outline, page_elements
+from keepwhole.recall.address import AddressedElements, outline, page_elements, resolve_address
 from keepwhole.recall.answer import RecallAnswer, RecallCall
 from keepwhole.recall.grep import grep, wanted_of
 from keepwhole.recall.page import page
@@ -37,7 +37,7 @@ def _at_path(reader: BodyReader, call: RecallCall, path: str, arguments: Mapping
     if len(call.text(path=path)) > limit // 3:
         message = "The path is too long to be followed here. Read the part above it instead."
         raise UsageError(message, message)
-    found, narrower = addressed(reader, path), limit - len(path) - 100
+    found, narrower = resolve_address(reader, path), limit - len(path) - 100
     if isinstance(found, AddressedElements):
         shown = page_elements(found, call, narrower)
         return shown if isinstance(shown, str) else _at_path(reader, call, found.one(shown), arguments, limit)
@@ -52,7 +52,7 @@ def _too_long(reader: BodyReader, value: BodyReader, call: RecallCall, path: str
     """An array by its elements, an object by its keys, anything else by its lines and characters."""
     bare, first = RecallCall(call.id, call.tool, call.key), value.text(0, 1)
     if first == "[":
-        array = addressed(reader, f"{path}[0:]")
+        array = resolve_address(reader, f"{path}[0:]")
         shown = page_elements(array, bare, limit - len(path) - 100) if isinstance(array, AddressedElements) else 0
         if isinstance(shown, str):
             return shown

@@ -21,12 +21,12 @@ def read_trace(
     if str(arguments.get("part", "")) == "arguments":
         with bytes_reader(encode(result.arguments or "")[0]) as asked:
             return read_artifact(asked, "text/plain", call.adding(part="arguments"), arguments, limit)
-    head = described(result, reader, call)
+    head = call_heading(result, reader, call)
     answer = read_artifact(reader, result.media_type, call, arguments, limit - len(head) - 1)
     return answer.replace(content=f"{head}\n{answer.content}")
 
 
-def described(result: Result, reader: BodyReader, call: RecallCall | None = None) -> str:
+def call_heading(result: Result, reader: BodyReader, call: RecallCall | None = None) -> str:
     """One line about a call: tool, arguments, turn, how it ended, how much it returned."""
     turn = "" if result.turn is None else f", turn {result.turn}"
     code = "" if result.exit_code is None else f", exit code {result.exit_code}"

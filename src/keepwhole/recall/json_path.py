@@ -92,10 +92,10 @@ def _step(found: "re.Match[str]") -> PathStep:
         return KeyStep(quoted[1:-1])
 
 
-def written(steps: list[PathStep]) -> str:
+def path_text(steps: list[PathStep]) -> str:
     """An address in its usual spelling.
 
-    >>> written([KeyStep("items"), SliceStep(40, None), KeyStep("a key")])
+    >>> path_text([KeyStep("items"), SliceStep(40, None), KeyStep("a key")])
     '$.items[40:]["a key"]'
     """
     return "$" + "".join(map(_written, steps))
@@ -127,7 +127,7 @@ def descend(data: bytes, steps: list[PathStep]) -> tuple[bytes, int]:
     return data, at
 
 
-def listed(data: bytes, steps: list[PathStep]) -> tuple[bytes | None, "list[Any] | None", int]:
+def find_elements(data: bytes, steps: list[PathStep]) -> tuple[bytes | None, "list[Any] | None", int]:
     """The elements at the first slice of an address, found in the same pass as the keys that lead there.
 
     Gives the value where there is no slice, else its elements, and how many steps led there.
@@ -145,7 +145,7 @@ def elements(data: bytes, at: list[PathStep]) -> list[Any]:
     """The elements of an array, or the values of an object."""
     inside = children(data)
     if inside is None:
-        raise _nowhere(f"What is at {written(at)} is neither array nor object.")
+        raise _nowhere(f"What is at {path_text(at)} is neither array nor object.")
     return list(inside.values()) if isinstance(inside, dict) else inside
 
 
@@ -167,11 +167,11 @@ def _by_keys(data: bytes, keys: list[KeyStep], before: list[PathStep]) -> bytes:
     for key in keys:
         inside = children(data)
         if not isinstance(inside, dict):
-            raise _nowhere(f"What is at {written(at)} is no object, so it has no key {_quoted(key.name)}.")
+            raise _nowhere(f"What is at {path_text(at)} is no object, so it has no key {_quoted(key.name)}.")
         if key.name not in inside:
             names = ", ".join(_quoted(name) for name in list(inside)[:_LISTED])
             more = f" and {len(inside) - _LISTED:,} more" if len(inside) > _LISTED else ""
-            raise _nowhere(f"There is no key {_quoted(key.name)} at {written(at)}. There are: {names}{more}.")
+            raise _nowhere(f"There is no key {_quoted(key.name)} at {path_text(at)}. There are: {names}{more}.")
         data = bytes(inside[key.name])
         at.append(key)
     return data
@@ -180,9 +180,9 @@ def _by_keys(data: bytes, keys: list[KeyStep], before: list[PathStep]) -> bytes:
 def _element(data: bytes, step: IndexStep, before: list[PathStep]) -> bytes:
     inside = children(data)
     if not isinstance(inside, list):
-        raise _nowhere(f"What is at {written(before)} is no array, so it has no element {step.number}.")
+        raise _nowhere(f"What is at {path_text(before)} is no array, so it has no element {step.number}.")
     if not -len(inside) <= step.number < len(inside):
-        raise _nowhere(f"There is no element {step.number} at {written(before)}: it has {len(inside):,}.")
+        raise _nowhere(f"There is no element {step.number} at {path_text(before)}: it has {len(inside):,}.")
     return bytes(inside[step.number])
 
 

@@ -1,4 +1,4 @@
-"""Which part of an artifact is meant: lines or characters, as people and models write them."""
+"""The range of lines or characters that a call asks for, as people and models write it."""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -7,11 +7,11 @@ from keepwhole.canonical.value import Value
 from keepwhole.errors import UsageError
 
 _FAR = 10**15
-"""No text is longer: what a model writes beyond this is not worth printing."""
+"""Larger numbers are cut to this one: no text is longer, and a model may write any number of digits."""
 
 
 class LineRange(Value):
-    """LineRange `first` to `last`, from 1, both included."""
+    """Lines `first` to `last`, counted from 1, both included."""
 
     first: int
     last: int | None = None
@@ -93,7 +93,7 @@ def _tail(arguments: Mapping[str, Any]) -> TailRange | None:
 
 
 def number_of(arguments: Mapping[str, Any], key: str) -> int | None:
-    """A whole number that a call gives, in figures or in words of figures; None where it gives none."""
+    """The whole number that a call gives, as a number or as text; None where it gives none."""
     value = arguments.get(key)
     if value is None or value == "":
         return None

@@ -69,11 +69,11 @@ class RecallTools(NamedTuple):
         from keepwhole.recall import search_artifacts
 
         query, until = search_artifacts.query_of(arguments), time.monotonic() + _SEARCH_SECONDS
-        matches = search_artifacts.found(
+        matches = search_artifacts.find_matches(
             query, lambda words, most: self.store.search(self.session, words, most, until=until)
         )
         is_all = time.monotonic() < until
-        return search_artifacts.listed(query, matches, self._find, self.limit(), is_all)
+        return search_artifacts.answer_search(query, matches, self._find, self.limit(), is_all)
 
     def _find(self, trace_id: str) -> Row | None:
         return self.store.find(self.session, trace_id)
