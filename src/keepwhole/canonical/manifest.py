@@ -1,9 +1,9 @@
-"""The manifest of a request: the pieces it was made of, so that its bytes can be put together again.
+"""The manifest of a request: the pieces it was made of, so that its bytes can be assembled again.
 
 Owns: the kinds of pieces, how a manifest is written as bytes, how a text is spelled as JSON.
 Must not know: where earlier requests and results are kept, how a request was taken apart.
 
-One line of ASCII JSON lists the pieces in order, then the literal bytes follow: a number is a literal of so many bytes,
+One line of ASCII JSON lists the pieces in order, then the literal bytes follow. A number is a literal of that size,
 `[first, stop]` are pieces of the base, `[trace_id, decision, spelling]` is a result as it was shown.
 """
 
@@ -53,12 +53,12 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def _as_utf8(text: str) -> str:
-    """As most clients write: only half a surrogate pair, which has no UTF-8, is escaped."""
+    """As most clients write it: only lone surrogates, which have no UTF-8, are escaped."""
     return _HALVES.sub(_escaped, _utf8(text))
 
 
 def _as_markup(text: str) -> str:
-    """As clients write that make JSON safe inside a page."""
+    """As clients write it that make JSON safe inside a page."""
     return _MARKUP.sub(_escaped, _as_utf8(text))
 
 
@@ -66,7 +66,7 @@ _SPELLINGS: dict[str, Callable[[str], str]] = {"ascii": _ascii, "utf8": _as_utf8
 
 
 def spelling_of(text: str, written: str) -> str | None:
-    """How `text` was spelled to give the JSON string `written`; None for a way that we do not know.
+    """How `text` was spelled to give the JSON string `written`; None for an unknown spelling.
 
     >>> spelling_of("é", '"é"')
     'utf8'
@@ -124,7 +124,7 @@ def _reference(first: Any, second: Any, spelling: Any = None) -> Piece:
 
 
 def atoms(pieces: Iterable[Piece], base: list[Atom]) -> list[Atom]:
-    """The pieces with those of the base in their places; `Damaged` where the base does not have them."""
+    """The pieces with copied ones replaced by those of the base; `Damaged` where the base does not have them."""
     found: list[Atom] = []
     for piece in pieces:
         if not isinstance(piece, CopiedPiece):

@@ -1,4 +1,4 @@
-"""What a recall tool says to the model, and how it prints the call that comes next."""
+"""The answer of a recall tool to the model, and the next call that it prints."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,11 +10,11 @@ from keepwhole.truncation import notice
 
 LISTED = 10
 ROOM = 200
-"""Characters kept free, beside the printed call, for the line that says what is shown."""
+"""Characters reserved, beside the printed call, for the line that says what is shown."""
 
 
 class RecallAnswer(Value):
-    """What a recall tool says to the model."""
+    """The answer of a recall tool to the model."""
 
     content: str
     is_error: bool = False
@@ -29,7 +29,7 @@ class StoredArtifact(Value):
 
 
 class RecallCall(Value):
-    """A call as answers print it; what was given so far, to which a range is added."""
+    """A call of a recall tool as answers print it: the arguments given so far, to which a range is added."""
 
     id: str
     tool: str = GET_ARTIFACT
@@ -59,7 +59,7 @@ def _literal(value: object) -> str:
 
 
 def asked_id(arguments: Mapping[str, Any]) -> str:
-    """The id a call asks for, under any of the names that our notices and the documents use."""
+    """The id that a call asks for, under any of the names that notices and documents use."""
     for key in ("id", "artifact_id", "trace_id", "traceId", "artifactId"):
         if arguments.get(key):
             return str(arguments[key])
@@ -67,7 +67,7 @@ def asked_id(arguments: Mapping[str, Any]) -> str:
 
 
 def unknown(asked: str, known: Sequence[StoredArtifact], limit: int = 32_000) -> RecallAnswer:
-    """The same answer for an id that is foreign, purged, misspelt or made up: what this session has."""
+    """The answer for an id that is foreign, purged, misspelled or invented: a list of what this session has."""
     shown = asked if asked.isprintable() and len(asked) <= 80 else "?"
     if not known:
         return RecallAnswer(f'404: there is no artifact "{shown}" in this session. It has none yet.', is_error=True)

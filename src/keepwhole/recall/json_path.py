@@ -53,7 +53,7 @@ PathStep: TypeAlias = KeyStep | IndexStep | SliceStep
 
 
 class NoSuchValue(UsageError):
-    """An address leads nowhere; the message says what there is."""
+    """An address names nothing; the message says what there is."""
 
 
 def parse_path(text: str) -> list[PathStep]:
@@ -98,10 +98,10 @@ def path_text(steps: list[PathStep]) -> str:
     >>> path_text([KeyStep("items"), SliceStep(40, None), KeyStep("a key")])
     '$.items[40:]["a key"]'
     """
-    return "$" + "".join(map(_written, steps))
+    return "$" + "".join(map(_step_text, steps))
 
 
-def _written(step: PathStep) -> str:
+def _step_text(step: PathStep) -> str:
     if isinstance(step, KeyStep):
         plain = _STEP.fullmatch(f".{step.name}")
         bare = plain is not None and plain["name"] == step.name
@@ -128,9 +128,9 @@ def descend(data: bytes, steps: list[PathStep]) -> tuple[bytes, int]:
 
 
 def find_elements(data: bytes, steps: list[PathStep]) -> tuple[bytes | None, "list[Any] | None", int]:
-    """The elements at the first slice of an address, found in the same pass as the keys that lead there.
+    """The elements at the first slice of an address, found in the same pass as the keys before it.
 
-    Gives the value where there is no slice, else its elements, and how many steps led there.
+    Returns `(value, None, steps)` where there is no slice, else `(None, elements, steps)`.
     """
     upto = next((number for number, step in enumerate(steps) if not isinstance(step, KeyStep)), len(steps))
     if upto < len(steps) and isinstance(steps[upto], SliceStep):
@@ -145,18 +145,18 @@ def elements(data: bytes, at: list[PathStep]) -> list[Any]:
     """The elements of an array, or the values of an object."""
     inside = children(data)
     if inside is None:
-        raise _nowhere(f"What is at {path_text(at)} is neither array nor object.")
+        raise _no_such_value(f"What is at {path_text(at)} is neither array nor object.")
     return list(inside.values()) if isinstance(inside, dict) else inside
 
 
 def children(data: bytes) -> "dict[str, Any] | list[Any] | None":
-    """What a value holds, one level down, each as its own bytes; None for a value that holds nothing."""
+    """The members of a value, each as its own bytes; None for a value that is no container."""
     first = data.lstrip(b" \t\r\n\xef\xbb\xbf")[:1]
     if first not in (b"{", b"["):
         return None
     kind = dict[str, _raw()] if first == b"{" else list[_raw()]
     found = _decoded(data, kind)
-    return found if found is not None else _walked(data)
+    return found if found is not None else _scan_children(data)
 
 
 def _by_keys(data: bytes, keys: list[KeyStep], before: list[PathStep]) -> bytes:
@@ -167,11 +167,11 @@ def _by_keys(data: bytes, keys: list[KeyStep], before: list[PathStep]) -> bytes:
     for key in keys:
         inside = children(data)
         if not isinstance(inside, dict):
-            raise _nowhere(f"What is at {path_text(at)} is no object, so it has no key {_quoted(key.name)}.")
+            raise _no_such_value(f"What is at {path_text(at)} is no object, so it has no key {_quoted(key.name)}.")
         if key.name not in inside:
             names = ", ".join(_quoted(name) for name in list(inside)[:_LISTED])
             more = f" and {len(inside) - _LISTED:,} more" if len(inside) > _LISTED else ""
-            raise _nowhere(f"There is no key {_quoted(key.name)} at {path_text(at)}. There are: {names}{more}.")
+            raise _no_such_value(f"There is no key {_quoted(key.name)} at {path_text(at)}. There are: {names}{more}.")
         data = bytes(inside[key.name])
         at.append(key)
     return data
@@ -180,9 +180,9 @@ def _by_keys(data: bytes, keys: list[KeyStep], before: list[PathStep]) -> bytes:
 def _element(data: bytes, step: IndexStep, before: list[PathStep]) -> bytes:
     inside = children(data)
     if not isinstance(inside, list):
-        raise _nowhere(f"What is at {path_text(before)} is no array, so it has no element {step.number}.")
+        raise _no_such_value(f"What is at {path_text(before)} is no array, so it has no element {step.number}.")
     if not -len(inside) <= step.number < len(inside):
-        raise _nowhere(f"There is no element {step.number} at {path_text(before)}: it has {len(inside):,}.")
+        raise _no_such_value(f"There is no element {step.number} at {path_text(before)}: it has {len(inside):,}.")
     return bytes(inside[step.number])
 
 
@@ -190,7 +190,7 @@ def _quoted(name: str) -> str:
     return json.dumps(name[:60])
 
 
-def _nowhere(message: str) -> NoSuchValue:
+def _no_such_value(message: str) -> NoSuchValue:
     return NoSuchValue(message, message)
 
 
@@ -215,7 +215,7 @@ def _nested(names: tuple[str, ...], kind: Any) -> Any:
 
 
 def _at_keys(data: bytes, names: list[str], kind: Any) -> Any:
-    """What keys lead to, one inside the other, as this type, in one pass; None where it must be looked for slowly."""
+    """The value under keys, one inside the other, as this type, in one pass; None where it must be searched slowly."""
     nested = _nested(tuple(names), kind)
     found = None if nested is None else _decoded(data, nested)
     for _ in names:
@@ -233,8 +233,8 @@ def _decoded(data: bytes, kind: Any) -> Any:
         return None
 
 
-def _walked(data: bytes) -> "dict[str, Any] | list[Any]":
-    """The same by the scanner that accepts what Python's own `json` accepts; it is slow, so not for large ones."""
+def _scan_children(data: bytes) -> "dict[str, Any] | list[Any]":
+    """The members by the scanner that accepts what Python's `json` accepts; it is slow, so large values are refused."""
     if len(data) > _LARGEST_ODD:
         raise UsageError(_NOT_JSON, _NOT_JSON)
     text = data.decode("utf-8", "surrogateescape").lstrip("\ufeff").strip(" \t\r\n")

@@ -1,6 +1,6 @@
-"""How the results of a session are read back: by our tools, from files, or by a person.
+"""How the results of a session are read back: by the recall tools, from files, or by a person's command.
 
-Owns: that no notice names a tool that is not offered, nor a file that is not there.
+Owns: that no notice names a tool that is not offered, nor a file that does not exist.
 Must not know: what a notice says, when something is cut.
 """
 
@@ -17,7 +17,7 @@ Recall: TypeAlias = Literal["tools", "path", "off"]
 
 
 class RecallLinks(NamedTuple):
-    """One session's way back."""
+    """How the results of one session are read back."""
 
     session: str
     recall: str = "tools"
@@ -25,7 +25,7 @@ class RecallLinks(NamedTuple):
     files: ResultFiles | None = None
 
     def of(self, trace_id: str, artifact_id: str) -> RecallLink | None:
-        """How a result is read back; None for our tools, of which nothing more need be said."""
+        """The link to a result; None for `get_artifact`, which needs no file and no command."""
         if self.recall == "tools":
             return None
         if self.files is None:
@@ -33,12 +33,12 @@ class RecallLinks(NamedTuple):
         return RecallLink(artifact_id, self.files.path_of(self.session, trace_id), self.reader)
 
     def lay_out(self, trace_id: str, chunks: Callable[[], Iterable[bytes]]) -> None:
-        """See to it that a notice about a result may name its file. `NotStored` where it must not."""
+        """Write the file of a result, if links go to files. `NotStored` where that fails: no notice may name it."""
         if self.files is not None:
             self.files.lay_out(self.session, trace_id, chunks())
 
     def lay_out_kept(self, store: Store, trace_id: str) -> None:
-        """The same for a result that is on record."""
+        """Write the file of a stored result, if links go to files."""
         if self.files is None:
             return
         row = store.find(self.session, trace_id)
@@ -48,7 +48,7 @@ class RecallLinks(NamedTuple):
             self.files.lay_out(self.session, trace_id, reader.stream())
 
     def reached(self, store: Store, unit: SelectedUnit) -> SelectedUnit:
-        """A unit whose line says how it is read back here; a file that it names is there, else it names a command."""
+        """Return the unit with its link. Its file is written first; where that fails the link is a command."""
         try:
             self.lay_out_kept(store, unit.trace_id)
         except (StoreError, NotFound):
@@ -57,7 +57,7 @@ class RecallLinks(NamedTuple):
 
 
 def recall_links_for(session: str, recall: str, reader: str, store: Store) -> RecallLinks:
-    """The way back as settings say; `UsageError` where the record is not on this machine's disk."""
+    """The links that the settings ask for; `UsageError` where they need files and the store has none."""
     files = getattr(store, "files", None) if recall == "path" else None
     if recall == "path" and not isinstance(files, ResultFiles):
         raise UsageError("Recall by path needs a record in a folder. Use `SqliteStore`, or set `recall` to `tools`.")

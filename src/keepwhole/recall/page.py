@@ -11,7 +11,7 @@ from keepwhole.store.reader import BodyReader
 
 
 def page(reader: BodyReader, call: RecallCall, asked: Range | None, limit: int) -> str:
-    """What `asked` means of the text, at most `limit` characters, notice included."""
+    """The part of the text that `asked` names, at most `limit` characters, notice included."""
     if asked is None:
         if reader.chars <= limit:
             return showable(reader.text())

@@ -11,7 +11,7 @@ _FAR = 10**15
 
 
 class LineRange(Value):
-    """Lines `first` to `last`, counted from 1, both included."""
+    """The lines `first` to `last`, counted from 1, both included."""
 
     first: int
     last: int | None = None

@@ -51,7 +51,7 @@ class Table:
         if column is None:
             return showable(record)
         fields = self._fields(record)
-        return showable(_written(fields[column])) if column < len(fields) else ""
+        return showable(_csv_field(fields[column])) if column < len(fields) else ""
 
     def _fields(self, record: str) -> list[str]:
         try:
@@ -62,7 +62,7 @@ class Table:
             raise UsageError(message, message) from None
 
 
-def _written(field: str) -> str:
-    """A field as it stands in CSV."""
+def _csv_field(field: str) -> str:
+    """A field as CSV spells it."""
     quoted = any(mark in field for mark in ',"\r\n')
     return '"' + field.replace('"', '""') + '"' if quoted else field

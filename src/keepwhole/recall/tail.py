@@ -1,10 +1,10 @@
-"""Recall at the tail: what would be put back when the newest words name something that only a hidden result holds.
+"""Recall at the tail: the unit to put back when the newest message names something that only a hidden result has.
 
-Owns: which unit, and where it would stand. Pure.
-Must not know: whether it is done. For now it is only counted: a projection's account says how often it would be.
+Owns: which unit, and where it would go. Pure.
+Must not know: whether it is put back. For now it is only counted, in the account of a projection.
 
 The unit would be appended inside the newest tool result, never as the user's words: text of a tool must not gain
-authority. At a user's turn there is no such result, so one line that points to it would stand there.
+authority. At a user's turn there is no such result, so one line that refers to it would be added.
 """
 
 from collections.abc import Iterable

@@ -1,9 +1,9 @@
-"""What a session answers when a model calls one of the recall tools. Only ids of the session itself are valid.
+"""The recall tools of one session. Only ids of the session itself are valid.
 
-Owns: finding what a call means, and that nothing a model writes raises.
-Must not know: what an answer looks like (`recall`), how a provider spells it (`wire`).
+Owns: dispatching a call to its tool, and that nothing a model writes raises.
+Must not know: how an answer is written (its tool does), how a provider spells it (`wire`).
 
-What reads and searches is imported when a model first asks: most short commands never do.
+The modules that read and search are imported at the first call: most short commands make none.
 """
 
 import time
@@ -21,7 +21,7 @@ _SEARCH_SECONDS = 0.5
 
 
 class RecallTools(NamedTuple):
-    """What answers need of their session."""
+    """The recall tools of one session."""
 
     store: Store
     session: str
@@ -29,7 +29,7 @@ class RecallTools(NamedTuple):
     """Most characters of an answer."""
 
     def answer(self, name: str, arguments: Mapping[str, Any]) -> RecallAnswer:
-        """What the tool `name` says. Never raises for what a model wrote."""
+        """Run the tool `name`. Never raises for what a model wrote."""
         if name not in NAMES:
             raise UsageError(f"`{name}` is not a tool of ours. Ours: {', '.join(f'`{own}`' for own in NAMES)}.")
         try:
@@ -47,12 +47,12 @@ class RecallTools(NamedTuple):
         """The results of this session that were shown cut or replaced, in order."""
         decided = {row.trace_id for row in self.store.rows(self.session, kind="decision")}
         rows = self.store.rows(self.session, kind="result", light=True)
-        return [_known(row) for row in rows if row.trace_id in decided]
+        return [_stored_artifact(row) for row in rows if row.trace_id in decided]
 
     def unknown(self, asked: str) -> RecallAnswer:
-        """The answer for an id that the session does not have; however much it has, some of the newest are named."""
+        """The answer for an id that the session does not have; it names some of the newest that it has."""
         newest = (self._find(trace_id) for trace_id in reversed(self.store.decided(self.session, LISTED + 1)))
-        return unknown(asked, [_known(row) for row in newest if row is not None], self.limit())
+        return unknown(asked, [_stored_artifact(row) for row in newest if row is not None], self.limit())
 
     def _read(self, name: str, asked: str, row: Row, arguments: Mapping[str, Any]) -> RecallAnswer:
         from keepwhole.recall.get_artifact import read_artifact
@@ -79,7 +79,7 @@ class RecallTools(NamedTuple):
         return self.store.find(self.session, trace_id)
 
 
-def _known(row: Row) -> StoredArtifact:
+def _stored_artifact(row: Row) -> StoredArtifact:
     result = result_of(row)
     about = summarize(result.tool, result.arguments)
     return StoredArtifact(artifact_id=result.artifact_id, summary=about, size=body_of(row).facts.size)

@@ -1,6 +1,6 @@
 """How much of a result is shown, and by which strategy, for all tools and for each.
 
-Owns: the limits, their defaults and their validation.
+Owns: the limits, their defaults and validation, and the jobs of well-known tools, which have limits of their own.
 Must not know: files or environment variables (`config.py` reads those).
 """
 
@@ -24,7 +24,7 @@ class Job(Value):
     strategy: str
     inline_limit: int | None = None
     firm: bool = False
-    """Whether text keeps this strategy whatever it looks like; data is cut by structure all the same."""
+    """Whether text is cut by this strategy whatever it looks like; structured data is cut by its structure anyway."""
 
 
 READ = Job("read", "head_tail", firm=True)
@@ -60,7 +60,7 @@ _JOBS = {name: job for job, names in _NAMES.items() for name in names}
 
 
 def job_of(tool: str) -> Job | None:
-    """The job that a tool's name speaks for, however its words are joined and whatever server it comes from.
+    """The job that a tool's name implies, however its words are joined and whichever server offers it.
 
     >>> job_of("mcp__files__readFile") is READ
     True
@@ -92,7 +92,7 @@ _NO_OVERRIDE = ToolOverride()
 
 
 class Limits(Value):
-    """What holds for one tool, all settings resolved."""
+    """The settings of one tool, all resolved."""
 
     inline_limit: int
     artifact_threshold: int
@@ -104,7 +104,7 @@ class Limits(Value):
     firm: bool = False
     """Whether text keeps the strategy whatever it looks like."""
     trusted: bool = False
-    """Whether notices in the text are ours, as in what `get_artifact` returned."""
+    """Whether notices in the text are genuine, as in a result of `get_artifact`."""
 
 
 class TruncationConfiguration(Value):
@@ -128,7 +128,7 @@ class TruncationConfiguration(Value):
     """Settings per tool, by the tool's name."""
 
     def _check(self) -> None:
-        """Refuse limits that cannot hold."""
+        """Refuse wrong limits."""
         check_settings("tools.truncation", self.as_dict())
         for tool, override in self.overrides.items():
             given = {key: value for key, value in override.as_dict().items() if value is not None}
@@ -160,7 +160,7 @@ _SIDES = ("head", "tail", "both")
 
 
 def check_settings(where: str, settings: Mapping[str, Any]) -> None:
-    """Raise `ConfigError` where a setting cannot hold; the message says what can."""
+    """Raise `ConfigError` where a setting has a wrong value; the message says which values are right."""
     for key, value in settings.items():
         wanted = _wanted(key, value)
         if wanted is not None:
@@ -168,7 +168,7 @@ def check_settings(where: str, settings: Mapping[str, Any]) -> None:
 
 
 def _wanted(key: str, value: Any) -> str | None:
-    """What a setting should be, where it is something else."""
+    """What a setting should be, where its value is wrong; None where it is right."""
     if key == "overrides":
         return None
     if key in ("strategy", "default_strategy"):

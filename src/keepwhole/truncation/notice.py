@@ -93,19 +93,19 @@ def reference(artifact_id: str, summary: str, size: int) -> str:
     return f"[Artifact: {artifact_id}] {summary} ({size_text(size)})"
 
 
-def aged(way: RecallLink, size: int) -> str:
-    """In place of a whole result; its call is still there to be read, so that this can be short.
+def aged(link: RecallLink, size: int) -> str:
+    """In place of a whole result. It is short, because the call is still visible above it.
 
-    What our tool is for its definition says; any other way back is spelled out.
+    The definition of `get_artifact` says how to use it; any other link is written out.
 
     >>> aged(RecallLink("art_1_x"), 2048)
     '[Artifact: art_1_x] 2.0 KB'
     """
-    words = f"[Artifact: {way.artifact_id}] {size_text(size)}"
-    return words if way.reader == "get_artifact" else f"{words}: {way.whole()}"
+    words = f"[Artifact: {link.artifact_id}] {size_text(size)}"
+    return words if link.reader == "get_artifact" else f"{words}: {link.whole()}"
 
 
-def how_to_fetch(way: RecallLink, gap: Segment, source: Source, in_part: bool = False) -> str:
+def how_to_fetch(link: RecallLink, gap: Segment, source: Source, in_part: bool = False) -> str:
     """The exact call that returns a gap: by lines where it begins and ends with whole ones, else by characters."""
     are = "are left out in part" if in_part else "are left out"
     first = source.ends_before(gap.start) + 1
@@ -114,26 +114,26 @@ def how_to_fetch(way: RecallLink, gap: Segment, source: Source, in_part: bool = 
     ends_a_line = gap.stop == source.chars or source.text(gap.stop - 1, gap.stop) == source.eol
     if begins_a_line and ends_a_line:
         last = max(first, source.lines if gap.stop == source.chars else last)
-        return f"Lines {first:,}-{last:,} of {source.lines:,} {are}: {way.lines(first, last)}"
-    call = way.chars(gap.start, gap.stop, source)
+        return f"Lines {first:,}-{last:,} of {source.lines:,} {are}: {link.lines(first, last)}"
+    call = link.chars(gap.start, gap.stop, source)
     return f"Characters {gap.start:,}-{gap.stop:,} of {source.chars:,} {are}: {call}"
 
 
 def binary(media_type: str, size: int, digest: bytes) -> str:
-    """What stands for a body that is not text."""
+    """In place of a body that is not text."""
     return f"[Binary: {media_type}, {size_text(size)}, digest {digest.hex()[:16]}]"
 
 
-def preview(way: RecallLink) -> str:
-    """How to get at a result of which only a preview is shown."""
-    with_what = "Use the get_artifact tool to retrieve" if way.reader == "get_artifact" else "Retrieve"
+def preview(link: RecallLink) -> str:
+    """How to read a result of which only a preview is shown."""
+    with_what = "Use the get_artifact tool to retrieve" if link.reader == "get_artifact" else "Retrieve"
     return (
-        f"{with_what} specific portions:\n- {way.whole()} for full content\n- {way.lines(1, 100)} for first 100 lines"
+        f"{with_what} specific portions:\n- {link.whole()} for full content\n- {link.lines(1, 100)} for first 100 lines"
     )
 
 
 def unchanged(earlier: str) -> str:
-    """Where a client only points at an earlier result, of which we have shown a part."""
+    """Where a client refers to an earlier result of which only a part was shown."""
     return f"The file is unchanged, but the earlier result shows only a part of it.\n{earlier.strip()}"
 
 
@@ -151,13 +151,13 @@ def before(session: str, command: str) -> str:
 
 
 def _spread(words: str) -> str:
-    """A pattern for words, with characters between their letters that nobody sees."""
+    """A pattern for words that may have invisible characters between their letters."""
     return _HIDDEN.join(re.escape(letter) for letter in words)
 
 
 @cache
 def _imitation() -> re.Pattern[str]:
-    """What a notice of ours looks like; compiled when a text first hints at one."""
+    """What a notice looks like; compiled when a text first has a hint of one."""
     return re.compile(
         "|".join(
             (
@@ -175,7 +175,7 @@ def _imitation() -> re.Pattern[str]:
 
 
 def neutralized(cut: Cut, source: Source) -> Cut:
-    """The same cut with every imitation in its kept text marked; the cut itself where there is none."""
+    """The cut with every imitated notice in its kept text marked; the cut itself where there is none."""
     pieces: list[Piece] = []
     for piece in cut.pieces:
         if isinstance(piece, Segment) and piece.part == "kept":
@@ -186,12 +186,12 @@ def neutralized(cut: Cut, source: Source) -> Cut:
 
 
 def quoted(text: str) -> str:
-    """A text with every imitation in it marked."""
+    """A text with every imitated notice in it marked."""
     return _imitation().sub(rf"{MARK}\g<0>", text) if _hints(text) else text
 
 
 def imitates(text: str) -> bool:
-    """Whether something in a text looks like a notice of ours."""
+    """Whether something in a text looks like a notice."""
     return _hints(text) and _imitation().search(text) is not None
 
 
