@@ -30,10 +30,9 @@ from keepwhole.truncation.cut import Source, TextSource, render_body
 from keepwhole.truncation.head_tail import head_tail
 from keepwhole.truncation.log import ERROR_WORDS
 from keepwhole.truncation.notice import omitted
-from keepwhole.truncation.options import StrategyOptions
 from keepwhole.truncation.present import Artifact, present
 from keepwhole.truncation.result import TruncationResult
-from keepwhole.truncation.strategy import STRATEGIES
+from keepwhole.truncation.strategy import STRATEGIES, StrategyOptions
 
 _SMALL, _MIDDLE, _LARGE = 100_000, 1_000_000, 10_000_000
 _LIMIT = 8_000

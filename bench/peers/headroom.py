@@ -24,7 +24,7 @@ from bench.samples import Sample
 from bench.setup import plain_environment, say
 from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.truncation.cut import TextSource
-from keepwhole.truncation.present import Artifact, present, summarise
+from keepwhole.truncation.present import Artifact, present, summarize
 from keepwhole.truncation.strategy import STRATEGIES
 
 _SIZE = 100_000
@@ -207,7 +207,7 @@ def _ours(sample: Sample, budget: int) -> Call:
     """One view as a session makes it: the strategy chosen by content, the notice inside the budget."""
     limits = TruncationConfiguration(inline_limit=budget, artifact_threshold=10**9).for_tool(_TOOL)
     limits = limits.replace(options=limits.options.replace(question=sample.question))
-    summary = summarise(_TOOL, None)
+    summary = summarize(_TOOL, None)
     cpu = time.thread_time()
     artifact = Artifact(artifact_id="art_0123456789abcdef", summary=summary, size=len(sample.text))
     result = present(TextSource(sample.text), artifact, limits, STRATEGIES)

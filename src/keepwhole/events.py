@@ -18,6 +18,11 @@ def unstored(session: str, tool: str, kind: str) -> None:
     _warning("not stored, shown whole: session=%s tool=%s reason=%s", session, _safe(tool), kind)
 
 
+def strategy_failed(session: str, trace_id: str, failure: str) -> None:
+    """A truncation strategy failed, and another one cut the result; the record has all of it."""
+    _warning("strategy failed, cut by another: session=%s trace=%s %s", session, trace_id, _safe(failure))
+
+
 def unrecorded(session: str, what: str, kind: str) -> None:
     """A request or a response could not be put on record; it was sent all the same."""
     _warning("not on record: session=%s %s reason=%s", session, what, kind)

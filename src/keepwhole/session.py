@@ -14,11 +14,11 @@ from keepwhole.canonical.media import TEXT
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import NotFound, StoreError, TooLargeToRecall, UsageError
 from keepwhole.metrics import MARKER, Metrics
-from keepwhole.recall.answer import Answer, Known
-from keepwhole.recall.links import Recall, ways_of
+from keepwhole.recall.answer import RecallAnswer, StoredArtifact
+from keepwhole.recall.links import Recall, recall_links_for
 from keepwhole.recall.names import DEFINITIONS, NAMES, is_recall
-from keepwhole.recall.ranges import Lines, parse_chars, parse_lines
-from keepwhole.recall.tools import Answering
+from keepwhole.recall.ranges import LineRange, parse_chars, parse_lines
+from keepwhole.recall.tools import RecallTools
 from keepwhole.record.arrival import keep_output
 from keepwhole.record.kept_result import ExitCode, KeptResult, artifact_of, not_stored, read_kept, whole_view
 from keepwhole.record.writer import SessionWriter
@@ -29,8 +29,7 @@ from keepwhole.store.reader import BodyReader
 from keepwhole.store.verify import Verification, verify
 from keepwhole.truncation.configuration import SMALLEST_INLINE_LIMIT, Limits, TruncationConfiguration
 from keepwhole.truncation.cut import Source
-from keepwhole.truncation.neutral import imitates
-from keepwhole.truncation.notice import size_text
+from keepwhole.truncation.notice import imitates, size_text
 from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy, strategy_named
 from keepwhole.wire.dialects import dialect_named, parse_call
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from keepwhole.policies.account import Projection
     from keepwhole.policies.compaction import Summariser
     from keepwhole.policies.policy import Policy
-    from keepwhole.recall.found import Selection
+    from keepwhole.recall.selection import Selection
     from keepwhole.recall.selector import Selector
     from keepwhole.record.billing import Billing
     from keepwhole.record.journal import Journal
@@ -131,7 +130,7 @@ class Session:
         self._ephemeral = ephemeral
         for name in (self.configuration.default_strategy, *_named(self.configuration)):
             strategy_named(name, self.strategies)
-        self._recall_tools = Answering(self.store, self.id, lambda: self.settings.retrieval_limit)
+        self._recall_tools = RecallTools(self.store, self.id, lambda: self.settings.retrieval_limit)
         wanted = SessionInfo(
             name=self.id,
             agent=agent,
@@ -143,7 +142,7 @@ class Session:
             self.store,
             wanted,
             quota=self.settings.session_quota,
-            links=ways_of(self.id, self.recall_by, self.settings.recall_reader, self.store),
+            links=recall_links_for(self.id, self.recall_by, self.settings.recall_reader, self.store),
             metrics=self.metrics,
             clock=clock,
             random=random,
@@ -299,7 +298,7 @@ class Session:
         """
         with self.open(id) as reader:
             if lines is not None:
-                asked = parse_lines(lines) if isinstance(lines, str) else Lines(*lines)
+                asked = parse_lines(lines) if isinstance(lines, str) else LineRange(*lines)
                 return reader.line_range(asked.first, reader.lines if asked.last is None else asked.last)
             if isinstance(chars, str):
                 part = parse_chars(chars)
@@ -390,14 +389,14 @@ class Session:
         try:
             answer = self.call_tool(parsed.name, parsed.parsed())
         except UsageError as error:
-            answer = Answer(showable(error.for_model), is_error=True)
+            answer = RecallAnswer(showable(error.for_model), is_error=True)
         return parsed.dialect.result_block(parsed.call_id, answer.content, answer.is_error)
 
-    def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> Answer:
+    def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> RecallAnswer:
         """What a recall tool answers. Never raises for what a model wrote."""
         return self._recall_tools.answer(name, arguments or {})
 
-    def artifacts(self) -> list[Known]:
+    def artifacts(self) -> list[StoredArtifact]:
         """The results of this session that were shown cut or replaced, in order."""
         return self._recall_tools.artifacts()
 
@@ -514,7 +513,10 @@ class Session:
         artifact = artifact_of(result, reader).replace(reachable=link)
         arguments, adjust = result.arguments or "", self._adjust_limits
         arriving = Arriving(reader, result.tool, arguments, artifact, result.question, result.is_error, adjust)
-        return show_arriving(self._conversations.policy(), arriving)
+        view = show_arriving(self._conversations.policy(), arriving)
+        if view.strategy_failure:
+            events.strategy_failed(self.id, result.trace_id, view.strategy_failure)
+        return view
 
     def _adjust_limits(self, limits: Limits, source: Source) -> Limits:
         """Narrow the limits of one result; for subclasses that show results where other limits hold too."""

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepwhole.canonical.manifest import (
-    Copied,
-    Literal,
-    Shown,
+    CopiedPiece,
+    LiteralPiece,
+    ShownPiece,
     atoms,
     decode_manifest,
     encode_manifest,
@@ -21,15 +21,15 @@ from keepwhole.errors import Damaged
 TEXT = st.text(st.characters(), max_size=40)
 PIECES = st.lists(
     st.one_of(
-        st.builds(Literal, st.binary(max_size=40)),
-        st.builds(Copied, st.integers(0, 9), st.integers(0, 9)),
-        st.builds(Shown, TEXT, st.integers(0, 99), st.sampled_from(("ascii", "utf8", "markup"))),
+        st.builds(LiteralPiece, st.binary(max_size=40)),
+        st.builds(CopiedPiece, st.integers(0, 9), st.integers(0, 9)),
+        st.builds(ShownPiece, TEXT, st.integers(0, 99), st.sampled_from(("ascii", "utf8", "markup"))),
     )
 )
 
 
 @given(PIECES)
-def test_a_manifest_comes_back_as_it_was_written(pieces: list[Literal | Copied | Shown]) -> None:
+def test_a_manifest_comes_back_as_it_was_written(pieces: list[LiteralPiece | CopiedPiece | ShownPiece]) -> None:
     assert decode_manifest(encode_manifest(pieces)) == pieces
 
 
@@ -63,14 +63,18 @@ def test_a_manifest_that_does_not_add_up_is_damaged(raw: bytes) -> None:
 
 
 def test_pieces_of_the_base_stand_in_their_places() -> None:
-    base = [Literal(b"a"), Shown("t", 0, "ascii"), Literal(b"c")]
-    assert atoms([Literal(b"x"), Copied(1, 3), Copied(0, 1)], base) == [Literal(b"x"), *base[1:], base[0]]
+    base = [LiteralPiece(b"a"), ShownPiece("t", 0, "ascii"), LiteralPiece(b"c")]
+    assert atoms([LiteralPiece(b"x"), CopiedPiece(1, 3), CopiedPiece(0, 1)], base) == [
+        LiteralPiece(b"x"),
+        *base[1:],
+        base[0],
+    ]
 
 
-@pytest.mark.parametrize("copied", [Copied(0, 2), Copied(-1, 1), Copied(1, 0)])
-def test_pieces_that_the_base_does_not_have_are_damage(copied: Copied) -> None:
+@pytest.mark.parametrize("copied", [CopiedPiece(0, 2), CopiedPiece(-1, 1), CopiedPiece(1, 0)])
+def test_pieces_that_the_base_does_not_have_are_damage(copied: CopiedPiece) -> None:
     with pytest.raises(Damaged):
-        atoms([copied], [Literal(b"a")])
+        atoms([copied], [LiteralPiece(b"a")])
 
 
 @given(TEXT)

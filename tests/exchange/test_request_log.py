@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keepwhole import MemoryStore, Session, SqliteStore
-from keepwhole.canonical.manifest import Shown, decode_manifest
+from keepwhole.canonical.manifest import ShownPiece, decode_manifest
 from keepwhole.config import Settings
 from keepwhole.errors import Damaged, NotFound, NotStored
 from keepwhole.exchange import manifest_writer
@@ -61,8 +61,8 @@ def manifests(store: Store) -> list[bytes]:
     return [stored_bytes(store, row) for row in store.rows("s", kind="request")]
 
 
-def texts_in(manifest: bytes) -> list[Shown]:
-    return [piece for piece in decode_manifest(manifest) if isinstance(piece, Shown)]
+def texts_in(manifest: bytes) -> list[ShownPiece]:
+    return [piece for piece in decode_manifest(manifest) if isinstance(piece, ShownPiece)]
 
 
 # Byte for byte

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from keepwhole import MemoryStore, Session, TruncationConfiguration
 from keepwhole.canonical.utf8 import showable
 from keepwhole.config import Settings
-from keepwhole.recall.answer import Answer
+from keepwhole.recall.answer import RecallAnswer
 from keepwhole.record.kept_result import KeptResult
 from keepwhole.testing import PrintedCall, printed_calls
 from keepwhole.truncation.strategy import STRATEGIES
@@ -18,7 +18,7 @@ from tests.promises import conversations as talk
 from tests.promises.recorded_outputs import NAMES, read_output
 
 
-def run(session: Session, call: PrintedCall) -> Answer:
+def run(session: Session, call: PrintedCall) -> RecallAnswer:
     answer = session.call_tool(call.name, call.arguments)
     assert not answer.is_error, (call, answer.content)
     assert len(answer.content) <= session.settings.retrieval_limit

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from keepwhole import TruncationConfiguration
 from keepwhole.truncation.configuration import ToolOverride
 from keepwhole.truncation.cut import Cut, Inserted, Segment, Source, whole
-from keepwhole.truncation.options import StrategyOptions
-from keepwhole.truncation.strategy import STRATEGIES
+from keepwhole.truncation.strategy import STRATEGIES, StrategyOptions
 from tests.apps.cli.cli import Cli
 from tests.golden.texts import text
 from tests.promises.entry_points import Setup, ToolCall, shown_by_each, without_ids

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from keepwhole import Session
 from keepwhole.config import Settings
-from keepwhole.recall.json_path import Index, Key, Slice, parse_path, written
+from keepwhole.recall.json_path import IndexStep, KeyStep, SliceStep, parse_path, path_text
 from keepwhole.testing import printed_calls
 from tests.build import in_memory
 
@@ -172,15 +172,15 @@ def test_records_of_ndjson_are_counted_from_zero() -> None:
 
 names = st.text(min_size=1, max_size=12)
 steps = st.one_of(
-    names.map(Key),
-    st.integers(-99, 99).map(Index),
-    st.builds(Slice, st.none() | st.integers(-9, 9), st.none() | st.integers(-9, 9)),
+    names.map(KeyStep),
+    st.integers(-99, 99).map(IndexStep),
+    st.builds(SliceStep, st.none() | st.integers(-9, 9), st.none() | st.integers(-9, 9)),
 )
 
 
 @given(st.lists(steps, max_size=6))
 def test_any_address_is_read_back_as_it_was_written(path: list[Any]) -> None:
-    assert parse_path(written(path)) == path
+    assert parse_path(path_text(path)) == path
 
 
 @given(st.text(max_size=40))
@@ -205,7 +205,7 @@ def test_every_value_of_any_json_is_found_by_its_address(tree: Any, spaced: bool
     tree = {"root": tree}
     shown = session.keep("api", None, json.dumps(tree, indent=2 if spaced else None, ensure_ascii=spaced))
     for path, value in _walked(tree, []):
-        answer = session.call_tool("get_artifact", {"id": shown.trace_id, "path": written(path)}).content
+        answer = session.call_tool("get_artifact", {"id": shown.trace_id, "path": path_text(path)}).content
         assert answer == value if isinstance(value, str) else json.loads(answer) == value
 
 
@@ -213,8 +213,8 @@ def _walked(value: Any, path: list[Any]) -> list[tuple[list[Any], Any]]:
     found = [(path, value)]
     if isinstance(value, dict):
         for key, inner in value.items():
-            found += _walked(inner, [*path, Key(key)])
+            found += _walked(inner, [*path, KeyStep(key)])
     if isinstance(value, list):
         for number, inner in enumerate(value):
-            found += _walked(inner, [*path, Index(number)])
+            found += _walked(inner, [*path, IndexStep(number)])
     return found

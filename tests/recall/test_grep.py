@@ -7,7 +7,7 @@ import pytest
 from keepwhole import Session
 from keepwhole.config import Settings
 from keepwhole.recall import patterns
-from keepwhole.recall.patterns import Literal
+from keepwhole.recall.patterns import LiteralFinder
 from keepwhole.recall.scan import Scan
 from keepwhole.store.reader import bytes_reader
 from keepwhole.testing import printed_calls
@@ -107,20 +107,20 @@ def test_a_literal_is_found_wherever_it_stands_across_windows(
         body = bytearray(b"x" * 600_000)
         body[at : at + len(data)] = data
         reader = bytes_reader(bytes(body))
-        scan = Scan(reader, Literal(data), len(body))
+        scan = Scan(reader, LiteralFinder(data), len(body))
         assert scan.find(0) == (at, at + len(data))
         assert scan.find(at + 1) is None
-        assert Scan(reader, Literal(data), len(body)).count(0) == 1
+        assert Scan(reader, LiteralFinder(data), len(body)).count(0) == 1
 
 
 def test_a_search_that_runs_out_of_time_says_how_far_it_came_and_goes_on_from_there() -> None:
     ticks = iter(range(10_000))
     reader = bytes_reader(b"x" * 3_000_000 + b"needle")
-    scan = Scan(reader, Literal(b"needle"), 3_000_006, seconds=10, clock=lambda: float(next(ticks)))
+    scan = Scan(reader, LiteralFinder(b"needle"), 3_000_006, seconds=10, clock=lambda: float(next(ticks)))
     assert scan.find(0) is None
     assert scan.is_over
     assert 0 < scan.reached < 3_000_000
-    assert Scan(reader, Literal(b"needle"), 3_000_006).find(scan.reached) == (3_000_000, 3_000_006)
+    assert Scan(reader, LiteralFinder(b"needle"), 3_000_006).find(scan.reached) == (3_000_000, 3_000_006)
 
 
 def test_a_hostile_literal_in_a_hostile_text_takes_no_time() -> None:

@@ -3,21 +3,21 @@
 import pytest
 
 from keepwhole.errors import UsageError
-from keepwhole.recall.ranges import Chars, Lines, number_of, parse_chars, parse_lines, range_of
+from keepwhole.recall.ranges import CharRange, LineRange, number_of, parse_chars, parse_lines, range_of
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("100-200", Lines(100, 200)),
-        ("100", Lines(100, 100)),
-        ("100-", Lines(100, None)),
-        ("1,000-2,000", Lines(1_000, 2_000)),
-        ("5–7", Lines(5, 7)),
-        (" 5 - 7 ", Lines(5, 7)),
+        ("100-200", LineRange(100, 200)),
+        ("100", LineRange(100, 100)),
+        ("100-", LineRange(100, None)),
+        ("1,000-2,000", LineRange(1_000, 2_000)),
+        ("5–7", LineRange(5, 7)),
+        (" 5 - 7 ", LineRange(5, 7)),
     ],
 )
-def test_lines_are_counted_from_one_and_both_ends_are_included(text: str, expected: Lines) -> None:
+def test_lines_are_counted_from_one_and_both_ends_are_included(text: str, expected: LineRange) -> None:
     assert parse_lines(text) == expected
 
 
@@ -30,9 +30,14 @@ def test_what_is_no_range_of_lines_is_refused_with_how_to_write_one(text: str) -
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("0-5000", Chars(0, 5_000)), ("10-10", Chars(10, 0)), ("7", Chars(7, None)), ("1,000-", Chars(1_000, None))],
+    [
+        ("0-5000", CharRange(0, 5_000)),
+        ("10-10", CharRange(10, 0)),
+        ("7", CharRange(7, None)),
+        ("1,000-", CharRange(1_000, None)),
+    ],
 )
-def test_characters_are_counted_from_zero_and_the_end_is_not_included(text: str, expected: Chars) -> None:
+def test_characters_are_counted_from_zero_and_the_end_is_not_included(text: str, expected: CharRange) -> None:
     assert parse_chars(text) == expected
 
 
@@ -54,8 +59,8 @@ def test_no_range_is_the_whole(arguments: dict[str, object]) -> None:
 
 
 def test_lines_go_before_characters() -> None:
-    assert range_of({"lines": "1-2", "start_char": 5}) == Lines(1, 2)
-    assert range_of({"start_line": 3, "start_char": 5}) == Lines(3, None)
+    assert range_of({"lines": "1-2", "start_char": 5}) == LineRange(1, 2)
+    assert range_of({"start_line": 3, "start_char": 5}) == LineRange(3, None)
 
 
 def test_a_whole_number_with_a_decimal_point_is_a_whole_number() -> None:

@@ -20,7 +20,7 @@ import pytest
 from keepwhole import MemoryStore, NotFound, Session, SqliteStore, session
 from keepwhole.config import load
 from keepwhole.errors import UsageError
-from keepwhole.recall.answer import Printed
+from keepwhole.recall.answer import RecallCall
 from keepwhole.recall.get_artifact import read_artifact
 from keepwhole.record.kept_result import KeptResult
 from keepwhole.store.protocol import result_of
@@ -421,5 +421,5 @@ def test_fr_045_to_070_hold_for_a_result_of_any_kind() -> None:
     assert "image/png" in shown.content
     assert opened.recall_bytes(shown.artifact_id) == picture
     with opened.open(shown.artifact_id) as reader:
-        answer = read_artifact(reader, "image/png", Printed(str(shown.artifact_id)), {}, 32_000)
+        answer = read_artifact(reader, "image/png", RecallCall(str(shown.artifact_id)), {}, 32_000)
     assert "--raw" in answer.content

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepwhole.truncation.cut import TextSource, render
-from keepwhole.truncation.options import StrategyOptions
-from keepwhole.truncation.strategy import STRATEGIES
+from keepwhole.truncation.strategy import STRATEGIES, StrategyOptions
 from tests.truncation.test_structure import documents, shown
 
 FACTS = ("the gateway rejected a refund: swordfish", "Lisbon fell behind: marlin", "greenhouse lost heat: halibut")

@@ -13,13 +13,12 @@ import keepwhole
 from keepwhole.errors import ConfigError
 from keepwhole.standalone import processor
 from keepwhole.standalone.processor import TruncationProcessor
-from keepwhole.truncation import choice, configuration, notice, present, result, strategy
+from keepwhole.truncation import configuration, notice, present, result, strategy
 from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
 from keepwhole.truncation.cut import Cut, Segment, Source
-from keepwhole.truncation.options import StrategyOptions
 from keepwhole.truncation.present import Artifact
 from keepwhole.truncation.result import TruncationResult
-from keepwhole.truncation.strategy import STRATEGIES
+from keepwhole.truncation.strategy import STRATEGIES, StrategyOptions
 from tests.build import in_memory, numbered_lines
 from tests.promises.recorded_outputs import NAMES, read_output
 from tests.promises.views import ALL_STRATEGIES, check_view, view_of
@@ -500,7 +499,7 @@ def test_nfr_018_every_setting_is_documented() -> None:
 
 
 def test_nfr_019_every_public_name_has_a_docstring() -> None:
-    modules = (choice, configuration, notice, present, processor, result, strategy)
+    modules = (present, configuration, notice, present, processor, result, strategy)
     things = [getattr(keepwhole, name) for name in keepwhole.__all__]
     for module in modules:
         assert module.__doc__

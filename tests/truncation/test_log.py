@@ -6,8 +6,8 @@ import pytest
 
 from keepwhole.truncation.cut import TextSource
 from keepwhole.truncation.log import error_lines, log
-from keepwhole.truncation.options import StrategyOptions
 from keepwhole.truncation.question import fold
+from keepwhole.truncation.strategy import StrategyOptions
 from tests.truncation.test_structure import shown
 
 

@@ -10,7 +10,7 @@ from keepwhole import TruncationConfiguration
 from keepwhole.canonical.utf8 import showable
 from keepwhole.truncation.cut import Segment, TextSource
 from keepwhole.truncation.notice import how_to_fetch, omitted, reference, remainder_omitted, size_text
-from keepwhole.truncation.recall_link import Way
+from keepwhole.truncation.recall_link import RecallLink
 from tests.build import in_memory, numbered_lines, printed_call
 
 
@@ -47,13 +47,13 @@ def test_a_reference_names_the_artifact_what_it_is_and_its_size() -> None:
 
 def test_a_gap_of_whole_lines_is_fetched_by_lines() -> None:
     source = TextSource("one\ntwo\nthree\nfour\n")
-    text = how_to_fetch(Way("art_1_x"), Segment("gap", 4, 14), source)
+    text = how_to_fetch(RecallLink("art_1_x"), Segment("gap", 4, 14), source)
     assert text == 'Lines 2-3 of 4 are left out: get_artifact(id="art_1_x", lines="2-3")'
 
 
 def test_a_gap_inside_a_line_is_fetched_by_characters() -> None:
     source = TextSource("one two three four")
-    text = how_to_fetch(Way("art_1_x"), Segment("gap", 4, 14), source)
+    text = how_to_fetch(RecallLink("art_1_x"), Segment("gap", 4, 14), source)
     assert text == 'Characters 4-14 of 18 are left out: get_artifact(id="art_1_x", start_char=4, length=10)'
 
 

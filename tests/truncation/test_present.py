@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.truncation.cut import Cut, Segment, Source, TextSource, render
-from keepwhole.truncation.present import Artifact, needs_artifact, present, summarise
+from keepwhole.truncation.present import Artifact, needs_artifact, present, summarize
 from keepwhole.truncation.result import TruncationResult, estimated_tokens
 from keepwhole.truncation.strategy import STRATEGIES, StrategyOptions
 from tests.build import numbered_lines
@@ -161,15 +161,15 @@ def test_a_result_needs_an_id_when_it_is_cut_or_not_text() -> None:
 
 @given(st.text(st.characters(exclude_categories=())), st.none() | st.text(st.characters(exclude_categories=())))
 def test_a_summary_is_one_printable_line_of_at_most_100_characters(tool: str, arguments: str | None) -> None:
-    summary = summarise(tool, arguments)
+    summary = summarize(tool, arguments)
     assert len(summary) <= 100
     assert summary == "" or summary.isprintable()
 
 
 @pytest.mark.parametrize("arguments", [None, "", "{}", "null"])
 def test_a_summary_without_arguments_is_the_tool(arguments: str | None) -> None:
-    assert summarise("list_files", arguments) == "list_files"
+    assert summarize("list_files", arguments) == "list_files"
 
 
 def test_a_long_summary_says_that_it_was_shortened() -> None:
-    assert summarise("read_file", '{"path": "' + "x" * 200 + '"}').endswith("…")
+    assert summarize("read_file", '{"path": "' + "x" * 200 + '"}').endswith("…")

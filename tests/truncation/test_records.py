@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from keepwhole.truncation.cut import TextSource
 from keepwhole.truncation.lines import line_bounds
-from keepwhole.truncation.options import StrategyOptions
 from keepwhole.truncation.rows import record_bounds, rows
+from keepwhole.truncation.strategy import StrategyOptions
 
 ends = st.sampled_from(("\n", "\r\n"))
 fields = st.text(alphabet='ab ,;"\n', max_size=6)

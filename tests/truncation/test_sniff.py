@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepwhole.truncation.cut import TextSource
-from keepwhole.truncation.options import StrategyOptions
 from keepwhole.truncation.rows import rows
 from keepwhole.truncation.sniff import sniff
+from keepwhole.truncation.strategy import StrategyOptions
 
 CODEX = "Chunk ID: 0a1b2c\nWall time: 0.1 seconds\nProcess exited with code 0\nOriginal token count: 9\nOutput:\n"
 SHELL = "Exit code: 0\nWall time: 0.2 seconds\nOutput:\n"

@@ -10,8 +10,7 @@ from keepwhole.errors import UnknownStrategy
 from keepwhole.truncation.cut import Cut, Inserted, Source, TextSource, render
 from keepwhole.truncation.head import head
 from keepwhole.truncation.head_tail import head_tail
-from keepwhole.truncation.options import StrategyOptions
-from keepwhole.truncation.strategy import STRATEGIES, strategy_named
+from keepwhole.truncation.strategy import STRATEGIES, StrategyOptions, strategy_named
 from tests.build import numbered_lines
 
 ATOMS = ("word ", "\n", "\r\n", "é", "😀", "e\u0301", "🇨🇭", "\ud800", "x" * 30)
@@ -125,4 +124,4 @@ def test_a_strategy_of_ones_own_is_one_more_entry_in_the_table() -> None:
     def nothing(source: Source, budget: int, options: StrategyOptions) -> Cut:
         return Cut(())
 
-    assert strategy_named("nothing", {**STRATEGIES, "nothing": nothing}) is nothing
+    assert strategy_named("nothing", {**STRATEGIES, "nothing": nothing}).function is nothing

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
 from keepwhole.truncation.cut import TextSource, render
-from keepwhole.truncation.options import StrategyOptions
 from keepwhole.truncation.present import Artifact, present
 from keepwhole.truncation.result import TruncationResult
-from keepwhole.truncation.strategy import STRATEGIES
+from keepwhole.truncation.strategy import STRATEGIES, StrategyOptions
 
 ARTIFACT = Artifact(artifact_id="art_1700000000_" + "0" * 22, summary="t", size=1)
 ITEMS = [{"id": n, "name": f"item {n}", "tags": ["a", "b"], "text": "é" * (n % 40)} for n in range(1_500)]

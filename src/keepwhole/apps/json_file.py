@@ -7,18 +7,11 @@ Must not know: what the settings mean, files.
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
-_spaces = cast("Callable[[str, int], re.Match[str]]", re.compile(r"[ \t\n\r]*").match)
+from keepwhole.canonical.json_text import members_from, read_value, skip_space
+
 _INDENT = re.compile(r"[{\[]\r?\n([ \t]+)\S")
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no JSON")
-
-
-_scan: Callable[[str, int], tuple[Any, int]] = cast("Any", json.JSONDecoder(parse_constant=_refuse)).scan_once
 
 
 class Part(NamedTuple):
@@ -36,30 +29,21 @@ class Part(NamedTuple):
 def parse(text: str) -> Any:
     """The value of a whole JSON text; `ValueError` where it is none."""
     try:
-        value, stop = _scan(text, _spaces(text, 0).end())
+        value, stop = read_value(text, skip_space(text, 0))
     except (StopIteration, RecursionError) as error:
         raise ValueError("there is no JSON in it") from error
-    if _spaces(text, stop).end() != len(text):
+    if skip_space(text, stop) != len(text):
         raise ValueError(f"something follows its end, at character {stop:,}")
     return value
 
 
 def parts(text: str, start: int) -> list[Part]:
     """The parts of the object or array that begins at `start`, in a text that `parse` accepts."""
-    return list(_parts(text, start))
-
-
-def _parts(text: str, start: int) -> Iterator[Part]:
-    at = _spaces(text, start + 1).end()
-    while text[at] not in "}]":
-        key, first = "", at
-        if text[start] == "{":
-            key, at = _scan(text, at)
-            at = _spaces(text, _spaces(text, at).end() + 1).end()
-        value, stop = _scan(text, at)
-        yield Part(key, value, first, at, stop)
-        at = _spaces(text, stop).end()
-        at = _spaces(text, at + 1).end() if text[at] == "," else at
+    found: list[Part] = []
+    for own in members_from(text, start)[0]:
+        key = read_value(text, own.start)[0] if text[start] == "{" else ""
+        found.append(Part(key, read_value(text, own.value)[0], own.start, own.value, own.stop))
+    return found
 
 
 def member(text: str, start: int, key: str) -> Part | None:

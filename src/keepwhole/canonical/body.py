@@ -141,7 +141,7 @@ class Measurer:
     def finish(self) -> BodyFacts:
         """The facts of everything taken."""
         if self._carry:
-            self._found_bytes()
+            self._count_as_bytes()
             self._chars[-1] += self._carry
         ends, eol = self._ends()
         return BodyFacts(
@@ -188,11 +188,11 @@ class Measurer:
             surrogates = encoding == "surrogates"
             self._chars_as_bytes.append(len(utf8.decode(text, "bytes")) if surrogates else chars)
             if encoding == "bytes":
-                self._found_bytes()
+                self._count_as_bytes()
             self._carry = carry
 
-    def _found_bytes(self) -> None:
-        """A lone surrogate counts one character only while all else is text; with invalid bytes it is three of them."""
+    def _count_as_bytes(self) -> None:
+        """Count again as bytes: a lone surrogate is one character of a text, but three beside invalid bytes."""
         if self.encoding != "bytes":
             self.encoding = "bytes"
             self._chars = list(self._chars_as_bytes)

@@ -1,6 +1,6 @@
-"""Recognises text that somebody cut before it reached us. A tool may also print such text honestly:
+"""Recognizes text that was cut before it reached Keepwhole.
 
-the guard flags and counts, it never refuses and never changes a byte.
+A tool may also print such text honestly, so the guard flags and counts; it never refuses and never changes a byte.
 """
 
 from keepwhole.canonical.utf8 import holds_any

@@ -6,7 +6,7 @@ _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _LETTERS = 22
 _FAIR = 4 * 62
 RANDOM_BYTES = 48
-"""Random bytes an id takes: 22 of them become letters, those that would favour some letters are passed over."""
+"""Random bytes an id takes: 22 of them become letters, bytes that would favor some letters are skipped."""
 
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}")
 

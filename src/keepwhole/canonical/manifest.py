@@ -1,9 +1,9 @@
-"""The manifest of a request: the pieces it was made of, so that its bytes can be put together again.
+"""The manifest of a request: the pieces it was made of, so that its bytes can be assembled again.
 
 Owns: the kinds of pieces, how a manifest is written as bytes, how a text is spelled as JSON.
 Must not know: where earlier requests and results are kept, how a request was taken apart.
 
-One line of ASCII JSON lists the pieces in order, then the literal bytes follow: a number is a literal of so many bytes,
+One line of ASCII JSON lists the pieces in order, then the literal bytes follow. A number is a literal of that size,
 `[first, stop]` are pieces of the base, `[trace_id, decision, spelling]` is a result as it was shown.
 """
 
@@ -15,20 +15,20 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from keepwhole.errors import Damaged
 
 
-class Copied(NamedTuple):
+class CopiedPiece(NamedTuple):
     """Pieces of the base, as they are there."""
 
     first: int
     stop: int
 
 
-class Literal(NamedTuple):
+class LiteralPiece(NamedTuple):
     """Bytes as they were sent."""
 
     data: bytes
 
 
-class Shown(NamedTuple):
+class ShownPiece(NamedTuple):
     """The text of a result as a JSON string, quotes included."""
 
     trace_id: str
@@ -37,8 +37,8 @@ class Shown(NamedTuple):
     spelling: str
 
 
-Piece: TypeAlias = Copied | Literal | Shown
-Atom: TypeAlias = Literal | Shown
+Piece: TypeAlias = CopiedPiece | LiteralPiece | ShownPiece
+Atom: TypeAlias = LiteralPiece | ShownPiece
 """A piece that needs no base."""
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
@@ -53,12 +53,12 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def _as_utf8(text: str) -> str:
-    """As most clients write: only half a surrogate pair, which has no UTF-8, is escaped."""
+    """As most clients write it: only lone surrogates, which have no UTF-8, are escaped."""
     return _HALVES.sub(_escaped, _utf8(text))
 
 
 def _as_markup(text: str) -> str:
-    """As clients write that make JSON safe inside a page."""
+    """As clients write it that make JSON safe inside a page."""
     return _MARKUP.sub(_escaped, _as_utf8(text))
 
 
@@ -66,7 +66,7 @@ _SPELLINGS: dict[str, Callable[[str], str]] = {"ascii": _ascii, "utf8": _as_utf8
 
 
 def spelling_of(text: str, written: str) -> str | None:
-    """How `text` was spelled to give the JSON string `written`; None for a way that we do not know.
+    """How `text` was spelled to give the JSON string `written`; None for an unknown spelling.
 
     >>> spelling_of("é", '"é"')
     'utf8'
@@ -84,7 +84,7 @@ def encode_manifest(pieces: Iterable[Piece]) -> bytes:
     listed: list[object] = []
     literals: list[bytes] = []
     for piece in pieces:
-        if isinstance(piece, Literal):
+        if isinstance(piece, LiteralPiece):
             listed.append(len(piece.data))
             literals.append(piece.data)
         else:
@@ -107,7 +107,7 @@ def _pieces(listed: Iterable[Any], rest: bytes) -> Iterator[Piece]:
         if isinstance(one, list):
             yield _reference(*cast("list[Any]", one))
         elif one >= 0:
-            yield Literal(rest[at : at + one])
+            yield LiteralPiece(rest[at : at + one])
             at += one
         else:
             raise ValueError("a literal is shorter than nothing")
@@ -117,17 +117,17 @@ def _pieces(listed: Iterable[Any], rest: bytes) -> Iterator[Piece]:
 
 def _reference(first: Any, second: Any, spelling: Any = None) -> Piece:
     if spelling is None:
-        return Copied(int(first), int(second))
+        return CopiedPiece(int(first), int(second))
     if spelling not in _SPELLINGS:
         raise ValueError("a text is spelled in no way that is known")
-    return Shown(str(first), int(second), spelling)
+    return ShownPiece(str(first), int(second), spelling)
 
 
 def atoms(pieces: Iterable[Piece], base: list[Atom]) -> list[Atom]:
-    """The pieces with those of the base in their places; `Damaged` where the base does not have them."""
+    """The pieces with copied ones replaced by those of the base; `Damaged` where the base does not have them."""
     found: list[Atom] = []
     for piece in pieces:
-        if not isinstance(piece, Copied):
+        if not isinstance(piece, CopiedPiece):
             found.append(piece)
         elif 0 <= piece.first <= piece.stop <= len(base):
             found += base[piece.first : piece.stop]

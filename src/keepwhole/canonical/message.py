@@ -1,4 +1,4 @@
-"""A message of a conversation, whoever spelled it: who spoke, which tools were called, what came back.
+"""A message of a conversation in any dialect: its role, the tools it calls, the results it returns.
 
 Owns: the values that dialects decode to and policies read.
 Must not know: how a provider spells a message (`wire`), steps and turns (`policies.transcript`).
@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool", "other"]
 Path: TypeAlias = tuple[str | int, ...]
-"""Where a text lies inside its message: `("content",)`, or `("content", 2, "content", 0, "text")`."""
+"""Where a text is inside its message: `("content",)`, or `("content", 2, "content", 0, "text")`."""
 
 
 class Call(NamedTuple):
@@ -21,7 +21,7 @@ class Call(NamedTuple):
 
 
 class ResultText(NamedTuple):
-    """One text that a tool gave back. A result of several text parts is several of these; images are none."""
+    """One text that a tool returned. A result of several text parts is several of these; images are not included."""
 
     call_id: str
     path: Path
@@ -34,10 +34,10 @@ class Message(NamedTuple):
 
     role: Role
     said: str = ""
-    """What a user or an assistant wrote, for finding what is quoted."""
+    """What a user or an assistant wrote, in which quotes of results are searched for."""
     calls: tuple[Call, ...] = ()
     returned: tuple[ResultText, ...] = ()
     other: int = 0
-    """Tokens of what is no text: images, documents, reasoning that cannot be read."""
+    """Tokens of parts that are not text: images, documents, encrypted reasoning."""
     pinned: bool = False
     """Whether nothing of it may be changed."""

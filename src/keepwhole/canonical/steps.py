@@ -1,4 +1,4 @@
-"""What in a conversation belongs together: a run of assistant messages, its calls, and their results.
+"""Steps of a conversation: a run of assistant messages, its calls, and their results, which belong together.
 
 Owns: where a conversation may be split, and which messages must stay with one that stays.
 Must not know: spellings (`wire` gives the ties of its messages), summaries, tokens.
@@ -37,7 +37,7 @@ def answers(ties: Sequence[Ties]) -> list[tuple[int, int]]:
 
 
 def split_points(ties: Sequence[Ties]) -> list[int]:
-    """Where the messages may be split in two so that no step is torn and every answer stays with what it answers."""
+    """Where the messages may be split in two so that every step, and every result with its call, stays whole."""
     tied = [0] * (len(ties) + 1)
     for call, result in answers(ties):
         tied[call + 1] += 1
@@ -62,12 +62,12 @@ def _may_split(before: Ties, after: Ties) -> bool:
 
 
 def _speaks(tie: Ties) -> bool:
-    """Whether a message is the model's: reasoning and calls of one run must not be parted."""
+    """Whether a message is the model's: reasoning and calls of one run must stay together."""
     return tie.role in ("assistant", "other")
 
 
 def whole_steps(ties: Sequence[Ties], wanted: Iterable[int]) -> set[int]:
-    """The wanted messages with all that must stay with them: whole runs, their calls, the results of those."""
+    """The wanted messages with those that must stay with them: whole runs, their calls and their results."""
     partners: dict[int, list[int]] = {}
     for call, result in answers(ties):
         partners.setdefault(call, []).append(result)

@@ -1,4 +1,4 @@
-"""Frozen values compared by content, the stuff that everything here is made of.
+"""Frozen values compared by content: the base of entries, settings and results.
 
 Why not dataclasses or a library: importing either costs more CPU than all the rest of a short command
 (`docs/decisions/0003-values.md`). What is needed of them fits on this page.

@@ -3,11 +3,11 @@
 Theory of operation. A request repeats nearly all of the one before it. So it is split into parts (messages, large
 fields, what is between), and each part is split_into_pieces as one of three pieces:
 
-    Copied(first, stop)    pieces first..stop of the manifest of an earlier request, its *base*
-    Shown(trace, decision) a long string that the record produces: a result, whole or as a decision shows it
-    Literal(bytes)         anything else
+    CopiedPiece(first, stop)    pieces first..stop of the manifest of an earlier request, its *base*
+    ShownPiece(trace, decision) a long string that the record produces: a result, whole or as a decision shows it
+    LiteralPiece(bytes)         anything else
 
-Example. Request 7 is request 6 and two messages more: `[Copied(0, 12), Literal(', {"role": …'), Shown(tr_9, 0), …]`.
+Example. Request 7 is request 6 and two messages more: `[CopiedPiece(0, 12), LiteralPiece(', {"role": …'), ShownPiece(tr_9, 0), …]`.
 
 Invariants: the pieces put together are the request, byte for byte; a chain of bases is at most `_LONGEST_CHAIN` long,
 so that damage to one request spoils no more than that many.
@@ -18,7 +18,7 @@ Owns: choosing the base, and the pieces. Must not know: the record; where a text
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from keepwhole.canonical.manifest import Copied, Literal, Piece, Shown, spelling_of
+from keepwhole.canonical.manifest import CopiedPiece, LiteralPiece, Piece, ShownPiece, spelling_of
 from keepwhole.record.journal import Origin
 from keepwhole.wire.request_parts import as_bytes, string_of, strings
 
@@ -117,7 +117,7 @@ def split_into_pieces(texts: Sequence[str], base: EarlierRequest | None, find_or
     """The manifest of a request with these parts."""
     parts = _same_parts(texts, base)
     same, count = len(parts), parts[-1].stop if parts else 0
-    pieces: list[Piece] = [Copied(0, count)] if parts else []
+    pieces: list[Piece] = [CopiedPiece(0, count)] if parts else []
     for at, text in enumerate(texts[same:], same):
         earlier = _earlier_part(text, at - len(texts), base)
         if earlier is None:
@@ -126,7 +126,7 @@ def split_into_pieces(texts: Sequence[str], base: EarlierRequest | None, find_or
                 pieces.append(_piece(one, number % 2 == 1, base, find_origin))
         else:
             part = RequestPart(earlier.text, count, earlier.pieces)
-            pieces.append(Copied(earlier.first, earlier.stop))
+            pieces.append(CopiedPiece(earlier.first, earlier.stop))
         parts.append(part)
         count = part.stop
     return ManifestPieces(EarlierRequest(parts), list(_join_runs(pieces)), same)
@@ -155,22 +155,22 @@ def _piece(text: str, is_string: bool, base: EarlierRequest | None, find_origin:
     value = string_of(text) if is_string else None
     origin = find_origin(value) if value is not None else None
     if value is not None and origin is not None and (spelling := spelling_of(value, text)):
-        return Shown(origin.trace_id, origin.decision, spelling)
+        return ShownPiece(origin.trace_id, origin.decision, spelling)
     number = base.piece_number(text) if base is not None and len(text) > 16 else None
-    return Literal(as_bytes(text)) if number is None else Copied(number, number + 1)
+    return LiteralPiece(as_bytes(text)) if number is None else CopiedPiece(number, number + 1)
 
 
 def _join_runs(pieces: list[Piece]) -> Iterator[Piece]:
     """The pieces with runs of copied ones as one."""
-    run: Copied | None = None
+    run: CopiedPiece | None = None
     for piece in pieces:
-        if not isinstance(piece, Copied):
+        if not isinstance(piece, CopiedPiece):
             if run is not None:
                 yield run
             run = None
             yield piece
         elif run is not None and run.stop == piece.first:
-            run = Copied(run.first, piece.stop)
+            run = CopiedPiece(run.first, piece.stop)
         else:
             if run is not None:
                 yield run

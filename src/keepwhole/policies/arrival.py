@@ -33,11 +33,10 @@ from keepwhole.policies.kinds import Kind, kind_of
 from keepwhole.policies.policy import Choice, Policy
 from keepwhole.policies.settings import AutoSettings
 from keepwhole.policies.transcript import Item
-from keepwhole.truncation.choice import choose
 from keepwhole.truncation.configuration import SMALLEST_INLINE_LIMIT, Limits, TruncationConfiguration
 from keepwhole.truncation.cut import Source, TextSource, whole
-from keepwhole.truncation.neutral import imitates
-from keepwhole.truncation.present import Artifact, present, summarise
+from keepwhole.truncation.notice import imitates
+from keepwhole.truncation.present import Artifact, choose, present, summarize
 from keepwhole.truncation.result import TruncationMetadata, TruncationResult
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
 
@@ -162,7 +161,7 @@ def arriving_item(item: Item, question: str | None = None) -> Arriving:
     tool, arguments = (call.tool, call.arguments) if call else ("tool", None)
     artifact = Artifact(
         artifact_id=item.name.artifact_id,
-        summary=summarise(tool, arguments),
+        summary=summarize(tool, arguments),
         size=len(item.text.encode("utf-8", "surrogatepass")),
         reachable=item.name.reachable,
     )

@@ -13,7 +13,7 @@ from keepwhole.policies.failures import error_line, is_error_text
 from keepwhole.policies.transcript import Item, Name, Namer, Transcript
 from keepwhole.truncation.cut import TextSource, render, whole
 from keepwhole.truncation.edges import head_edge
-from keepwhole.truncation.neutral import neutralised
+from keepwhole.truncation.notice import neutralized
 
 _SHORT = 400
 
@@ -129,7 +129,7 @@ def one_line(text: str, limit: int) -> str:
     """The beginning of a text as one printable line; what imitates a notice of ours is marked as quoted."""
     near = showable(text[: 4 * limit])
     line = " ".join("".join(char if char.isprintable() else " " for char in near).split())
-    marked = render(neutralised(whole(len(line)), TextSource(line)), TextSource(line))
+    marked = render(neutralized(whole(len(line)), TextSource(line)), TextSource(line))
     if len(marked) <= limit and len(text) <= 4 * limit:
         return marked
     return marked[: head_edge(TextSource(marked), limit - 1)] + "…"

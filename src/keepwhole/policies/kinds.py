@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Literal, cast
 
 from keepwhole.policies.settings import Kind
-from keepwhole.truncation.tools import LIST, READ, SEARCH, SHELL, job_of
+from keepwhole.truncation.configuration import LIST, READ, SEARCH, SHELL, job_of
 
 _REPORTS = re.compile(
     r"(?:(?:dispatch|spawn|run|call|launch|invoke|wait|new|sub)[_-]?)?(?:task|agent|subagent)s?(?:[_-]?output)?"

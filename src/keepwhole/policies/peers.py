@@ -17,9 +17,8 @@ from keepwhole.policies.arrival import ArrivalRule, Arriving, shown_whole
 from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Policy, Situation, replaced, sent_tokens
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.truncation.cut import TextSource, render
-from keepwhole.truncation.options import StrategyOptions
 from keepwhole.truncation.result import TruncationResult
-from keepwhole.truncation.strategy import strategy_named
+from keepwhole.truncation.strategy import StrategyOptions, strategy_named
 
 
 class Everything(Value):

@@ -20,13 +20,12 @@ from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Situation, repl
 from keepwhole.policies.references import Said, leaves
 from keepwhole.policies.settings import RollingContext
 from keepwhole.policies.transcript import Item, Transcript
-from keepwhole.truncation.choice import TEXT_STRATEGIES, choose
 from keepwhole.truncation.configuration import Limits, TruncationConfiguration
 from keepwhole.truncation.cut import Cut, Source, TextSource, render, whole
 from keepwhole.truncation.notice import omitted
-from keepwhole.truncation.present import Artifact, present, summarise
+from keepwhole.truncation.present import Artifact, choose, present, summarize
 from keepwhole.truncation.result import TruncationResult, estimated_tokens
-from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
+from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy, strategy_named
 
 SMALL = 100
 """Results of fewer tokens are never touched."""
@@ -107,7 +106,7 @@ class Rolling(Value):
         if not (self.configuration.is_given("inline_limit") or tool in self.configuration.overrides):
             limits = limits.replace(inline_limit=most)
         limits = limits.replace(artifact_threshold=max(source.chars, limits.inline_limit))
-        if is_error and choose(source, limits) in TEXT_STRATEGIES and not limits.chosen_by_user:
+        if is_error and strategy_named(choose(source, limits), self.strategies).is_text and not limits.chosen_by_user:
             return limits.replace(strategy="log", chosen_by_user=True)
         return limits
 
@@ -169,7 +168,7 @@ def _cut(
     call, name = item.call, item.name
     artifact = Artifact(
         artifact_id=name.artifact_id if name else "",
-        summary=summarise(call.tool, call.arguments) if call and name else "",
+        summary=summarize(call.tool, call.arguments) if call and name else "",
         size=len(encode(item.text)[0]),
         reachable=name.reachable if name else None,
     )

@@ -18,7 +18,7 @@ from keepwhole.policies.transcript import Name, Namer, Transcript
 from keepwhole.truncation.cut import TextSource
 from keepwhole.truncation.edges import head_edge, tail_edge
 from keepwhole.truncation.notice import omitted
-from keepwhole.truncation.recall_link import Way
+from keepwhole.truncation.recall_link import RecallLink
 
 MIN_TOKENS = 512
 """Below this not even the headings would fit."""
@@ -199,7 +199,7 @@ def _folded(deeds: Sequence[Deed], own: Name | None) -> str:
 
 
 def _call_of(name: Name) -> str:
-    return name.way.whole() if name.reachable is not None else Way(name.trace_id).whole()
+    return name.way.whole() if name.reachable is not None else RecallLink(name.trace_id).whole()
 
 
 def _full(deed: Deed) -> str:

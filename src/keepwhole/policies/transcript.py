@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 from keepwhole.canonical.message import Call, Message, ResultText
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.kinds import Kind, kind_of
-from keepwhole.truncation.recall_link import Way
+from keepwhole.truncation.recall_link import RecallLink
 
 
 class Item:
@@ -63,13 +63,13 @@ class Name(NamedTuple):
 
     trace_id: str
     artifact_id: str
-    reachable: Way | None = None
+    reachable: RecallLink | None = None
     """How it is read back; by our tool if not said."""
 
     @property
-    def way(self) -> Way:
+    def way(self) -> RecallLink:
         """How it is read back."""
-        return self.reachable or Way(self.artifact_id)
+        return self.reachable or RecallLink(self.artifact_id)
 
 
 Namer: TypeAlias = Callable[[Item], Name]

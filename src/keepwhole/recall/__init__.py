@@ -1,1 +1,1 @@
-"""The way back: what a model may call to read what it was not shown."""
+"""Reading back: the tools that a model calls to read what a view left out, and selection by a question."""

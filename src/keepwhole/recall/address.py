@@ -1,4 +1,4 @@
-"""What an address means of a stored result: a value or elements of JSON, records of NDJSON, rows of CSV.
+"""The part of a stored result that an address names: a value or elements of JSON, records of NDJSON, rows of CSV.
 
 Owns: which kind of data it is, and pages of elements, whole ones, with the call for the next.
 Must not know: how an address is written (`json_path`), stores, sessions.
@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from keepwhole.canonical.utf8 import encoded, showable
 from keepwhole.errors import UsageError
 from keepwhole.recall import json_path
-from keepwhole.recall.answer import Printed
-from keepwhole.recall.json_path import Index, Key, NoSuchValue, Slice, Step, written
+from keepwhole.recall.answer import RecallCall
+from keepwhole.recall.json_path import IndexStep, KeyStep, NoSuchValue, PathStep, SliceStep, path_text
 from keepwhole.recall.table import Table
 from keepwhole.store.reader import BodyReader, bytes_reader
 from keepwhole.truncation.sniff import sniff
@@ -20,49 +20,49 @@ from keepwhole.truncation.sniff import sniff
 _LARGEST = 64_000_000
 """Longer texts are not read as a whole to find something in them."""
 _MOST_VALUES = 2_000_000
-"""More values are not told apart in one call: that would take too long and too much memory."""
+"""A text with more values is refused: finding one in it would take too long and too much memory."""
 _LARGEST_TABLE = 12_000_000
 _LONGEST_ELEMENT = 400_000
 _TOGETHER = 64
-"""Short records that are read at once."""
+"""Short records that are read in one go."""
 _LONGEST_KEY = 80
 
 
-class One(NamedTuple):
+class AddressedValue(NamedTuple):
     """One value, to be paged as a text of its own."""
 
     reader: BodyReader
 
 
-class Elements(NamedTuple):
-    """Several values: how many there are, which are meant, and how each is got."""
+class AddressedElements(NamedTuple):
+    """Several values: how many there are, which of them are asked for, and the function that reads one."""
 
     total: int
     start: int
     stop: int
     get: Callable[[int], str]
     what: str
-    before: Sequence[Step]
-    after: Sequence[Step]
+    before: Sequence[PathStep]
+    after: Sequence[PathStep]
     above: str = ""
-    """What stands before the elements: the header of a table."""
+    """What is printed before the elements: the header of a table."""
     between: str = ",\n"
 
     def at(self, start: int | None, stop: int | None = None) -> str:
         """The address of some of them."""
-        return written([*self.before, Slice(start, stop), *self.after])
+        return path_text([*self.before, SliceStep(start, stop), *self.after])
 
     def one(self, number: int) -> str:
         """The address of one of them."""
-        return written([*self.before, Index(number), *self.after])
+        return path_text([*self.before, IndexStep(number), *self.after])
 
 
 class _TooLong(Exception):
     """An element is too long for any page; it will be addressed by itself."""
 
 
-def addressed(reader: BodyReader, path: str) -> "One | Elements":
-    """What the address `path` leads to; `UsageError` where it leads nowhere."""
+def resolve_address(reader: BodyReader, path: str) -> "AddressedValue | AddressedElements":
+    """Find the value or elements that the address `path` names; `UsageError` where it names nothing."""
     steps = json_path.parse_path(path)
     kind = sniff(reader)
     if kind == "ndjson":
@@ -83,46 +83,46 @@ def _too_large(reader: BodyReader) -> UsageError:
     return UsageError(message, message)
 
 
-def _in_json(data: bytes, steps: list[Step]) -> "One | Elements":
+def _in_json(data: bytes, steps: list[PathStep]) -> "AddressedValue | AddressedElements":
     if data.startswith(b"\xef\xbb\xbf"):
         data = data[3:]
-    value, found, at = json_path.listed(data, steps)
+    value, found, at = json_path.find_elements(data, steps)
     if found is None:
         assert value is not None
         return _value(value)
     step = steps[at]
-    assert isinstance(step, Slice)
+    assert isinstance(step, SliceStep)
     return _elements(found, step, steps[:at], steps[at + 1 :])
 
 
-def _value(data: bytes) -> One:
+def _value(data: bytes) -> AddressedValue:
     """A string as the text it stands for, anything else as it is written."""
     if data[:1] == b'"':
         try:
-            return One(bytes_reader(encoded(json.loads(data), "surrogates")))
+            return AddressedValue(bytes_reader(encoded(json.loads(data), "surrogates")))
         except ValueError:
             pass
-    return One(bytes_reader(data))
+    return AddressedValue(bytes_reader(data))
 
 
-def _elements(found: list[Any], step: Slice, before: list[Step], after: list[Step]) -> Elements:
+def _elements(found: list[Any], step: SliceStep, before: list[PathStep], after: list[PathStep]) -> AddressedElements:
     def get(number: int) -> str:
         return _inside(bytes(found[number]), after)
 
     start, stop, _ = slice(step.start, step.stop).indices(len(found))
-    return Elements(len(found), start, stop, get, "items", before, after)
+    return AddressedElements(len(found), start, stop, get, "items", before, after)
 
 
-def _inside(data: bytes, steps: list[Step]) -> str:
-    """What the rest of an address gives of one element; `null` where it has no such member."""
+def _inside(data: bytes, steps: list[PathStep]) -> str:
+    """The text of what the rest of an address names inside one element; `null` where the element has no such member."""
     try:
-        value, found, at = json_path.listed(data, steps)
+        value, found, at = json_path.find_elements(data, steps)
     except NoSuchValue:
         return "null"
     if found is None:
         return _text(value or b"")
     step = steps[at]
-    assert isinstance(step, Slice)
+    assert isinstance(step, SliceStep)
     shown: list[str] = []
     size = 0
     for each in found[slice(step.start, step.stop)]:
@@ -137,7 +137,7 @@ def _text(data: bytes) -> str:
     return showable(data.decode("utf-8", "surrogateescape"))
 
 
-def _records(reader: BodyReader, steps: list[Step]) -> "One | Elements":
+def _records(reader: BodyReader, steps: list[PathStep]) -> "AddressedValue | AddressedElements":
     """Lines of NDJSON, counted from 0."""
 
     eol, read = reader.eol.encode(), dict[int, list[bytes]]()
@@ -153,62 +153,62 @@ def _records(reader: BodyReader, steps: list[Step]) -> "One | Elements":
     def get(number: int) -> str:
         return _inside(line(number), rest)
 
-    first, *rest = steps or [Slice()]
-    if isinstance(first, Index):
+    first, *rest = steps or [SliceStep()]
+    if isinstance(first, IndexStep):
         number = first.number + reader.lines if first.number < 0 else first.number
         if not 0 <= number < reader.lines:
             message = f"There is no record {first.number}: there are {reader.lines:,}, counted from 0."
             raise NoSuchValue(message, message)
-        return _in_json(line(number), rest) if rest else One(bytes_reader(line(number)))
-    if isinstance(first, Key):
-        first, rest = Slice(), steps
+        return _in_json(line(number), rest) if rest else AddressedValue(bytes_reader(line(number)))
+    if isinstance(first, KeyStep):
+        first, rest = SliceStep(), steps
     start, stop, _ = slice(first.start, first.stop).indices(reader.lines)
-    return Elements(reader.lines, start, stop, get, "records", (), rest)
+    return AddressedElements(reader.lines, start, stop, get, "records", (), rest)
 
 
-def _rows(reader: BodyReader, steps: list[Step]) -> "One | Elements":
+def _rows(reader: BodyReader, steps: list[PathStep]) -> "AddressedValue | AddressedElements":
     """Rows of CSV, counted from 0 after the header."""
     if reader.chars > _LARGEST_TABLE:
         raise _too_large(reader)
     table = Table(reader.text(), reader.eol)
-    first, *rest = steps or [Slice()]
-    if isinstance(first, Key):
-        first, rest = Slice(), steps
+    first, *rest = steps or [SliceStep()]
+    if isinstance(first, KeyStep):
+        first, rest = SliceStep(), steps
     column = table.column(rest)
-    if isinstance(first, Index):
-        return One(bytes_reader(encoded(table.row(first.number, column), "surrogates")))
+    if isinstance(first, IndexStep):
+        return AddressedValue(bytes_reader(encoded(table.row(first.number, column), "surrogates")))
 
     def get(number: int) -> str:
         return table.row(number, column)
 
     start, stop, _ = slice(first.start, first.stop).indices(table.rows)
-    return Elements(table.rows, start, stop, get, "rows", (), rest, table.header(column), between="\n")
+    return AddressedElements(table.rows, start, stop, get, "rows", (), rest, table.header(column), between="\n")
 
 
-def outline(reader: BodyReader, call: Printed, path: str, limit: int) -> str:
-    """The keys of an object that is too long to be shown, with the size of what each holds."""
+def outline(reader: BodyReader, call: RecallCall, path: str, limit: int) -> str:
+    """List the keys of an object that is too long to be shown, with the size of each value."""
     inside = json_path.children(reader.read())
     assert isinstance(inside, dict)
     steps, room = json_path.parse_path(path), call.room(limit) - len(path) - 100
     lines: list[str] = []
     for name, value in inside.items():
-        line = f"{json.dumps(name[:_LONGEST_KEY], ensure_ascii=False)}: {_described(bytes(value))}"
+        line = f"{json.dumps(name[:_LONGEST_KEY], ensure_ascii=False)}: {_value_summary(bytes(value))}"
         room -= len(line) + 1
         if room < 0:
             break
         lines.append(showable(line))
     largest = max(inside, key=lambda name: len(bytes(inside[name])) if len(name) <= _LONGEST_KEY else 0)
     shown = f"{len(lines):,} of {len(inside):,} keys, {reader.chars:,} characters"
-    return "\n".join([*lines, f"[{shown}; next: {call.text(path=written([*steps, Key(largest)]))}]"])
+    return "\n".join([*lines, f"[{shown}; next: {call.text(path=path_text([*steps, KeyStep(largest)]))}]"])
 
 
-def _described(data: bytes) -> str:
+def _value_summary(data: bytes) -> str:
     kind = {b"{": "object", b"[": "array", b'"': "string"}.get(data[:1])
     return f"{kind}, {len(data):,} bytes" if kind and len(data) > 60 else _text(data)[:60]
 
 
-def page_elements(found: Elements, call: Printed, limit: int) -> str | int:
-    """As many whole elements as fit, and the call for the next; the number of the first where it alone is too long."""
+def page_elements(found: AddressedElements, call: RecallCall, limit: int) -> str | int:
+    """Return the whole elements that fit and the call for the next; the first one's number where it is too long."""
     room = call.room(limit) - len(found.above) - 8
     shown: list[str] = []
     at, size = found.start, 0
@@ -229,7 +229,7 @@ def page_elements(found: Elements, call: Printed, limit: int) -> str | int:
     return f"{body}\n[{_elements_note(found, call, at)}]"
 
 
-def _elements_note(found: Elements, call: Printed, at: int) -> str:
+def _elements_note(found: AddressedElements, call: RecallCall, at: int) -> str:
     if at == found.start:
         return f"no {found.what} there: it has {found.total:,}; next: {call.text(path=found.at(0, found.total))}"
     note = f"{found.what} {found.start:,}-{at - 1:,} of {found.total:,}, counted from 0"

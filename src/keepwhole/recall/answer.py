@@ -1,4 +1,4 @@
-"""What a recall tool says to the model, and how it prints the call that comes next."""
+"""The answer of a recall tool to the model, and the next call that it prints."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,17 +10,17 @@ from keepwhole.truncation import notice
 
 LISTED = 10
 ROOM = 200
-"""Characters kept free, beside the printed call, for the line that says what is shown."""
+"""Characters reserved, beside the printed call, for the line that says what is shown."""
 
 
-class Answer(Value):
-    """What a recall tool says to the model."""
+class RecallAnswer(Value):
+    """The answer of a recall tool to the model."""
 
     content: str
     is_error: bool = False
 
 
-class Known(Value):
+class StoredArtifact(Value):
     """An artifact that an answer may name."""
 
     artifact_id: str
@@ -28,8 +28,8 @@ class Known(Value):
     size: int
 
 
-class Printed(Value):
-    """A call as answers print it; what was given so far, to which a range is added."""
+class RecallCall(Value):
+    """A call of a recall tool as answers print it: the arguments given so far, to which a range is added."""
 
     id: str
     tool: str = GET_ARTIFACT
@@ -39,13 +39,13 @@ class Printed(Value):
     def text(self, **more: object) -> str:
         """The call in full, ready to be run as printed.
 
-        >>> Printed("art_1_x").text(lines="1-9")
+        >>> RecallCall("art_1_x").text(lines="1-9")
         'get_artifact(id="art_1_x", lines="1-9")'
         """
         words = ((self.key, self.id), *self.given, *more.items())
         return f"{self.tool}({', '.join(f'{key}={_literal(value)}' for key, value in words)})"
 
-    def adding(self, **more: object) -> "Printed":
+    def adding(self, **more: object) -> "RecallCall":
         """The same call with more given."""
         return self.replace(given=(*self.given, *more.items()))
 
@@ -59,18 +59,18 @@ def _literal(value: object) -> str:
 
 
 def asked_id(arguments: Mapping[str, Any]) -> str:
-    """The id a call asks for, under any of the names that our notices and the documents use."""
+    """The id that a call asks for, under any of the names that notices and documents use."""
     for key in ("id", "artifact_id", "trace_id", "traceId", "artifactId"):
         if arguments.get(key):
             return str(arguments[key])
     return ""
 
 
-def unknown(asked: str, known: Sequence[Known], limit: int = 32_000) -> Answer:
-    """The same answer for an id that is foreign, purged, misspelt or made up: what this session has."""
+def unknown(asked: str, known: Sequence[StoredArtifact], limit: int = 32_000) -> RecallAnswer:
+    """The answer for an id that is foreign, purged, misspelled or invented: a list of what this session has."""
     shown = asked if asked.isprintable() and len(asked) <= 80 else "?"
     if not known:
-        return Answer(f'404: there is no artifact "{shown}" in this session. It has none yet.', is_error=True)
+        return RecallAnswer(f'404: there is no artifact "{shown}" in this session. It has none yet.', is_error=True)
     listed, room = "", limit - 2 * ROOM
     for number, artifact in enumerate(reversed(known[-LISTED:])):
         line = f"- {notice.reference(artifact.artifact_id, artifact.summary, artifact.size)}\n"
@@ -78,8 +78,8 @@ def unknown(asked: str, known: Sequence[Known], limit: int = 32_000) -> Answer:
             break
         listed = line + listed
     more = "(older ones not listed)\n" if len(known) > listed.count("\n") else ""
-    return Answer(
+    return RecallAnswer(
         f'404: there is no artifact "{shown}" in this session. It has:\n{listed}{more}'
-        f"Next: {Printed(known[-1].artifact_id).text()}",
+        f"Next: {RecallCall(known[-1].artifact_id).text()}",
         is_error=True,
     )

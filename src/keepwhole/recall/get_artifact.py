@@ -5,8 +5,8 @@ from typing import Any
 
 from keepwhole.canonical.media import TEXT
 from keepwhole.errors import UsageError
-from keepwhole.recall.address import Elements, addressed, outline, page_elements
-from keepwhole.recall.answer import Answer, Printed
+from keepwhole.recall.address import AddressedElements, outline, page_elements, resolve_address
+from keepwhole.recall.answer import RecallAnswer, RecallCall
 from keepwhole.recall.grep import grep, wanted_of
 from keepwhole.recall.page import page
 from keepwhole.recall.ranges import range_of
@@ -15,30 +15,30 @@ from keepwhole.truncation import notice
 
 
 def read_artifact(
-    reader: BodyReader, media_type: str, call: Printed, arguments: Mapping[str, Any], limit: int
-) -> Answer:
+    reader: BodyReader, media_type: str, call: RecallCall, arguments: Mapping[str, Any], limit: int
+) -> RecallAnswer:
     """The part of an open artifact that `arguments` ask for."""
     if media_type != TEXT:
         words = notice.binary(media_type, reader.facts.size, reader.facts.digest)
-        return Answer(f"{words}\n[Not text: `keepwhole artifacts show {call.id} --raw` gives the bytes]")
+        return RecallAnswer(f"{words}\n[Not text: `keepwhole artifacts show {call.id} --raw` gives the bytes]")
     path = arguments.get("path")
     if path is None or path == "":
-        return Answer(_read(reader, call, arguments, limit))
-    return Answer(_at_path(reader, call, str(path).strip(), arguments, limit))
+        return RecallAnswer(_read(reader, call, arguments, limit))
+    return RecallAnswer(_at_path(reader, call, str(path).strip(), arguments, limit))
 
 
-def _read(reader: BodyReader, call: Printed, arguments: Mapping[str, Any], limit: int) -> str:
+def _read(reader: BodyReader, call: RecallCall, arguments: Mapping[str, Any], limit: int) -> str:
     wanted, within = wanted_of(arguments), range_of(arguments)
     return grep(reader, call, wanted, within, limit) if wanted else page(reader, call, within, limit)
 
 
-def _at_path(reader: BodyReader, call: Printed, path: str, arguments: Mapping[str, Any], limit: int) -> str:
+def _at_path(reader: BodyReader, call: RecallCall, path: str, arguments: Mapping[str, Any], limit: int) -> str:
     """What an address leads to; a value too long for one answer is paged, an array by its elements."""
     if len(call.text(path=path)) > limit // 3:
         message = "The path is too long to be followed here. Read the part above it instead."
         raise UsageError(message, message)
-    found, narrower = addressed(reader, path), limit - len(path) - 100
-    if isinstance(found, Elements):
+    found, narrower = resolve_address(reader, path), limit - len(path) - 100
+    if isinstance(found, AddressedElements):
         shown = page_elements(found, call, narrower)
         return shown if isinstance(shown, str) else _at_path(reader, call, found.one(shown), arguments, limit)
     with found.reader as value:
@@ -48,12 +48,12 @@ def _at_path(reader: BodyReader, call: Printed, path: str, arguments: Mapping[st
         return _too_long(reader, value, call, path, limit)
 
 
-def _too_long(reader: BodyReader, value: BodyReader, call: Printed, path: str, limit: int) -> str:
+def _too_long(reader: BodyReader, value: BodyReader, call: RecallCall, path: str, limit: int) -> str:
     """An array by its elements, an object by its keys, anything else by its lines and characters."""
-    bare, first = Printed(call.id, call.tool, call.key), value.text(0, 1)
+    bare, first = RecallCall(call.id, call.tool, call.key), value.text(0, 1)
     if first == "[":
-        array = addressed(reader, f"{path}[0:]")
-        shown = page_elements(array, bare, limit - len(path) - 100) if isinstance(array, Elements) else 0
+        array = resolve_address(reader, f"{path}[0:]")
+        shown = page_elements(array, bare, limit - len(path) - 100) if isinstance(array, AddressedElements) else 0
         if isinstance(shown, str):
             return shown
     if first == "{":

@@ -5,7 +5,7 @@ from typing import Any
 
 from keepwhole.canonical.entry import Result
 from keepwhole.canonical.utf8 import encode, showable
-from keepwhole.recall.answer import Answer, Printed
+from keepwhole.recall.answer import RecallAnswer, RecallCall
 from keepwhole.recall.get_artifact import read_artifact
 from keepwhole.store.reader import BodyReader, bytes_reader
 from keepwhole.truncation.notice import size_text
@@ -14,17 +14,19 @@ _ARGUMENTS = 300
 """Characters of a call's arguments that are shown with its output."""
 
 
-def read_trace(reader: BodyReader, result: Result, call: Printed, arguments: Mapping[str, Any], limit: int) -> Answer:
+def read_trace(
+    reader: BodyReader, result: Result, call: RecallCall, arguments: Mapping[str, Any], limit: int
+) -> RecallAnswer:
     """The call and the part of its output that `arguments` ask for; with `part="arguments"`, what was asked."""
     if str(arguments.get("part", "")) == "arguments":
         with bytes_reader(encode(result.arguments or "")[0]) as asked:
             return read_artifact(asked, "text/plain", call.adding(part="arguments"), arguments, limit)
-    head = described(result, reader, call)
+    head = call_heading(result, reader, call)
     answer = read_artifact(reader, result.media_type, call, arguments, limit - len(head) - 1)
     return answer.replace(content=f"{head}\n{answer.content}")
 
 
-def described(result: Result, reader: BodyReader, call: Printed | None = None) -> str:
+def call_heading(result: Result, reader: BodyReader, call: RecallCall | None = None) -> str:
     """One line about a call: tool, arguments, turn, how it ended, how much it returned."""
     turn = "" if result.turn is None else f", turn {result.turn}"
     code = "" if result.exit_code is None else f", exit code {result.exit_code}"

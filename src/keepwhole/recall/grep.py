@@ -1,6 +1,6 @@
-"""The places of a text where a pattern is, each with its line's number and the lines round it.
+"""The matches of a pattern in one result, each with its line number and the lines around it.
 
-Owns: what an answer to a search inside one result looks like, bounded, with totals and the call that goes on.
+Owns: the answer to a search inside one result, bounded, with totals and the call that continues.
 Must not know: how a pattern is found, stores, sessions.
 """
 
@@ -10,24 +10,24 @@ from typing import Any, NamedTuple
 from keepwhole.canonical.utf8 import decode, showable
 from keepwhole.canonical.value import Value
 from keepwhole.errors import UsageError
-from keepwhole.recall.answer import Printed
+from keepwhole.recall.answer import RecallCall
 from keepwhole.recall.patterns import finder
-from keepwhole.recall.ranges import Chars, Lines, Range, Tail, number_of
+from keepwhole.recall.ranges import CharRange, LineRange, Range, TailRange, number_of
 from keepwhole.recall.scan import Scan
 from keepwhole.store.reader import BodyReader
 
 _LONG_LINE = 400
-"""Characters of a line above which only what stands round the match is shown."""
+"""Characters of a line above which only the text around the match is shown."""
 _ROUND = 150
 _NEAR = 4 * _LONG_LINE
-"""Bytes round a match in which the ends of its line are looked for."""
+"""Bytes around a match in which the ends of its line are searched for."""
 _MOST_CONTEXT = 50
 _MOST_HITS = 200
 _TRUE = frozenset(("true", "1", "yes"))
 
 
-class Wanted(Value):
-    """What to look for, and how many lines to show round it."""
+class GrepQuery(Value):
+    """The pattern to search for, and how many lines to show around it."""
 
     pattern: str
     regex: bool = False
@@ -35,17 +35,17 @@ class Wanted(Value):
 
 
 class _Hit(NamedTuple):
-    """A match: its line, and the stretch of it that is shown where the line is long."""
+    """A match: its line, and the span of it that is shown where the line is long."""
 
     line: int
     text: str
     excerpt: tuple[int, int] | None
     after: int
-    """The byte from which to look on."""
+    """The byte from which the search continues."""
 
 
-def wanted_of(arguments: Mapping[str, Any]) -> Wanted | None:
-    """What a call's arguments look for; None where they look for nothing."""
+def wanted_of(arguments: Mapping[str, Any]) -> GrepQuery | None:
+    """The search that a call's arguments ask for; None where they give no pattern."""
     pattern = arguments.get("pattern")
     if pattern is None or pattern == "":
         return None
@@ -54,10 +54,10 @@ def wanted_of(arguments: Mapping[str, Any]) -> Wanted | None:
         message = "context is a number of lines, at least 0."
         raise UsageError(message, message)
     regex = str(arguments.get("regex", "")).lower() in _TRUE
-    return Wanted(str(pattern), regex, min(context, _MOST_CONTEXT))
+    return GrepQuery(str(pattern), regex, min(context, _MOST_CONTEXT))
 
 
-def grep(reader: BodyReader, call: Printed, wanted: Wanted, within: Range | None, limit: int) -> str:
+def grep(reader: BodyReader, call: RecallCall, wanted: GrepQuery, within: Range | None, limit: int) -> str:
     """The matches within a range, as many as fit in `limit` characters, and the call for the next ones."""
     call = call.adding(pattern=wanted.pattern, **_options(wanted))
     if len(call.text()) > limit // 3:
@@ -65,10 +65,10 @@ def grep(reader: BodyReader, call: Printed, wanted: Wanted, within: Range | None
         raise UsageError(message, message)
     start, stop = _bytes_within(reader, within)
     scan = Scan(reader, finder(wanted.pattern, wanted.regex), stop)
-    found = _Found(reader, wanted.context, call.room(limit))
-    hit = _next(reader, scan, start)
+    found = _ShownMatches(reader, wanted.context, call.room(limit))
+    hit = _find_next(reader, scan, start)
     while hit is not None:
-        following = _next(reader, scan, hit.after)
+        following = _find_next(reader, scan, hit.after)
         if len(found.hits) == _MOST_HITS or not found.add(hit, following):
             more = 1 + scan.count(hit.after) if scan.reached < stop else 1
             return found.text + _note(reader, call, found, hit, more, scan, stop)
@@ -76,27 +76,27 @@ def grep(reader: BodyReader, call: Printed, wanted: Wanted, within: Range | None
     return found.text + _note(reader, call, found, None, 0, scan, stop)
 
 
-def _options(wanted: Wanted) -> dict[str, object]:
+def _options(wanted: GrepQuery) -> dict[str, object]:
     regex: dict[str, object] = {"regex": True} if wanted.regex else {}
     return regex | ({"context": wanted.context} if wanted.context else {})
 
 
 def _bytes_within(reader: BodyReader, within: Range | None) -> tuple[int, int]:
-    """The bytes that a range stands for."""
-    if isinstance(within, Tail):
-        within = Lines(max(1, reader.lines - within.lines + 1))
-    if isinstance(within, Lines):
+    """The bytes of a range."""
+    if isinstance(within, TailRange):
+        within = LineRange(max(1, reader.lines - within.lines + 1))
+    if isinstance(within, LineRange):
         if within.first > reader.lines:
             return reader.facts.size, reader.facts.size
         return reader.line_bytes(within.first, reader.lines if within.last is None else within.last)
-    if isinstance(within, Chars):
+    if isinstance(within, CharRange):
         stop = reader.chars if within.length is None else within.start + within.length
         return reader.byte_at(within.start), reader.byte_at(stop)
     return 0, reader.facts.size
 
 
-def _next(reader: BodyReader, scan: Scan, start: int) -> _Hit | None:
-    """The next match with what is shown of its line; read from what stands round it, never from the beginning."""
+def _find_next(reader: BodyReader, scan: Scan, start: int) -> _Hit | None:
+    """Find the next match and what is shown of its line; only the bytes around it are read."""
     match = scan.find(start)
     if match is None:
         return None
@@ -118,7 +118,7 @@ def _next(reader: BodyReader, scan: Scan, start: int) -> _Hit | None:
     return _Hit(line, reader.text(*shown), shown, max(match[1], reader.byte_at(shown[1])))
 
 
-class _Found:
+class _ShownMatches:
     """The matches that are shown so far."""
 
     def __init__(self, reader: BodyReader, context: int, room: int) -> None:
@@ -129,7 +129,7 @@ class _Found:
         self.hits: list[_Hit] = []
 
     def add(self, hit: _Hit, following: _Hit | None) -> bool:
-        """Show one more match with its neighbours, if it fits; its own line alone if they do not."""
+        """Show one more match with its neighbors, if it fits; its own line alone if they do not."""
         before = hit.line - self._context
         upto = hit.line + self._context if following is None else min(hit.line + self._context, following.line - 1)
         for first, last in ((before, upto), (hit.line, hit.line)):
@@ -145,23 +145,25 @@ class _Found:
     def _block(self, hit: _Hit, first: int, last: int) -> str:
         apart = "--\n" if self._context and self.text and first > self._shown + 1 else ""
         where = "" if hit.excerpt is None else f" (characters {hit.excerpt[0]}-{hit.excerpt[1]})"
-        own = f"{hit.line}{where}: {_plain(hit.text)}\n"
-        return apart + self._neighbours(first, hit.line - 1) + own + self._neighbours(hit.line + 1, last)
+        own = f"{hit.line}{where}: {_one_line(hit.text)}\n"
+        return apart + self._neighbors(first, hit.line - 1) + own + self._neighbors(hit.line + 1, last)
 
-    def _neighbours(self, first: int, last: int) -> str:
+    def _neighbors(self, first: int, last: int) -> str:
         shown = ""
         for number in range(first, last + 1):
             start, stop = self._reader.line_span(number, number)
             text = self._reader.text(start, min(stop, start + _LONG_LINE))
-            shown += f"{number}- {_plain(text)}{'…' if stop - start > _LONG_LINE else ''}\n"
+            shown += f"{number}- {_one_line(text)}{'…' if stop - start > _LONG_LINE else ''}\n"
         return shown
 
 
-def _plain(text: str) -> str:
+def _one_line(text: str) -> str:
     return showable(text.rstrip("\r\n").replace("\r", " "))
 
 
-def _note(reader: BodyReader, call: Printed, found: _Found, left: _Hit | None, more: int, scan: Scan, stop: int) -> str:
+def _note(
+    reader: BodyReader, call: RecallCall, found: _ShownMatches, left: _Hit | None, more: int, scan: Scan, stop: int
+) -> str:
     """The last line: what is shown, what there is, and how to go on."""
     count = len(found.hits)
     shown = f"{count:,} {'match' if count == 1 else 'matches'} shown" if count else "no match"
@@ -175,12 +177,12 @@ def _note(reader: BodyReader, call: Printed, found: _Found, left: _Hit | None, m
         going_on = call.text(**_upto(reader, {"start_char": reached}, stop))
         return f"[{shown} {whole}; looked at up to character {reached:,}; next: {going_on}]"
     if not count:
-        return f"[{shown} {whole}; case and spaces count; next: {Printed(call.id, call.tool, call.key).text()}]"
+        return f"[{shown} {whole}; case and spaces count; next: {RecallCall(call.id, call.tool, call.key).text()}]"
     return f"[{shown} {whole}, all there are]"
 
 
 def _upto(reader: BodyReader, where: dict[str, Any], stop: int) -> dict[str, Any]:
-    """The range of a call that goes on, with the end of the range that was asked for."""
+    """The range of the call that continues, with the end of the range that was asked for."""
     if stop >= reader.facts.size:
         return where
     last = reader.char_at(stop)

@@ -12,9 +12,9 @@ import re
 from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
+from keepwhole.canonical.json_text import NotJson, members, read_value
 from keepwhole.canonical.value import Value
 from keepwhole.errors import UsageError
-from keepwhole.truncation.json_spans import NotJson, members
 
 _STEP = re.compile(
     r"""\.(?P<name>[^\s.\[\]"'*]+)
@@ -30,41 +30,41 @@ _LARGEST_ODD = 4_000_000
 _NOT_JSON = "This is not JSON that can be addressed. Leave path out to page through it, or give a pattern."
 
 
-class Key(Value):
+class KeyStep(Value):
     """The member of an object by its name."""
 
     name: str
 
 
-class Index(Value):
+class IndexStep(Value):
     """One element of an array; from the end where negative."""
 
     number: int
 
 
-class Slice(Value):
+class SliceStep(Value):
     """Elements of an array, as Python slices them."""
 
     start: int | None = None
     stop: int | None = None
 
 
-Step: TypeAlias = Key | Index | Slice
+PathStep: TypeAlias = KeyStep | IndexStep | SliceStep
 
 
 class NoSuchValue(UsageError):
-    """An address leads nowhere; the message says what there is."""
+    """An address names nothing; the message says what there is."""
 
 
-def parse_path(text: str) -> list[Step]:
+def parse_path(text: str) -> list[PathStep]:
     """The steps of an address.
 
     >>> parse_path("$.items[40:60].name")
-    [Key(name='items'), Slice(start=40, stop=60), Key(name='name')]
+    [KeyStep(name='items'), SliceStep(start=40, stop=60), KeyStep(name='name')]
     """
     text = text.strip()
     rest = text[1:] if text.startswith("$") else text if text.startswith("[") else f".{text}"
-    steps: list[Step] = []
+    steps: list[PathStep] = []
     at = 0
     while at < len(rest):
         found = _STEP.match(rest, at)
@@ -76,90 +76,90 @@ def parse_path(text: str) -> list[Step]:
     return steps
 
 
-def _step(found: "re.Match[str]") -> Step:
+def _step(found: "re.Match[str]") -> PathStep:
     if found["all"]:
-        return Slice()
+        return SliceStep()
     if found["index"] is not None:
-        return Index(int(found["index"]))
+        return IndexStep(int(found["index"]))
     if found["name"] is not None:
-        return Key(found["name"])
+        return KeyStep(found["name"])
     quoted = found["quoted"]
     if quoted is None:
-        return Slice(*(None if number is None else int(number) for number in (found["start"], found["stop"])))
+        return SliceStep(*(None if number is None else int(number) for number in (found["start"], found["stop"])))
     try:
-        return Key(json.loads(quoted) if quoted[0] == '"' else quoted[1:-1])
+        return KeyStep(json.loads(quoted) if quoted[0] == '"' else quoted[1:-1])
     except ValueError:
-        return Key(quoted[1:-1])
+        return KeyStep(quoted[1:-1])
 
 
-def written(steps: list[Step]) -> str:
+def path_text(steps: list[PathStep]) -> str:
     """An address in its usual spelling.
 
-    >>> written([Key("items"), Slice(40, None), Key("a key")])
+    >>> path_text([KeyStep("items"), SliceStep(40, None), KeyStep("a key")])
     '$.items[40:]["a key"]'
     """
-    return "$" + "".join(map(_written, steps))
+    return "$" + "".join(map(_step_text, steps))
 
 
-def _written(step: Step) -> str:
-    if isinstance(step, Key):
+def _step_text(step: PathStep) -> str:
+    if isinstance(step, KeyStep):
         plain = _STEP.fullmatch(f".{step.name}")
         bare = plain is not None and plain["name"] == step.name
         return f".{step.name}" if bare else f"[{json.dumps(step.name, ensure_ascii=False)}]"
-    if isinstance(step, Index):
+    if isinstance(step, IndexStep):
         return f"[{step.number}]"
     return f"[{'' if step.start is None else step.start}:{'' if step.stop is None else step.stop}]"
 
 
-def descend(data: bytes, steps: list[Step]) -> tuple[bytes, int]:
+def descend(data: bytes, steps: list[PathStep]) -> tuple[bytes, int]:
     """The value that the steps up to the first slice lead to, and how many they are."""
     at = 0
-    while at < len(steps) and not isinstance(steps[at], Slice):
+    while at < len(steps) and not isinstance(steps[at], SliceStep):
         upto = at
-        while upto < len(steps) and isinstance(steps[upto], Key):
+        while upto < len(steps) and isinstance(steps[upto], KeyStep):
             upto += 1
         if upto > at:
-            data = _by_keys(data, cast("list[Key]", steps[at:upto]), steps[:at])
+            data = _by_keys(data, cast("list[KeyStep]", steps[at:upto]), steps[:at])
         else:
-            data = _element(data, cast("Index", steps[at]), steps[:at])
+            data = _element(data, cast("IndexStep", steps[at]), steps[:at])
             upto = at + 1
         at = upto
     return data, at
 
 
-def listed(data: bytes, steps: list[Step]) -> tuple[bytes | None, "list[Any] | None", int]:
-    """The elements at the first slice of an address, found in the same pass as the keys that lead there.
+def find_elements(data: bytes, steps: list[PathStep]) -> tuple[bytes | None, "list[Any] | None", int]:
+    """The elements at the first slice of an address, found in the same pass as the keys before it.
 
-    Gives the value where there is no slice, else its elements, and how many steps led there.
+    Returns `(value, None, steps)` where there is no slice, else `(None, elements, steps)`.
     """
-    upto = next((number for number, step in enumerate(steps) if not isinstance(step, Key)), len(steps))
-    if upto < len(steps) and isinstance(steps[upto], Slice):
-        found = _at_keys(data, [cast("Key", step).name for step in steps[:upto]], list[_raw()])
+    upto = next((number for number, step in enumerate(steps) if not isinstance(step, KeyStep)), len(steps))
+    if upto < len(steps) and isinstance(steps[upto], SliceStep):
+        found = _at_keys(data, [cast("KeyStep", step).name for step in steps[:upto]], list[_raw()])
         if found is not None:
             return None, cast("list[Any]", found), upto
     value, at = descend(data, steps)
     return (value, None, at) if at == len(steps) else (None, elements(value, steps[:at]), at)
 
 
-def elements(data: bytes, at: list[Step]) -> list[Any]:
+def elements(data: bytes, at: list[PathStep]) -> list[Any]:
     """The elements of an array, or the values of an object."""
     inside = children(data)
     if inside is None:
-        raise _nowhere(f"What is at {written(at)} is neither array nor object.")
+        raise _no_such_value(f"What is at {path_text(at)} is neither array nor object.")
     return list(inside.values()) if isinstance(inside, dict) else inside
 
 
 def children(data: bytes) -> "dict[str, Any] | list[Any] | None":
-    """What a value holds, one level down, each as its own bytes; None for a value that holds nothing."""
+    """The members of a value, each as its own bytes; None for a value that is no container."""
     first = data.lstrip(b" \t\r\n\xef\xbb\xbf")[:1]
     if first not in (b"{", b"["):
         return None
     kind = dict[str, _raw()] if first == b"{" else list[_raw()]
     found = _decoded(data, kind)
-    return found if found is not None else _walked(data)
+    return found if found is not None else _scan_children(data)
 
 
-def _by_keys(data: bytes, keys: list[Key], before: list[Step]) -> bytes:
+def _by_keys(data: bytes, keys: list[KeyStep], before: list[PathStep]) -> bytes:
     found = _at_keys(data, [key.name for key in keys], _raw())
     if found is not None:
         return bytes(found)
@@ -167,22 +167,22 @@ def _by_keys(data: bytes, keys: list[Key], before: list[Step]) -> bytes:
     for key in keys:
         inside = children(data)
         if not isinstance(inside, dict):
-            raise _nowhere(f"What is at {written(at)} is no object, so it has no key {_quoted(key.name)}.")
+            raise _no_such_value(f"What is at {path_text(at)} is no object, so it has no key {_quoted(key.name)}.")
         if key.name not in inside:
             names = ", ".join(_quoted(name) for name in list(inside)[:_LISTED])
             more = f" and {len(inside) - _LISTED:,} more" if len(inside) > _LISTED else ""
-            raise _nowhere(f"There is no key {_quoted(key.name)} at {written(at)}. There are: {names}{more}.")
+            raise _no_such_value(f"There is no key {_quoted(key.name)} at {path_text(at)}. There are: {names}{more}.")
         data = bytes(inside[key.name])
         at.append(key)
     return data
 
 
-def _element(data: bytes, step: Index, before: list[Step]) -> bytes:
+def _element(data: bytes, step: IndexStep, before: list[PathStep]) -> bytes:
     inside = children(data)
     if not isinstance(inside, list):
-        raise _nowhere(f"What is at {written(before)} is no array, so it has no element {step.number}.")
+        raise _no_such_value(f"What is at {path_text(before)} is no array, so it has no element {step.number}.")
     if not -len(inside) <= step.number < len(inside):
-        raise _nowhere(f"There is no element {step.number} at {written(before)}: it has {len(inside):,}.")
+        raise _no_such_value(f"There is no element {step.number} at {path_text(before)}: it has {len(inside):,}.")
     return bytes(inside[step.number])
 
 
@@ -190,7 +190,7 @@ def _quoted(name: str) -> str:
     return json.dumps(name[:60])
 
 
-def _nowhere(message: str) -> NoSuchValue:
+def _no_such_value(message: str) -> NoSuchValue:
     return NoSuchValue(message, message)
 
 
@@ -215,7 +215,7 @@ def _nested(names: tuple[str, ...], kind: Any) -> Any:
 
 
 def _at_keys(data: bytes, names: list[str], kind: Any) -> Any:
-    """What keys lead to, one inside the other, as this type, in one pass; None where it must be looked for slowly."""
+    """The value under keys, one inside the other, as this type, in one pass; None where it must be searched slowly."""
     nested = _nested(tuple(names), kind)
     found = None if nested is None else _decoded(data, nested)
     for _ in names:
@@ -233,8 +233,8 @@ def _decoded(data: bytes, kind: Any) -> Any:
         return None
 
 
-def _walked(data: bytes) -> "dict[str, Any] | list[Any]":
-    """The same by the scanner that accepts what Python's own `json` accepts; it is slow, so not for large ones."""
+def _scan_children(data: bytes) -> "dict[str, Any] | list[Any]":
+    """The members by the scanner that accepts what Python's `json` accepts; it is slow, so large values are refused."""
     if len(data) > _LARGEST_ODD:
         raise UsageError(_NOT_JSON, _NOT_JSON)
     text = data.decode("utf-8", "surrogateescape").lstrip("\ufeff").strip(" \t\r\n")
@@ -243,7 +243,6 @@ def _walked(data: bytes) -> "dict[str, Any] | list[Any]":
         values = [text[span.value : span.stop].encode("utf-8", "surrogateescape") for span in spans]
         if text[0] == "[":
             return values
-        scan: Any = json.JSONDecoder().raw_decode
-        return {scan(text, span.start)[0]: value for span, value in zip(spans, values, strict=True)}
+        return {read_value(text, span.start)[0]: value for span, value in zip(spans, values, strict=True)}
     except (NotJson, ValueError, RecursionError):
         raise UsageError(_NOT_JSON, _NOT_JSON) from None

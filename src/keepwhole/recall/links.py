@@ -1,6 +1,6 @@
-"""How the results of a session are read back: by our tools, from files, or by a person.
+"""How the results of a session are read back: by the recall tools, from files, or by a person's command.
 
-Owns: that no notice names a tool that is not offered, nor a file that is not there.
+Owns: that no notice names a tool that is not offered, nor a file that does not exist.
 Must not know: what a notice says, when something is cut.
 """
 
@@ -8,37 +8,37 @@ from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
 from keepwhole.errors import NotFound, StoreError, UsageError
-from keepwhole.recall.found import Found
+from keepwhole.recall.selection import SelectedUnit
 from keepwhole.store.files import ResultFiles
-from keepwhole.store.protocol import HasResultFiles, Store, body_of
-from keepwhole.truncation.recall_link import Reader, Way
+from keepwhole.store.protocol import Store, body_of
+from keepwhole.truncation.recall_link import Reader, RecallLink
 
 Recall: TypeAlias = Literal["tools", "path", "off"]
 
 
-class Ways(NamedTuple):
-    """One session's way back."""
+class RecallLinks(NamedTuple):
+    """How the results of one session are read back."""
 
     session: str
     recall: str = "tools"
     reader: Reader = "Read"
     files: ResultFiles | None = None
 
-    def of(self, trace_id: str, artifact_id: str) -> Way | None:
-        """How a result is read back; None for our tools, of which nothing more need be said."""
+    def of(self, trace_id: str, artifact_id: str) -> RecallLink | None:
+        """The link to a result; None for `get_artifact`, which needs no file and no command."""
         if self.recall == "tools":
             return None
         if self.files is None:
-            return Way(artifact_id, reader="keepwhole")
-        return Way(artifact_id, self.files.path_of(self.session, trace_id), self.reader)
+            return RecallLink(artifact_id, reader="keepwhole")
+        return RecallLink(artifact_id, self.files.path_of(self.session, trace_id), self.reader)
 
     def lay_out(self, trace_id: str, chunks: Callable[[], Iterable[bytes]]) -> None:
-        """See to it that a notice about a result may name its file. `NotStored` where it must not."""
+        """Write the file of a result, if links go to files. `NotStored` where that fails: no notice may name it."""
         if self.files is not None:
             self.files.lay_out(self.session, trace_id, chunks())
 
     def lay_out_kept(self, store: Store, trace_id: str) -> None:
-        """The same for a result that is on record."""
+        """Write the file of a stored result, if links go to files."""
         if self.files is None:
             return
         row = store.find(self.session, trace_id)
@@ -47,18 +47,18 @@ class Ways(NamedTuple):
         with store.open(body_of(row)) as reader:
             self.files.lay_out(self.session, trace_id, reader.stream())
 
-    def reached(self, store: Store, unit: Found) -> Found:
-        """A unit whose line says how it is read back here; a file that it names is there, else it names a command."""
+    def reached(self, store: Store, unit: SelectedUnit) -> SelectedUnit:
+        """Return the unit with its link. Its file is written first; where that fails the link is a command."""
         try:
             self.lay_out_kept(store, unit.trace_id)
-        except StoreError:
-            return unit.replace(reachable=Way(unit.artifact_id, reader="keepwhole"))
+        except (StoreError, NotFound):
+            return unit.replace(reachable=RecallLink(unit.artifact_id, reader="keepwhole"))
         return unit.replace(reachable=self.of(unit.trace_id, unit.artifact_id))
 
 
-def ways_of(session: str, recall: str, reader: str, store: Store) -> Ways:
-    """The way back as settings say; `UsageError` where the record is not on this machine's disk."""
-    files = store.files if recall == "path" and isinstance(store, HasResultFiles) else None
-    if recall == "path" and files is None:
+def recall_links_for(session: str, recall: str, reader: str, store: Store) -> RecallLinks:
+    """The links that the settings ask for; `UsageError` where they need files and the store has none."""
+    files = getattr(store, "files", None) if recall == "path" else None
+    if recall == "path" and not isinstance(files, ResultFiles):
         raise UsageError("Recall by path needs a record in a folder. Use `SqliteStore`, or set `recall` to `tools`.")
-    return Ways(session, recall, reader, files)  # type: ignore[arg-type]
+    return RecallLinks(session, recall, reader, files)  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ _NUMBER = {"type": "integer"}
 
 
 class Definition(NamedTuple):
-    """A tool as a model is told of it."""
+    """A tool as it is described to a model."""
 
     name: str
     description: str
@@ -45,7 +45,7 @@ DEFINITIONS = (
 
 
 def is_recall(tool: str) -> bool:
-    """Whether a tool of a conversation is one of ours, also behind an MCP server's prefix.
+    """Whether a tool of a conversation is a recall tool, also behind an MCP server's prefix.
 
     >>> is_recall("mcp__keepwhole__get_artifact")
     True

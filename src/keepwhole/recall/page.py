@@ -5,25 +5,25 @@ Must not know: stores or sessions; it is given an open source.
 """
 
 from keepwhole.canonical.utf8 import showable
-from keepwhole.recall.answer import Printed
-from keepwhole.recall.ranges import Chars, Lines, Range, Tail
+from keepwhole.recall.answer import RecallCall
+from keepwhole.recall.ranges import CharRange, LineRange, Range, TailRange
 from keepwhole.store.reader import BodyReader
 
 
-def page(reader: BodyReader, call: Printed, asked: Range | None, limit: int) -> str:
-    """What `asked` means of the text, at most `limit` characters, notice included."""
+def page(reader: BodyReader, call: RecallCall, asked: Range | None, limit: int) -> str:
+    """The part of the text that `asked` names, at most `limit` characters, notice included."""
     if asked is None:
         if reader.chars <= limit:
             return showable(reader.text())
-        asked = Lines(1, None)
-    if isinstance(asked, Tail):
+        asked = LineRange(1, None)
+    if isinstance(asked, TailRange):
         return _tail_page(reader, call, asked, limit)
-    if isinstance(asked, Lines):
+    if isinstance(asked, LineRange):
         return _lines_page(reader, call, asked, limit)
     return _chars_page(reader, call, asked, limit)
 
 
-def _lines_page(reader: BodyReader, call: Printed, asked: Lines, limit: int) -> str:
+def _lines_page(reader: BodyReader, call: RecallCall, asked: LineRange, limit: int) -> str:
     if asked.first > reader.lines:
         return f"[There is no line {asked.first:,}: the text has {reader.lines:,}. Try {call.text()}]"
     wanted = reader.lines if asked.last is None else min(asked.last, reader.lines)
@@ -33,7 +33,7 @@ def _lines_page(reader: BodyReader, call: Printed, asked: Lines, limit: int) -> 
         text = reader.text(start, start + room)
         end = text.rfind(reader.eol) + 1
         if not end:
-            return _chars_page(reader, call, Chars(start, stop - start), limit)
+            return _chars_page(reader, call, CharRange(start, stop - start), limit)
         text = text[:end]
         wanted = asked.first + text.count(reader.eol) - 1
     else:
@@ -41,7 +41,7 @@ def _lines_page(reader: BodyReader, call: Printed, asked: Lines, limit: int) -> 
     return showable(text) + _after(text, reader.eol, _lines_note(reader, call, asked.first, wanted))
 
 
-def _lines_note(reader: BodyReader, call: Printed, first: int, last: int) -> str:
+def _lines_note(reader: BodyReader, call: RecallCall, first: int, last: int) -> str:
     note = f"lines {first:,}-{last:,} of {reader.lines:,}"
     if last >= reader.lines:
         return f"[{note}, the end]"
@@ -49,7 +49,7 @@ def _lines_note(reader: BodyReader, call: Printed, first: int, last: int) -> str
     return f"[{note}; next: {call.text(lines=f'{last + 1}-{further}')}]"
 
 
-def _tail_page(reader: BodyReader, call: Printed, asked: Tail, limit: int) -> str:
+def _tail_page(reader: BodyReader, call: RecallCall, asked: TailRange, limit: int) -> str:
     """The last lines, as many as fit; the call it prints goes further back."""
     first, room = max(1, reader.lines - asked.lines + 1), call.room(limit)
     start = reader.line_span(first, first)[0]
@@ -57,7 +57,7 @@ def _tail_page(reader: BodyReader, call: Printed, asked: Tail, limit: int) -> st
         text = reader.text(reader.chars - room, reader.chars)
         begin = text.find(reader.eol, 0, len(text) - 1) + 1
         if not begin:
-            return _chars_page(reader, call, Chars(reader.chars - room), limit)
+            return _chars_page(reader, call, CharRange(reader.chars - room), limit)
         text = text[begin:]
         first = reader.lines - text.count(reader.eol, 0, len(text) - 1)
     else:
@@ -69,7 +69,7 @@ def _tail_page(reader: BodyReader, call: Printed, asked: Tail, limit: int) -> st
     return showable(text) + _after(text, reader.eol, f"[{note}]")
 
 
-def _chars_page(reader: BodyReader, call: Printed, asked: Chars, limit: int) -> str:
+def _chars_page(reader: BodyReader, call: RecallCall, asked: CharRange, limit: int) -> str:
     if asked.start >= reader.chars and asked.start:
         return f"[There is no character {asked.start:,}: the text has {reader.chars:,}. Try {call.text()}]"
     room = call.room(limit)

@@ -1,4 +1,4 @@
-"""What a model may look for: a literal, or a regular expression of RE2, which no input makes slow.
+"""Patterns that a model may search for: a literal, or a regular expression of RE2, which no input makes slow.
 
 Owns: finding one pattern in a window of bytes.
 Must not know: where the bytes come from. Python's own `re` is never given a model's pattern: it has no bound in time.
@@ -15,7 +15,7 @@ _MEMORY = 1 << 20
 
 
 class Finder(Protocol):
-    """A pattern that can be looked for."""
+    """A pattern that can be searched for."""
 
     by_lines: bool
     """Whether windows must hold whole lines."""
@@ -23,15 +23,15 @@ class Finder(Protocol):
     """Bytes of a window that may begin a match which ends after it."""
 
     def find(self, data: bytearray, start: int, stop: int) -> tuple[int, int] | None:
-        """Where the first match between `start` and `stop` lies."""
+        """The span of the first match between `start` and `stop`."""
         ...
 
     def count(self, data: bytearray, start: int, stop: int) -> int:
-        """How many matches lie between `start` and `stop`."""
+        """How many matches there are between `start` and `stop`."""
         ...
 
 
-class Literal:
+class LiteralFinder:
     """Exactly these bytes."""
 
     by_lines = False
@@ -42,17 +42,17 @@ class Literal:
         self._zilla: Any = stringzilla()
 
     def find(self, data: bytearray, start: int, stop: int) -> tuple[int, int] | None:
-        """Where the first match between `start` and `stop` lies."""
+        """The span of the first match between `start` and `stop`."""
         zilla = self._zilla
         at: int = data.find(self._needle, start, stop) if zilla is None else zilla.find(data, self._needle, start, stop)
         return None if at < 0 else (at, at + len(self._needle))
 
     def count(self, data: bytearray, start: int, stop: int) -> int:
-        """How many matches lie between `start` and `stop`."""
+        """How many matches there are between `start` and `stop`."""
         return data.count(self._needle, start, stop)
 
 
-class Expression:
+class ExpressionFinder:
     """A regular expression, matched within lines."""
 
     by_lines = True
@@ -67,7 +67,7 @@ class Expression:
             re2.compile(pattern, options)
             self._search: Any = re2.compile(f"(?m:{pattern})", options).search
         except (re2.error, UnicodeError) as error:
-            message = f"This is no regular expression of RE2 ({_said(error)}). Mend it, or leave regex out."
+            message = f"This is no regular expression of RE2 ({_error_text(error)}). Mend it, or leave regex out."
             raise UsageError(message, message) from None
         if self._search(b"") is not None:
             message = (
@@ -76,7 +76,7 @@ class Expression:
             raise UsageError(message, message)
 
     def find(self, data: bytearray, start: int, stop: int) -> tuple[int, int] | None:
-        """Where the first match between `start` and `stop` lies, at whole characters."""
+        """The span of the first match between `start` and `stop`, at whole characters."""
         found = self._search(bytes(memoryview(data)[:stop]), start)
         if found is None:
             return None
@@ -88,7 +88,7 @@ class Expression:
         return begin, max(end, begin + 1)
 
     def count(self, data: bytearray, start: int, stop: int) -> int:
-        """How many matches lie between `start` and `stop`."""
+        """How many matches there are between `start` and `stop`."""
         window, total = bytes(memoryview(data)[:stop]), 0
         while start < stop and (found := self._search(window, start)) is not None:
             total, start = total + 1, max(found.end(), found.start() + 1)
@@ -96,11 +96,11 @@ class Expression:
 
 
 def finder(pattern: str, regex: bool) -> Finder:
-    """What finds `pattern`; `UsageError` where it cannot be looked for."""
+    """The finder of `pattern`; `UsageError` where it cannot be searched for."""
     if len(pattern) > _LONGEST:
         message = f"The pattern has {len(pattern):,} characters. Look for at most {_LONGEST} of them."
         raise UsageError(message, message)
-    return Expression(pattern) if regex else Literal(pattern.encode("utf-8", "surrogatepass"))
+    return ExpressionFinder(pattern) if regex else LiteralFinder(pattern.encode("utf-8", "surrogatepass"))
 
 
 def _re2() -> Any:
@@ -114,6 +114,6 @@ def _re2() -> Any:
     return re2
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     reason = error.args[0] if error.args else ""
     return str(reason.decode("utf-8", "replace") if isinstance(reason, bytes) else reason)[:120]

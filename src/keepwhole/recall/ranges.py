@@ -1,4 +1,4 @@
-"""Which part of an artifact is meant: lines or characters, as people and models write them."""
+"""The range of lines or characters that a call asks for, as people and models write it."""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -7,37 +7,37 @@ from keepwhole.canonical.value import Value
 from keepwhole.errors import UsageError
 
 _FAR = 10**15
-"""No text is longer: what a model writes beyond this is not worth printing."""
+"""Larger numbers are cut to this one: no text is longer, and a model may write any number of digits."""
 
 
-class Lines(Value):
-    """Lines `first` to `last`, from 1, both included."""
+class LineRange(Value):
+    """The lines `first` to `last`, counted from 1, both included."""
 
     first: int
     last: int | None = None
 
 
-class Chars(Value):
+class CharRange(Value):
     """`length` characters from `start`, counted from 0; to the end where no length is given."""
 
     start: int
     length: int | None = None
 
 
-class Tail(Value):
+class TailRange(Value):
     """The last `lines` lines."""
 
     lines: int
 
 
-Range: TypeAlias = Lines | Chars | Tail
+Range: TypeAlias = LineRange | CharRange | TailRange
 
 
-def parse_lines(text: str) -> Lines:
+def parse_lines(text: str) -> LineRange:
     """`"100-200"`, `"100-"` or `"100"`.
 
     >>> parse_lines("100-200")
-    Lines(first=100, last=200)
+    LineRange(first=100, last=200)
     """
     first, dash, last = text.replace(",", "").replace("–", "-").partition("-")
     try:
@@ -48,10 +48,10 @@ def parse_lines(text: str) -> Lines:
     if begin < 1 or (end is not None and end < begin):
         message = f'"{text[:40]}" is no range of lines. Give it as lines="100-200", counted from 1.'
         raise UsageError(message, message)
-    return Lines(begin, end)
+    return LineRange(begin, end)
 
 
-def parse_chars(text: str) -> Chars:
+def parse_chars(text: str) -> CharRange:
     """`"0-5000"`: from the first up to, not including, the second; counted from 0."""
     first, _, last = text.replace(",", "").partition("-")
     try:
@@ -62,7 +62,7 @@ def parse_chars(text: str) -> Chars:
     if start < 0 or (length is not None and length < 0):
         message = f'"{text[:40]}" is no range of characters. Give it as "0-5000", counted from 0.'
         raise UsageError(message, message)
-    return Chars(start, length)
+    return CharRange(start, length)
 
 
 def range_of(arguments: Mapping[str, Any]) -> Range | None:
@@ -79,21 +79,21 @@ def range_of(arguments: Mapping[str, Any]) -> Range | None:
     if (start or 0) < 0 or (length is not None and length < 1):
         message = "start_char counts from 0 and length is at least 1. Give both as whole numbers."
         raise UsageError(message, message)
-    return Chars(start or 0, length)
+    return CharRange(start or 0, length)
 
 
-def _tail(arguments: Mapping[str, Any]) -> Tail | None:
+def _tail(arguments: Mapping[str, Any]) -> TailRange | None:
     count = number_of(arguments, "from_end")
     if count is None:
         return None
     if count < 1:
         message = "from_end is how many of the last lines to read, at least 1."
         raise UsageError(message, message)
-    return Tail(count)
+    return TailRange(count)
 
 
 def number_of(arguments: Mapping[str, Any], key: str) -> int | None:
-    """A whole number that a call gives, in figures or in words of figures; None where it gives none."""
+    """The whole number that a call gives, as a number or as text; None where it gives none."""
     value = arguments.get(key)
     if value is None or value == "":
         return None

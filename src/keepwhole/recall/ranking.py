@@ -1,14 +1,33 @@
-"""Which passages of a record, or which pointers, have most to do with a question, without reading any of them.
+"""Which passages of a record, or which pointers, share most with a question, found without reading any of them.
 
-Owns: the order in which posting lists are asked, and when enough is known.
-Must not know: what a passage holds; numbers grow with time, and that is all that is known of them.
+Owns: the order in which an index is asked, and when enough is known.
+Must not know: what a passage says. All it knows of a number is that a larger one is newer.
 
-A term that few passages have is read to its end. Of a common one only the newest places are, and beside them those
-that it shares with other terms of the question: so no question costs more than some short lists, however many
-passages there are.
+Theory of operation. An index says which passages have a word. A rare word has a short list of passages, which is
+read to its end. A common word may be in every passage of a record of millions, so its list is never read to its end:
+only its `CAPPED` newest numbers are, and beside them the numbers that it shares with other terms of the question.
+So a question costs a bounded number of short lists, however large the record is.
+
+    question: "timeout of INV-20431 in the upstream"     (size of the record: 10,000 results)
+
+    term          weight   passages        rarity   worth = weight × rarity
+    inv20431      3.0      7,  912         8.3      24.9    rare: the list is complete
+    upstream      1.0      more than 256   2.1       2.1    common: the 256 newest
+    timeout       1.0      more than 256   1.7       1.7    common: the 256 newest
+
+1. Every term is looked up, at most `CAPPED` + 1 numbers. How many passages a common term has is estimated from how
+   far back its newest numbers reach.
+2. Common with rare: passages that have a common term and a rare one too (`upstream` in 7 or in 912), where the common
+   term is worth more than a trifle of the best score of the rare terms alone.
+3. Common with common: passages that have several common terms, where these together could compete with the best
+   score of the rare terms (`_WORTH`). Here 2.1 + 1.7 < 0.4 × 24.9, so this is not asked.
+4. A passage's score is the sum of the worth of its terms, up to `_RECENT` more for the newest.
+
+Invariants: a passage with a rare term is always considered, with all of its rare terms; scores do not depend on the
+order of the index; every list that is read has at most `CAPPED` + 1 numbers.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import nlargest
 from itertools import combinations, islice
 from typing import NamedTuple, Protocol
@@ -20,14 +39,14 @@ CAPPED = 256
 """A term that more passages have is common."""
 _MOST_TERMS = 24
 _MOST_COMMON = 5
-"""Common terms that are held against each other, the rarest ones."""
+"""Common terms that are combined with each other, the rarest ones."""
 _MOST_COMBINED = 8
 _ENOUGH = 64
 _REACH = 100_000
-"""How far back, in results, common terms are held against each other."""
+"""How far back, in results, combinations of common terms are looked up."""
 _WORTH, _NEGLIGIBLE = 0.4, 0.05
-"""Common terms are held against each other where all of them may be worth so much of the best rare ones together, and
-against the rare ones where one may be worth more than this little."""
+"""Shares of the best score of the rare terms: what all common terms must be worth together to be combined with each
+other, and what one must be worth to be combined with the rare ones."""
 _RECENT = 0.15
 """How much more the newest passage counts than the oldest."""
 
@@ -47,62 +66,81 @@ class Ranked(NamedTuple):
     rarity: Mapping[str, float]
 
 
-def ranked(postings: Postings, size: int, wanted: Wanted, most: int = _ENOUGH, each: int = EACH) -> Ranked:
-    """The numbers that share the most and the rarest with a question, of `size` results with `each` numbers."""
-    asked = sorted(wanted, key=lambda word: -wanted[word].weight)[:_MOST_TERMS]
-    places = {word: found for word in asked if (found := postings.newest([[word]], CAPPED + 1))}
-    newest = max((found[0] for found in places.values()), default=0)
-    rarity = {word: idf(size, min(size, _holding(found, newest))) for word, found in places.items()}
-    rare = [word for word, found in places.items() if len(found) <= CAPPED]
-    common = sorted((word for word in places if word not in rare), key=lambda word: -rarity[word])
-    having = {word: set(places[word]) for word in places}
-    worth = {word: wanted[word].weight * rarity[word] for word in places}
-    best = max((score for _, score in _summed({word: having[word] for word in rare}, worth)), default=0.0)
-    for word in common if rare else ():
-        if worth[word] > _NEGLIGIBLE * best:
-            having[word].update(postings.newest([[word], rare], CAPPED))
-    if sum(worth[word] for word in common) > _WORTH * best:
-        for together, found in _combined(postings, common, newest - each * _REACH):
-            for word in together:
-                having[word].update(found)
-    return Ranked(_best(having, worth, newest, most), rarity)
+class _Term:
+    """A term of the question that the index has: its worth, and the numbers known to have it."""
+
+    def __init__(self, word: str, numbers: list[int]) -> None:
+        self.word, self.is_rare = word, len(numbers) <= CAPPED
+        self.numbers = set(numbers)
+        self.newest, self.oldest = numbers[0], numbers[-1]
+        self.rarity = self.worth = 0.0
+
+    def passages(self, newest: int) -> int:
+        """How many passages have the term: counted, or estimated from how far back its newest ones reach."""
+        count = len(self.numbers)
+        return count if self.is_rare else int(count * max(1.0, newest / max(1, newest - self.oldest)))
 
 
-def _holding(found: Sequence[int], newest: int) -> int:
-    """How many have a term: counted, or guessed from how far back the newest ones reach."""
-    if len(found) <= CAPPED:
-        return len(found)
-    return int(len(found) * max(1.0, newest / max(1, newest - found[-1])))
+def rank_postings(postings: Postings, size: int, wanted: Wanted, most: int = _ENOUGH, each: int = EACH) -> Ranked:
+    """Ask an index for the numbers that share the most and the rarest terms with a question.
+
+    `size` is how many results are indexed and `each` how many numbers one of them takes at most.
+    """
+    terms = _look_up(postings, size, wanted)
+    newest = max((term.newest for term in terms), default=0)
+    rare = [term for term in terms if term.is_rare]
+    common = sorted((term for term in terms if not term.is_rare), key=lambda term: -term.rarity)
+    best_rare = max(_scores(rare).values(), default=0.0)
+    if rare:
+        rare_words = [term.word for term in rare]
+        for term in common:
+            if term.worth > _NEGLIGIBLE * best_rare:
+                term.numbers.update(postings.newest([[term.word], rare_words], CAPPED))
+    if sum(term.worth for term in common) > _WORTH * best_rare:
+        _look_up_combinations(postings, common[:_MOST_COMMON], newest - each * _REACH)
+    return Ranked(_best(terms, newest, most), {term.word: term.rarity for term in terms})
 
 
-def _combined(postings: Postings, common: Sequence[str], above: int) -> Iterator[tuple[tuple[str, ...], list[int]]]:
-    """Common terms that stand together: as many of them as possible, until there are enough places."""
+def _look_up(postings: Postings, size: int, wanted: Wanted) -> list[_Term]:
+    """The terms of the question that the index has, those that count most first."""
+    found: list[_Term] = []
+    for word in sorted(wanted, key=lambda word: -wanted[word].weight)[:_MOST_TERMS]:
+        numbers = postings.newest([[word]], CAPPED + 1)
+        if numbers:
+            found.append(_Term(word, numbers))
+    newest = max((term.newest for term in found), default=0)
+    for term in found:
+        term.rarity = idf(size, min(size, term.passages(newest)))
+        term.worth = wanted[term.word].weight * term.rarity
+    return found
+
+
+def _look_up_combinations(postings: Postings, common: Sequence[_Term], above: int) -> None:
+    """Look up passages that have several common terms, as many terms as possible first, until there are enough."""
+    choices = (chosen for count in range(len(common), 1, -1) for chosen in combinations(common, count))
     found = 0
-    few = common[:_MOST_COMMON]
-    choices: Iterable[tuple[str, ...]] = (own for size in range(len(few), 1, -1) for own in combinations(few, size))
     for together in islice(choices, _MOST_COMBINED):
-        numbers = postings.newest([[word] for word in together], _ENOUGH, above)
-        yield together, numbers
+        numbers = postings.newest([[term.word] for term in together], _ENOUGH, above)
+        for term in together:
+            term.numbers.update(numbers)
         found += len(numbers)
         if found >= _ENOUGH:
             return
 
 
-def _best(
-    having: Mapping[str, set[int]], worth: Mapping[str, float], newest: int, most: int
-) -> list[tuple[int, float]]:
+def _best(terms: Iterable[_Term], newest: int, most: int) -> list[tuple[int, float]]:
     """The best numbers with their scores, newer ones counting a little more."""
-    scores = dict(_summed(having, worth))
+    scores = _scores(terms)
     oldest = min(scores, default=0)
     span = max(1, newest - oldest)
     final = ((score * (1 + _RECENT * (number - oldest) / span), number) for number, score in scores.items())
     return [(number, score) for score, number in nlargest(most, final)]
 
 
-def _summed(having: Mapping[str, set[int]], worth: Mapping[str, float]) -> Iterable[tuple[int, float]]:
+def _scores(terms: Iterable[_Term]) -> dict[int, float]:
+    """What the terms that each number has are worth together."""
     scores: dict[int, float] = {}
-    for word, numbers in having.items():
-        each = worth[word]
-        for number in numbers:
-            scores[number] = scores.get(number, 0.0) + each
-    return scores.items()
+    for term in terms:
+        for number in term.numbers:
+            scores[number] = scores.get(number, 0.0) + term.worth
+    return scores

@@ -1,6 +1,6 @@
-"""Looking for a pattern in a body of any size, in bounded memory and bounded time.
+"""Searching for a pattern in a body of any size, in bounded memory and bounded time.
 
-Owns: windows over the bytes, and the clock. What is found is a place; whoever shows it reads it checked.
+Owns: windows over the bytes, and the clock. It reads bytes unchecked and returns spans; the caller reads them checked.
 Must not know: how matches are shown.
 """
 
@@ -13,9 +13,9 @@ from keepwhole.store.reader import BodyReader
 _WINDOW = 262_144
 _SMALLEST = 16_384
 _QUICK = 0.01
-"""Seconds within which a window is searched, or the next one is not made larger."""
+"""Windows grow while one is searched in fewer seconds than this."""
 SECONDS = 0.5
-"""How long one call may search; it says how far it came."""
+"""How long one call may search; the answer says how far it got."""
 
 
 class Scan:
@@ -60,7 +60,7 @@ class Scan:
         return total
 
     def _window(self, start: int) -> bool:
-        """Have a window that holds byte `start` and what may follow it; not at the end, nor when the time is up."""
+        """Fill a window from byte `start` on; returns False at the end, or when the time is up."""
         if self._base <= start < self._base + self._useful - (0 if self._is_last else self._finder.overlap):
             return True
         if start >= self._stop or self.is_over:

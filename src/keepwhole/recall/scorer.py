@@ -8,7 +8,7 @@ Must not know: stores, indexes, tools.
     rank(wanted, ["first text", "second text"])               # which texts, best first
 
 A term that names something (an identifier, a path, a number) counts three times a plain word. A term that many units
-share tells them apart no more, so it counts less there, and what stands almost everywhere is not counted at all.
+share does not distinguish them, so it counts less, and a term that is almost everywhere is not counted at all.
 """
 
 import json
@@ -28,17 +28,17 @@ _NAMED, _PART, _PLAIN = 3.0, 0.8, 1.0
 _MOST_HITS = 400
 """Places of one term that are looked at in one text."""
 _LONGEST_QUESTION, _MOST_TERMS = 20_000, 48
-"""Of a whole page as a question some words are enough, names and numbers first."""
+"""Of a question as long as a page only some words are used, names and numbers first."""
 _LONG_NUMBER = 3
 _CHECKED = 6
-"""A term shorter than this must stand where a word begins."""
+"""A term shorter than this matches only where a word begins."""
 _LEAST = 0.12
 """Units that add less than this much of what the first one did are left out."""
 _CONSIDERED = 80
 
 
 class Term(NamedTuple):
-    """One word of a question: what it counts and how it may stand in a text."""
+    """One word of a question: its weight, and how it may be spelled in a text."""
 
     weight: float
     spellings: tuple[str, ...]
@@ -53,11 +53,11 @@ class Unit(NamedTuple):
 
 
 Wanted = Mapping[str, Term]
-"""The terms of a question by the word that an index holds."""
+"""The terms of a question, by the word that an index has for each."""
 
 
 def terms(question: str) -> dict[str, Term]:
-    """The words of a question that say what is looked for.
+    """The telling words of a question, with their weights.
 
     >>> {word: term.weight for word, term in terms("why did parse_config fail?").items()}
     {'parseconfig': 3.0, 'pars': 0.8, 'config': 0.8, 'fail': 1.0}
@@ -75,14 +75,14 @@ def terms(question: str) -> dict[str, Term]:
 
 
 def _weight(run: str) -> float:
-    """A number, or a word that is written as only names are, tells more."""
+    """The weight of one word: a number, or a word spelled as only names are, counts more."""
     if run[0].isdigit():
         return _NAMED if len(run) >= _LONG_NUMBER else _PART
     return _PLAIN if run.islower() or run.istitle() or not run.isascii() else 1.5
 
 
 def _spellings(word: str, run: str, whole: bool) -> tuple[str, ...]:
-    """How a word may stand in a folded text: a name in its usual spellings, a number with commas, else its stem."""
+    """How a word may be spelled in a folded text: a name in its usual forms, a number with commas, else its stem."""
     if not word.isascii():
         return (word, *(json.dumps(form)[1:-1].lower() for form in (word, word.capitalize())))
     if word.isdigit() and len(word) > _LONG_NUMBER:
@@ -122,7 +122,7 @@ def unit_terms(
 
 
 def in_turn(shared: Mapping[T, Mapping[str, float]], most: int) -> list[T]:
-    """Units in the order in which they add most to those before: what was said once counts half the next time."""
+    """Units in the order in which each adds most to those before: a term that is covered once counts half next time."""
     covered: dict[str, float] = {}
     left, chosen = dict(shared), list[T]()
     first = 0.0
@@ -143,7 +143,7 @@ def _gain(own: Mapping[str, float], covered: Mapping[str, float]) -> float:
 
 
 def _places(folded: str, text: str, spellings: Sequence[str]) -> list[int]:
-    """Where a term stands; a short one only where a word begins. More places than are looked at are none."""
+    """Where a text has a term; a short one only where a word begins. Stops after more places than are used."""
     found: list[int] = []
     for spelling in spellings:
         checked = len(spelling) < _CHECKED and spelling.isascii()

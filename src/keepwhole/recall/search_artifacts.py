@@ -1,6 +1,6 @@
-"""`search_artifacts`: which results of the session hold some words, each with a line and the call that reads round it.
+"""`search_artifacts`: the results of a session that have some words, each with a line and a call that reads on.
 
-Owns: what is looked for where not every word is found, and the words of the answer.
+Owns: which words are searched for where no result has all of them, and the words of the answer.
 Must not know: indexes; the store finds.
 """
 
@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 from keepwhole.canonical.entry import Result
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import UsageError
-from keepwhole.recall.answer import ROOM, Answer, Printed
+from keepwhole.recall.answer import ROOM, RecallAnswer, RecallCall
 from keepwhole.recall.names import is_recall
 from keepwhole.recall.scorer import terms
 from keepwhole.store.protocol import Match, Row, body_of, result_of
 from keepwhole.truncation.notice import reference
-from keepwhole.truncation.present import summarise
+from keepwhole.truncation.present import summarize
 
 MOST = 10
 _TERMS = 6
@@ -24,14 +24,14 @@ _ROUND = 10
 """Lines before and after a match that the printed call reads."""
 _LONGEST = 400
 _LONG_LINE = 500
-"""Characters of a line that a match gives at most."""
+"""Most characters of a line that a match gives."""
 
 Search = Callable[[str, int], Sequence[Match]]
-"""Results that hold all of some words, best first, at most so many."""
+"""Searches for results that have all of some words, best first: `(words, most)`."""
 
 
-class Hit(NamedTuple):
-    """A result that was found."""
+class SearchHit(NamedTuple):
+    """A result that matches, with its row."""
 
     match: Match
     row: Row
@@ -39,7 +39,7 @@ class Hit(NamedTuple):
 
 
 def query_of(arguments: Mapping[str, Any]) -> str:
-    """What a call looks for; `UsageError` where it says nothing."""
+    """The words that a call searches for; `UsageError` where it gives none."""
     asked = next((arguments[key] for key in ("query", "q", "words", "text") if arguments.get(key)), None)
     query = " ".join(str(asked or "").split())[:_LONGEST]
     if not any(char.isalnum() for char in query):
@@ -48,8 +48,8 @@ def query_of(arguments: Mapping[str, Any]) -> str:
     return query
 
 
-def found(query: str, search: Search) -> list[Match]:
-    """The results with all of the words; where there are none, those with the words that tell most."""
+def find_matches(query: str, search: Search) -> list[Match]:
+    """Search for results with all of the words; where there are none, for those with the most telling words."""
     whole = list(search(query, MOST * 2))
     if whole:
         return whole
@@ -63,50 +63,52 @@ def found(query: str, search: Search) -> list[Match]:
     return sorted(first.values(), key=lambda match: -scores[match.trace_id])
 
 
-def listed(query: str, matches: Sequence[Match], find: Callable[[str], Row | None], limit: int, is_all: bool) -> Answer:
-    """What was found, in words."""
-    hits: list[Hit] = []
+def answer_search(
+    query: str, matches: Sequence[Match], find: Callable[[str], Row | None], limit: int, is_all: bool
+) -> RecallAnswer:
+    """Return the matches in words, each with the call that reads around it."""
+    hits: list[SearchHit] = []
     for match in matches:
         row = find(match.trace_id)
         if row is not None and not is_recall((result := result_of(row)).tool):
-            hits.append(Hit(match, row, result))
+            hits.append(SearchHit(match, row, result))
     early = "" if is_all else " (not everything was looked at: ask again, or for fewer words)"
     if not hits:
-        return Answer(f"[No result of this session holds these words{early}. Look for fewer or other ones.]")
+        return RecallAnswer(f"[No result of this session holds these words{early}. Look for fewer or other ones.]")
     shown = ""
     calls: list[str] = []
     for hit in hits[:MOST]:
         calls.append(_call(hit, query))
-        block = f"{_named(hit)}\nline {hit.match.line}: {_text(hit)}\n{calls[-1]}\n"
+        block = f"{_reference_line(hit)}\nline {hit.match.line}: {_text(hit)}\n{calls[-1]}\n"
         if len(shown) + len(block) > limit - ROOM - len(calls[0]) and shown:
             calls.pop()
             break
         shown += block
     count = f"{len(calls)} of {len(hits)}" if len(calls) < len(hits) else f"{len(hits)}"
-    return Answer(f"{shown}[{count} found, best first{early}; next: {calls[0]}]")
+    return RecallAnswer(f"{shown}[{count} found, best first{early}; next: {calls[0]}]")
 
 
-def _named(hit: Hit) -> str:
-    about = summarise(hit.result.tool, hit.result.arguments)
+def _reference_line(hit: SearchHit) -> str:
+    about = summarize(hit.result.tool, hit.result.arguments)
     return showable(reference(hit.result.artifact_id, about, body_of(hit.row).facts.size))
 
 
-def _text(hit: Hit) -> str:
+def _text(hit: SearchHit) -> str:
     line = "".join(char if char.isprintable() else " " for char in hit.match.text.strip())
     return line if len(line) <= _LINE else line[:_LINE] + "…"
 
 
-def _call(hit: Hit, query: str) -> str:
-    """The call that reads what stands round a match: the lines, or the places in a line that is long."""
+def _call(hit: SearchHit, query: str) -> str:
+    """The call that reads around a match: by lines, or by a pattern where the line is long."""
     lines, line = body_of(hit.row).facts.lines, hit.match.line
     first, last = max(1, line - _ROUND), min(max(line, lines), line + _ROUND)
     if len(hit.match.text) < _LONG_LINE:
-        return Printed(hit.result.artifact_id).text(lines=f"{first}-{last}")
-    return Printed(hit.result.artifact_id).text(pattern=_spelled(query, hit.match.text))
+        return RecallCall(hit.result.artifact_id).text(lines=f"{first}-{last}")
+    return RecallCall(hit.result.artifact_id).text(pattern=_longest_word(query, hit.match.text))
 
 
-def _spelled(query: str, text: str) -> str:
-    """The longest word of a query, as the text spells it where that is known."""
+def _longest_word(query: str, text: str) -> str:
+    """The longest word of a query, as the text spells it where the text has it."""
     folded = text.lower()
     best = max(query.split(), key=lambda word: (word.lower() in folded, len(word)))[:_LINE]
     at = folded.find(best.lower())

@@ -1,8 +1,30 @@
 """`select`: the units of a whole record that have most to do with a question, within a number of tokens.
 
-Owns: from a question to units. First the index says which passages may have them, then those are read and their
-units scored; what lies beyond the index is scanned only for a name that the index does not know.
+Owns: the way from a question to units of text.
 Must not know: sessions; it is given a store and a session's name.
+
+Theory of operation. A record may have millions of results, of which a question concerns a few paragraphs. Each step
+looks at less than the one before, and more closely:
+
+    "why did the refund INV-20431 fail?"
+      terms        inv20431 (weight 3), refund, fail             `scorer.terms`
+      passages     #7 and #912 of the index, with scores         `ranking.rank_postings`, reads no text
+      windows      result A, characters 3,900-6,300;             `_windows`: passages by result, neighbors joined,
+                   result B, characters 0-1,200                  weak results left out
+      units        the log event at 4,210, the paragraph         `_read`: the windows are read and split into units,
+                   at 310, … each with a score                   every unit is scored
+      selection    those that add most to the ones before        `_in_order` and `fitted`
+
+The index covers the beginning of every result. For a term that names something (an id, a path) and that the index
+does not have, the rest of long results is scanned too (`_scan_rest`), newest first and bounded in bytes and time.
+
+A unit's score is what its own terms are worth, plus half of what its call shares with the question, plus a fifth of
+its passage's score. Units are then taken in the order in which each adds most to those before it, so the second unit
+about the same thing counts half.
+
+Invariants: a unit is shown whole, verbatim but for lone surrogates, and with the line that says how to read around
+it; the selection never takes more than `budget` tokens, these lines included; a damaged result is skipped, never
+fatal; `is_all` is False where time ran out before everything was looked at.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,14 +37,14 @@ from keepwhole.canonical.entry import Entry, Result
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import StoreError
 from keepwhole.models.tokens import at_most
-from keepwhole.recall.found import Found, Selection, text_of, written
-from keepwhole.recall.ranking import Ranked, ranked
+from keepwhole.recall.ranking import Ranked, rank_postings
 from keepwhole.recall.scorer import Term, Wanted, in_turn, terms, unit_terms
-from keepwhole.recall.selector import Candidate, Selector, chosen
+from keepwhole.recall.selection import SelectedUnit, Selection, unit_text, units_text
+from keepwhole.recall.selector import Candidate, Selector, choose_candidates
 from keepwhole.store.passages import INDEXED_BYTES, STRIDE
 from keepwhole.store.protocol import Body, Passages, Place, Store, body_of, entry_of, is_over
 from keepwhole.store.reader import BodyReader
-from keepwhole.truncation.present import summarise
+from keepwhole.truncation.present import summarize
 from keepwhole.truncation.sniff import sniff
 from keepwhole.truncation.unit_bounds import LONGEST, unit_bounds
 from keepwhole.truncation.words import words
@@ -30,7 +52,7 @@ from keepwhole.truncation.words import words
 BUDGET = 2_000
 _MOST_RESULTS = 12
 _FIRST, _WORTH_READING = 4, 0.45
-"""The first few results are read, and others that promise about half as much as the first."""
+"""The first few results are read, and others whose score is at least this share of the first one's."""
 _MOST_READ = 400_000
 """Characters that are read for one question."""
 _WHOLE = 32_768
@@ -40,21 +62,21 @@ _MOST_UNITS = 12
 """Units of one stretch that may be shown."""
 _MOST_CANDIDATES = 60
 _SHARE = 0.2
-"""How much of what a result is worth counts for each of its units."""
+"""Share of a passage's score that counts for each of its units."""
 _CALL = 0.5
-"""How much what the call shares with the question counts, compared with the unit itself."""
+"""How much a term in the call counts, compared with one in the unit itself."""
 _DESCRIBED = 600
 _LONG_LINE = 2_000
-"""Where lines are longer on average, places are told in characters."""
+"""Where lines are longer on average, positions are given in characters."""
 _ACROSS = 64
 _SHORTEST, _HEADING = 160, 80
-"""A unit has at least so many characters, the line above it so many tokens: a small budget means smaller units."""
+"""Least characters of a unit, and tokens of the line above it: a small budget means smaller units."""
 _LEAST_TOKENS = 40
-"""Nothing that says where it is from takes less."""
+"""Least tokens of a unit with the line above it."""
 
 
 class _Scored(NamedTuple):
-    """A unit before it is known whether it is shown."""
+    """A unit with its score, before it is selected."""
 
     score: float
     shared: Mapping[str, float]
@@ -67,7 +89,7 @@ class _Scored(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """A question as units are held against it: its terms, how rare each is, how long a unit may be."""
+    """A question as units are scored by it: its terms, how rare each is, how long a unit may be."""
 
     wanted: Wanted
     rarity: Callable[[str], float]
@@ -93,24 +115,27 @@ def select(
     selector: Selector | None = None,
     until: float | None = None,
 ) -> Selection:
-    """The units that have most to do with `query`, whole, `budget` tokens at most with the lines above them.
+    """Select the units that have most to do with `query`, whole, at most `budget` tokens with the lines above them.
 
-    Past `until`, by the monotonic clock, those found so far; the selection says that it is not of all.
+    At `until`, by the monotonic clock, it stops searching and selects from what was found so far.
     """
     wanted = terms(query)
     passages = store.passages(session, task_id=task_id, query_id=query_id, until=until)
-    best = ranked(passages, passages.size(), wanted)
+    best = rank_postings(passages, passages.size(), wanted)
     windows = _windows(passages, best)
-    windows += _scanned(store, session, passages, wanted, best, until)
+    windows += _scan_rest(store, session, passages, wanted, best, until)
     longest = max(_SHORTEST, min(LONGEST, 2 * (budget - _HEADING)))
-    found = [_found(unit) for unit in _chosen(_read(store, session, windows, wanted, best, longest))]
+    found = [_selected_unit(unit) for unit in _in_order(_read(store, session, windows, wanted, best, longest))]
     if selector is not None:
-        found = [found[at] for at in chosen(selector, query, [Candidate(unit.summary, unit.text) for unit in found])]
+        found = [
+            found[at]
+            for at in choose_candidates(selector, query, [Candidate(unit.summary, unit.text) for unit in found])
+        ]
     return fitted(query, found, budget, passages.is_all)
 
 
-def _chosen(units: Iterable[_Scored]) -> list[_Scored]:
-    """The best units in the order in which they add to each other; of those that say the same the newest."""
+def _in_order(units: Iterable[_Scored]) -> list[_Scored]:
+    """The best units in the order in which each adds most to those before; of equal texts the newest."""
     ranked_units = sorted(units, key=lambda unit: (-unit.score, -unit.seq, unit.start))
     once = {unit.text.strip(): unit for unit in reversed(ranked_units)}
     few = [unit for unit in ranked_units if once[unit.text.strip()] is unit][:_MOST_CANDIDATES]
@@ -118,7 +143,7 @@ def _chosen(units: Iterable[_Scored]) -> list[_Scored]:
 
 
 def _windows(passages: Passages, best: Ranked) -> list[_Window]:
-    """The results of the best passages, best first, each with where its passages lie."""
+    """The results of the best passages, best first, each with the spans of its passages."""
     places = passages.places(number for number, _ in best.scores)
     by_result: dict[str, list[tuple[Place, float]]] = {}
     for number, score in best.scores:
@@ -133,7 +158,7 @@ def _windows(passages: Passages, best: Ranked) -> list[_Window]:
 
 
 def _joined(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """The same stretches, each with some text on either side, those that touch made one."""
+    """The spans, each widened by some text on either side, those that touch joined."""
     found: list[tuple[int, int]] = []
     for start, stop in sorted(spans):
         start, stop = max(0, start - STRIDE // 2), stop + STRIDE // 2
@@ -144,10 +169,10 @@ def _joined(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def _scanned(
+def _scan_rest(
     store: Store, session: str, passages: Passages, wanted: Wanted, best: Ranked, until: float | None
 ) -> list[_Window]:
-    """Where a name that the index does not know stands in what lies beyond the index; a bounded scan, newest first."""
+    """Scan what the index does not cover for names that the index does not have; bounded, newest results first."""
     unknown = [term for word, term in wanted.items() if term.weight > 2 and word not in best.rarity]
     if not unknown:
         return []
@@ -171,7 +196,7 @@ def _scanned(
 
 
 def _first(reader: BodyReader, unknown: Sequence[Term], most: int, until: float | None) -> int | None:
-    """The first place of any of these terms after what is indexed, in so many bytes."""
+    """The first position of any of these terms after what is indexed, searched in at most `most` bytes."""
     spellings = [spelling.encode() for term in unknown for spelling in term.spellings]
     stop = min(reader.facts.size, INDEXED_BYTES + most)
     for start in range(INDEXED_BYTES, stop, BLOCK):
@@ -187,7 +212,7 @@ def _first(reader: BodyReader, unknown: Sequence[Term], most: int, until: float 
 def _read(
     store: Store, session: str, windows: Sequence[_Window], wanted: Wanted, best: Ranked, longest: int
 ) -> Iterator[_Scored]:
-    """The units of all windows with their scores, as far as may be read; a damaged result is passed over."""
+    """Read the windows and yield their units with scores, up to `_MOST_READ` characters; skip damaged results."""
     rarest = max(best.rarity.values(), default=1.0)
 
     def rarity(word: str) -> float:
@@ -215,7 +240,7 @@ def _units(entry: Entry, reader: BodyReader, window: _Window, asked: _Asked) -> 
         return
     spans = ((0, reader.chars),) if reader.chars <= _WHOLE else window.spans
     kind = sniff(reader) if reader.chars > _WHOLE else None
-    described = _described(result, asked)
+    described = _call_terms(result, asked)
     promised = _SHARE * window.score + sum(described.values())
     for start, stop in spans:
         start, text = _whole_lines(reader, start, stop)
@@ -232,14 +257,14 @@ def _units(entry: Entry, reader: BodyReader, window: _Window, asked: _Asked) -> 
                 )
 
 
-def _described(result: Result, asked: _Asked) -> dict[str, float]:
-    """What the call itself shares with the question, which counts for all that it returned."""
+def _call_terms(result: Result, asked: _Asked) -> dict[str, float]:
+    """The terms that the call shares with the question, which count for every unit of its result."""
     held = words(f"{result.tool} {(result.arguments or '')[:_DESCRIBED]}") & asked.wanted.keys()
     return {word: _CALL * asked.wanted[word].weight * asked.rarity(word) for word in sorted(held)}
 
 
 def _whole_lines(reader: BodyReader, start: int, stop: int) -> tuple[int, str]:
-    """The text of a stretch without the lines that it begins and ends in the middle of, and where it begins."""
+    """The text of a span without the half lines at its ends, and where that text begins."""
     stop = min(stop, reader.chars)
     text = reader.text(start, stop)
     skipped = text.find(reader.eol, 0, STRIDE // 2) + 1 if start else 0
@@ -247,13 +272,13 @@ def _whole_lines(reader: BodyReader, start: int, stop: int) -> tuple[int, str]:
     return start + skipped, text[skipped : ended or len(text)]
 
 
-def _found(unit: _Scored) -> Found:
+def _selected_unit(unit: _Scored) -> SelectedUnit:
     result, reader, text = unit.result, unit.reader, unit.text
-    return Found(
+    return SelectedUnit(
         trace_id=result.trace_id,
         artifact_id=result.artifact_id,
         tool=result.tool,
-        summary=summarise(result.tool, result.arguments),
+        summary=summarize(result.tool, result.arguments),
         start=unit.start,
         stop=unit.start + len(text),
         first_line=unit.first_line,
@@ -265,17 +290,17 @@ def _found(unit: _Scored) -> Found:
     )
 
 
-def fitted(query: str, found: Sequence[Found], budget: int, is_all: bool = True) -> Selection:
-    """As many as fit, in this order."""
-    units: list[Found] = []
+def fitted(query: str, found: Sequence[SelectedUnit], budget: int, is_all: bool = True) -> Selection:
+    """The selection of those units that fit, in this order."""
+    units: list[SelectedUnit] = []
     tokens = 0
     for unit in found:
         if budget - tokens < _LEAST_TOKENS:
             break
-        more = at_most(written(unit))
+        more = at_most(unit_text(unit))
         if tokens + more <= budget:
             units.append(unit)
             tokens += more
-    while units and (tokens := at_most(text_of(units))) > budget:
+    while units and (tokens := at_most(units_text(units))) > budget:
         units.pop()
     return Selection(query=query, units=tuple(units), tokens=tokens if units else 0, is_all=is_all)

@@ -71,7 +71,7 @@ def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
     return sum(a * b for a, b in zip(one, other, strict=False)) / lengths if lengths else 0.0
 
 
-def chosen(selector: Selector, query: str, candidates: Sequence[Candidate]) -> list[int]:
+def choose_candidates(selector: Selector, query: str, candidates: Sequence[Candidate]) -> list[int]:
     """What a selector chose, each once; numbers of nothing are left out, and no answer at all leaves the order."""
     given = dict.fromkeys(selector(query, candidates)) if candidates else {}
     return [at for at in given if 0 <= at < len(candidates)] or list(range(len(candidates)))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import UsageError
-from keepwhole.recall.json_path import Index, Key, NoSuchValue, Step
+from keepwhole.recall.json_path import IndexStep, KeyStep, NoSuchValue, PathStep
 from keepwhole.truncation.rows import record_bounds
 
 _LISTED = 30
@@ -24,14 +24,14 @@ class Table:
         self._mark = max(",\t;|", key=first.count)
         self._names = self._fields(self._first.lstrip("\ufeff"))
 
-    def column(self, steps: Sequence[Step]) -> int | None:
+    def column(self, steps: Sequence[PathStep]) -> int | None:
         """The column that the rest of an address names; None for all of them."""
         if not steps:
             return None
         step = steps[0]
-        if len(steps) == 1 and isinstance(step, Key) and step.name in self._names:
+        if len(steps) == 1 and isinstance(step, KeyStep) and step.name in self._names:
             return self._names.index(step.name)
-        if len(steps) == 1 and isinstance(step, Index) and -len(self._names) <= step.number < len(self._names):
+        if len(steps) == 1 and isinstance(step, IndexStep) and -len(self._names) <= step.number < len(self._names):
             return step.number % len(self._names)
         names = ", ".join(f'"{name[:60]}"' for name in self._names[:_LISTED])
         message = f"There is no such column. Columns: {showable(names)}. Address rows as $[40:60].column."
@@ -51,7 +51,7 @@ class Table:
         if column is None:
             return showable(record)
         fields = self._fields(record)
-        return showable(_written(fields[column])) if column < len(fields) else ""
+        return showable(_csv_field(fields[column])) if column < len(fields) else ""
 
     def _fields(self, record: str) -> list[str]:
         try:
@@ -62,7 +62,7 @@ class Table:
             raise UsageError(message, message) from None
 
 
-def _written(field: str) -> str:
-    """A field as it stands in CSV."""
+def _csv_field(field: str) -> str:
+    """A field as CSV spells it."""
     quoted = any(mark in field for mark in ',"\r\n')
     return '"' + field.replace('"', '""') + '"' if quoted else field

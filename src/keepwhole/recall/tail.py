@@ -1,10 +1,10 @@
-"""Recall at the tail: what would be put back when the newest words name something that only a hidden result holds.
+"""Recall at the tail: the unit to put back when the newest message names something that only a hidden result has.
 
-Owns: which unit, and where it would stand. Pure.
-Must not know: whether it is done. For now it is only counted: a projection's account says how often it would be.
+Owns: which unit, and where it would go. Pure.
+Must not know: whether it is put back. For now it is only counted, in the account of a projection.
 
 The unit would be appended inside the newest tool result, never as the user's words: text of a tool must not gain
-authority. At a user's turn there is no such result, so one line that points to it would stand there.
+authority. At a user's turn there is no such result, so one line that refers to it would be added.
 """
 
 from collections.abc import Iterable
@@ -14,9 +14,8 @@ from keepwhole.policies.policy import Decided, shown
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.recall.scorer import Term, best_units, terms
 from keepwhole.truncation.cut import TextSource
-from keepwhole.truncation.neutral import quoted
-from keepwhole.truncation.notice import reference
-from keepwhole.truncation.present import summarise
+from keepwhole.truncation.notice import quoted, reference
+from keepwhole.truncation.present import summarize
 from keepwhole.truncation.question import fold
 from keepwhole.truncation.sniff import sniff
 
@@ -100,7 +99,7 @@ def _recalled(item: Item, word: str, term: Term, into: int | None, budget: int) 
     if not units:
         return None
     tool, arguments = (item.call.tool, item.call.arguments) if item.call else ("result", None)
-    about = reference(item.name.artifact_id, summarise(tool, arguments), len(item.text.encode("utf-8", "replace")))
+    about = reference(item.name.artifact_id, summarize(tool, arguments), len(item.text.encode("utf-8", "replace")))
     if into is None:
         return Recalled(item.number, None, word, f"{about}, {item.name.way.whole()} reads it back")
     unit = units[0]

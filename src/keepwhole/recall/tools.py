@@ -1,9 +1,9 @@
-"""What a session answers when a model calls one of the recall tools. Only ids of the session itself are valid.
+"""The recall tools of one session. Only ids of the session itself are valid.
 
-Owns: finding what a call means, and that nothing a model writes raises.
-Must not know: what an answer looks like (`recall`), how a provider spells it (`wire`).
+Owns: dispatching a call to its tool, and that nothing a model writes raises.
+Must not know: how an answer is written (its tool does), how a provider spells it (`wire`).
 
-What reads and searches is imported when a model first asks: most short commands never do.
+The modules that read and search are imported at the first call: most short commands make none.
 """
 
 import time
@@ -12,24 +12,24 @@ from typing import Any, NamedTuple
 
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import KeepwholeError, UsageError
-from keepwhole.recall.answer import LISTED, Answer, Known, Printed, asked_id, unknown
+from keepwhole.recall.answer import LISTED, RecallAnswer, RecallCall, StoredArtifact, asked_id, unknown
 from keepwhole.recall.names import GET_TASK_TRACE, NAMES, SEARCH_ARTIFACTS
 from keepwhole.store.protocol import Row, Store, body_of, result_of
-from keepwhole.truncation.present import summarise
+from keepwhole.truncation.present import summarize
 
 _SEARCH_SECONDS = 0.5
 
 
-class Answering(NamedTuple):
-    """What answers need of their session."""
+class RecallTools(NamedTuple):
+    """The recall tools of one session."""
 
     store: Store
     session: str
     limit: Callable[[], int]
     """Most characters of an answer."""
 
-    def answer(self, name: str, arguments: Mapping[str, Any]) -> Answer:
-        """What the tool `name` says. Never raises for what a model wrote."""
+    def answer(self, name: str, arguments: Mapping[str, Any]) -> RecallAnswer:
+        """Run the tool `name`. Never raises for what a model wrote."""
         if name not in NAMES:
             raise UsageError(f"`{name}` is not a tool of ours. Ours: {', '.join(f'`{own}`' for own in NAMES)}.")
         try:
@@ -41,45 +41,45 @@ class Answering(NamedTuple):
                 return self.unknown(asked)
             return self._read(name, asked, row, arguments)
         except KeepwholeError as error:
-            return Answer(showable(error.for_model), is_error=True)
+            return RecallAnswer(showable(error.for_model), is_error=True)
 
-    def artifacts(self) -> list[Known]:
+    def artifacts(self) -> list[StoredArtifact]:
         """The results of this session that were shown cut or replaced, in order."""
         decided = {row.trace_id for row in self.store.rows(self.session, kind="decision")}
         rows = self.store.rows(self.session, kind="result", light=True)
-        return [_known(row) for row in rows if row.trace_id in decided]
+        return [_stored_artifact(row) for row in rows if row.trace_id in decided]
 
-    def unknown(self, asked: str) -> Answer:
-        """The answer for an id that the session does not have; however much it has, some of the newest are named."""
+    def unknown(self, asked: str) -> RecallAnswer:
+        """The answer for an id that the session does not have; it names some of the newest that it has."""
         newest = (self._find(trace_id) for trace_id in reversed(self.store.last_decided(self.session, LISTED + 1)))
-        return unknown(asked, [_known(row) for row in newest if row is not None], self.limit())
+        return unknown(asked, [_stored_artifact(row) for row in newest if row is not None], self.limit())
 
-    def _read(self, name: str, asked: str, row: Row, arguments: Mapping[str, Any]) -> Answer:
+    def _read(self, name: str, asked: str, row: Row, arguments: Mapping[str, Any]) -> RecallAnswer:
         from keepwhole.recall.get_artifact import read_artifact
         from keepwhole.recall.get_task_trace import read_trace
 
         result = result_of(row)
         with self.store.open(body_of(row)) as reader:
             if name == GET_TASK_TRACE:
-                call = Printed(asked, GET_TASK_TRACE, "trace_id")
+                call = RecallCall(asked, GET_TASK_TRACE, "trace_id")
                 return read_trace(reader, result, call, arguments, self.limit())
-            return read_artifact(reader, result.media_type, Printed(asked), arguments, self.limit())
+            return read_artifact(reader, result.media_type, RecallCall(asked), arguments, self.limit())
 
-    def _search(self, arguments: Mapping[str, Any]) -> Answer:
+    def _search(self, arguments: Mapping[str, Any]) -> RecallAnswer:
         from keepwhole.recall import search_artifacts
 
         query, until = search_artifacts.query_of(arguments), time.monotonic() + _SEARCH_SECONDS
-        matches = search_artifacts.found(
+        matches = search_artifacts.find_matches(
             query, lambda words, most: self.store.search(self.session, words, most, until=until)
         )
         is_all = time.monotonic() < until
-        return search_artifacts.listed(query, matches, self._find, self.limit(), is_all)
+        return search_artifacts.answer_search(query, matches, self._find, self.limit(), is_all)
 
     def _find(self, trace_id: str) -> Row | None:
         return self.store.find(self.session, trace_id)
 
 
-def _known(row: Row) -> Known:
+def _stored_artifact(row: Row) -> StoredArtifact:
     result = result_of(row)
-    about = summarise(result.tool, result.arguments)
-    return Known(artifact_id=result.artifact_id, summary=about, size=body_of(row).facts.size)
+    about = summarize(result.tool, result.arguments)
+    return StoredArtifact(artifact_id=result.artifact_id, summary=about, size=body_of(row).facts.size)

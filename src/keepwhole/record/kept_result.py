@@ -14,7 +14,7 @@ from keepwhole.store.feed import Feed, Output
 from keepwhole.store.protocol import Row, Store, body_of, decision_of, result_of
 from keepwhole.store.reader import BodyReader
 from keepwhole.truncation.cut import decode_cut, render_body, whole
-from keepwhole.truncation.present import Artifact, summarise
+from keepwhole.truncation.present import Artifact, summarize
 from keepwhole.truncation.result import TruncationMetadata, TruncationResult
 from keepwhole.wire.dialects import dialect_named
 
@@ -63,7 +63,7 @@ def artifact_of(result: Result, reader: BodyReader) -> Artifact:
     """What notices say of a result."""
     return Artifact(
         artifact_id=result.artifact_id,
-        summary=summarise(result.tool, result.arguments),
+        summary=summarize(result.tool, result.arguments),
         size=reader.facts.size,
         media_type=result.media_type,
         digest=reader.facts.digest,

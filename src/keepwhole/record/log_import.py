@@ -20,7 +20,7 @@ from keepwhole.canonical.utf8 import encode
 from keepwhole.logs.run import Run
 from keepwhole.metrics import MARKER, Metrics
 from keepwhole.policies.transcript import Item, Transcript
-from keepwhole.recall.links import Ways
+from keepwhole.recall.links import RecallLinks
 from keepwhole.record.arrival import LEGACY, NewResult, add_results
 from keepwhole.record.writer import SessionWriter
 from keepwhole.store.protocol import SessionInfo, Store
@@ -72,7 +72,7 @@ def import_run(store: Store, run: Run, *, quota: int, now: int, random: Callable
         created_at=_at(run, 0, now),
     )
     writer = SessionWriter(
-        store, info, quota=quota, links=Ways(name), metrics=Metrics(), clock=lambda: now / 1000, random=random
+        store, info, quota=quota, links=RecallLinks(name), metrics=Metrics(), clock=lambda: now / 1000, random=random
     )
     accepted, new = 0, list[Result]()
     for batch in _batches(transcript.items):

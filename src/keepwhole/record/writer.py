@@ -15,7 +15,7 @@ from keepwhole.canonical.utf8 import encode
 from keepwhole.errors import NotFound, QuotaExceeded
 from keepwhole.metrics import Metrics
 from keepwhole.policies.transcript import Name
-from keepwhole.recall.links import Ways
+from keepwhole.recall.links import RecallLinks
 from keepwhole.store.feed import Feed
 from keepwhole.store.protocol import Body, Draft, SessionInfo, Store
 from keepwhole.truncation.cut import Cut, encode_cut
@@ -39,7 +39,7 @@ class SessionWriter:
         wanted: SessionInfo,
         *,
         quota: int,
-        links: Ways,
+        links: RecallLinks,
         metrics: Metrics,
         clock: Callable[[], float],
         random: Callable[[int], bytes],

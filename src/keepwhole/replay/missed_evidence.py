@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from keepwhole.policies.policy import Decided
 from keepwhole.policies.transcript import Item
-from keepwhole.recall.ranges import Chars, Lines, range_of
+from keepwhole.recall.ranges import CharRange, LineRange, range_of
 from keepwhole.replay.atoms import CONTEXT, in_context, places
 from keepwhole.replay.evidence import Evidence
 from keepwhole.replay.fetch import lines_around
@@ -80,8 +80,8 @@ def answer_to(call: str, text: str) -> str:
     """The part of `text` that a printed call asks for."""
     arguments = {name: words or int(number) for name, words, number in _ARGUMENT.findall(call)}
     asked = range_of(arguments)
-    if isinstance(asked, Lines):
+    if isinstance(asked, LineRange):
         return "\n".join(text.split("\n")[asked.first - 1 : asked.last])
-    if isinstance(asked, Chars):
+    if isinstance(asked, CharRange):
         return text[asked.start : None if asked.length is None else asked.start + asked.length]
     return text

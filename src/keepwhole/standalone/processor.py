@@ -6,8 +6,8 @@ from typing import Protocol
 from keepwhole.canonical.utf8 import encode
 from keepwhole.truncation.configuration import Limits, TruncationConfiguration
 from keepwhole.truncation.cut import TextSource, length, whole
-from keepwhole.truncation.neutral import neutralised
-from keepwhole.truncation.present import Artifact, needs_artifact, present, summarise
+from keepwhole.truncation.notice import neutralized
+from keepwhole.truncation.present import Artifact, needs_artifact, present, summarize
 from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.strategy import ITruncationStrategy
 
@@ -47,7 +47,7 @@ class TruncationProcessor:
         hidden = needs_artifact(len(content), limits) or _too_long_when_quoted(source, limits)
         artifact = Artifact(
             artifact_id=self._storage.create(content, tool_name) if hidden else "",
-            summary=summarise(tool_name, None),
+            summary=summarize(tool_name, None),
             size=len(encode(content)[0]),
         )
         shown = present(source, artifact, limits, self._strategies)
@@ -56,4 +56,4 @@ class TruncationProcessor:
 
 def _too_long_when_quoted(source: TextSource, limits: Limits) -> bool:
     """Whether a text that fits no longer does once imitated notices in it are marked."""
-    return needs_artifact(length(neutralised(whole(source.chars), source).pieces), limits)
+    return needs_artifact(length(neutralized(whole(source.chars), source).pieces), limits)

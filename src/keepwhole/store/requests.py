@@ -7,7 +7,7 @@ Must not know: how a manifest is made.
 import hashlib
 
 from keepwhole.canonical.entry import Request
-from keepwhole.canonical.manifest import Atom, Literal, Shown, atoms, decode_manifest, spelled
+from keepwhole.canonical.manifest import Atom, LiteralPiece, ShownPiece, atoms, decode_manifest, spelled
 from keepwhole.errors import Damaged
 from keepwhole.store.protocol import Row, Store, body_of, decision_of, entry_of
 from keepwhole.truncation.cut import decode_cut, render
@@ -24,7 +24,7 @@ class Requests:
     def __init__(self, store: Store, session: str) -> None:
         self._store, self._session = store, session
         self._atoms: dict[int, list[Atom]] = {}
-        self._texts: dict[Shown, bytes] = {}
+        self._texts: dict[ShownPiece, bytes] = {}
         self._held = 0
 
     def body(self, row: Row) -> bytes:
@@ -56,7 +56,7 @@ class Requests:
         return base
 
     def _rendered(self, atom: Atom) -> bytes:
-        if isinstance(atom, Literal):
+        if isinstance(atom, LiteralPiece):
             return atom.data
         data = self._texts.get(atom)
         if data is None:
@@ -67,7 +67,7 @@ class Requests:
             self._held += len(data)
         return data
 
-    def _text(self, shown: Shown) -> str:
+    def _text(self, shown: ShownPiece) -> str:
         """Return the text of a result as it was shown."""
         subject = self._store.find(self._session, shown.trace_id)
         if subject is None:

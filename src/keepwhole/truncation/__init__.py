@@ -1,1 +1,1 @@
-"""How one result is shortened: a file a strategy, one renderer, limits, processor. No I/O."""
+"""How one result is shortened: one file per strategy, one renderer, limits and notices. No I/O."""

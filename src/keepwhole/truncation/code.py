@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from keepwhole.truncation.cut import Cut, Source, whole
 from keepwhole.truncation.head_tail import head_tail
 from keepwhole.truncation.lines import split_after
-from keepwhole.truncation.options import StrategyOptions
 from keepwhole.truncation.question import fold, scores, terms
-from keepwhole.truncation.units import Chosen, cut_of, widest_mark
+from keepwhole.truncation.strategy import StrategyOptions
+from keepwhole.truncation.units import ChosenUnits, cut_of, widest_mark
 
 _DEFINITION = re.compile(
     r"\n[ \t]*(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|pub(?:\([a-z]+\))?"
@@ -44,7 +44,7 @@ def code(source: Source, budget: int, options: StrategyOptions) -> Cut:
     bounds, named = definition_bounds(text, starts)
     bounds = split_after(text, bounds, max(64, min(_LONGEST, budget // 8)), ("\n",))
     signatures = [unit for unit, start in enumerate(bounds[:-1]) if start in named]
-    chosen, shape = (Chosen(bounds, int(budget * share), widest_mark(source)) for share in (1, _SHAPE))
+    chosen, shape = (ChosenUnits(bounds, int(budget * share), widest_mark(source)) for share in (1, _SHAPE))
     for unit in _asked_for(text, bounds, named, options.question):
         next_one = bisect_right(signatures, unit)
         own = signatures[next_one - 1] if next_one else 0

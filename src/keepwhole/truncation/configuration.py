@@ -1,19 +1,76 @@
 """How much of a result is shown, and by which strategy, for all tools and for each.
 
-Owns: the limits, their defaults and their validation.
+Owns: the limits, their defaults and validation, and the jobs of well-known tools, which have limits of their own.
 Must not know: files or environment variables (`config.py` reads those).
 """
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, cast
 
 from keepwhole.canonical.value import Value
 from keepwhole.errors import ConfigError
-from keepwhole.truncation.options import StrategyOptions
-from keepwhole.truncation.tools import job_of
+from keepwhole.truncation.strategy import StrategyOptions
 
 SMALLEST_INLINE_LIMIT = 256
+_BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
+
+
+class Job(Value):
+    """How results of one kind of tool are shown by default."""
+
+    name: str
+    strategy: str
+    inline_limit: int | None = None
+    firm: bool = False
+    """Whether text is cut by this strategy whatever it looks like; structured data is cut by its structure anyway."""
+
+
+READ = Job("read", "head_tail", firm=True)
+SHELL = Job("shell", "tail", inline_limit=5_000)
+LIST = Job("list", "element", inline_limit=10_000)
+SEARCH = Job("search", "element")
+DIFF = Job("diff", "head_tail", firm=True)
+
+_NAMES: dict[Job, tuple[str, ...]] = {
+    READ: (
+        "read file",
+        "read",
+        "view",
+        "cat",
+        "open file",
+        "view file",
+        "read text file",
+        "get file contents",
+        "file read",
+    ),
+    SHELL: (
+        *("execute command", "exec command", "run command", "bash", "shell", "terminal", "exec", "execute", "run"),
+        *("local shell", "run terminal cmd", "run shell command", "write stdin", "container exec", "bash output"),
+    ),
+    LIST: ("list directory", "list dir", "list files", "ls", "glob", "directory tree", "find files", "file glob"),
+    SEARCH: (
+        *("search files", "grep", "search", "ripgrep", "rg", "grep search", "search code", "codebase search"),
+        *("search file content", "file search", "find in files"),
+    ),
+    DIFF: ("git diff", "diff"),
+}
+_JOBS = {name: job for job, names in _NAMES.items() for name in names}
+
+
+def job_of(tool: str) -> Job | None:
+    """The job that a tool's name implies, however its words are joined and whichever server offers it.
+
+    >>> job_of("mcp__files__readFile") is READ
+    True
+    """
+    words = [word.lower() for word in _BORDER.split(tool.rpartition("__")[2]) if word]
+    for first in range(len(words)):
+        job = _JOBS.get(" ".join(words[first:]))
+        if job is not None and (first == 0 or len(words) - first > 1):
+            return job
+    return None
 
 
 class ToolOverride(Value):
@@ -35,7 +92,7 @@ _NO_OVERRIDE = ToolOverride()
 
 
 class Limits(Value):
-    """What holds for one tool, all settings resolved."""
+    """The settings of one tool, all resolved."""
 
     inline_limit: int
     artifact_threshold: int
@@ -47,7 +104,7 @@ class Limits(Value):
     firm: bool = False
     """Whether text keeps the strategy whatever it looks like."""
     trusted: bool = False
-    """Whether notices in the text are ours, as in what `get_artifact` returned."""
+    """Whether notices in the text are genuine, as in a result of `get_artifact`."""
 
 
 class TruncationConfiguration(Value):
@@ -71,7 +128,7 @@ class TruncationConfiguration(Value):
     """Settings per tool, by the tool's name."""
 
     def _check(self) -> None:
-        """Refuse limits that cannot hold."""
+        """Refuse wrong limits."""
         check_settings("tools.truncation", self.as_dict())
         for tool, override in self.overrides.items():
             given = {key: value for key, value in override.as_dict().items() if value is not None}
@@ -99,7 +156,7 @@ _SIDES = ("head", "tail", "both")
 
 
 def check_settings(where: str, settings: Mapping[str, Any]) -> None:
-    """Raise `ConfigError` where a setting cannot hold; the message says what can."""
+    """Raise `ConfigError` where a setting has a wrong value; the message says which values are right."""
     for key, value in settings.items():
         wanted = _wanted(key, value)
         if wanted is not None:
@@ -107,7 +164,7 @@ def check_settings(where: str, settings: Mapping[str, Any]) -> None:
 
 
 def _wanted(key: str, value: Any) -> str | None:
-    """What a setting should be, where it is something else."""
+    """What a setting should be, where its value is wrong; None where it is right."""
     if key == "overrides":
         return None
     if key in ("strategy", "default_strategy"):

@@ -1,10 +1,22 @@
-"""What a strategy decided, as a value: which parts are kept, which are left out, what is put between.
+r"""A cut: which parts of a text are shown, which are left out, and which words are inserted between them.
 
-Owns: the cut, its invariants, and the one renderer.
+Owns: the cut as a value, its invariants, its stored form, and the one renderer.
 Must not know: why a strategy chose these parts, artifacts, limits.
 
-Offsets count characters of the original. Kept, gap and elided segments cover the original once and in order,
-so losslessness holds by construction and can be checked for any stored cut.
+Theory of operation. A strategy never returns text. It returns a cut, and `render` writes the text from the cut and
+the original. So no strategy can invent, reorder or lose anything, and a stored cut shows the same text forever.
+For the original "one\ntwo\nthree\nfour\n" (19 characters), shown without its second and third line:
+
+    Segment("kept", 0, 4)       "one\n"           as it is
+    Inserted("[2 lines] …\n")                     words of Keepwhole
+    Segment("gap", 4, 14)                         left out, and the notice beside it says so
+    Segment("kept", 14, 19)     "four\n"          as it is
+
+A third kind of segment, `elided`, is noise that is left out without a notice, such as color codes.
+
+Invariants: offsets count characters of the original; the segments cover the original once, in order, without holes
+(`Cut.covers`), so putting the gaps back in their places gives the original; everything else that is shown is in an
+`Inserted`, or in `above` and `below`, the notices around the body.
 """
 
 import json
@@ -43,7 +55,7 @@ class Source(Protocol):
         ...
 
     def ends_before(self, offset: int) -> int:
-        """How many line ends stand before character `offset`."""
+        """How many line ends are before character `offset`."""
         ...
 
     def byte_at(self, char: int) -> int:
@@ -52,7 +64,7 @@ class Source(Protocol):
 
 
 class Segment(Value):
-    """A stretch of the original: shown (`kept`), left out and noticed (`gap`), or left out as noise (`elided`)."""
+    """A part of the original: shown (`kept`), left out with a notice (`gap`), or left out as noise (`elided`)."""
 
     part: Part
     start: int
@@ -66,7 +78,7 @@ class Segment(Value):
 
 
 class Inserted(Value):
-    """Words of ours between two segments."""
+    """Words of Keepwhole between two segments."""
 
     text: str
 
@@ -78,7 +90,7 @@ Piece: TypeAlias = Segment | Inserted
 
 
 class Cut(Value):
-    """How one original is shown: pieces in order, and the notices round them."""
+    """How one original is shown: pieces in order, and the notices around them."""
 
     pieces: tuple[Piece, ...]
     above: str = ""
@@ -92,22 +104,22 @@ class Cut(Value):
 
     @property
     def segments(self) -> list[Segment]:
-        """The pieces that stand for parts of the original."""
+        """The pieces that are parts of the original."""
         return [piece for piece in self.pieces if isinstance(piece, Segment)]
 
     @property
     def gaps(self) -> list[Segment]:
-        """What was left out and is said to be."""
+        """The parts that are left out with a notice."""
         return [segment for segment in self.segments if segment.part == "gap"]
 
     @property
     def left_out(self) -> list[Segment]:
-        """Everything that is not shown, said to be or not."""
+        """The parts that are not shown, with a notice or without."""
         return [segment for segment in self.segments if segment.part != "kept"]
 
     @property
     def kept(self) -> list[Segment]:
-        """What is shown, verbatim."""
+        """The parts that are shown, verbatim."""
         return [segment for segment in self.segments if segment.part == "kept"]
 
     def covers(self, chars: int) -> bool:
@@ -120,13 +132,38 @@ class Cut(Value):
         return at == chars
 
 
+class InvalidCut(ValueError):
+    """What a strategy returned is not a cut of its source."""
+
+
+def check_cut(cut: Cut, chars: int) -> None:
+    """Raise `InvalidCut` unless `cut` is one of an original of `chars` characters, down to the types of its fields.
+
+    Strategies come from anybody, so nothing that their signature promises is taken for granted.
+    """
+    if not isinstance(cut, Cut) or not isinstance(cut.pieces, tuple | list):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidCut("it is no `Cut`, or its pieces are no tuple")
+    texts: list[object] = [cut.above, cut.below]
+    for piece in cut.pieces:
+        if isinstance(piece, Inserted):
+            texts.append(piece.text)
+        elif not isinstance(piece, Segment) or piece.part not in _CODES:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidCut("a piece is neither a segment nor an insertion")
+        elif type(piece.start) is not int or type(piece.stop) is not int:
+            raise InvalidCut("an offset is no whole number")
+    if not all(isinstance(text, str) for text in texts):
+        raise InvalidCut("words are no text")
+    if not cut.covers(chars):
+        raise InvalidCut("its segments do not cover the text once and in order")
+
+
 def whole(chars: int) -> Cut:
     """The cut that leaves nothing out."""
     return Cut((Segment("kept", 0, chars),))
 
 
 def nothing(chars: int) -> Cut:
-    """The cut that leaves everything out: what a strategy says where nothing of a text fits its rules."""
+    """The cut that leaves everything out: what a strategy returns where nothing of a text fits its rules."""
     return Cut((Segment("gap", 0, chars),))
 
 
@@ -140,16 +177,16 @@ def behind(cut: Cut, chars: int) -> Cut:
 
 
 def render(cut: Cut, source: Source) -> str:
-    """The view that `cut` gives of `source`, notices and all."""
+    """The view that `cut` gives of `source`, notices included."""
     return cut.above + render_body(cut, source) + cut.below
 
 
 def render_body(cut: Cut, source: Source) -> str:
-    """The view without the notices round it: kept text verbatim, our words between, lone surrogates as U+FFFD."""
-    return showable("".join(_written(cut.pieces, source)))
+    """The view without the notices around it: kept text verbatim, inserted words, lone surrogates as U+FFFD."""
+    return showable("".join(_texts(cut.pieces, source)))
 
 
-def _written(pieces: Iterable[Piece], source: Source) -> Iterable[str]:
+def _texts(pieces: Iterable[Piece], source: Source) -> Iterable[str]:
     for piece in pieces:
         if isinstance(piece, Inserted):
             yield piece.text
@@ -214,7 +251,7 @@ class TextSource:
         return self._text[start:stop]
 
     def ends_before(self, offset: int) -> int:
-        """How many line ends stand before character `offset`."""
+        """How many line ends are before character `offset`."""
         offset = max(0, min(offset, self.chars))
         found = self._known.get(offset)
         if found is None:

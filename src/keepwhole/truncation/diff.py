@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from keepwhole.truncation.cut import Cut, Source, whole
 from keepwhole.truncation.head_tail import head_tail
 from keepwhole.truncation.lines import split_after
-from keepwhole.truncation.options import StrategyOptions
 from keepwhole.truncation.question import fold, scores, terms
-from keepwhole.truncation.units import Chosen, cut_of, widest_mark
+from keepwhole.truncation.strategy import StrategyOptions
+from keepwhole.truncation.units import ChosenUnits, cut_of, widest_mark
 
 _LINE = r"(?:(@@.*@@|\*{15}$|\d+(?:,\d+)?[acd]\d+(?:,\d+)?$)|diff --git |Index: |(--- \S.*(?=\n\+\+\+ )))"
 """What begins a hunk, then what begins a file; the last one may also stand inside a file's header."""
@@ -34,7 +34,7 @@ def diff(source: Source, budget: int, options: StrategyOptions) -> Cut:
         return head_tail(source, budget, options)
     bounds = split_after(text, bounds, max(64, min(_LONGEST, budget // 8)), ("\n",))
     headers = [bisect_left(bounds, start) for start in begin]
-    chosen, shape = (Chosen(bounds, int(budget * share), widest_mark(source)) for share in (1, _SHAPE))
+    chosen, shape = (ChosenUnits(bounds, int(budget * share), widest_mark(source)) for share in (1, _SHAPE))
     found = scores(fold(text), bounds, terms(options.question)) if options.question else {}
     for unit in sorted(found, key=lambda unit: (-found[unit], unit))[:_MOST_ASKED]:
         chosen.add_all([unit, *headers[max(0, bisect_right(headers, unit) - 1) :][:1]], _ASKED)

@@ -1,7 +1,7 @@
 """Where a text may be cut: at a line end if one is near, else between two graphemes, never inside a CRLF.
 
-Owns: the places, and the rules for what belongs together. The rules join a little more than Unicode's do, never
-less: `tests/truncation/test_edges.py` holds them against an implementation of Unicode's own.
+Owns: the positions, and the rules for characters that belong together. The rules join a little more than Unicode's
+do, never less: `tests/truncation/test_edges.py` compares them with an implementation of Unicode's own.
 """
 
 import unicodedata
@@ -22,7 +22,7 @@ _VIRAMA = 9
 
 
 def head_edge(source: Source, limit: int) -> int:
-    """The last good place to end a beginning of at most `limit` characters."""
+    """The last good position to end a beginning of at most `limit` characters."""
     if limit <= 0:
         return 0
     limit = min(limit, source.chars)
@@ -34,7 +34,7 @@ def head_edge(source: Source, limit: int) -> int:
 
 
 def tail_edge(source: Source, start: int) -> int:
-    """The first good place at or after `start` to begin an end."""
+    """The first good position at or after `start` where a kept end may begin."""
     if start >= source.chars:
         return source.chars
     if start <= 0:
@@ -58,7 +58,7 @@ def _open_escape(text: str) -> int | None:
 
 
 def _back(source: Source, at: int) -> int:
-    """The nearest place at or before `at` that splits nothing."""
+    """The nearest position at or before `at` that splits nothing."""
     while 0 < at < source.chars:
         low = max(0, at - _LOOK)
         text = source.text(low, at + 1)
@@ -70,7 +70,7 @@ def _back(source: Source, at: int) -> int:
 
 
 def _on(source: Source, at: int) -> int:
-    """The nearest place at or after `at` that splits nothing."""
+    """The nearest position at or after `at` that splits nothing."""
     while 0 < at < source.chars:
         low = max(0, at - _LOOK)
         text = source.text(low, min(source.chars, at + _LOOK))
@@ -113,7 +113,7 @@ def _regional(char: str) -> bool:
 
 
 def _regional_run(text: str, at: int) -> int:
-    """How many regional indicators stand right before `at`; flags pair them up."""
+    """How many regional indicators are right before `at`; two of them are a flag."""
     run = 0
     while run < at and _regional(text[at - 1 - run]):
         run += 1

@@ -8,15 +8,15 @@ import re
 from collections.abc import Iterable
 from itertools import chain, zip_longest
 
+from keepwhole.canonical.json_text import NotJson
 from keepwhole.truncation.cut import Cut, Source, behind, nothing, whole
 from keepwhole.truncation.head_tail import head_tail
 from keepwhole.truncation.json_element import JsonCut
-from keepwhole.truncation.json_spans import NotJson
 from keepwhole.truncation.lines import line_bounds
-from keepwhole.truncation.options import StrategyOptions
 from keepwhole.truncation.question import fold, scores, terms
 from keepwhole.truncation.sniff import preface
-from keepwhole.truncation.units import Chosen, cut_of, widest_mark
+from keepwhole.truncation.strategy import StrategyOptions
+from keepwhole.truncation.units import ChosenUnits, cut_of, widest_mark
 from keepwhole.truncation.xml_element import NotXml, XmlCut
 
 _LARGEST = 64_000_000
@@ -62,7 +62,7 @@ def _json(text: str, budget: int, options: StrategyOptions) -> Cut | None:
 def _by_group(source: Source, text: str, budget: int, options: StrategyOptions) -> Cut | None:
     """As many lines of each group as fit for all groups alike, in their order."""
     bounds = line_bounds(text, source.eol)
-    chosen = Chosen(bounds, budget, widest_mark(source))
+    chosen = ChosenUnits(bounds, budget, widest_mark(source))
     if options.question:
         found = scores(fold(text), bounds, terms(options.question))
         chosen.add_all(sorted(found, key=lambda unit: (-found[unit], unit)), 0.5)

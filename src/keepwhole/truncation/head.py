@@ -3,7 +3,7 @@
 from keepwhole.truncation.cut import Cut, Inserted, Segment, Source, whole
 from keepwhole.truncation.edges import head_edge
 from keepwhole.truncation.notice import remainder_omitted
-from keepwhole.truncation.options import StrategyOptions
+from keepwhole.truncation.strategy import StrategyOptions
 
 
 def head(source: Source, budget: int, options: StrategyOptions) -> Cut:

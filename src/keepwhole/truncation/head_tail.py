@@ -6,8 +6,8 @@ With a question at hand, paragraphs of the middle that share its rare words are 
 from keepwhole.truncation.cut import Cut, Inserted, Segment, Source, whole
 from keepwhole.truncation.edges import head_edge, tail_edge
 from keepwhole.truncation.notice import omitted
-from keepwhole.truncation.options import StrategyOptions
 from keepwhole.truncation.paragraphs import asked_for
+from keepwhole.truncation.strategy import StrategyOptions
 from keepwhole.truncation.units import cut_of_spans
 
 _ASKED_SHARE = 0.5

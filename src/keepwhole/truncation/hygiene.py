@@ -1,16 +1,14 @@
-"""Noise in what is shown: colour codes, overwritten progress frames, the rest of endless lines.
+"""Noise in a view: color codes, overwritten progress frames, the rest of very long lines.
 
-Owns: finding noise in kept text, leaving it out, and giving the room it took to more text.
+Owns: finding noise in kept text, leaving it out, and filling the room with more text.
 Must not know: which strategy chose the text. Nothing here touches a text that fits, or the record.
 """
 
 import re
-from collections.abc import Callable
-from typing import TypeAlias
 
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, Source, length
 from keepwhole.truncation.notice import omitted
-from keepwhole.truncation.options import StrategyOptions
+from keepwhole.truncation.strategy import ITruncationStrategy, StrategyOptions
 from keepwhole.truncation.units import whole_before
 
 _ESCAPES = re.compile(
@@ -19,10 +17,9 @@ _ESCAPES = re.compile(
 _PASSES = 4
 _FULL = 0.85
 """A view this full is left as it is."""
-Strategy: TypeAlias = Callable[[Source, int, StrategyOptions], Cut]
 
 
-def without_noise(strategy: Strategy, source: Source, budget: int, options: StrategyOptions) -> Cut:
+def without_noise(strategy: ITruncationStrategy, source: Source, budget: int, options: StrategyOptions) -> Cut:
     """The strategy's cut with its noise left out, and with as much more text as that makes room for."""
     best: Cut | None = None
     allowance = budget
@@ -44,7 +41,7 @@ def without_noise(strategy: Strategy, source: Source, budget: int, options: Stra
 
 
 def tidied(cut: Cut, source: Source, line_cap: int) -> Cut:
-    """The same cut without the noise in its kept parts; the cut itself where there is none."""
+    """The cut without the noise in its kept parts; the cut itself where there is none."""
     pieces: list[Piece] = []
     noisy = False
     for piece in cut.pieces:
@@ -101,7 +98,7 @@ def _frames(text: str) -> list[tuple[int, int]]:
 
 
 def _has_long_line(text: str, eol: str, line_cap: int) -> bool:
-    """Whether any line is over the cap, told by looking at one line end in as many characters."""
+    """Whether any line is longer than the cap; looks at one line end in `line_cap` characters."""
     at = 0
     while len(text) - at > line_cap:
         at = text.rfind(eol, at, at + line_cap + 1) + 1
@@ -111,7 +108,7 @@ def _has_long_line(text: str, eol: str, line_cap: int) -> bool:
 
 
 def _long_lines(text: str, source: Source, line_cap: int, noise: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The rest of lines over the cap, noise not counted, where there are other lines that want the room."""
+    """The rest of lines over the cap, noise not counted, where other lines need the room."""
     if len(text) <= line_cap or source.lines < 3:
         return []
     if not _has_long_line(text, source.eol, line_cap):

@@ -1,4 +1,4 @@
-"""JSON as a tree to cut: elements, keys, and long strings, counted where they are left out. What is left parses."""
+"""JSON as a tree to cut: elements, keys and long strings, counted where they are left out. The view parses."""
 
 import json
 import math
@@ -6,24 +6,24 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from keepwhole.canonical.json_text import Member, members, root_span
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, length
 from keepwhole.truncation.edges import joined
-from keepwhole.truncation.json_spans import members, root_span
 from keepwhole.truncation.notice import items_omitted, keys_omitted, omitted
 from keepwhole.truncation.question import fold, hits_of
-from keepwhole.truncation.tree import Chosen, Member, TreeCut
+from keepwhole.truncation.tree import ChosenMembers, TreeCut
 
 _HEAD_SHARE = 0.6
 _HIGH_SURROGATES = ("d8", "d9", "da", "db")
 _MOST_HITS, _MOST_SEARCHED = 400, 100_000
 _OBJECT = 4_000
-"""An object that a hit belongs to begins at most so far before it."""
+"""Most characters between the beginning of an object and a hit that belongs to it."""
 _MOST_SHARED, _LEAST_SHARED = 6, 160
-"""So many members share the room, each getting at least so much."""
+"""Most members that share the room, and the least room of each."""
 
 
 class _Hit(NamedTuple):
-    """A word of the question in the text, and the innermost object it stands in."""
+    """A word of the question in the text, and where the innermost object around it begins."""
 
     at: int
     where: int
@@ -50,7 +50,7 @@ class JsonCut(TreeCut):
         return members(self.text, start, stop) if self.text[start] in "[{" else None
 
     def is_named(self, start: int) -> bool:
-        """Keys of an object tell something each; elements of an array are alike."""
+        """Keys of an object say different things; elements of an array are alike."""
         return self.text[start] == "{"
 
     def always(self, start: int, inside: Sequence[Member]) -> list[int]:
@@ -60,7 +60,7 @@ class JsonCut(TreeCut):
         return [at for at, member in enumerate(inside) if self._key(member) in self._keep_keys]
 
     def _find_hits(self) -> list[_Hit]:
-        """All words of the question that are rare enough to tell something, in the order of the text."""
+        """Where the text has words of the question that are rare enough to be telling, in order."""
         if not self._wanted:
             return []
         folded = fold(self.text)
@@ -73,7 +73,7 @@ class JsonCut(TreeCut):
         return sorted(found)
 
     def _scores(self, inside: Sequence[Member]) -> dict[int, float]:
-        """How much the best object in each member shares with the question; a member without objects counts itself."""
+        """How much the best object in each member shares with the question; a member without objects counts as one."""
         if not self._hits or len(inside) > _MOST_SEARCHED:
             return {}
         first = bisect_left(self._hits, inside[0].start, key=lambda hit: hit.at)
@@ -96,8 +96,10 @@ class JsonCut(TreeCut):
         enough = least * max(scores.values(), default=0.0)
         return sorted((at for at in scores if scores[at] >= enough), key=lambda at: (-scores[at], at))
 
-    def _choose(self, start: int, stop: int, inside: Sequence[Member], chosen: Chosen, budget: int, depth: int) -> None:
-        """Members that are asked for and do not all fit whole share the room; else whole members as they come."""
+    def _choose(
+        self, start: int, stop: int, inside: Sequence[Member], chosen: ChosenMembers, budget: int, depth: int
+    ) -> None:
+        """Share the room among the members asked for where they do not all fit whole; else take whole ones in order."""
         asked = self._best(inside, 1 / 2)[: min(_MOST_SHARED, budget // _LEAST_SHARED)]
         mark = len(self.mark(start, inside, len(inside), 1)) + 4
         size = sum(inside[at].stop - inside[at].start + mark for at in asked)
@@ -111,9 +113,9 @@ class JsonCut(TreeCut):
             super()._choose(start, stop, inside, chosen, budget, depth)
 
     def _share(
-        self, inside: Sequence[Member], asked: Sequence[int], chosen: Chosen, budget: int, mark: int, depth: int
+        self, inside: Sequence[Member], asked: Sequence[int], chosen: ChosenMembers, budget: int, mark: int, depth: int
     ) -> int:
-        """Show these members cut, with a mark after each; what is left of the budget."""
+        """Cut these members, with a mark after each; returns what is left of the budget."""
         room = budget - mark
         for left, at in zip(range(len(asked), 0, -1), asked, strict=True):
             member = inside[at]

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 from keepwhole.truncation.cut import Cut, Source, whole
-from keepwhole.truncation.options import StrategyOptions
-from keepwhole.truncation.units import Chosen, cut_of, split_long, whole_before, widest_mark
+from keepwhole.truncation.strategy import StrategyOptions
+from keepwhole.truncation.units import ChosenUnits, cut_of, split_long, whole_before, widest_mark
 
 _WINDOW = 1
 _PIECE = 16_384
@@ -19,7 +19,7 @@ def lines(source: Source, budget: int, options: StrategyOptions) -> Cut:
         return whole(source.chars)
     reach = min(source.chars, max(budget, 1) * _WINDOW)
     bounds, middle = _bounds(source, reach)
-    chosen = Chosen(bounds, budget, widest_mark(source))
+    chosen = ChosenUnits(bounds, budget, widest_mark(source))
     units = [unit for unit in range(len(bounds) - 1) if unit != middle]
     for unit in _ordered(units, options.side, options.head_ratio):
         if (most is not None and len(chosen.units) >= most) or not chosen.add(unit):

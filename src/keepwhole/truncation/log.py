@@ -1,7 +1,26 @@
-"""Keep what a log is read for: errors with their neighbours, what the question names, the beginning and the end.
+"""Keep what a log is read for: errors with their neighbors, what the question names, the beginning and the end.
 
-A unit is an event: a line with the indented lines that follow it. Runs of lines that differ only in numbers are folded
-to the first of them. Only the neighbourhood of what is interesting is ever split into lines, so size costs little.
+Theory of operation. A unit is an event: a line with the indented lines that follow it (a stack trace).
+
+1. Find. `error_lines` looks for words such as "error" in the whole text and drops lines that deny one ("0 errors",
+   "exit code 0"). Equal lines but for their numbers are one group. Groups with rare words come first, mixed with the
+   most frequent ones: two rare, one frequent. Places that share words with the question are found as well.
+2. Bound. Only both ends of the text and the neighborhoods of those places are split into lines. What is between is
+   one large unit that is never chosen, so the cost depends on the budget and not on the size of the log.
+3. Choose, each step up to a share of the budget: the last lines; errors alone; errors with two lines before and after
+   and their indented lines; what is asked for; then both ends.
+4. Fold. In what was chosen, runs of lines that differ only in digits become the first of them and a count:
+
+       12:00:01 retry 1 of host-17                 12:00:01 retry 1 of host-17
+       12:00:02 retry 2 of host-17        →        ... [3 similar lines] ...
+       12:00:03 retry 3 of host-17                 12:00:05 ERROR gave up on host-17
+       12:00:04 retry 4 of host-17
+       12:00:05 ERROR gave up on host-17
+
+   Folding makes room. Where the view is then less than `_FULL` full, steps 2 to 4 run again with a larger allowance.
+
+Invariants: every line that is shown is whole and verbatim, unless it alone is longer than a quarter of the budget;
+the view never has more than `budget` characters; finding is done once, whatever the number of passes.
 """
 
 import math
@@ -12,9 +31,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from keepwhole.canonical.utf8 import holds_any
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, Source, length, whole
 from keepwhole.truncation.notice import similar_lines
-from keepwhole.truncation.options import StrategyOptions
 from keepwhole.truncation.question import fold, hits_of, scores, terms
-from keepwhole.truncation.units import Chosen, cut_of, split_long, unit_at, widest_mark
+from keepwhole.truncation.strategy import StrategyOptions
+from keepwhole.truncation.units import ChosenUnits, cut_of, split_long, unit_at, widest_mark
 
 ERROR_WORDS = ("error", "fail", "exception", "traceback", "fatal", "panic", "critical", "assert", "segfault")
 _ELSEWHERE = {
@@ -26,20 +45,20 @@ _ELSEWHERE = {
     "ARABIC": ("خطأ",),
     "DEVANAGARI": ("त्रुटि",),
 }
-"""The same in other languages, by the script that makes it worth looking for them."""
+"""The same in other languages, by the script in which they are written."""
 _SAMPLE = 32_768
 _EXIT = "exit"
 _FAILED_EXIT = re.compile(r"exit[a-z]*(?:[ _]?(?:with|code|status|value))*[\s:=(\"']*-?[1-9]")
 _NONE_BEFORE = tuple(f"{edge}{word} " for edge in " ,;(=[\t" for word in ("0", "no", "without"))
 _NONE_AFTER = re.compile(r"\w*[=:] ?0\b")
 _COUNTED = frozenset(("error", "fail"))
-"""Words that are also said of what did not happen."""
+"""Words that also occur where nothing failed, as in "0 errors"."""
 _DIGITS = b"0123456789"
 _WIDTH = 240
-"""A line is judged by so many of its characters."""
+"""Characters of a line by which it is judged."""
 _MOST_ASKED = 40
 _MOST_FIRST, _MOST_LAST = 3_000, 1_000
-"""Of more lines with one word the first and the last ones are looked at."""
+"""Where more lines have a word, only the first and the last ones are looked at."""
 _MOST_ERRORS = 120
 _BEFORE, _AFTER, _MOST_INDENTED = 2, 2, 20
 _LAST_LINES = 4
@@ -49,7 +68,7 @@ _FULL = 0.6
 
 
 def log(source: Source, budget: int, options: StrategyOptions) -> Cut:
-    """The last lines, errors with their neighbours, what is asked for, then both ends as far as they fit."""
+    """The last lines, errors with their neighbors, what is asked for, then both ends as far as they fit."""
     if source.chars <= budget:
         return whole(source.chars)
     found = _Findings(source.text(0, source.chars), source.eol, options.question)
@@ -68,7 +87,7 @@ def log(source: Source, budget: int, options: StrategyOptions) -> Cut:
 
 
 class _Findings:
-    """What is worth keeping of one log: found once, then cut to any budget."""
+    """The places of one log that are worth keeping: found once, then cut to any budget."""
 
     def __init__(self, text: str, eol: str, question: str) -> None:
         self._text, self._eol = text, eol
@@ -83,10 +102,10 @@ class _Findings:
         return self._text.rfind(self._eol, 0, at) + 1
 
     def cut(self, source: Source, allowance: int, budget: int, head_ratio: float) -> Cut:
-        """The cut of at most `allowance` characters before repeats are folded; they leave room for more."""
+        """The cut of at most `allowance` characters before repeats are folded, which leaves room for more."""
         text, eol = self._text, self._eol
         bounds = split_long(text, _bounds(text, eol, self._rounds.values(), 2 * allowance), max(budget // 4, 64))
-        chosen = Chosen(bounds, allowance, widest_mark(source))
+        chosen = ChosenUnits(bounds, allowance, widest_mark(source))
         share = budget / max(allowance, 1)
         last = len(bounds) - 2
         chosen.add_all(range(last, last - _LAST_LINES, -1), 0.1 * share)
@@ -107,7 +126,7 @@ def _units(bounds: Sequence[int], start: int, stop: int) -> range:
 
 
 def error_lines(lowered: str, eol: str) -> list[int]:
-    """Where lines with an error begin, those that are unlike the others first."""
+    """Where lines with an error begin, those that are most unlike the others first."""
     words = (*ERROR_WORDS, _EXIT, *_words_elsewhere(lowered))
     there = (word for word in words if holds_any(lowered, (word,)))
     lines = {start: line for word in there for start, line in _lines_with(lowered, word, eol)}
@@ -121,7 +140,7 @@ def error_lines(lowered: str, eol: str) -> list[int]:
 
 
 def _words_elsewhere(lowered: str) -> Iterator[str]:
-    """The words for errors in scripts that stand at the beginning, in the middle or at the end; none for ASCII."""
+    """The words for errors in the scripts found at the beginning, in the middle or at the end; none for ASCII."""
     if lowered.isascii():
         return
     middle = len(lowered) // 2
@@ -132,7 +151,7 @@ def _words_elsewhere(lowered: str) -> Iterator[str]:
 
 
 def _lines_with(lowered: str, word: str, eol: str) -> Iterator[tuple[int, str]]:
-    """The lines that have `word` and mean it, and where they begin; of very many the first and the last."""
+    """The lines in which `word` means an error, and where they begin; of very many the first and the last."""
     at, seen, stop = lowered.find(word), 0, 0
     while at >= 0 and seen < _MOST_FIRST:
         start, stop, seen = lowered.rfind(eol, 0, at) + 1, lowered.find(eol, at), seen + 1
@@ -155,7 +174,7 @@ def _line(text: str, start: int, eol: str) -> str:
 
 
 def _is_error(line: str, word: str) -> bool:
-    """Whether a line with `word` tells of an error: not where there are none, nor where the exit code is 0."""
+    """Whether a line with `word` reports an error: not "no errors", nor an exit code of 0."""
     if word == _EXIT:
         return _FAILED_EXIT.search(line) is not None
     if word not in _COUNTED:
@@ -170,7 +189,7 @@ def _is_error(line: str, word: str) -> bool:
 
 
 def _by_rarity(groups: Sequence[tuple[str, list[int]]]) -> list[list[int]]:
-    """Groups of lines alike, first those whose words few other errors use: what happens again and again tells less."""
+    """Groups of similar lines, first those whose words few other errors use: what repeats says less."""
     words = [set(line.encode("utf-8", "replace").translate(None, _DIGITS).split()) for line, _ in groups]
     uses: dict[bytes, int] = {}
     for own, (_, group) in zip(words, groups, strict=True):
@@ -182,7 +201,7 @@ def _by_rarity(groups: Sequence[tuple[str, list[int]]]) -> list[list[int]]:
 
 
 def _rare_and_common(ranked: Sequence[list[int]]) -> Iterator[list[int]]:
-    """Two of the rarest for one of the most common, which is what mostly goes wrong."""
+    """Two of the rarest groups, then one of the most common, which is what fails most."""
     front, back = 0, len(ranked) - 1
     for turn in range(len(ranked)):
         if turn % 3 == 2:
@@ -194,7 +213,7 @@ def _rare_and_common(ranked: Sequence[list[int]]) -> Iterator[list[int]]:
 
 
 def event(text: str, start: int, eol: str) -> tuple[int, int]:
-    """The event whose line begins at `start`: the line and the indented ones that hang on it."""
+    """The event whose line begins at `start`: the line and the indented ones that follow it."""
     stop = _next_line(text, start, eol)
     for _ in range(_MOST_INDENTED):
         if text[stop : stop + 1] not in (" ", "\t"):
@@ -204,7 +223,7 @@ def event(text: str, start: int, eol: str) -> tuple[int, int]:
 
 
 def event_round(text: str, start: int, eol: str) -> tuple[int, int]:
-    """The same event with its neighbours: what led to it and what came of it."""
+    """The event with the lines before and after it."""
     first, after = start, _next_line(text, start, eol)
     for _ in range(_BEFORE):
         first = text.rfind(eol, 0, max(0, first - 1)) + 1
@@ -219,7 +238,7 @@ def _next_line(text: str, at: int, eol: str) -> int:
 
 
 def _bounds(text: str, eol: str, rounds: Iterable[tuple[int, int]], reach: int) -> list[int]:
-    """Where lines begin near both ends and in the `rounds` of interesting places; what lies between is never split."""
+    """Where lines begin near both ends and in the `rounds` of interesting places; the rest is never split."""
     starts = {0, len(text)}
     _add_starts(starts, text, 0, min(reach, len(text)), eol)
     _add_starts(starts, text, max(0, len(text) - reach), len(text), eol)
@@ -238,7 +257,7 @@ def _add_starts(starts: set[int], text: str, first: int, stop: int, eol: str) ->
 
 
 def folded(cut: Cut, text: str, eol: str) -> Cut:
-    """The same cut with runs of lines that differ only in numbers shown once, and counted."""
+    """The cut with runs of lines that differ only in numbers shown once, and counted."""
     pieces: list[Piece] = []
     for piece in cut.pieces:
         if isinstance(piece, Segment) and piece.part == "kept":
@@ -249,7 +268,7 @@ def folded(cut: Cut, text: str, eol: str) -> Cut:
 
 
 def _shape(line: str) -> bytes:
-    """What is left of a line without its digits; UTF-8 keeps them apart from all other characters."""
+    """A line without its digits. In UTF-8 their bytes occur in no other character."""
     return line.encode("utf-8", "surrogatepass").translate(None, b"0123456789abcdefABCDEF")
 
 

@@ -1,7 +1,22 @@
-"""The words that say what is missing. Every sentence a model may act on is written here and nowhere else."""
+"""The notices in a view: the words that say what is missing, and the mark on text that imitates them.
 
-from keepwhole.truncation.cut import Segment, Source
-from keepwhole.truncation.recall_link import Way
+Owns: every sentence that a model may act on, and what such a sentence looks like when a tool prints it.
+Must not know: strategies, limits.
+
+A tool may print text that looks like a notice, by accident or in order to mislead the model. In a view such text gets
+`[quoted] ` in front of it; the record keeps it as it is.
+"""
+
+import re
+from functools import cache
+
+from keepwhole.canonical.utf8 import holds_any
+from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, Source
+from keepwhole.truncation.recall_link import RecallLink
+
+MARK = "[quoted] "
+_HIDDEN = "[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]*"
+_HINTS = ("rtifact", "omitted", "TRUNCATED", "content truncated", "get_task_trace(")
 
 
 def omitted(lines: int, chars: int) -> str:
@@ -78,19 +93,19 @@ def reference(artifact_id: str, summary: str, size: int) -> str:
     return f"[Artifact: {artifact_id}] {summary} ({size_text(size)})"
 
 
-def aged(way: Way, size: int) -> str:
-    """In place of a whole result; its call is still there to be read, so that this can be short.
+def aged(link: RecallLink, size: int) -> str:
+    """In place of a whole result. It is short, because the call is still visible above it.
 
-    What our tool is for its definition says; any other way back is spelled out.
+    The definition of `get_artifact` says how to use it; any other link is written out.
 
-    >>> aged(Way("art_1_x"), 2048)
+    >>> aged(RecallLink("art_1_x"), 2048)
     '[Artifact: art_1_x] 2.0 KB'
     """
-    words = f"[Artifact: {way.artifact_id}] {size_text(size)}"
-    return words if way.reader == "get_artifact" else f"{words}: {way.whole()}"
+    words = f"[Artifact: {link.artifact_id}] {size_text(size)}"
+    return words if link.reader == "get_artifact" else f"{words}: {link.whole()}"
 
 
-def how_to_fetch(way: Way, gap: Segment, source: Source, in_part: bool = False) -> str:
+def how_to_fetch(link: RecallLink, gap: Segment, source: Source, in_part: bool = False) -> str:
     """The exact call that returns a gap: by lines where it begins and ends with whole ones, else by characters."""
     are = "are left out in part" if in_part else "are left out"
     first = source.ends_before(gap.start) + 1
@@ -99,26 +114,26 @@ def how_to_fetch(way: Way, gap: Segment, source: Source, in_part: bool = False) 
     ends_a_line = gap.stop == source.chars or source.text(gap.stop - 1, gap.stop) == source.eol
     if begins_a_line and ends_a_line:
         last = max(first, source.lines if gap.stop == source.chars else last)
-        return f"Lines {first:,}-{last:,} of {source.lines:,} {are}: {way.lines(first, last)}"
-    call = way.chars(gap.start, gap.stop, source)
+        return f"Lines {first:,}-{last:,} of {source.lines:,} {are}: {link.lines(first, last)}"
+    call = link.chars(gap.start, gap.stop, source)
     return f"Characters {gap.start:,}-{gap.stop:,} of {source.chars:,} {are}: {call}"
 
 
 def binary(media_type: str, size: int, digest: bytes) -> str:
-    """What stands for a body that is not text."""
+    """In place of a body that is not text."""
     return f"[Binary: {media_type}, {size_text(size)}, digest {digest.hex()[:16]}]"
 
 
-def preview(way: Way) -> str:
-    """How to get at a result of which only a preview is shown."""
-    with_what = "Use the get_artifact tool to retrieve" if way.reader == "get_artifact" else "Retrieve"
+def preview(link: RecallLink) -> str:
+    """How to read a result of which only a preview is shown."""
+    with_what = "Use the get_artifact tool to retrieve" if link.reader == "get_artifact" else "Retrieve"
     return (
-        f"{with_what} specific portions:\n- {way.whole()} for full content\n- {way.lines(1, 100)} for first 100 lines"
+        f"{with_what} specific portions:\n- {link.whole()} for full content\n- {link.lines(1, 100)} for first 100 lines"
     )
 
 
 def unchanged(earlier: str) -> str:
-    """Where a client only points at an earlier result, of which we have shown a part."""
+    """Where a client refers to an earlier result of which only a part was shown."""
     return f"The file is unchanged, but the earlier result shows only a part of it.\n{earlier.strip()}"
 
 
@@ -133,3 +148,66 @@ def before(session: str, command: str) -> str:
         f"Tool results from before are on record, whole: `{command} search --session {session} WORDS` finds them, "
         f"`{command} sessions show {session}` lists them, `{command} show --session {session} STEP` prints one."
     )
+
+
+def _spread(words: str) -> str:
+    """A pattern for words that may have invisible characters between their letters."""
+    return _HIDDEN.join(re.escape(letter) for letter in words)
+
+
+@cache
+def _imitation() -> re.Pattern[str]:
+    """What a notice looks like; compiled when a text first has a hint of one."""
+    return re.compile(
+        "|".join(
+            (
+                rf"\[{_HIDDEN}\s*{_spread('Artifact')}\s*:",
+                rf"{_spread('get_artifact')}\s*\(\s*(?:id|artifact_id)\s*=",
+                rf"{_spread('get_task_trace')}\s*\(",
+                r"\.\.\. \[[^\]\n]{0,60}omitted[^\]\n]{0,60}\] \.\.\.",
+                r"\.\.\. [\d,]+ (?:items|rows|elements) omitted \.\.\.",
+                r"\[TRUNCATED — ",
+                r"\[content truncated - ",
+            )
+        ),
+        re.IGNORECASE,
+    )
+
+
+def neutralized(cut: Cut, source: Source) -> Cut:
+    """The cut with every imitated notice in its kept text marked; the cut itself where there is none."""
+    pieces: list[Piece] = []
+    for piece in cut.pieces:
+        if isinstance(piece, Segment) and piece.part == "kept":
+            pieces += _marked(source.text(piece.start, piece.stop), piece)
+        else:
+            pieces.append(piece)
+    return cut if len(pieces) == len(cut.pieces) else cut.replace(pieces=tuple(pieces))
+
+
+def quoted(text: str) -> str:
+    """A text with every imitated notice in it marked."""
+    return _imitation().sub(rf"{MARK}\g<0>", text) if _hints(text) else text
+
+
+def imitates(text: str) -> bool:
+    """Whether something in a text looks like a notice."""
+    return _hints(text) and _imitation().search(text) is not None
+
+
+def _hints(text: str) -> bool:
+    """Whether it is worth a closer look."""
+    return not text.isascii() or holds_any(text, _HINTS)
+
+
+def _marked(text: str, kept: Segment) -> list[Piece]:
+    if not _hints(text):
+        return [kept]
+    pieces: list[Piece] = []
+    at = 0
+    for match in _imitation().finditer(text):
+        if match.start() > at:
+            pieces.append(Segment("kept", kept.start + at, kept.start + match.start()))
+        pieces.append(Inserted(MARK))
+        at = match.start()
+    return [*pieces, Segment("kept", kept.start + at, kept.stop)] if pieces else [kept]

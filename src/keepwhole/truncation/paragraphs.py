@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from keepwhole.truncation.cut import Source
 from keepwhole.truncation.lines import line_bounds, split_after
 from keepwhole.truncation.question import fold, scores, terms
-from keepwhole.truncation.units import Chosen, widest_mark
+from keepwhole.truncation.units import ChosenUnits, widest_mark
 
 _LARGEST = 16_000_000
 _LEAST, _MOST = 160, 400
@@ -32,7 +32,7 @@ def asked_for(source: Source, budget: int, question: str) -> list[tuple[int, int
     found = scores(fold(text), bounds, wanted)
     enough = max(found.values(), default=0) / 3
     ranked = sorted((unit for unit in found if found[unit] >= enough), key=lambda unit: (-found[unit], unit))
-    chosen = Chosen(bounds, budget, widest_mark(source))
+    chosen = ChosenUnits(bounds, budget, widest_mark(source))
     for unit in ranked:
         chosen.add(unit)
     for unit in ranked:

@@ -1,48 +1,71 @@
 """What is shown of one result: all of it, a cut with its reference, or a reference with a preview.
 
-Owns: the three bands and the budget, notices included.
+Owns: the three forms of a view, which strategy cuts, and the budget, notices included.
 Must not know: how the artifact is stored; it is given the id and the facts.
+
+Theory of operation. The length of a text and three limits choose the form (defaults in brackets):
+
+    up to `inline_limit` [8,000]           the text itself, imitated notices in it marked
+    up to `artifact_threshold` [50,000]    the cut, then the reference and the call that fetches what is left out
+    longer                                 the reference and how to read it, then a cut of `preview_limit` [2,000]
+
+For the second form and a text of 20,000 characters the view looks like this:
+
+    first lines …                                        ┐
+    ... [310 lines / 12,340 chars omitted] ...           │ the cut, by a strategy that is given a budget
+    … last lines                                         ┘
+    [Artifact: art_1_x] bash: {"cmd": "make"} (19.5 KB)  ┐ `below`, for which room is reserved before the cut
+    Lines 96-405 of 512 are left out: get_artifact(…)    ┘
+
+`choose` names the strategy. Its cut is checked, imitated notices are marked, the view is rendered and measured. Where
+marks or notices made it too long, the strategy is asked again with a smaller budget, at most `_TRIES` times.
+
+What a strategy does wrong costs the strategy its turn, never the result: after an exception, an invalid cut or (for
+text) cuts that never fit, `head_tail` cuts instead; where nothing fits, the reference alone is shown.
+
+Invariants: a view is never longer than `inline_limit` nor as long as the original; every cut that is shown covers the
+original; a view of JSON by a strategy that `keeps_json` parses.
 """
 
 import json
 from collections.abc import Mapping
 from functools import cached_property
+from typing import NamedTuple
 
 from keepwhole.canonical.value import Value
+from keepwhole.errors import StoreError
 from keepwhole.truncation import notice
-from keepwhole.truncation.choice import TEXT_STRATEGIES, choose
 from keepwhole.truncation.configuration import Limits
-from keepwhole.truncation.cut import Cut, Inserted, Segment, Source, length, render_body, whole
+from keepwhole.truncation.cut import Cut, Inserted, Segment, Source, check_cut, length, nothing, render_body, whole
 from keepwhole.truncation.hygiene import without_noise
-from keepwhole.truncation.neutral import neutralised
-from keepwhole.truncation.recall_link import Way
+from keepwhole.truncation.notice import neutralized
+from keepwhole.truncation.recall_link import RecallLink
 from keepwhole.truncation.result import TruncationMetadata, TruncationResult
-from keepwhole.truncation.strategy import ITruncationStrategy, strategy_named
+from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy, Strategy, strategy_for, strategy_named
 
 _SUMMARY = 100
 _TRIES = 6
-_PARSED = frozenset(("element",))
 _LARGEST = 32_000_000
-"""Longer texts are never read as a whole to be cut."""
-_LOCAL = frozenset(("head", "tail", "head_tail", "lines"))
-"""Strategies that read only what they keep."""
+"""A text of more characters is cut only by strategies that do not read all of it."""
+_STAND_IN = STRATEGIES["head_tail"]
+"""Cuts where the chosen strategy cannot: it takes any text of any size."""
 
 
 class Artifact(Value):
-    """What a view needs to know of the stored original."""
+    """What a view says about the stored original."""
 
     artifact_id: str
     summary: str
     size: int
     media_type: str = "text/plain"
     digest: bytes = b""
-    reachable: Way | None = None
-    """How it is read back; by our tool if not said."""
+    reachable: RecallLink | None = None
+    """How it is read back; by `get_artifact` if not given."""
 
     @property
-    def way(self) -> Way:
+    def link(self) -> RecallLink:
         """How it is read back."""
-        return self.reachable or Way(self.artifact_id)
+        return self.reachable or RecallLink(self.artifact_id)
 
     @cached_property
     def reference(self) -> str:
@@ -55,15 +78,47 @@ class Artifact(Value):
         return self.media_type.startswith("text/")
 
 
-def summarise(tool: str, arguments: str | None) -> str:
-    """One line of at most 100 characters that says where a result came from.
+def summarize(tool: str, arguments: str | None) -> str:
+    """Return one line of at most 100 characters that says which call a result came from.
 
-    >>> summarise("read_file", '{"path": "a.txt"}')
+    >>> summarize("read_file", '{"path": "a.txt"}')
     'read_file: {"path": "a.txt"}'
     """
     text = tool if not arguments or arguments in ("{}", "null") else f"{tool}: {arguments}"
     line = "".join(char if char.isprintable() else " " for char in text[: 4 * _SUMMARY])
     return line if len(line) <= _SUMMARY else line[: _SUMMARY - 1] + "…"
+
+
+def choose(source: Source, limits: Limits, strategies: Mapping[str, ITruncationStrategy] = STRATEGIES) -> str:
+    """Return the name of the strategy for `source`.
+
+    The user's choice for the tool comes first, then what structured data needs, then the tool's job, then the kind
+    of text.
+    """
+    if limits.chosen_by_user:
+        return limits.strategy
+    from keepwhole.truncation.sniff import DATA, sniff  # its patterns are compiled only where something is cut
+
+    kind = sniff(source)
+    if limits.firm and kind not in DATA:
+        return limits.strategy
+    return strategy_for(kind, strategies) or limits.strategy
+
+
+def reason(source: Source, limits: Limits) -> str:
+    """Say in words why `choose` chooses its strategy."""
+    if limits.chosen_by_user:
+        return "you asked for it"
+    from keepwhole.truncation.sniff import DATA, sniff
+
+    kind = sniff(source)
+    if kind == "wrapped":
+        return "it is JSON after what a shell says of its command, cut by structure"
+    if kind in DATA:
+        return f"it is {kind.upper()}, cut by structure so that what is left stays valid"
+    if limits.firm:
+        return "that is how results of this tool are cut"
+    return "it is plain text" if strategy_for(kind) is None else f"it looks like {kind}"
 
 
 def needs_artifact(chars: int, limits: Limits, is_text: bool = True) -> bool:
@@ -77,91 +132,90 @@ def present(
     limits: Limits,
     strategies: Mapping[str, ITruncationStrategy],
 ) -> TruncationResult:
-    """The view of `source` under `limits`."""
-    if not artifact.is_text:
-        return _present_binary(source, artifact)
-    if not needs_artifact(source.chars, limits):
-        plain = whole(source.chars) if limits.trusted else neutralised(whole(source.chars), source)
-        if length(plain.pieces) <= limits.inline_limit:
-            return _result("none", plain, "", "", source, artifact)
-    above, room = "", limits.inline_limit
-    if source.chars > limits.artifact_threshold:
-        above = artifact.reference + "\n\n" + notice.preview(artifact.way) + "\n\n"
-        room = min(limits.preview_limit, limits.inline_limit - len(above))
-    chosen = choose(source, limits)
-    strategy_named(chosen, strategies)
-    for name in dict.fromkeys((chosen, "head_tail")):
-        try:
-            shown = _present_cut(name, source, artifact, limits, strategies, room, above)
-        except _NothingFits:
-            break
-        if shown is not None:
-            return shown
-    return _bare(source, artifact, limits)
+    """Return the view of `source` under `limits`; `UnknownStrategy` where they name a strategy that is not there.
 
-
-class _NothingFits(Exception):
-    """A strategy that knows its text keeps nothing of it rather than something that misleads."""
-
-
-def _present_cut(
-    name: str,
-    source: Source,
-    artifact: Artifact,
-    limits: Limits,
-    strategies: Mapping[str, ITruncationStrategy],
-    room: int,
-    above: str,
-) -> TruncationResult | None:
-    """The view that one strategy gives; None where nothing of it fits.
-
-    Room for the longest notice is set aside first, and the true one is never longer.
+    A strategy that fails is reported in the view's `strategy_failure`.
     """
-    if source.chars > _LARGEST and name not in _LOCAL:
+    if not artifact.is_text:
+        return _binary_view(source, artifact)
+    if not needs_artifact(source.chars, limits):
+        uncut = whole(source.chars) if limits.trusted else neutralized(whole(source.chars), source)
+        if length(uncut.pieces) <= limits.inline_limit:
+            return _view("none", uncut, "", "", source, artifact)
+    frame = _frame(source, artifact, limits)
+    chosen = strategy_named(choose(source, limits, strategies), strategies)
+    failure = ""
+    for strategy in (chosen,) if chosen is _STAND_IN else (chosen, _STAND_IN):
+        try:
+            view = _view_by(strategy, frame)
+        except StoreError:
+            raise  # the text cannot be read: no strategy is at fault, and no other could help
+        except Exception as error:  # a strategy of anybody's may raise anything
+            failure = failure or f"{strategy.name}: {type(error).__name__}"
+            continue
+        if view is not None:
+            return view.replace(strategy_failure=failure) if failure else view
+    bare = _bare_view(frame)
+    return bare.replace(strategy_failure=failure) if failure else bare
+
+
+class _Frame(NamedTuple):
+    """What is the same for every strategy that is tried on a result."""
+
+    source: Source
+    artifact: Artifact
+    limits: Limits
+    above: str
+    """The reference and the calls above a preview; empty where they follow the cut."""
+    budget: int
+    """Characters that the cut itself may have."""
+
+
+def _frame(source: Source, artifact: Artifact, limits: Limits) -> _Frame:
+    if source.chars > limits.artifact_threshold:
+        above = f"{artifact.reference}\n\n{notice.preview(artifact.link)}\n\n"
+        return _Frame(source, artifact, limits, above, min(limits.preview_limit, limits.inline_limit - len(above)) - 1)
+    # The call that will follow the cut depends on the cut. Room is reserved for the longest one it can be.
+    digits = int("9" * len(str(source.chars)))
+    longest = f"Characters {digits:,}-{digits:,} of {source.chars:,} are left out in part: "
+    reserved = len(artifact.reference) + 1 + len(longest) + len(artifact.link.longest(digits))
+    return _Frame(source, artifact, limits, "", limits.inline_limit - reserved - 1)
+
+
+def _view_by(strategy: Strategy, frame: _Frame) -> TruncationResult | None:
+    """Return the view by one strategy; None where another should try, the bare reference where none should.
+
+    Raises what the strategy raises, and `InvalidCut`.
+    """
+    source, artifact, limits, above, budget = frame
+    if strategy.reads_all and source.chars > _LARGEST:
         return None
-    strategy = strategies.get(name) or strategy_named(name)
-    reserved = (
-        0
-        if above
-        else len(_below(artifact, [Segment("gap", 0, source.chars)], source, _longest_fetch(artifact, source)))
-    )
-    budget = room - reserved - 1
+    most = min(limits.inline_limit, source.chars - 1)
     for _ in range(_TRIES):
-        cut = _attempt(name, strategy, source, budget, limits) if budget > 0 else None
-        if cut is None:
+        if budget <= 0:
             return None
-        below = cut.below + ("" if above else _below(artifact, cut.left_out, source))
-        shown = _result(name, cut, above, below, source, artifact)
-        over = len(shown.content) - min(limits.inline_limit, source.chars - 1)
+        if strategy.is_text:
+            cut = without_noise(strategy, source, budget, limits.options)
+        else:
+            cut = strategy(source, budget, limits.options)
+        check_cut(cut, source.chars)
+        if not cut.left_out:
+            return None
+        if not any(part.stop > part.start for part in cut.kept):
+            return _bare_view(frame)  # it prefers showing nothing to showing something that misleads
+        cut = neutralized(cut, source)
+        below = cut.below if above else cut.below + _below(artifact, cut.left_out, source)
+        view = _view(strategy.name, cut, above, below, source, artifact)
+        over = len(view.content) - most
         if over <= 0:
-            if name in _PARSED and not _still_parses(shown.body, source):
-                raise _NothingFits
-            return shown
+            return view if not strategy.keeps_json or _still_parses(view.body, source) else _bare_view(frame)
+        # Half as much again as is missing: the next cut has other gaps, whose notices may be longer.
         budget -= over + over // 2
-    if name not in TEXT_STRATEGIES:
-        raise _NothingFits
-    return None
-
-
-def _attempt(name: str, strategy: ITruncationStrategy, source: Source, budget: int, limits: Limits) -> Cut | None:
-    """One strategy's cut within `budget`, neutralised; None where it keeps nothing, or is no cut of this source."""
-    try:
-        cut = (
-            without_noise(strategy, source, budget, limits.options)
-            if name in TEXT_STRATEGIES
-            else strategy(source, budget, limits.options)
-        )
-    except (ValueError, IndexError, KeyError, TypeError, RecursionError):
-        return None  # a strategy must never cost the result; another one will do
-    if not cut.left_out or not cut.covers(source.chars):
-        return None
-    if not any(part.stop > part.start for part in cut.kept):
-        raise _NothingFits
-    return neutralised(cut, source)
+    return None if strategy.is_text else _bare_view(frame)
 
 
 def _still_parses(body: str, source: Source) -> bool:
-    """Whether what is left of JSON is JSON; anything else is not asked."""
+    """Whether the view of a JSON text is JSON; True for any other text."""
     if source.text(0, _SUMMARY).lstrip("\ufeff \t\r\n")[:1] not in ("", "{", "["):
         return True
     from keepwhole.truncation.sniff import sniff
@@ -175,40 +229,35 @@ def _still_parses(body: str, source: Source) -> bool:
     return True
 
 
-def _below(artifact: Artifact, gaps: list[Segment], source: Source, fetch: str | None = None) -> str:
-    """The reference and the one call that fetches what is left out."""
+def _below(artifact: Artifact, gaps: list[Segment], source: Source) -> str:
+    """The reference, and the one call that fetches everything left out."""
     missing = Segment("gap", gaps[0].start, gaps[-1].stop)
-    call = fetch or notice.how_to_fetch(artifact.way, missing, source, in_part=len(gaps) > 1)
+    call = notice.how_to_fetch(artifact.link, missing, source, in_part=len(gaps) > 1)
     return f"{artifact.reference}\n{call}"
 
 
-def _longest_fetch(artifact: Artifact, source: Source) -> str:
-    """A fetch line at least as long as any that `source` can need."""
-    digits = int("9" * len(str(source.chars)))
-    call = artifact.way.longest(digits)
-    return f"Characters {digits:,}-{digits:,} of {source.chars:,} are left out in part: {call}"
-
-
-def _bare(source: Source, artifact: Artifact, limits: Limits) -> TruncationResult:
-    """Where body and notice do not fit: the reference alone, its summary shortened as far as it must be."""
+def _bare_view(frame: _Frame) -> TruncationResult:
+    """The reference alone, its summary shortened as far as it must be."""
+    artifact = frame.artifact
     line = artifact.reference
-    over = len(line) - limits.inline_limit
+    over = len(line) - frame.limits.inline_limit
     if over > 0:
         line = notice.reference(artifact.artifact_id, artifact.summary[: -over - 1] + "…", artifact.size)
-    return _result("reference", Cut((Segment("gap", 0, source.chars),)), line, "", source, artifact)
+    return _view("reference", nothing(frame.source.chars), line, "", frame.source, artifact)
 
 
-def _present_binary(source: Source, artifact: Artifact) -> TruncationResult:
+def _binary_view(source: Source, artifact: Artifact) -> TruncationResult:
     words = notice.binary(artifact.media_type, artifact.size, artifact.digest)
     cut = Cut((Inserted(words), Segment("gap", 0, source.chars)))
-    return _result("binary", cut, "", artifact.reference, source, artifact)
+    return _view("binary", cut, "", artifact.reference, source, artifact)
 
 
-def _result(strategy: str, cut: Cut, above: str, below: str, source: Source, artifact: Artifact) -> TruncationResult:
+def _view(strategy: str, cut: Cut, above: str, below: str, source: Source, artifact: Artifact) -> TruncationResult:
+    """Render a cut between the notices above and below it."""
     body = render_body(cut, source)
     if below and not body.endswith("\n"):
         below = "\n" + below
-    shown = Cut(cut.pieces, above, below)
+    shown = Cut(tuple(cut.pieces), above, below)
     content = above + body + below
     truncated = strategy != "none"
     return TruncationResult(

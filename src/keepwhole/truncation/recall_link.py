@@ -1,7 +1,7 @@
-"""How what a view leaves out is read back, in words that whoever reads them can act on as they stand.
+"""How a result is read back, as a call that the reader of a notice can run exactly as printed.
 
-Owns: the spelling of a call by our own tool, by an agent's own file tools, and by a person's command.
-Must not know: whether the tool is offered or the file is there; whoever makes a `Way` sees to that.
+Owns: the spelling of a call of `get_artifact`, of an agent's own file tools, and of a command for people.
+Must not know: whether the tool is offered or the file exists; the code that makes a `RecallLink` ensures that.
 """
 
 import json
@@ -14,18 +14,18 @@ from keepwhole.truncation.cut import Source
 Reader: TypeAlias = Literal["get_artifact", "Read", "read", "read_file", "sed", "keepwhole"]
 
 
-class Way(Value):
-    """The way back to one result: by its id, or from the file that holds it."""
+class RecallLink(Value):
+    """How one result is read back: by its id, or from its file."""
 
     artifact_id: str
     file: str = ""
     reader: Reader = "get_artifact"
-    """Our tool; `Read`, `read` and `read_file` as coding agents have them; a shell; or our command line, for people."""
+    """`get_artifact`; `Read`, `read` and `read_file` as coding agents have them; a shell; or the command line."""
 
     def whole(self) -> str:
         """The call that reads all of it.
 
-        >>> Way("art_1_x").whole()
+        >>> RecallLink("art_1_x").whole()
         'get_artifact(id="art_1_x")'
         """
         if self.reader == "sed":
@@ -35,7 +35,7 @@ class Way(Value):
     def lines(self, first: int, last: int) -> str:
         """The call that reads these lines, counted from 1.
 
-        >>> Way("art_1_x", "/f.txt", "Read").lines(11, 20)
+        >>> RecallLink("art_1_x", "/f.txt", "Read").lines(11, 20)
         'Read(file_path="/f.txt", offset=11, limit=10)'
         """
         if self.reader == "sed":
@@ -45,7 +45,7 @@ class Way(Value):
         return self._call(lines=f"{first}-{last}")
 
     def chars(self, start: int, stop: int, source: Source) -> str:
-        """The call that reads these characters, counted from 0; file tools know none, so a shell reads their bytes."""
+        """The call that reads these characters, counted from 0. File tools read lines only, so a shell reads bytes."""
         if not self.file:
             if self.reader == "keepwhole":
                 return self._call(chars=f"{start}-{stop}")
@@ -54,7 +54,7 @@ class Way(Value):
         return self._bytes(first + 1, last - first)
 
     def longest(self, chars: int) -> str:
-        """A call at least as long as any for a text of so many characters."""
+        """A call at least as long as any for a text of `chars` characters."""
         if not self.file:
             given = (
                 {"chars": f"{chars}-{chars}"} if self.reader == "keepwhole" else {"start_char": chars, "length": chars}

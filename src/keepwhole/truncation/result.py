@@ -51,3 +51,5 @@ class TruncationResult(Value):
     cut: Cut | None = None
     problem: KeepwholeError | None = None
     """Why the result could not be stored, where it could not."""
+    strategy_failure: str = ""
+    """The strategy that failed and the type of its exception, `name: RuntimeError`, where another one cut instead."""

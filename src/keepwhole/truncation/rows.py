@@ -13,10 +13,10 @@ from functools import cache
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, Source, nothing, whole
 from keepwhole.truncation.lines import line_bounds
 from keepwhole.truncation.notice import rows_omitted
-from keepwhole.truncation.options import StrategyOptions
 from keepwhole.truncation.question import fold, scores, terms
 from keepwhole.truncation.sniff import sniff
-from keepwhole.truncation.units import Chosen
+from keepwhole.truncation.strategy import StrategyOptions
+from keepwhole.truncation.units import ChosenUnits
 
 _HEADER = 4_096
 
@@ -30,7 +30,7 @@ def rows(source: Source, budget: int, options: StrategyOptions) -> Cut:
     bounds = record_bounds(text, source.eol, quoted=not is_json)
     mark = len(_marker(len(bounds), source.eol)) if is_json else 0
     after = 0 if is_json else len(rows_omitted(len(bounds), source.chars)) + 1
-    chosen = Chosen(bounds, budget - after, mark)
+    chosen = ChosenUnits(bounds, budget - after, mark)
     if not chosen.add(0) and not is_json:
         return nothing(source.chars)
     if options.question:

@@ -4,7 +4,7 @@ Owns: telling data (JSON, NDJSON, CSV, XML), diffs, logs, code, listings and sea
 Must not know: what is done with the answer. When in doubt the answer is `text`.
 
 Data is what a parser would take as a whole; everything else is known by what most of its lines look like. What a
-shell's wrapper says before the output of a command is looked past; JSON behind it is `wrapped`: the whole is none.
+shell's wrapper prints before the output of a command is skipped; JSON after it is `wrapped`: the whole is not JSON.
 """
 
 import csv
@@ -18,7 +18,8 @@ from xml.parsers import expat
 from keepwhole.truncation.cut import Source
 
 Kind: TypeAlias = Literal["json", "ndjson", "csv", "xml", "wrapped", "diff", "log", "code", "search", "listing", "text"]
-DATA: frozenset[str] = frozenset(("json", "ndjson", "csv", "xml"))
+DATA: frozenset[str] = frozenset(("json", "wrapped", "xml", "ndjson", "csv"))
+"""Kinds that are cut by their structure, whatever the tool's job is."""
 
 _SAMPLE = 16_384
 _NEAR = 4_096
@@ -26,7 +27,7 @@ _NEAR = 4_096
 _LINES = 32
 _MIDDLE = 8
 _STEP = 5
-"""Every so many lines one is asked first: most texts are of one mind."""
+"""Every fifth line is asked first: the lines of most texts are alike."""
 _TAIL = 256
 _WIDTH = 160
 """A line is known by its beginning; patterns never see more, so no line can make them slow."""
@@ -42,7 +43,7 @@ _PREFACE = re.compile(
     r"(?:Original token count: \d+\n)?(?:Command: .{0,400}\nDirectory: .{0,200}\n)?(?:Output:[ \n])?"
     r"(?:Total output lines: \d+\n+)?(?:Found \d+ \w+.{0,80}\n)?"
 )
-"""What shells of Codex, Claude Code and Gemini say before the output itself."""
+"""What the shells of Codex, Claude Code and Gemini print before the output itself."""
 _DIFF = re.compile(
     r"^(?:diff --(?:git|cc|combined) \S|Index: \S.*\n={20}|--- \S.*\n\+\+\+ \S|@@ -\d+(?:,\d+)? \+\d)", re.M
 )
@@ -99,7 +100,7 @@ _SEARCH = _any(
     rf"(?=\S*-\d){_WORD}*\.[A-Za-z]\w{{0,9}}-\d+-",
     r"(?=[^:]{1,110}+:\d)[^:|\"'`(),;=<>]{1,100}\.[A-Za-z]\w{0,5}:\d+:",
 )
-"""A match with its file: its line, or only the file; a neighbour of a match; a file with spaces in its name."""
+"""A match with its file: its line, or only the file; a line near a match; a file with spaces in its name."""
 _IN_FILE = re.compile(r"(\d{1,7})([:-])(?!\d\d[:-]\d\d)")
 _LISTING = _any(
     r"\s{0,4}(?:~?\.{0,2}/)?[\w@.+\[\]()%#-]++(?:/[\w@.+\[\]()%#-]++)++/?…?$|(?=\S++$)[\w@+.-]*\.\w{1,10}$",
@@ -155,7 +156,7 @@ def sniff(source: Source) -> Kind:
 
 
 def preface(text: str) -> int:
-    """How many characters a shell's wrapper says before the output itself.
+    """How many characters a shell's wrapper prints before the output itself.
 
     >>> preface('Exit code 1\\nOutput:\\n{"a": 1}')
     20
@@ -317,7 +318,7 @@ def _share(pattern: re.Pattern[str], heads: Sequence[str]) -> float:
 
 
 def _share_of(known: Callable[[str], bool], heads: Sequence[str]) -> float:
-    """The share of lines that are known; where a few are of one mind, the others are not asked."""
+    """The share of lines that are known; where a sample of them all agree, the others are not asked."""
     few = heads[::_STEP]
     found = sum(map(known, few))
     if len(few) < 4 or 0 < found < len(few):
@@ -355,7 +356,7 @@ def _are_diagnostics(heads: Sequence[str]) -> bool:
 
 
 def _is_search_in_file(heads: Sequence[str]) -> bool:
-    """Numbered lines that are no view of the file: some are mere neighbours of a match, or numbers are left out."""
+    """Numbered lines that are no view of the file: some are only near a match, or numbers are left out."""
     if not any(map(_IN_FILE.match, heads[::_STEP])):
         return False
     found = [match for match in map(_IN_FILE.match, heads) if match]

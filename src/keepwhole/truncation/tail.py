@@ -3,7 +3,7 @@
 from keepwhole.truncation.cut import Cut, Inserted, Segment, Source, whole
 from keepwhole.truncation.edges import tail_edge
 from keepwhole.truncation.notice import beginning_omitted
-from keepwhole.truncation.options import StrategyOptions
+from keepwhole.truncation.strategy import StrategyOptions
 
 
 def tail(source: Source, budget: int, options: StrategyOptions) -> Cut:

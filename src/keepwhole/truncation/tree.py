@@ -1,15 +1,32 @@
 """Cutting nested data by structure: whole members where they fit, cut ones where they must be, a count for the rest.
 
 Owns: which members are kept and how a budget is shared among nested values.
-Must not know: JSON or XML. A kind of data says where members lie, what stands for those left out, how a leaf is cut.
+Must not know: JSON or XML. A subclass says where members are, what replaces those left out, and how a leaf is cut.
 
-A run of left-out members is replaced by one member of ours in its place, so the separators round it stay as they were
-and no value is ever re-typed or re-ordered.
+Theory of operation. `fit(value, budget)` returns the pieces that show a value in at most `budget` characters:
+
+1. A value that fits is kept whole. A leaf (a string, an element with only text) that does not fit is cut by `leaf`.
+2. For a container, members are taken whole in the order of `_order` while they fit: first those that the settings
+   and the question ask for, then an object's keys in order, or an array's elements from both ends.
+3. If a container's members have names, or fewer than two fit whole, the room that is left is shared among members
+   that did not fit: each is cut by `fit` with its share, one level deeper.
+4. Every run of members left out is replaced by one inserted member that counts them.
+
+    {"id": 7, "rows": [1, 2, … 900], "ok": true}        in 160 characters
+    {"id": 7, "rows": [1, 2, "... 897 items omitted ...", 900], "ok": true}
+              └─ cut by step 3, its elements by step 2 ┘
+
+An inserted member takes the place of the run, so the separators around it are those of the original. If the pieces
+are too long all the same, the least wanted members are dropped again, the last one chosen first.
+
+Invariants: no value is changed, re-typed or moved; the pieces cover the value once and in order; what is returned is
+at most `budget` characters long, else None.
 """
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
+from keepwhole.canonical.json_text import Member
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, length
 from keepwhole.truncation.question import fold
 
@@ -20,21 +37,12 @@ _MOST_CUT = 64
 _MOST_SEARCHED = 20_000
 
 
-class Member:
-    """One element of a list, one key and value of an object, or one child element; a value begins at `value`."""
-
-    __slots__ = ("start", "stop", "value")
-
-    def __init__(self, start: int, value: int, stop: int) -> None:
-        self.start, self.value, self.stop = start, value, stop
-
-
-Chosen = dict[int, list[Piece]]
+ChosenMembers = dict[int, list[Piece]]
 """The members to show, by number, each with its pieces; the last one put in is the least wanted."""
 
 
 class TreeCut:
-    """One text being cut. A kind of data fills in the four methods at the end."""
+    """One text being cut. A subclass for a kind of data implements the methods at the end."""
 
     def __init__(self, text: str, wanted: Iterable[str], max_depth: int) -> None:
         self.text = text
@@ -42,7 +50,7 @@ class TreeCut:
         self._max_depth = max_depth
 
     def cut_between(self, start: int, stop: int, budget: int) -> Cut | None:
-        """The cut of a text whose one value lies between `start` and `stop`; None where nothing fits."""
+        """The cut of a text whose one value is from `start` to `stop`; None where nothing fits."""
         pieces = self.fit(start, stop, budget - start - (len(self.text) - stop), 0)
         if pieces is None:
             return None
@@ -55,17 +63,19 @@ class TreeCut:
         inside = self.inside(start, stop)
         if not inside:
             return self.leaf(start, stop, budget) if inside is None else None
-        chosen: Chosen = {}
+        chosen: ChosenMembers = {}
         if depth < self._max_depth:
             self._choose(start, stop, inside, chosen, budget, depth)
-        pieces = self._written(start, stop, inside, chosen)
+        pieces = self._container_pieces(start, stop, inside, chosen)
         while (over := length(pieces) - budget) > 0 and chosen:
             while over > 0 and chosen:
                 over -= length(chosen.popitem()[1])
-            pieces = self._written(start, stop, inside, chosen)
+            pieces = self._container_pieces(start, stop, inside, chosen)
         return pieces if length(pieces) <= budget else None
 
-    def _choose(self, start: int, stop: int, inside: Sequence[Member], chosen: Chosen, budget: int, depth: int) -> None:
+    def _choose(
+        self, start: int, stop: int, inside: Sequence[Member], chosen: ChosenMembers, budget: int, depth: int
+    ) -> None:
         mark = len(self.mark(start, inside, len(inside), 1)) + 4
         room = budget - mark - (inside[0].start - start) - (stop - inside[-1].stop)
         named = self.is_named(start)
@@ -81,8 +91,8 @@ class TreeCut:
         if named or len(chosen) < 2:
             self._shrink(start, inside, chosen, room, depth)
 
-    def _shrink(self, start: int, inside: Sequence[Member], chosen: Chosen, room: int, depth: int) -> None:
-        """Show members that do not fit whole, cut themselves: all of an object's if they can be, else the first two."""
+    def _shrink(self, start: int, inside: Sequence[Member], chosen: ChosenMembers, room: int, depth: int) -> None:
+        """Cut members that do not fit whole: as many as possible of an object, the first two of an array."""
         waiting: list[int] = []
         for at in self._order(start, inside):
             if at not in chosen:
@@ -100,7 +110,7 @@ class TreeCut:
                 room -= length(chosen[at]) + _separator(inside, at)
 
     def _order(self, start: int, inside: Sequence[Member]) -> Iterable[int]:
-        """Members by how much they are wanted: those asked for, then in order, or from both ends."""
+        """Members in the order in which they are wanted: those asked for, then by position, or from both ends."""
         asked = self._asked_for(start, inside)
         yield from asked
         rest = range(len(inside)) if self.is_named(start) else _from_both_ends(len(inside))
@@ -121,10 +131,10 @@ class TreeCut:
         best = sorted(counts, key=lambda at: (-counts[at], at))
         return first + [at for at in best[:50] if at not in first]
 
-    def _written(self, start: int, stop: int, inside: Sequence[Member], chosen: Chosen) -> list[Piece]:
-        """The container with what is chosen, and one member of ours for every run that is not.
+    def _container_pieces(self, start: int, stop: int, inside: Sequence[Member], chosen: ChosenMembers) -> list[Piece]:
+        """The container with the chosen members, and one inserted member for every run that is left out.
 
-        A member of one piece is shown whole, as are the separators round it: it makes no piece of its own.
+        A member of one piece is shown whole together with the separators around it, so it adds no piece of its own.
         """
         pieces: list[Piece] = []
         at, runs, shown = start, 0, sorted(chosen)
@@ -147,7 +157,7 @@ class TreeCut:
         raise NotImplementedError
 
     def mark(self, start: int, inside: Sequence[Member], count: int, run: int) -> str:
-        """What stands for `count` members left out, the `run`-th such run of this container."""
+        """What replaces `count` members left out, the `run`-th such run of this container."""
         raise NotImplementedError
 
     def leaf(self, start: int, stop: int, budget: int) -> list[Piece] | None:
@@ -155,7 +165,7 @@ class TreeCut:
         return None
 
     def is_named(self, start: int) -> bool:
-        """Whether the members of this container have names, so that each tells something, however short."""
+        """Whether the members of this container have names, so that even a short part of each is useful."""
         return False
 
     def always(self, start: int, inside: Sequence[Member]) -> list[int]:
@@ -164,7 +174,7 @@ class TreeCut:
 
 
 def _members_with(term: str, folded: str, base: int, inside: Sequence[Member], most: int) -> list[int]:
-    """The members that hold a term, if at most `most` do; `folded` is their text, which begins at `base`."""
+    """The members that contain a term, if at most `most` do; `folded` is their text, which begins at `base`."""
     hits: list[int] = []
     number, last = 0, len(inside) - 1
     at = folded.find(term)
@@ -203,7 +213,7 @@ def _from_both_ends(size: int) -> Iterable[int]:
 
 
 def merged(pieces: Iterable[Piece]) -> list[Piece]:
-    """The same pieces with neighbouring kept ones joined and empty ones dropped."""
+    """The pieces with adjacent ones of the same kind joined and empty ones dropped."""
     found: list[Piece] = []
     for piece in pieces:
         last = found[-1] if found else None

@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
+from keepwhole.canonical.json_text import NotJson, members, root_span
 from keepwhole.truncation.code import definition_bounds, definitions
 from keepwhole.truncation.cut import TextSource
 from keepwhole.truncation.diff import hunk_bounds
-from keepwhole.truncation.json_spans import NotJson, members, root_span
 from keepwhole.truncation.lines import line_bounds, split_after
 from keepwhole.truncation.paragraphs import bounds_of
 from keepwhole.truncation.rows import record_bounds
@@ -22,9 +22,9 @@ LONGEST = 800
 _ENDS = (("\n",), (". ", "? ", "! ", "。", "？", "！"), ("},", "], ", "}, ", ","), (" ",))
 """Where a long unit is split: after lines, else sentences, else members of data, else words."""
 _SHORT = 120
-"""Neighbouring paragraphs shorter than this belong together: a heading and what follows it."""
+"""Adjacent paragraphs shorter than this are one unit: a heading and what follows it."""
 _TINY = 60
-"""So do neighbouring elements shorter than this."""
+"""So are adjacent elements shorter than this."""
 _EVENT = re.compile(r"\n(?=[^\s])")
 _TAG = re.compile(r">\s*(?=<[^/])")
 
@@ -48,7 +48,7 @@ def _paragraphs(text: str, eol: str, longest: int) -> list[int]:
 
 
 def _events(text: str, eol: str, longest: int) -> list[int]:
-    """Lines, each with the indented ones that hang on it."""
+    """Lines, each with the indented ones that follow it."""
     if eol != "\n":
         return list(line_bounds(text, eol))
     return [0, *(match.end() for match in _EVENT.finditer(text)), len(text)]
@@ -63,7 +63,7 @@ def _records(text: str, eol: str, longest: int) -> Sequence[int]:
 
 
 def _definitions(text: str, eol: str, longest: int) -> Sequence[int]:
-    """Definitions whole, each with what stands above it."""
+    """Whole definitions, each with the comments and decorators above it."""
     starts = definitions(text)
     bounds, signatures = definition_bounds(text, starts)
     return [0, *(at for at in bounds[1:-1] if at in signatures), len(text)]
@@ -77,7 +77,7 @@ def _hunks(text: str, eol: str, longest: int) -> Sequence[int]:
 
 
 def _elements(text: str, eol: str, longest: int) -> Sequence[int]:
-    """The largest elements that fit, short neighbours joined; where the text is no JSON after all, lines."""
+    """The largest elements that fit, short adjacent ones joined; lines where the text is not JSON after all."""
     try:
         start, stop = root_span(text)
         found = _inside(text, start, stop, longest) if stop - start > longest else []
@@ -91,7 +91,7 @@ def _elements(text: str, eol: str, longest: int) -> Sequence[int]:
 
 
 def _inside(text: str, start: int, stop: int, longest: int) -> list[int]:
-    """Where elements begin, from the outermost container inwards as long as they are too long."""
+    """Where elements begin; those that are too long are split further inside."""
     found: set[int] = set()
     left = [(start, stop)]
     while left:

@@ -15,7 +15,7 @@ from keepwhole.truncation.edges import joined
 from keepwhole.truncation.notice import omitted
 
 
-class Chosen:
+class ChosenUnits:
     """Units picked one after the other while they and the notices between them fit."""
 
     def __init__(self, bounds: Sequence[int], budget: int, mark: int) -> None:
@@ -25,13 +25,13 @@ class Chosen:
         self.units: set[int] = set()
 
     def add(self, unit: int) -> bool:
-        """Take a unit if it fits; one that is taken already fits."""
+        """Take a unit if it fits; returns whether it is taken."""
         if unit in self.units:
             return True
         if not 0 <= unit < len(self._bounds) - 1:
             return False
-        neighbours = (unit - 1 in self.units) + (unit + 1 in self.units)
-        runs = self._runs + 1 - neighbours
+        neighbors = (unit - 1 in self.units) + (unit + 1 in self.units)
+        runs = self._runs + 1 - neighbors
         used = self._used + self._bounds[unit + 1] - self._bounds[unit]
         if used + (runs + 1) * self._mark > self._budget:
             return False
@@ -77,12 +77,12 @@ def widest_mark(source: Source) -> int:
 
 
 def cut_of(source: Source, bounds: Sequence[int], units: Iterable[int]) -> Cut:
-    """The cut that keeps these units and says what lies between them."""
+    """The cut that keeps these units, with a notice for what is between them."""
     return cut_of_spans(source, [(bounds[unit], bounds[unit + 1]) for unit in sorted(units)])
 
 
 def cut_of_spans(source: Source, spans: Iterable[tuple[int, int]]) -> Cut:
-    """The cut that keeps these stretches, in order, and counts what lies between them."""
+    """The cut that keeps these spans, in order, with a notice for what is between them."""
     pieces: list[Piece] = []
     at = kept_from = 0
     for start, stop in spans:
@@ -100,18 +100,18 @@ def cut_of_spans(source: Source, spans: Iterable[tuple[int, int]]) -> Cut:
 
 
 def gap(source: Source, start: int, stop: int) -> list[Piece]:
-    """A stretch left out, and the words that say so."""
+    """A gap and its notice."""
     lines = source.ends_before(stop) - source.ends_before(start)
     return [Inserted(omitted(lines, stop - start)), Segment("gap", start, stop)]
 
 
 def unit_at(bounds: Sequence[int], at: int) -> int:
-    """The unit that holds character `at`."""
+    """The unit that contains character `at`."""
     return bisect_right(bounds, at) - 1
 
 
 def split_long(text: str, bounds: Sequence[int], longest: int) -> Sequence[int]:
-    """The same units, with those longer than `longest` split so that their beginnings can still be kept."""
+    """The units, those longer than `longest` split so that their beginnings can still be kept."""
     if max(map(sub, islice(bounds, 1, None), bounds), default=0) <= longest:
         return bounds
     finer = array("q")
@@ -126,7 +126,7 @@ def split_long(text: str, bounds: Sequence[int], longest: int) -> Sequence[int]:
 
 
 def whole_before(text: str, at: int) -> int:
-    """The nearest place at or before `at` that splits no grapheme."""
+    """The nearest position at or before `at` that splits no grapheme."""
     while 0 < at < len(text) and joined(text, at):
         at -= 1
     return at

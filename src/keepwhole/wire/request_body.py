@@ -29,23 +29,16 @@ since readers disagree on which of the two counts.
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn, TypeAlias, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
+from keepwhole.canonical.json_text import expect, read_elements, read_key, read_value, skip_space
 from keepwhole.canonical.message import Path
 from keepwhole.wire import dialects
 from keepwhole.wire.json_edit import Change, Place, find_places
 
 Edits: TypeAlias = Mapping[int, Sequence[Change]]
 
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")
-
-
-_decoder: Any = json.JSONDecoder(parse_constant=_refuse)
-_scan: Callable[[str, int], tuple[Any, int]] = _decoder.scan_once
-_spaces = cast("Callable[[str, int], re.Match[str]]", re.compile(r"[ \t\n\r]*").match)
 _LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 _BOM = "\ufeff"
 _LOOSE = 4
@@ -210,10 +203,10 @@ def read_request(data: bytes, like: RequestBody | None = None) -> RequestBody | 
         request = RequestBody(data, text)
         at = _taken_over(text, like, request) if like is not None else 0
         if at:
-            at = _read_members(text, _read_elements(text, at, request), request, like)
+            at = _read_members(text, _read_messages(text, at, request), request, like)
         else:
-            at = _read_members(text, _expect(text, _space(text, int(text.startswith(_BOM))), "{"), request, like)
-        return request if _space(text, at) == len(text) else None
+            at = _read_members(text, expect(text, skip_space(text, int(text.startswith(_BOM))), "{"), request, like)
+        return request if skip_space(text, at) == len(text) else None
     except (ValueError, StopIteration, IndexError, RecursionError):
         return None
 
@@ -232,28 +225,24 @@ def _read_members(text: str, at: int, request: RequestBody, like: RequestBody | 
     fields = dialects.TABLE.messages_fields
     lists = int(bool(request.starts))
     if lists:
-        at = _space(text, at)
+        at = skip_space(text, at)
         if text[at] != ",":
-            return _expect(text, at, "}")
+            return expect(text, at, "}")
         at += 1
     while True:
-        at = _space(text, at)
-        if text[at] != '"':
-            raise ValueError(f"no name at {at}")
-        name, at = _scan(text, at)
-        at = _space(text, _expect(text, _space(text, at), ":"))
+        name, at = read_key(text, at)
         if name in fields:
             lists += 1
             at = _read_list(text, at, name, request, fields[name])
         else:
             at = _read_field(text, at, name, request, like)
-        at = _space(text, at)
+        at = skip_space(text, at)
         if text[at] != ",":
             break
         at += 1
     if lists != 1:
         raise ValueError("no list of messages, or more than one")
-    return _expect(text, at, "}")
+    return expect(text, at, "}")
 
 
 def _read_field(text: str, at: int, name: str, request: RequestBody, like: RequestBody | None) -> int:
@@ -263,7 +252,7 @@ def _read_field(text: str, at: int, name: str, request: RequestBody, like: Reque
     if like is not None and length > _LONG and text[at] in "[{" and text.startswith(like.text[start:stop], at):
         value, end = like.fields[name], at + length
     else:
-        value, end = _scan(text, at)
+        value, end = read_value(text, at)
     request.fields[name], request.spans[name] = value, (at, end)
     return end
 
@@ -273,47 +262,21 @@ def _read_list(text: str, at: int, key: str, request: RequestBody, takes_text: b
     request.key = key
     if takes_text and text[at] == '"':
         start = at
-        request.fields[key], at = _scan(text, at)
+        request.fields[key], at = read_value(text, at)
         request.spans[key] = start, at
         return at
-    at = _space(text, _expect(text, at, "["))
-    return at + 1 if text[at] == "]" else _read_elements(text, at, request)
+    at = skip_space(text, expect(text, at, "["))
+    return at + 1 if text[at] == "]" else _read_messages(text, at, request)
 
 
-def _read_elements(text: str, at: int, request: RequestBody) -> int:
-    """Read a list from its first element on; gives where it ends."""
-    messages, starts, stops = request.messages, request.starts, request.stops
-    while True:
-        message, stop = _scan(text, at)
-        messages.append(message)
-        starts.append(at)
-        stops.append(stop)
-        after = text[stop]
-        if after != "," and after != "]":
-            stop = _space(text, stop)
-            after = text[stop]
-        if after != ",":
-            return _expect(text, stop, "]")
-        at = stop + 2 if text[stop + 1] == " " else stop + 1
-        if text[at] != "{":
-            at = _space(text, at)
+def _read_messages(text: str, at: int, request: RequestBody) -> int:
+    """Read the list of messages from the one at `at` on; returns where the list ends."""
+    return read_elements(text, at, request.messages, request.starts, request.stops)
 
 
 def _moved(places: Sequence[int], at: int, by: int) -> list[int]:
     """The places, those after `at` further on."""
     return [place + by if place > at else place for place in places]
-
-
-def _expect(text: str, at: int, sign: str) -> int:
-    """The place after `sign`, which has to be at `at`."""
-    if text[at] != sign:
-        raise ValueError(f"no {sign} at {at}")
-    return at + 1
-
-
-def _space(text: str, at: int) -> int:
-    """The first place from `at` on that is no white space."""
-    return _spaces(text, at).end()
 
 
 def _written(value: Any) -> str:

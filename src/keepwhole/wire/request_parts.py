@@ -7,20 +7,15 @@ A message's part begins where the one before ends, so that one more message leav
 """
 
 import json
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, cast
+from typing import cast
 
+from keepwhole.canonical.json_text import expect, find_strings, skip_space, value_stop
 from keepwhole.wire.request_body import read_request
 
 LONG = 256
 """Characters of a field or a string that is a part of its own."""
-_COMMA = re.compile(r"[ \t\n\r]*,[ \t\n\r]*")
-_decoder: Any = json.JSONDecoder()
-_scan: Callable[[str, int], tuple[Any, int]] = _decoder.scan_once
-_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.S)
-"""A string, or what begins like one and goes on to the end: so that every place is looked at once, in garbage too."""
 
 
 def split(data: bytes, like: Sequence[str] = ()) -> list[str]:
@@ -66,12 +61,10 @@ def _messages(text: str, at: int, stop: int) -> list[str] | None:
     """The messages of a stretch of a list, each with the comma before it; None if it is not made of such."""
     found: list[str] = []
     while at < stop:
-        comma = _COMMA.match(text, at, stop)
-        if comma is None:
-            return None
         try:
-            end = _scan(text, comma.end())[1]
-        except (ValueError, StopIteration, RecursionError):
+            start = skip_space(text, expect(text, skip_space(text, at), ","))
+            end = value_stop(text, start)
+        except (ValueError, StopIteration, IndexError, RecursionError):
             return None
         if end > stop:
             return None
@@ -85,7 +78,7 @@ def strings(part: str) -> list[str]:
     found: list[str] = []
     at = 0
     if len(part) >= LONG:
-        for match in _STRING.finditer(part):
+        for match in find_strings(part):
             start, stop = match.span()
             if stop - start >= LONG:
                 found += (part[at:start], part[start:stop])

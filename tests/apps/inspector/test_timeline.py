@@ -4,7 +4,7 @@ from typing import Any
 
 from keepwhole import MemoryStore
 from keepwhole.apps.inspector.timeline import Timeline
-from keepwhole.canonical.manifest import Shown, encode_manifest
+from keepwhole.canonical.manifest import ShownPiece, encode_manifest
 from keepwhole.exchange.hidden_rounds import TOOL
 from keepwhole.store.protocol import Draft
 from tests.build import NOON, decision, draft, opened, request, response
@@ -91,7 +91,7 @@ def test_a_decision_changes_the_step_it_is_made_in_and_the_one_of_its_result() -
 
 
 def shows(*kept: Draft) -> bytes:
-    return encode_manifest([Shown(one.header.trace_id, 0, "utf8") for one in kept])
+    return encode_manifest([ShownPiece(one.header.trace_id, 0, "utf8") for one in kept])
 
 
 def test_results_of_conversations_side_by_side_go_to_the_request_that_shows_them() -> None:

@@ -8,12 +8,12 @@ from typing import Any
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.place import Place, add_options
 from keepwhole.errors import UsageError
-from keepwhole.recall.answer import Printed
+from keepwhole.recall.answer import RecallCall
 from keepwhole.recall.page import page
 from keepwhole.recall.ranges import parse_chars, parse_lines
 from keepwhole.store.protocol import SessionInfo, body_of, entry_of, result_of
 from keepwhole.truncation.notice import binary, size_text
-from keepwhole.truncation.present import summarise
+from keepwhole.truncation.present import summarize
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +54,7 @@ def list_artifacts(args: argparse.Namespace) -> int:
         for row in place.store.rows(info.name, kind="result"):
             if row.trace_id in decided:
                 result, facts = result_of(row), entry_of(row).facts
-                source = summarise(result.tool, result.arguments)
+                source = summarize(result.tool, result.arguments)
                 rows.append(
                     {"id": result.artifact_id, "bytes": facts.size, "lines": facts.lines, "source": source}
                     | {"session": info.name, "at": result.at, "trace_id": result.trace_id}
@@ -88,7 +88,7 @@ def show_artifact(args: argparse.Namespace) -> int:
         if result.media_type != "text/plain":
             text = binary(result.media_type, reader.facts.size, reader.facts.digest)
         else:
-            text = page(reader, Printed(args.id), asked, limit)
+            text = page(reader, RecallCall(args.id), asked, limit)
     place.close()
     if args.json:
         screen.as_json({"id": args.id, "tool": result.tool, "content": text})

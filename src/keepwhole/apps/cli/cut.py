@@ -10,10 +10,9 @@ from keepwhole.canonical.body import measure
 from keepwhole.canonical.media import media_type
 from keepwhole.canonical.utf8 import decode
 from keepwhole.errors import ConfigError, UsageError
-from keepwhole.truncation.choice import reason
 from keepwhole.truncation.configuration import Limits
 from keepwhole.truncation.cut import TextSource
-from keepwhole.truncation.present import Artifact, present
+from keepwhole.truncation.present import Artifact, present, reason
 from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.sniff import sniff
 from keepwhole.truncation.strategy import STRATEGIES, strategy_named

@@ -6,7 +6,7 @@ from typing import Any
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.place import Place, add_options
 from keepwhole.errors import UsageError
-from keepwhole.recall.found import Found, Selection
+from keepwhole.recall.selection import SelectedUnit, Selection
 from keepwhole.truncation.notice import size_text
 
 _NOTHING = 1
@@ -48,7 +48,7 @@ def _report(session: str, found: Selection) -> dict[str, Any]:
     return {"session": session, "query": found.query, "tokens": found.tokens, "is_all": found.is_all, "units": units}
 
 
-def command(unit: Found) -> str:
+def command(unit: SelectedUnit) -> str:
     """The command that reads a unit and what stands round it."""
     part = f"--lines {unit.lines_around}" if not unit.in_long_line else f"--chars {unit.chars_around}"
     return f"keepwhole artifacts show {unit.artifact_id} {part}"

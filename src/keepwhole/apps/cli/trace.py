@@ -6,9 +6,9 @@ from typing import Any
 
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.place import Place, add_options
-from keepwhole.recall.answer import Printed
+from keepwhole.recall.answer import RecallCall
 from keepwhole.recall.get_artifact import read_artifact
-from keepwhole.recall.get_task_trace import described
+from keepwhole.recall.get_task_trace import call_heading
 from keepwhole.recall.ranges import parse_chars
 from keepwhole.store.protocol import Row, body_of, result_of
 
@@ -30,7 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     showing.set_defaults(act=show_trace)
 
 
-class _Command(Printed):
+class _Command(RecallCall):
     """The command that shows the next part, in place of a model's call."""
 
     def text(self, **more: object) -> str:
@@ -61,7 +61,7 @@ def _report(place: Place, row: Row, args: argparse.Namespace) -> dict[str, Any]:
     with place.store.open(body_of(row)) as reader:
         call = _Command(args.id)
         answer = read_artifact(reader, result.media_type, call, _asked(args), place.settings.retrieval_limit)
-        about = described(result, reader)
+        about = call_heading(result, reader)
     known = {name: getattr(result, name) for name in ("tool", "arguments", "turn", "call_id", "exit_code", "is_error")}
     return {"trace_id": result.trace_id, "session": row.session, **known, "call": about, "output": answer.content}
 

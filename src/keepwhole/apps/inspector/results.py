@@ -12,7 +12,7 @@ from keepwhole.apps.inspector.record import Record
 from keepwhole.apps.inspector.timeline import Kept
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import UsageError
-from keepwhole.recall.answer import Printed
+from keepwhole.recall.answer import RecallCall
 from keepwhole.recall.patterns import finder
 from keepwhole.recall.scan import Scan
 from keepwhole.store.protocol import decision_of
@@ -85,7 +85,7 @@ def _page(kept: Kept, reader: BodyReader, query: Mapping[str, str]) -> dict[str,
         "lines": found,
         "cut": long,
         "total": reader.lines,
-        "call": Printed(kept.result.artifact_id).text(lines=f"{first}-{first + max(0, len(found) - 1)}"),
+        "call": RecallCall(kept.result.artifact_id).text(lines=f"{first}-{first + max(0, len(found) - 1)}"),
     }
 
 
@@ -190,7 +190,7 @@ def _calls(name: str, kept: Kept) -> dict[str, str]:
     """How a result is fetched: by a model, by a program, on the command line."""
     own = kept.result.artifact_id
     return {
-        "whole": Printed(own).text(),
+        "whole": RecallCall(own).text(),
         "python": f"keepwhole.session({name!r}).recall({own!r})",
         "cli": f"keepwhole show {own}",
     }

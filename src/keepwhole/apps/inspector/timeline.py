@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from keepwhole.canonical.body import BodyFacts
 from keepwhole.canonical.entry import Decision, Entry, Request, Response, Result
-from keepwhole.canonical.manifest import Shown, decode_manifest
+from keepwhole.canonical.manifest import ShownPiece, decode_manifest
 from keepwhole.errors import Damaged, StoreError
 from keepwhole.exchange.hidden_rounds import TOOL as ROUND
 from keepwhole.store.follower import RecordFollower
@@ -221,7 +221,7 @@ class Timeline:
                 pieces = decode_manifest(reader.read())
         except StoreError:
             return set()
-        return {piece.trace_id for piece in pieces if isinstance(piece, Shown)}
+        return {piece.trace_id for piece in pieces if isinstance(piece, ShownPiece)}
 
     def _open(self, seq: int, turn: int | None) -> Step:
         """The step that what is new belongs to."""

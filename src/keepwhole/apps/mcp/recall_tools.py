@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 from mcp_types.version import is_version_at_least
 
-from keepwhole.recall.answer import Answer
+from keepwhole.recall.answer import RecallAnswer
 from keepwhole.recall.names import GET_ARTIFACT
 from keepwhole.record.kept_result import KeptResult
 from keepwhole.session import Session
@@ -62,7 +62,7 @@ def shown_items(shown: KeptResult, version: str) -> list[dict[str, Any]]:
 
 async def recalled(session: Session, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """The result of a call of one of our recall tools."""
-    answer: Answer = await session.acall_tool(name, arguments)
+    answer: RecallAnswer = await session.acall_tool(name, arguments)
     return {"content": [text_item(answer.content)], "isError": answer.is_error}
 
 
@@ -73,7 +73,7 @@ async def read_artifact(session: Session, uri: str) -> dict[str, Any]:
     for key in ("start_char", "length", "start_line", "end_line", "from_end", "context"):
         if key in arguments and str(arguments[key]).isdecimal():
             arguments[key] = int(arguments[key])
-    answer: Answer = await session.acall_tool(GET_ARTIFACT, arguments)
+    answer: RecallAnswer = await session.acall_tool(GET_ARTIFACT, arguments)
     if answer.is_error:
         raise MCPError(code=INVALID_PARAMS, message=answer.content)
     return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": answer.content}]}

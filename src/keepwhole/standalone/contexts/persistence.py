@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from keepwhole.errors import NotStored, UsageError
-from keepwhole.recall.selector import Candidate, Selector, chosen
+from keepwhole.recall.selector import Candidate, Selector, choose_candidates
 from keepwhole.standalone.contexts.aio import AsyncTwins
 from keepwhole.standalone.contexts.context import (
     OURS,
@@ -156,7 +156,7 @@ class ContextManager(AsyncTwins):
                 return found[:limit]
             found = found[:_CANDIDATES]
             candidates = self._candidates(found, available_pointers)
-        return [found[at] for at in chosen(who, query, candidates)][:limit]
+        return [found[at] for at in choose_candidates(who, query, candidates)][:limit]
 
     def clear_pointers(self) -> None:
         """Forget all pointers and what is held in memory; the files stay."""

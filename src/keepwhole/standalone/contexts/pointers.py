@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from keepwhole.recall.ranking import ranked
+from keepwhole.recall.ranking import rank_postings
 from keepwhole.recall.scorer import rank, terms
 from keepwhole.standalone.contexts.context import ContextPointer, TaskId, get_tool_description
 from keepwhole.store.word_index import WordIndex
@@ -65,7 +65,7 @@ class Pointers:
 
     def best(self, query: str, most: int = _MOST) -> list[str]:
         """The files whose calls share words with a query, best first; none where nothing is shared."""
-        found = ranked(self._index, len(self._kept), terms(query), most, each=1)
+        found = rank_postings(self._index, len(self._kept), terms(query), most, each=1)
         return [self._path(self._kept[number - 1].filename) for number, _ in found.scores]
 
     def best_of(self, query: str, pointers: Sequence[ContextPointer], most: int = _MOST) -> list[str]:

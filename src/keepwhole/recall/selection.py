@@ -1,17 +1,16 @@
-"""What a selection gives: units of stored results, each with where it is from and the call that reads more."""
+"""A selection: units of stored results, each with where it is from and the call that reads around it."""
 
 from collections.abc import Iterable
 
 from keepwhole.canonical.value import Value
-from keepwhole.truncation.neutral import quoted
-from keepwhole.truncation.notice import size_text
-from keepwhole.truncation.recall_link import Way
+from keepwhole.truncation.notice import quoted, size_text
+from keepwhole.truncation.recall_link import RecallLink
 
 _AROUND_LINES, _AROUND_CHARS = 10, 1_000
-"""How much more the printed call reads on either side."""
+"""Lines and characters that the printed call reads on either side."""
 
 
-class Found(Value):
+class SelectedUnit(Value):
     """A unit of a stored result."""
 
     trace_id: str
@@ -21,7 +20,7 @@ class Found(Value):
     """The call in a few words."""
     start: int
     stop: int
-    """Its characters in the result."""
+    """Its span in the result, in characters."""
     first_line: int
     last_line: int
     text: str
@@ -29,9 +28,9 @@ class Found(Value):
     size: int
     """Bytes of the whole result."""
     in_long_line: bool = False
-    """Whether lines would say too little of where it is."""
-    reachable: Way | None = None
-    """How it is read back; by our tool if not said."""
+    """Whether its lines are so long that its position is given in characters."""
+    reachable: RecallLink | None = None
+    """How it is read back; by `get_artifact` if not given."""
 
     @property
     def place(self) -> str:
@@ -54,7 +53,7 @@ class Found(Value):
 
     @property
     def call(self) -> str:
-        """The call that reads it and what stands round it."""
+        """The call that reads it with the text around it."""
         if self.reachable is not None:
             first, _, last = self.lines_around.partition("-")
             return self.reachable.whole() if self.in_long_line else self.reachable.lines(int(first), int(last))
@@ -70,26 +69,26 @@ class Found(Value):
 
 
 class Selection(Value):
-    """What was found, best first."""
+    """The units that were selected, best first."""
 
     query: str
-    units: tuple[Found, ...] = ()
+    units: tuple[SelectedUnit, ...] = ()
     tokens: int = 0
-    """What `text` takes, at most."""
+    """Most tokens that `text` takes."""
     is_all: bool = True
-    """Whether everything kept was looked at; if there was no time for that, the next question goes on from there."""
+    """Whether the whole record was searched. If time ran out, the next question continues from there."""
 
     @property
     def text(self) -> str:
-        """The units with a line above each; what imitates a notice of ours is marked as quoted."""
-        return text_of(self.units)
+        """The units with a line above each; text that imitates a notice is marked as quoted."""
+        return units_text(self.units)
 
 
-def text_of(units: Iterable[Found]) -> str:
+def units_text(units: Iterable[SelectedUnit]) -> str:
     """Units one below the other."""
-    return "\n".join(map(written, units))
+    return "\n".join(map(unit_text, units))
 
 
-def written(unit: Found) -> str:
+def unit_text(unit: SelectedUnit) -> str:
     """A unit as it is shown: the line that says what it is, then its text."""
     return f"{unit.heading}\n{quoted(unit.text.rstrip())}\n"
