@@ -16,7 +16,7 @@ from keepwhole.conversation.view_mode import USUAL, Manner
 from keepwhole.errors import StoreError
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.account import Account, Edit, edit_of
-from keepwhole.policies.policy import SHOWN, Choice, Decisions, Policy, Situation, sent_tokens, shown
+from keepwhole.policies.policy import SHOWN, Choice, Policy, Situation, TrackedChoices, sent_tokens, shown
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.recall.tail import at_the_tail
 from keepwhole.record.journal import Known
@@ -49,7 +49,7 @@ class Viewer(Deciding):
         self._unknown: dict[int, None] = {}
         """Results that are not on record yet, by number, in order."""
         self._came: list[str] = []
-        self._decided = Decisions()
+        self._decided = TrackedChoices()
         self._numbers: dict[str, list[int]] = {}
         self._texts: dict[int, str] = {}
         """What is sent in place of a result, by its number, where that is not what came."""

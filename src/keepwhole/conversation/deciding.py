@@ -13,7 +13,7 @@ from keepwhole.conversation.plan import Plan, Planning
 from keepwhole.conversation.summary import Summing
 from keepwhole.conversation.view_mode import Manner
 from keepwhole.errors import NotFound, Overtaken, StoreError
-from keepwhole.policies.policy import Choice, Decisions, Policy, Situation
+from keepwhole.policies.policy import Choice, Policy, Situation, TrackedChoices
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.record.journal import Known
 from keepwhole.record.recording import Desk, append_results, decision_draft, drawn, once_each, record, stored
@@ -31,7 +31,7 @@ class Deciding:
     _messages: list[Any]
     _known: list[Known | None]
     _unknown: dict[int, None]
-    _decided: Decisions
+    _decided: TrackedChoices
     _numbers: dict[str, list[int]]
     _changed: set[int]
     _summing: Summing

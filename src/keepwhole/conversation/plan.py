@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from keepwhole.conversation.reaching import is_of_recall, is_reachable
 from keepwhole.conversation.summary import Summing
-from keepwhole.policies.policy import Choice, Decisions, Policy, Situation
+from keepwhole.policies.policy import Choice, Policy, Situation, TrackedChoices
 from keepwhole.policies.repeats import RULE as REPEAT
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.record.arrival import Keeping
@@ -42,7 +42,7 @@ class Planning(NamedTuple):
     keeping: Keeping
     transcript: Transcript
     known: Sequence[Known | None]
-    decided: Decisions
+    decided: TrackedChoices
     summing: Summing
     is_on: bool
     """Whether what is chosen is put on record; else it is only looked at."""

@@ -5,8 +5,8 @@ written from the originals.
 Must not know: what is recorded; nothing is, since the next turn is sent as the turns before it.
 """
 
-from keepwhole.models.tokens import MARGINS, at_most
-from keepwhole.policies.policy import Decided, Situation, sent_tokens
+from keepwhole.models.tokens import MARGINS, upper_bound
+from keepwhole.policies.policy import Choices, Situation, sent_tokens
 from keepwhole.policies.transcript import Transcript
 
 SHARE = 0.9
@@ -14,7 +14,7 @@ SHARE = 0.9
 _MARGIN = MARGINS["data"]
 
 
-def restored(transcript: Transcript, decided: Decided, situation: Situation, answer: int) -> frozenset[int]:
+def restored(transcript: Transcript, decided: Choices, situation: Situation, answer: int) -> frozenset[int]:
     """The numbers of the results that fit if they are shown whole, the newest first; `answer` tokens are left free."""
     sent = sent_tokens(transcript, decided) + situation.overhead
     room = SHARE * situation.profile.window - answer - _MARGIN * sent
@@ -23,7 +23,7 @@ def restored(transcript: Transcript, decided: Decided, situation: Situation, ans
         choice = decided.get(item.number)
         if choice is None or item.gone or choice.tokens >= item.tokens:
             continue
-        more = at_most(item.text) - choice.tokens
+        more = upper_bound(item.text) - choice.tokens
         if more <= room:
             room -= more
             found.add(item.number)

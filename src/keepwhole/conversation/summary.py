@@ -9,7 +9,7 @@ from keepwhole.conversation.summary_entries import TOOL, Prefixes, Standing, sta
 from keepwhole.errors import NotFound, Overtaken, StoreError
 from keepwhole.models.thresholds import Thresholds
 from keepwhole.models.tokens import estimate
-from keepwhole.policies.policy import Decisions, Situation, sent_tokens
+from keepwhole.policies.policy import Situation, TrackedChoices, sent_tokens
 from keepwhole.policies.transcript import Transcript
 from keepwhole.record.recording import Desk, drawn, record
 
@@ -19,7 +19,7 @@ _THRESHOLDS = Thresholds()
 class Summing:
     """The summaries of one branch."""
 
-    def __init__(self, desk: Desk, transcript: Transcript, decided: Decisions) -> None:
+    def __init__(self, desk: Desk, transcript: Transcript, decided: TrackedChoices) -> None:
         self._desk, self._transcript, self._decided = desk, transcript, decided
         self._prefixes = Prefixes()
         self._marked = 0

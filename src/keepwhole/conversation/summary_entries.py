@@ -15,7 +15,7 @@ from keepwhole.canonical.entry import Decision, Result
 from keepwhole.canonical.message import Message
 from keepwhole.canonical.utf8 import encode
 from keepwhole.policies.compaction import MAX_TOKENS, Compaction, Summariser, Summary
-from keepwhole.policies.policy import Decided
+from keepwhole.policies.policy import Choices
 from keepwhole.policies.summary_text import MIN_TOKENS
 from keepwhole.policies.transcript import Item, Name, Transcript
 from keepwhole.record.arrival import Keeping
@@ -77,7 +77,7 @@ def _meaning(message: Message) -> bytes:
 def summarised(
     keeping: Keeping,
     transcript: Transcript,
-    decided: Decided,
+    decided: Choices,
     window: int,
     prefix_of: Callable[[int], str],
     own: Name,
@@ -112,7 +112,7 @@ def summarised(
     return [Draft(result, taken.body), Draft(decision, Body(measure(cut), inline=cut))]
 
 
-def _summary(compaction: Compaction, transcript: Transcript, upto: int, decided: Decided, own: Name) -> Summary:
+def _summary(compaction: Compaction, transcript: Transcript, upto: int, decided: Choices, own: Name) -> Summary:
     """The summary; an asynchronous summariser runs in a loop of its own, as `aview` gives it a thread."""
     if not iscoroutinefunction(compaction.summariser):
         return compaction.summarise(transcript, upto, _name_of, decided, own)

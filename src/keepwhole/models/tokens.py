@@ -69,7 +69,7 @@ def estimate(text: str) -> int:
     8
     """
     chars = len(text)
-    sample, marks = marked(text)
+    sample, marks = classify(text)
     count, seen = marks.count, len(sample) or 1
     odd, upper, digit, space, slash = count(113), count(65), count(48), count(32), count(47)
     joint = upper * (_ODD_UPPER * odd + _UPPER_UPPER * upper) + digit * (_ODD_DIGIT * odd + _SPACE_DIGIT * space)
@@ -83,12 +83,12 @@ def estimate(text: str) -> int:
     return int(found * chars / seen) + 1 if chars else 0
 
 
-def of_chars(chars: int) -> int:
+def estimate_from_length(chars: int) -> int:
     """Tokens that so many characters of tool output take, where only their number is known."""
     return -(-chars * 10 // 33)
 
 
-def marked(text: str) -> tuple[str, bytes]:
+def classify(text: str) -> tuple[str, bytes]:
     """What of a text is looked at, and the class of each of its characters but the common letters."""
     chars = len(text)
     if chars > _WHOLE:
@@ -99,7 +99,7 @@ def marked(text: str) -> tuple[str, bytes]:
 
 def content_of(text: str) -> Content:
     """What sort of text it is."""
-    _, marks = marked(text)
+    _, marks = classify(text)
     if not text.isascii() and 20 * len(marks.translate(None, _ASCII)) > len(marks):
         return "foreign"
     return "data" if 3 * (marks.count(b"A") + marks.count(b"0")) > len(marks) else "plain"
@@ -110,7 +110,7 @@ def margin(content: Content) -> float:
     return MARGINS[content]
 
 
-def at_most(text: str) -> int:
+def upper_bound(text: str) -> int:
     """Tokens that `text` hardly ever exceeds: for limits that must hold."""
     return int(estimate(text) * margin(content_of(text))) + 4 if text else 0
 

@@ -13,7 +13,7 @@ from itertools import islice
 from keepwhole.canonical.value import Value
 from keepwhole.errors import UsageError
 from keepwhole.models.tokens import estimate
-from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Policy, Situation, replaced, sent_tokens
+from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Policy, Situation, replaced, sent_tokens
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.truncation.cut import TextSource, render
 from keepwhole.truncation.options import StrategyOptions
@@ -26,12 +26,12 @@ class Everything(Value):
     name: str = "everything"
 
     def arrive(
-        self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
+        self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
     ) -> list[Choice]:
         """Nothing is cut on arrival."""
         return []
 
-    def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+    def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
         """Nothing is cleared later."""
         return []
 
@@ -48,7 +48,7 @@ class Capped(Everything):
     strategy: str = "head_tail"
 
     def arrive(
-        self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
+        self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
     ) -> list[Choice]:
         """Every new result over the limit is cut to it."""
         return [self._cut(item) for item in new if len(item.text) > self.limit and _is_open(item, decided)]
@@ -68,7 +68,7 @@ class Masked(Everything):
 
     keep: int = 5
 
-    def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+    def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
         """Everything older than the newest `keep` results goes."""
         return [
             _cleared(item, f"Old environment output: ({len(item.text.splitlines())} lines omitted)", "masked")
@@ -88,7 +88,7 @@ class ClearToolUses(Everything):
     keep: int = 3
     clear_at_least: int = 20_000
 
-    def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+    def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
         """A batch when the request is over the trigger and the batch frees at least `clear_at_least`."""
         if sent_tokens(transcript, decided) + situation.overhead <= self.trigger:
             return []
@@ -108,7 +108,7 @@ class LangChain(Everything):
     trigger: int = 100_000
     keep: int = 3
 
-    def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+    def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
         """Everything older than the newest `keep` once the uncleared history is over the trigger."""
         if transcript.tokens <= self.trigger:
             return []
@@ -132,14 +132,14 @@ class Pruned(Everything):
     turns: int = 0
     """User's turns whose results are spared."""
 
-    def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+    def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
         """What lies behind the protected tokens, if it is more than the minimum."""
         old = list(self._behind(_newest_first(transcript, self.turns), decided))
         if sum(item.tokens for item in old) <= self.minimum:
             return []
         return [_cleared(item, _OLD, "pruned") for item in reversed(old)]
 
-    def _behind(self, newest_first: Iterable[Item], decided: Decided) -> Iterator[Item]:
+    def _behind(self, newest_first: Iterable[Item], decided: Choices) -> Iterator[Item]:
         seen = 0
         for item in newest_first:
             if item.is_error or item.pinned or (item.call is not None and item.call.tool == "skill"):
@@ -163,7 +163,7 @@ class HalfWatermark(Everything):
     """Share of the window."""
     keep: int = 5
 
-    def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+    def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
         """The oldest results until the request takes half of the mark."""
         limit = self.mark * situation.profile.window
         sent = sent_tokens(transcript, decided) + situation.overhead
@@ -209,7 +209,7 @@ def peer_named(name: str) -> Policy:
     return PEERS[name]()
 
 
-def _is_open(item: Item, decided: Decided) -> bool:
+def _is_open(item: Item, decided: Choices) -> bool:
     """Whether a result may be changed and is not yet."""
     return item.number not in decided and not item.pinned
 

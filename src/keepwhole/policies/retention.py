@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from keepwhole.canonical.value import Value
 from keepwhole.models.tokens import estimate
-from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Situation
+from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Situation
 from keepwhole.policies.settings import RetentionSettings
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.truncation.cut import Cut, Segment, TextSource
@@ -37,12 +37,12 @@ class Retention(Value):
     name = "retention"
 
     def arrive(
-        self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
+        self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
     ) -> list[Choice]:
         """Nothing: what is new is shown whole."""
         return []
 
-    def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+    def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
         """A choice for each result that has just become too old to be whole."""
         last = transcript.turns - FULL_TURNS
         found = (self._choice(item, decided.get(item.number)) for item in transcript.items if item.turn <= last)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from keepwhole.models.tokens import estimate
-from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Situation
+from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Situation
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.truncation.configuration import Limits, TruncationConfiguration
 from keepwhole.truncation.cut import TextSource
@@ -61,7 +61,7 @@ class Truncation:
         self._question = question
 
     def arrive(
-        self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
+        self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
     ) -> list[Choice]:
         """Cut what is over its limit."""
         choices: list[Choice] = []
@@ -76,6 +76,6 @@ class Truncation:
                 choices.append(choice)
         return choices
 
-    def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+    def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
         """Nothing ages."""
         return []

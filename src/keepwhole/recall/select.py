@@ -14,7 +14,7 @@ from keepwhole.canonical.body import BLOCK
 from keepwhole.canonical.entry import Entry, Result
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import StoreError
-from keepwhole.models.tokens import at_most
+from keepwhole.models.tokens import upper_bound
 from keepwhole.recall.found import Found, Selection, text_of, written
 from keepwhole.recall.ranking import Ranked, ranked
 from keepwhole.recall.scorer import Term, Wanted, in_turn, terms, unit_terms
@@ -272,10 +272,10 @@ def fitted(query: str, found: Sequence[Found], budget: int, is_all: bool = True)
     for unit in found:
         if budget - tokens < _LEAST_TOKENS:
             break
-        more = at_most(written(unit))
+        more = upper_bound(written(unit))
         if tokens + more <= budget:
             units.append(unit)
             tokens += more
-    while units and (tokens := at_most(text_of(units))) > budget:
+    while units and (tokens := upper_bound(text_of(units))) > budget:
         units.pop()
     return Selection(query=query, units=tuple(units), tokens=tokens if units else 0, is_all=is_all)

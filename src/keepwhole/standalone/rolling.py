@@ -13,7 +13,7 @@ from keepwhole.policies.rolling import DEFAULTS, Rolling, RollingContext
 from keepwhole.standalone.chat import ChatMessage, calls_tools, decoded, transcript_of, with_text
 
 
-class Tagged(NamedTuple):
+class TaggedMessage(NamedTuple):
     """A message and the step it belongs to."""
 
     message: ChatMessage
@@ -45,13 +45,13 @@ def count_steps(messages: Sequence[ChatMessage]) -> int:
     return sum(map(calls_tools, messages))
 
 
-def tag_with_steps(messages: Sequence[ChatMessage]) -> list[Tagged]:
+def tag_with_steps(messages: Sequence[ChatMessage]) -> list[TaggedMessage]:
     """Each message with its step, from 1; what stands before the first call belongs to step 0."""
-    tagged: list[Tagged] = []
+    tagged: list[TaggedMessage] = []
     step = 0
     for message in messages:
         step += calls_tools(message)
-        tagged.append(Tagged(message, step))
+        tagged.append(TaggedMessage(message, step))
     return tagged
 
 
