@@ -63,7 +63,7 @@ MARGINS: dict[Content, float] = {"plain": 1.5, "data": 1.3, "foreign": 1.4}
 
 
 def estimate(text: str) -> int:
-    """Tokens that `text` takes, about.
+    """Return the tokens that `text` takes, about.
 
     >>> estimate("The quick brown fox jumps over the lazy dog.")
     8
@@ -84,12 +84,12 @@ def estimate(text: str) -> int:
 
 
 def estimate_from_length(chars: int) -> int:
-    """Tokens that so many characters of tool output take, where only their number is known."""
+    """Return the tokens that tool output of this length takes, where only the length is known."""
     return -(-chars * 10 // 33)
 
 
 def classify(text: str) -> tuple[str, bytes]:
-    """What of a text is looked at, and the class of each of its characters but the common letters."""
+    """Return the sample of a text that is counted, and the class of each of its characters but the common letters."""
     chars = len(text)
     if chars > _WHOLE:
         step = 2 * chars // (_WHOLE if chars < _LONG else 4 * _WHOLE)
@@ -98,7 +98,7 @@ def classify(text: str) -> tuple[str, bytes]:
 
 
 def content_of(text: str) -> Content:
-    """What sort of text it is."""
+    """Return what sort of text it is."""
     _, marks = classify(text)
     if not text.isascii() and 20 * len(marks.translate(None, _ASCII)) > len(marks):
         return "foreign"
@@ -106,17 +106,17 @@ def content_of(text: str) -> Content:
 
 
 def margin(content: Content) -> float:
-    """How much higher than its estimate a text of this sort may come out."""
+    """Return how many times its estimate a text of this sort may take."""
     return MARGINS[content]
 
 
 def upper_bound(text: str) -> int:
-    """Tokens that `text` hardly ever exceeds: for limits that must hold."""
+    """Return the tokens that `text` hardly ever exceeds: for limits that must hold."""
     return int(estimate(text) * margin(content_of(text))) + 4 if text else 0
 
 
 def exact_counter() -> Counter | None:
-    """A counter with the o200k vocabulary, if `splintr-rs` is installed."""
+    """Return a counter with the o200k vocabulary, if `splintr-rs` is installed."""
     try:
         from splintr import Tokenizer  # pyright: ignore
     except ImportError:

@@ -20,7 +20,7 @@ KEPT_LINES = 3
 
 
 def notice(trace_id: str, call: str = "") -> str:
-    """The line that follows what is left of a result; `call` is what reads it back where our tools are not offered.
+    """Return the line that follows the rest of a result; `call` reads it back where no recall tools are offered.
 
     >>> notice("abc-123")
     '\\n[TRUNCATED — full output in get_task_trace(traceId="abc-123")]'
@@ -39,17 +39,17 @@ class Retention(Value):
     def arrive(
         self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
     ) -> list[Choice]:
-        """Nothing: what is new is shown whole."""
+        """Return nothing: a new result is shown whole."""
         return []
 
     def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
-        """A choice for each result that has just become too old to be whole."""
+        """Return a choice for each result that has just become too old to be whole."""
         last = transcript.turns - FULL_TURNS
         found = (self._choice(item, decided.get(item.number)) for item in transcript.items if item.turn <= last)
         return [choice for choice in found if choice is not None]
 
     def _choice(self, item: Item, holds: Choice | None) -> Choice | None:
-        """How an old result is shown; None where it stays as it is, or could not be found again."""
+        """Return how an old result is shown; None where it stays as it is, or has no name to be fetched by."""
         if item.pinned or item.name is None or (holds is not None and holds.rule == self.name):
             return None
         words = notice(item.name.trace_id, item.name.reachable.whole() if item.name.reachable else "")
@@ -64,7 +64,7 @@ class Retention(Value):
         return Choice(item.number, self.name, Cut(segments, below=words), tokens, self.name)
 
     def _end(self, text: str) -> int:
-        """Where the first three lines end, or what they may have of the text."""
+        """Return where the first three lines end, or where `line_chars` are used up."""
         end = end_of_lines(text)
         if end <= self.settings.line_chars:
             return end
@@ -73,7 +73,7 @@ class Retention(Value):
 
 
 def end_of_lines(text: str) -> int:
-    """Where the last of the first three lines ends, its own line end not counted."""
+    """Return where the last of the first three lines ends, without its line end."""
     eol = "\n" if "\n" in text or "\r" not in text else "\r"
     at = -1
     for _ in range(KEPT_LINES):
@@ -84,7 +84,7 @@ def end_of_lines(text: str) -> int:
 
 
 def _without_line_end(text: str, at: int) -> int:
-    """The same place, before a line end that stands right there."""
+    """Return the same place, or the one before a line end that ends there."""
     if text[max(0, at - 2) : at] == "\r\n":
         return at - 2
     return at - 1 if at > 0 and text[at - 1] in "\r\n" else at

@@ -1,10 +1,11 @@
-"""Rolling context: results older than some steps become a placeholder, long ones are cut, and four kinds are spared.
+"""Rolling context: results older than some steps become a placeholder, long ones are cut.
 
 Owns: steps and ages, the placeholder, the rules for what is spared; over plain chat messages, and as a policy.
-Must not know: where the whole result lies, whether rolling is switched on.
+Must not know: where the whole result is stored, whether rolling is switched on.
 
-Spared from ageing: results whose words a recent call or the user took up, errors, and what is short anyway. The cap on
-length holds for all but the short, round what is referred to and round the error.
+Results that never become a placeholder: those that a recent call or a later message of the user refers to, errors,
+pinned results, and short ones. The cap on length holds for all but the short; a cut keeps the lines that are referred
+to and those of the error.
 """
 
 from bisect import bisect_right
@@ -36,7 +37,7 @@ DEFAULTS = RollingContext()
 
 
 class Rolling(Value):
-    """The policy `rolling` of a session. The age in a placeholder is the one at which it was chosen, and stays."""
+    """The policy `rolling` of a session. A placeholder keeps the age at which it was chosen."""
 
     settings: RollingContext = DEFAULTS
     configuration: TruncationConfiguration = TruncationConfiguration()
@@ -48,12 +49,12 @@ class Rolling(Value):
     def arrive(
         self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
     ) -> list[Choice]:
-        """A choice for each new result that is too long."""
+        """Return a choice for each new result that is too long."""
         found = (self._capped(item) for item in new if item.number not in decided)
         return [choice for choice in found if choice is not None]
 
     def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
-        """A choice for each result that has become too old, or is too long and has none yet."""
+        """Return a choice for each result that has become too old, or is too long and has none yet."""
         uses = _Uses(transcript, self.settings.max_age)
         found = (self._aged(item, decided.get(item.number), uses) for item in transcript.items)
         return [choice for choice in found if choice is not None]
@@ -77,7 +78,7 @@ class Rolling(Value):
         return Choice(item.number, "old", replaced(item, words), estimate(words))
 
     def _capped(self, item: Item, about: str = "") -> Choice | None:
-        """The result cut by its tool's strategy, an error by what it says, where it is too long; else None."""
+        """Return a cut of a result that is too long: by its tool's strategy, of an error round its error lines."""
         most = max(SMALL, self.settings.max_tokens_per_output)
         if item.pinned or estimated_tokens(len(item.text)) <= most:
             return None
@@ -96,14 +97,14 @@ class Rolling(Value):
 
 
 class _Uses:
-    """What recent calls and users took up from results, indexed when the first old result asks."""
+    """What recent calls and the user refer to, indexed when the first old result asks."""
 
     def __init__(self, transcript: Transcript, max_age: int) -> None:
         self.transcript = transcript
         self._max_age = max_age
 
     def of(self, item: Item) -> str | None:
-        """What of an old result a recent call or a later message of the user has; None where nothing is."""
+        """Return what a recent call or a later message of the user has of an old result; None for nothing."""
         known = f"{item.call.arguments if item.call else ''}\n{self._opening}"
         taken = self._recent.shared_with(item.text, known)
         if taken is not None or not self._user_at:
@@ -127,7 +128,7 @@ class _Uses:
 
     @cached_property
     def _user_at(self) -> list[int]:
-        """Which messages are a user's words."""
+        """The indices of the user's messages."""
         return [at for at, message in enumerate(self.transcript.messages) if message.role == "user" and message.said]
 
     @cached_property
@@ -136,7 +137,7 @@ class _Uses:
 
     @cached_property
     def _opening(self) -> str:
-        """What was said before the first answer: no result told the model that."""
+        """The messages before the first answer, which the model knows without any result."""
         words: list[str] = []
         for message in self.transcript.messages:
             if message.role == "assistant":
@@ -148,7 +149,7 @@ class _Uses:
 def _cut(
     item: Item, source: TextSource, limits: Limits, strategies: Mapping[str, ITruncationStrategy]
 ) -> tuple[Cut, str]:
-    """How a result is shown within its limits, and by which strategy."""
+    """Return the cut that shows a result within its limits, and its strategy."""
     call, name = item.call, item.name
     artifact = Artifact(
         artifact_id=name.artifact_id if name else "",
@@ -162,7 +163,7 @@ def _cut(
 
 
 def _without_reference(cut: Cut, strategy: str, reference: str, source: TextSource) -> Cut:
-    """The same cut without the call that fetches the rest: outside a session there is nothing to fetch it from."""
+    """Return the same cut without the call that fetches the rest, which only a session can answer."""
     if strategy == "reference":
         return cut.replace(above=omitted(source.lines, source.chars).strip())
     return cut.replace(below=cut.below.partition(reference)[0].removesuffix("\n"))

@@ -14,7 +14,7 @@ _QUESTION = 400
 
 
 def artifact_of(item: Item) -> Artifact:
-    """What a notice says of a result."""
+    """Return what a notice says of a result."""
     assert item.name is not None, "a result is named before it is cut"
     call = item.call
     return Artifact(
@@ -28,7 +28,7 @@ def artifact_of(item: Item) -> Artifact:
 def capped(
     item: Item, limits: Limits, rule: str, strategies: Mapping[str, ITruncationStrategy] = STRATEGIES
 ) -> Choice | None:
-    """The choice to show a result within `limits`; None where it fits, or has no name to be fetched by."""
+    """Return the choice to show a result within `limits`; None where it fits, or has no name to be fetched by."""
     if item.name is None or len(item.text) <= limits.inline_limit:
         return None
     shown = present(TextSource(item.text), artifact_of(item), limits, strategies)
@@ -38,7 +38,7 @@ def capped(
 
 
 def question_in(transcript: Transcript, item: Item) -> str:
-    """What a result is wanted for: the user's last words before it, as far as they go."""
+    """Return the question that a result answers: the end of the user's last message before it."""
     for message in reversed(transcript.messages[: item.index]):
         if message.role == "user" and message.said:
             return message.said[-_QUESTION:]
@@ -63,7 +63,7 @@ class Truncation:
     def arrive(
         self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
     ) -> list[Choice]:
-        """Cut what is over its limit."""
+        """Return a cut for each new result that is over its tool's limit."""
         choices: list[Choice] = []
         for item in new:
             limits = self._limits(item.call.tool if item.call else "")

@@ -20,7 +20,7 @@ class IArtifactStorage(Protocol):
         ...
 
     def get(self, artifact_id: str, *, lines: tuple[int, int] | None = None) -> str:
-        """The stored content, or the lines asked for; `NotFound` for an id that is not there."""
+        """Return the stored content, or the lines asked for; `NotFound` for an unknown id."""
         ...
 
 
@@ -38,7 +38,7 @@ class TruncationProcessor:
         self._configuration = configuration or TruncationConfiguration()
 
     def process(self, content: str, tool_name: str, config: TruncationConfiguration | None = None) -> TruncationResult:
-        """What to show of `content`, the result of `tool_name`.
+        """Store and cut `content`, the result of `tool_name`, and return what to show of it.
 
         Raises `NotStored` where the original could not be stored: nothing is hidden then.
         """
@@ -55,5 +55,5 @@ class TruncationProcessor:
 
 
 def _too_long_when_quoted(source: TextSource, limits: Limits) -> bool:
-    """Whether a text that fits no longer does once imitated notices in it are marked."""
+    """Return whether a text is over the limit once imitated notices in it are marked."""
     return needs_artifact(length(neutralised(whole(source.chars), source).pieces), limits)
