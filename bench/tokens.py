@@ -89,7 +89,7 @@ def _row(kind: str, of: Sequence[Text]) -> list[str]:
     ratios = sorted(tokens.estimate(one.text) / one.tokens for one in of)
     errors = sorted(abs(ratio - 1) for ratio in ratios)
     naive = statistics.median(len(one.text) / 4 / one.tokens for one in of)
-    over = sum(one.tokens > tokens.at_most(one.text) for one in of)
+    over = sum(one.tokens > tokens.upper_bound(one.text) for one in of)
     return [
         kind,
         str(len(of)),
@@ -108,7 +108,7 @@ _NAMES = ("_SPACE", "_LETTER", "_DIGIT", "_SLASH", "_SIGN", "_ODD_UPPER", "_ODD_
 
 def features(text: str) -> list[float]:
     """What the coefficients multiply, for the whole text."""
-    sample, marks = tokens.marked(text)
+    sample, marks = tokens.classify(text)
     odd, upper, digit, space, slash, sign = (marks.count(code) for code in b"qA0 /!")
     seen = len(sample)
     products = (odd * upper, odd * digit, space * digit, digit * slash, upper * upper)

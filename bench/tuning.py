@@ -12,7 +12,7 @@ from typing import Any
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.arrival import arriving_item, capped_at
 from keepwhole.policies.auto import Auto
-from keepwhole.policies.policy import Choice, Decided
+from keepwhole.policies.policy import Choice, Choices
 from keepwhole.policies.settings import CAREFUL, LEAN, AutoSettings
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.replay.__main__ import parser, work_from
@@ -84,7 +84,7 @@ class Leaving(Named):
         super().__init__(name, settings)
         self._kinds, self._chars, self._by = kinds, chars, by
 
-    def _choices(self, transcript: Transcript, decided: Decided, items: Sequence[Item]) -> list[Choice]:
+    def _choices(self, transcript: Transcript, decided: Choices, items: Sequence[Item]) -> list[Choice]:
         choices = super()._choices(transcript, decided, items)
         return [self._left(transcript, transcript.items[choice.number], choice) for choice in choices]
 

@@ -37,7 +37,7 @@ from keepwhole.proxy_settings import ProxySettings
 from keepwhole.settings_section import (
     Count,
     Range,
-    SettingsSection,
+    check_value,
     is_scalar,
     parse_text,
     refuse_unknown,
@@ -54,8 +54,8 @@ FILE = "keepwhole.yaml"
 FOLDER = ".keepwhole"
 
 
-class Settings(SettingsSection):
-    """Everything a user can decide."""
+class Settings(Value):
+    """Everything a user can decide. What a file or a variable gives is checked; sections check themselves."""
 
     home: str
     """The folder of the record."""
@@ -243,8 +243,8 @@ class _Given:
         if setting.key in _CONVERTERS:
             value = _CONVERTERS[setting.key](value)
         if isinstance(before, Mapping) and isinstance(value, Mapping):
-            return {**cast("Mapping[str, object]", before), **cast("Mapping[str, object]", value)}
-        return value
+            value = {**cast("Mapping[str, object]", before), **cast("Mapping[str, object]", value)}
+        return value if setting.section else check_value(setting.key, value, setting.accepts)
 
     def _source_of(self, message: str, own: Sequence[Setting]) -> str:
         """Return where the key came from that a message names."""

@@ -25,12 +25,12 @@ def _offered(group: Group) -> dict[str, EntryPoint]:
 
 
 def names(group: Group) -> tuple[str, ...]:
-    """The names that installed packages offer in a group."""
+    """Return the names that installed packages offer in a group."""
     return tuple(sorted(_offered(group)))
 
 
 def load(group: Group, name: str) -> Any | None:
-    """The part that an installed package offers under this name; None where none does."""
+    """Return the part that an installed package offers under this name; None where none does."""
     point = _offered(group).get(name)
     if point is None:
         return None

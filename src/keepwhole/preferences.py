@@ -1,4 +1,4 @@
-"""What a user switched on or off and wants remembered: a small file in the home folder, beside no record."""
+"""Switches that a user turned on or off for all records: a small file in the home folder."""
 
 import json
 import os
@@ -10,20 +10,20 @@ from keepwhole.errors import ConfigError
 
 
 class Preferences(Value):
-    """Switches that are remembered."""
+    """The switches."""
 
     rolling_context_enabled: bool = False
-    """Whether the policy `rolling` holds instead of the configured one."""
+    """Whether the policy `rolling` is used instead of the configured one."""
 
 
 def path_of(environ: Mapping[str, str] | None = None) -> str:
-    """Where preferences are kept: always in the home folder, whatever record is in use."""
+    """Return the path of the preferences: always in the home folder, whatever record is in use."""
     home = (os.environ if environ is None else environ).get("HOME") or os.path.expanduser("~")
     return os.path.join(home, ".keepwhole", "preferences.json")
 
 
 def load(path: str | None = None) -> Preferences:
-    """The preferences at `path`; the defaults where there are none or they cannot be read."""
+    """Return the preferences at `path`; the defaults where there are none or they cannot be read."""
     try:
         with open(path or path_of(), encoding="utf-8") as file:
             raw: Any = json.load(file)
@@ -34,8 +34,8 @@ def load(path: str | None = None) -> Preferences:
 
 
 def save(preferences: Preferences, path: str | None = None) -> None:
-    """Remember these preferences; whoever reads meanwhile sees the old ones or the new ones."""
-    import tempfile  # only who switches something pays for it, not every start
+    """Write these preferences; a process that reads meanwhile sees the old ones or the new ones."""
+    import tempfile  # only a switch pays for it, not every start
 
     path = path or path_of()
     folder = os.path.dirname(path)

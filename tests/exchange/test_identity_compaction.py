@@ -9,8 +9,8 @@ from keepwhole.wire.decode import decode_message
 from keepwhole.config import Settings
 from keepwhole.conversation.plan import plan_restored
 from keepwhole.models.profiles import DEFAULT
-from keepwhole.models.tokens import at_most
-from keepwhole.policies.policy import Choice, Decisions, Situation, replaced
+from keepwhole.models.tokens import upper_bound
+from keepwhole.policies.policy import Choice, Situation, TrackedChoices, replaced
 from keepwhole.policies.settings import AutoSettings
 from keepwhole.policies.transcript import Transcript
 from tests.exchange.checked_proxy import CheckedProxy, extends, long_log, result_texts
@@ -64,9 +64,9 @@ def test_the_newest_results_are_whole_again_within_the_window(kind: Any) -> None
     assert 1 <= len(back) < 8
     others = {call: text for call, text in result_texts(turn).items() if call not in back}
     assert others.items() <= result_texts(summed).items(), "the rest is shown as it was"
-    answer, most = 32_000 if kind is ClaudeCode else 0, sum(map(at_most, result_texts(summed).values()))
+    answer, most = 32_000 if kind is ClaudeCode else 0, sum(map(upper_bound, result_texts(summed).values()))
     assert most + answer <= WINDOW, "whatever the tokens really are"
-    assert most + at_most(long_log("c1")) + answer > 0.9 * WINDOW, "as much as the window allows"
+    assert most + upper_bound(long_log("c1")) + answer > 0.9 * WINDOW, "as much as the window allows"
 
 
 @WITH_IDS
@@ -172,11 +172,11 @@ def test_a_summary_of_ours_stands_as_it_stood() -> None:
 
 
 def test_what_a_summary_of_ours_stands_for_takes_no_room_from_the_others() -> None:
-    transcript, decided = Transcript(), Decisions()
+    transcript, decided = Transcript(), TrackedChoices()
     transcript.extend(decode_message(message) for message in begun(ClaudeCode(), 3))
     for item in transcript.items:
         decided.hold(item, Choice(item.number, "cap", replaced(item, "gone"), 1))
-    room = int((at_most(long_log("c1")) + 1.3 * transcript.tokens) / 0.9)
+    room = int((upper_bound(long_log("c1")) + 1.3 * transcript.tokens) / 0.9)
     assert plan_restored(transcript, decided, Situation(DEFAULT.replace(window=room)), 0) >= {2}
     transcript.items[2].gone = True
     assert 2 not in plan_restored(transcript, decided, Situation(DEFAULT.replace(window=10 * room)), 0)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from keepwhole.models.forecast import Forecast, Hit, Point, Prompt
+from keepwhole.models.forecast import Breakpoint, CacheHit, Forecast, Prompt
 from keepwhole.models.profiles import DEFAULT, profile_for
 from keepwhole.wire.dialects import conversation_dialect
 from keepwhole.wire.prompt import Prompts
@@ -30,7 +30,7 @@ class Run:
         self.billed: list[int] = []
         self.totals: list[tuple[int, int]] = []
 
-    def send(self, body: bytes | None = None) -> Hit:
+    def send(self, body: bytes | None = None) -> CacheHit:
         body = body or self.agent.body()
         profile = profile_for(self.agent.model)
         request = read_request(body)
@@ -46,7 +46,7 @@ class Run:
         self.now += 10
         return hit
 
-    def hit(self, prompt: Prompt) -> Hit:
+    def hit(self, prompt: Prompt) -> CacheHit:
         return self.forecast.hit(prompt, profile_for(self.agent.model), self.now)
 
 
@@ -81,7 +81,7 @@ def test_a_run_is_foreseen_within_two_per_cent(dialect: str, steps: int) -> None
 def test_a_pause_longer_than_the_lifetime_is_cold(dialect: str) -> None:
     run = Run(dialect)
     run.agent.step(0, "x" * 9_000)
-    assert run.send() == Hit(-1, 0, -1, None, False)
+    assert run.send() == CacheHit(-1, 0, -1, None, False)
     run.now += 280
     assert run.send().tokens > 1_024, "it was used within its life, and lives on"
     run.now += 280
@@ -116,14 +116,14 @@ def test_markers_are_not_part_of_what_is_compared() -> None:
     assert first.digests[0] == third.digests[0]
     assert first.digests[1] != third.digests[1]
     assert first.digests[2] != third.digests[2], "what comes behind a change is not the same"
-    assert second.points == (Point(1),)
+    assert second.points == (Breakpoint(1),)
 
 
 def prompt(length: int, other: int = 1_000) -> Prompt:
     """A prompt of so many messages; from `other` on it is not what the others are."""
     digests = [bytes([number, number >= other]) for number in range(length)]
     sizes = [2_000 * (number + 1) for number in range(length)]
-    return Prompt(digests, sizes, list(range(1, length + 1)), (Point(length - 1),))
+    return Prompt(digests, sizes, list(range(1, length + 1)), (Breakpoint(length - 1),))
 
 
 def test_an_entry_that_was_used_lives_on() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepwhole.models import tokens
-from keepwhole.models.tokens import at_most, estimate, exact_counter, margin
+from keepwhole.models.tokens import estimate, exact_counter, margin, upper_bound
 
 BYTES = b"".join(hashlib.sha256(bytes([number])).digest() for number in range(40))
 CODE = '''
@@ -86,7 +86,7 @@ def test_the_median_error_is_small() -> None:
 @every_sample
 def test_the_bound_lies_above_the_exact_count(kind: str) -> None:
     text, exact = SAMPLES[kind]
-    assert exact <= at_most(text) <= 2 * exact
+    assert exact <= upper_bound(text) <= 2 * exact
 
 
 @every_sample
@@ -103,7 +103,7 @@ def test_no_width_of_lines_hides_from_the_sample(width: int) -> None:
 
 
 def test_nothing_takes_no_tokens_and_anything_at_least_one() -> None:
-    assert estimate("") == at_most("") == 0
+    assert estimate("") == upper_bound("") == 0
     assert estimate("a") == 1
 
 
@@ -114,7 +114,7 @@ def test_texts_without_words_are_not_taken_for_nothing(text: str) -> None:
 
 @given(st.text())
 def test_any_text_has_an_estimate_under_its_bound(text: str) -> None:
-    assert 0 <= estimate(text) <= at_most(text)
+    assert 0 <= estimate(text) <= upper_bound(text)
     assert estimate(text) == estimate(text)
 
 

@@ -7,7 +7,7 @@ import pytest
 from keepwhole.canonical.message import Call, Message, ResultText
 from keepwhole.models.profiles import DEFAULT
 from keepwhole.policies.auto import Auto
-from keepwhole.policies.policy import Choice, Decisions, Situation
+from keepwhole.policies.policy import Choice, Situation, TrackedChoices
 from keepwhole.policies.settings import CAREFUL, AutoSettings
 from keepwhole.policies.transcript import Name, Transcript
 
@@ -190,7 +190,7 @@ def grown(
 def test_a_policy_made_anew_at_every_request_chooses_as_one_that_stays(reads: int) -> None:
     settings = SMALL.replace(patience=0.2, clear_at_least=1_000)
     made, decided, batches = grown(30, settings, reads=reads)
-    held = Decisions()
+    held = TrackedChoices()
     held.open.update(dict.fromkeys(range(len(made.items))))
     for number, choice in decided.items():
         held.hold(made.items[number], choice)

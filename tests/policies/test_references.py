@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepwhole.policies.references import STRETCH, Said, feeds, leaves, quoted
+from keepwhole.policies.references import STRETCH, ReferenceIndex, argument_texts, feeds, quoted
 from tests.promises.texts import texts
 
 LISTING = "".join(f"src/part_{number}/module_{number}.py  {number * 37} bytes\n" for number in range(200))
@@ -75,7 +75,7 @@ def test_a_user_quotes_a_result_by_its_words_or_by_a_value_in_it() -> None:
 
 
 def test_what_was_said_is_indexed_once_and_asked_from_any_point_on() -> None:
-    said = Said(["look at INV-20431", "over the lazy dog while they sleep", "thanks"])
+    said = ReferenceIndex(["look at INV-20431", "over the lazy dog while they sleep", "thanks"])
     text = PROSE + "INV-20431"
     assert said.shared_with(text) == "INV-20431"
     assert said.shared_with(text, since=said.starts[1]) == "over the lazy dog while the"
@@ -91,9 +91,9 @@ def test_of_very_many_values_the_latest_count() -> None:
 
 
 def test_arguments_are_looked_at_unescaped_and_what_is_no_json_is_taken_as_it_is() -> None:
-    assert leaves('{"a": "x\\ny", "b": [1, {"c": 2.5}], "d": null, "e": true}') == ["x\ny", "1", "2.5"]
-    assert leaves("rg -n foo") == ["rg -n foo"]
-    assert leaves("[" * 100_000) == ["[" * 100_000]
+    assert argument_texts('{"a": "x\\ny", "b": [1, {"c": 2.5}], "d": null, "e": true}') == ["x\ny", "1", "2.5"]
+    assert argument_texts("rg -n foo") == ["rg -n foo"]
+    assert argument_texts("[" * 100_000) == ["[" * 100_000]
 
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzäöü漢字"
@@ -120,7 +120,7 @@ def test_nineteen_characters_are_not_enough(letters: list[str], start: int) -> N
 
 @given(texts, texts)
 def test_what_is_shared_is_in_both(text: str, said: str) -> None:
-    shared = Said([said]).shared_with(text)
+    shared = ReferenceIndex([said]).shared_with(text)
     assert shared is None or (shared in _readable(text) and shared in _readable(said))
 
 
@@ -131,9 +131,9 @@ def _readable(text: str) -> str:
 
 def test_the_answer_does_not_hang_on_the_hash_seed() -> None:
     code = (
-        "from keepwhole.policies.references import Said\n"
+        "from keepwhole.policies.references import ReferenceIndex\n"
         "text = ''.join(f'some words of line {n * n} here\\n' for n in range(300))\n"
-        "print(Said([text[2000:4000], text[500:900]]).shared_with(text))"
+        "print(ReferenceIndex([text[2000:4000], text[500:900]]).shared_with(text))"
     )
     answers = {
         subprocess.run(

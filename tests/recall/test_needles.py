@@ -3,7 +3,7 @@
 import pytest
 
 from bench.needles import BUDGET, HELD_OUT, KNOWN, Template, found, record
-from keepwhole.models.tokens import at_most
+from keepwhole.models.tokens import upper_bound
 
 SEEDS = range(500, 502)
 
@@ -19,4 +19,4 @@ def test_a_first_answer_takes_no_more_than_it_may_and_no_question_has_the_needle
     session, needles = record(HELD_OUT, 7)
     for needle in needles:
         assert needle.code not in needle.question
-        assert at_most(session.select(needle.question, budget=BUDGET).text) <= BUDGET
+        assert upper_bound(session.select(needle.question, budget=BUDGET).text) <= BUDGET

@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepwhole.models.tokens import at_most
+from keepwhole.models.tokens import upper_bound
 from keepwhole.recall.scorer import best_units, rank, terms
 
 
@@ -61,6 +61,6 @@ def test_texts_are_ranked_by_what_is_rare_among_them() -> None:
 @given(st.text(max_size=3_000), st.text(max_size=60), st.integers(1, 400))
 def test_units_never_take_more_than_the_budget_and_never_overlap(text: str, question: str, budget: int) -> None:
     found = sorted(best_units(text, question, budget))
-    assert sum(at_most(text[unit.start : unit.stop]) for unit in found) <= budget
+    assert sum(upper_bound(text[unit.start : unit.stop]) for unit in found) <= budget
     for before, after in pairwise(found):
         assert before.stop <= after.start

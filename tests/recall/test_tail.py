@@ -6,7 +6,7 @@ import pytest
 
 from keepwhole import MemoryStore, Session
 from keepwhole.config import Settings
-from keepwhole.policies.policy import Choice, Decisions, replaced
+from keepwhole.policies.policy import Choice, TrackedChoices, replaced
 from keepwhole.policies.transcript import Item, Name, Transcript
 from keepwhole.recall.tail import Recalled, at_the_tail
 from keepwhole.wire.dialects import decode_message
@@ -24,7 +24,7 @@ def talked(*steps: tuple[dict[str, Any], str], then: str = "", hide: tuple[int, 
         messages += talk.result_messages("openai_chat", [(f"c{number}", text)])
     if then:
         messages.append(talk.user_message(then))
-    transcript, decided = Transcript(), Decisions()
+    transcript, decided = Transcript(), TrackedChoices()
     transcript.extend([decode_message(message) for message in messages])
     for item in transcript.items:
         item.name = Name(f"trace_{item.number:022}", f"art_1_{item.number:022}")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from keepwhole.logs.run import Run, run_of
-from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Situation, replaced
+from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Situation, replaced
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.replay.frequency import Frequency
 from keepwhole.replay.run_facts import Measured
@@ -51,11 +51,11 @@ class Made:
         self._arriving, self._ageing = arriving, ageing
 
     def arrive(
-        self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
+        self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
     ) -> list[Choice]:
         return self._choices((item, self._arriving(item)) for item in new)
 
-    def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+    def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
         return self._choices((item, self._ageing(transcript, item)) for item in transcript.items)
 
     def _choices(self, found: Any) -> list[Choice]:

@@ -3,7 +3,7 @@
 from keepwhole.logs.run import Run
 from keepwhole.models.profiles import DEFAULT
 from keepwhole.policies.auto import Auto
-from keepwhole.policies.policy import Choice, Decided, Situation
+from keepwhole.policies.policy import Choice, Choices, Situation
 from keepwhole.policies.settings import CAREFUL
 from keepwhole.policies.transcript import Transcript
 from keepwhole.replay.oracles import ORACLES, oracle_named
@@ -165,7 +165,7 @@ def test_a_policy_is_told_when_the_cache_has_gone_cold_where_the_run_has_times()
     told: list[bool] = []
 
     class Asks(Made):
-        def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+        def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
             told.append(situation.cold)
             return []
 

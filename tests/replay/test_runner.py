@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from keepwhole.policies.peers import PEERS
-from keepwhole.policies.policy import Choice, Decided, Situation
+from keepwhole.policies.policy import Choice, Choices, Situation
 from keepwhole.policies.transcript import Transcript
 from keepwhole.replay.__main__ import main
 from keepwhole.replay.contenders import Contender, contender, same
@@ -101,7 +101,7 @@ def test_policies_are_told_of_the_window_they_are_measured_at(
     told: set[int] = set()
 
     class Asks(Made):
-        def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+        def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
             told.add(situation.profile.window)
             return []
 

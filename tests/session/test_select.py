@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from keepwhole import MemoryStore, Session, SqliteStore
-from keepwhole.models.tokens import at_most
+from keepwhole.models.tokens import upper_bound
 from keepwhole.recall.selector import Candidate, by_embedding, by_model
 from keepwhole.store.passages import INDEXED_BYTES
 from keepwhole.store.protocol import Row, Store
@@ -79,7 +79,7 @@ def test_the_printed_call_reads_what_stands_round_it(session: Session) -> None:
 @pytest.mark.parametrize("budget", [0, 60, 200, 1_000])
 def test_a_selection_never_takes_more_than_its_budget(session: Session, budget: int) -> None:
     found = session.select("value order step ordinary refund", budget=budget)
-    assert at_most(found.text) <= max(found.tokens, 1) <= max(budget, 1)
+    assert upper_bound(found.text) <= max(found.tokens, 1) <= max(budget, 1)
     assert bool(found.units) == (budget >= 200)
 
 

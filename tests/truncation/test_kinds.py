@@ -8,6 +8,7 @@ import pytest
 from keepwhole.truncation.configuration import DIFF, LIST, READ, SEARCH, SHELL, job_of
 from keepwhole.truncation.cut import TextSource
 from keepwhole.truncation.sniff import sniff
+from tests.promises.recorded_outputs import read_output
 from tests.truncation.test_structure import ITEMS, shown, table
 
 

@@ -43,7 +43,7 @@ from keepwhole.errors import NotFound, Overtaken, StoreError
 from keepwhole.metrics import MARKER
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.account import Account, Edit, edit_of
-from keepwhole.policies.policy import SHOWN, Choice, Decisions, Policy, Situation, sent_tokens, shown
+from keepwhole.policies.policy import SHOWN, Choice, Policy, Situation, TrackedChoices, sent_tokens, shown
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.recall.tail import at_the_tail
 from keepwhole.record.arrival import LEGACY, NewResult, add_results
@@ -85,7 +85,7 @@ class SeenResult:
         self.text: str | None = None
         """What is sent in its place, where that is not what came."""
 
-    def state(self, decisions: Decisions) -> State:
+    def state(self, decisions: TrackedChoices) -> State:
         """Where it is in its life."""
         if self.known is None:
             return State.NEW
@@ -112,7 +112,7 @@ class Branch:
         self.mode = mode
         """`on` records and edits; `shadow` records results only; `count` records nothing."""
         self.transcript = Transcript()
-        self.decisions = Decisions()
+        self.decisions = TrackedChoices()
         self.summary = BranchSummary(context, self.transcript, self.decisions)
         self.changes = Changes()
         self.sent_at: float | None = None

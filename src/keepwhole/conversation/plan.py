@@ -11,8 +11,8 @@ other process has decided anything since; else it is made again from what is on 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from keepwhole.models.tokens import MARGINS, at_most
-from keepwhole.policies.policy import Choice, Decided, Decisions, Policy, Situation, sent_tokens
+from keepwhole.models.tokens import MARGINS, upper_bound
+from keepwhole.policies.policy import Choice, Choices, Policy, Situation, TrackedChoices, sent_tokens
 from keepwhole.policies.repeats import RULE as REPEAT
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.recall.names import is_recall
@@ -45,7 +45,7 @@ class Plan(NamedTuple):
 
 def plan_arrivals(
     transcript: Transcript,
-    decisions: Decisions,
+    decisions: TrackedChoices,
     fresh: Sequence[Item],
     policy: Policy,
     situation: Situation,
@@ -66,7 +66,7 @@ def plan_arrivals(
 
 def plan_batch(
     transcript: Transcript,
-    decisions: Decisions,
+    decisions: TrackedChoices,
     arrivals: Mapping[int, Choice],
     policy: Policy,
     situation: Situation,
@@ -93,7 +93,7 @@ def plan_batch(
 
 def may_wait(
     transcript: Transcript,
-    decisions: Decisions,
+    decisions: TrackedChoices,
     fresh: Sequence[Item],
     policy: Policy,
     situation: Situation,
@@ -114,7 +114,7 @@ def may_wait(
 
 
 def plan_restored(
-    transcript: Transcript, decided: Decided, situation: Situation, answer_tokens: int
+    transcript: Transcript, decided: Choices, situation: Situation, answer_tokens: int
 ) -> Collection[int]:
     """The numbers of the results that fit if they are shown whole once more, the newest first.
 
@@ -128,7 +128,7 @@ def plan_restored(
         choice = decided.get(item.number)
         if choice is None or item.gone or choice.tokens >= item.tokens:
             continue
-        more = at_most(item.text) - choice.tokens
+        more = upper_bound(item.text) - choice.tokens
         if more <= room:
             room -= more
             found.add(item.number)

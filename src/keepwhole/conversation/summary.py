@@ -19,7 +19,7 @@ from keepwhole.conversation.context import BranchContext
 from keepwhole.errors import NotFound, Overtaken, StoreError
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.compaction import MAX_TOKENS, Compaction, Summary
-from keepwhole.policies.policy import Decisions, Situation, sent_tokens
+from keepwhole.policies.policy import Situation, TrackedChoices, sent_tokens
 from keepwhole.policies.summary_text import MIN_TOKENS
 from keepwhole.policies.transcript import Item, Name, Transcript
 from keepwhole.record.journal import KnownResult, digest_of_text
@@ -51,7 +51,7 @@ class RecordedSummary(NamedTuple):
 class BranchSummary:
     """The summary of one branch, where it has one."""
 
-    def __init__(self, context: BranchContext, transcript: Transcript, decisions: Decisions) -> None:
+    def __init__(self, context: BranchContext, transcript: Transcript, decisions: TrackedChoices) -> None:
         self._context, self._transcript, self._decisions = context, transcript, decisions
         self._digests: list[bytes] = [b""]
         """Of the first 0, 1, 2… messages of the branch."""

@@ -127,7 +127,7 @@ _NO_OVERRIDES: Mapping[str, Mapping[str, object]] = MappingProxyType({})
 
 
 def profile_for(model: str | None, overrides: Mapping[str, Mapping[str, object]] = _NO_OVERRIDES) -> Profile:
-    """The profile of a model by the longest beginning of its name that the table has.
+    """Return the profile of a model by the longest beginning of its name that the table has.
 
     Overrides go by beginnings of names too, longer ones last; `default` is for models that the table does not have.
 
@@ -135,11 +135,11 @@ def profile_for(model: str | None, overrides: Mapping[str, Mapping[str, object]]
     0.05
     """
     check_overrides(overrides)
-    name = _plain(model or "")
-    found = max((key for key in PROFILES if _begins(name, key)), key=len, default="")
+    name = _normalized(model or "")
+    found = max((key for key in PROFILES if _is_prefix(name, key)), key=len, default="")
     profile = PROFILES[found] if found else DEFAULT.replace(**overrides.get("default", {}))
     for key in sorted(overrides, key=len):
-        if _begins(name, _plain(key)):
+        if _is_prefix(name, _normalized(key)):
             profile = profile.replace(**overrides[key])
     return profile
 
@@ -153,28 +153,28 @@ def check_overrides(overrides: Mapping[str, Mapping[str, object]]) -> None:
 
 
 def input_price(model: str | None) -> float | None:
-    """Dollars for a million input tokens of a model; None where the table does not have it by its whole name.
+    """Return the dollars for a million input tokens of a model; None where the table lacks its whole name.
 
     >>> input_price("claude-sonnet-4-5-20250929"), input_price("claude-of-tomorrow")
     (3.0, None)
     """
-    name = _plain(model or "")
-    found = max((key for key in _INPUT if _begins(name, key)), key=len, default="")
+    name = _normalized(model or "")
+    found = max((key for key in _INPUT if _is_prefix(name, key)), key=len, default="")
     return _INPUT[found] if found and _DATED.fullmatch(name[len(found) :]) else None
 
 
 def payback(profile: Profile, after: int, aged: int) -> float:
-    """Further requests until ageing `aged` tokens has earned what rewriting the `after` tokens behind them cost."""
+    """Return the requests until leaving `aged` tokens out has earned what rewriting the `after` tokens behind cost."""
     if aged <= 0 or profile.read <= 0:
         return inf
     return after / aged * max(0.0, profile.write - profile.read) / profile.read
 
 
-def _plain(model: str) -> str:
-    """A model's name without who serves it, in lower case, dots as dashes."""
+def _normalized(model: str) -> str:
+    """Return a model's name without its vendor, in lower case, dots as dashes."""
     return _PLACES.sub("", model.strip().lower().rpartition("/")[2]).replace(".", "-")
 
 
-def _begins(name: str, key: str) -> bool:
-    """Whether `key` is the beginning of `name`, up to the end of a word."""
+def _is_prefix(name: str, key: str) -> bool:
+    """Return whether `key` is the beginning of `name`, up to the end of a word."""
     return key != "" and name.startswith(key) and not name[len(key) : len(key) + 1].isalnum()

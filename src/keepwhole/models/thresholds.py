@@ -36,7 +36,7 @@ class Threshold(NamedTuple):
 
 
 class Indicator(Value):
-    """How full a window is, and what that means."""
+    """How full a window is, and which thresholds are reached."""
 
     tokens: int
     window: int
@@ -71,7 +71,7 @@ class Thresholds(Value):
             )
 
     def level(self, tokens: int, window: int) -> Level:
-        """The highest threshold that `tokens` reach in a window of this size.
+        """Return the highest threshold that `tokens` reach in a window of this size.
 
         >>> Thresholds().level(150_000, 200_000)
         'warn'
@@ -79,7 +79,7 @@ class Thresholds(Value):
         return self.indicator(tokens, window).level
 
     def indicator(self, tokens: int, window: int) -> Indicator:
-        """How full the window is, with the three thresholds spelled out."""
+        """Return how full the window is, with the three thresholds in words."""
         if window <= 0 or tokens < 0:
             raise UsageError(
                 f"{tokens:,} tokens in a window of {window:,} cannot be. Give the model's window in tokens."

@@ -63,13 +63,13 @@ MARGINS: dict[Content, float] = {"plain": 1.5, "data": 1.3, "foreign": 1.4}
 
 
 def estimate(text: str) -> int:
-    """Tokens that `text` takes, about.
+    """Return the tokens that `text` takes, about.
 
     >>> estimate("The quick brown fox jumps over the lazy dog.")
     8
     """
     chars = len(text)
-    sample, marks = marked(text)
+    sample, marks = classify(text)
     count, seen = marks.count, len(sample) or 1
     odd, upper, digit, space, slash = count(113), count(65), count(48), count(32), count(47)
     joint = upper * (_ODD_UPPER * odd + _UPPER_UPPER * upper) + digit * (_ODD_DIGIT * odd + _SPACE_DIGIT * space)
@@ -83,13 +83,13 @@ def estimate(text: str) -> int:
     return int(found * chars / seen) + 1 if chars else 0
 
 
-def of_chars(chars: int) -> int:
-    """Tokens that so many characters of tool output take, where only their number is known."""
+def estimate_from_length(chars: int) -> int:
+    """Return the tokens that tool output of this length takes, where only the length is known."""
     return -(-chars * 10 // 33)
 
 
-def marked(text: str) -> tuple[str, bytes]:
-    """What of a text is looked at, and the class of each of its characters but the common letters."""
+def classify(text: str) -> tuple[str, bytes]:
+    """Return the sample of a text that is counted, and the class of each of its characters but the common letters."""
     chars = len(text)
     if chars > _WHOLE:
         step = 2 * chars // (_WHOLE if chars < _LONG else 4 * _WHOLE)
@@ -98,25 +98,25 @@ def marked(text: str) -> tuple[str, bytes]:
 
 
 def content_of(text: str) -> Content:
-    """What sort of text it is."""
-    _, marks = marked(text)
+    """Return what sort of text it is."""
+    _, marks = classify(text)
     if not text.isascii() and 20 * len(marks.translate(None, _ASCII)) > len(marks):
         return "foreign"
     return "data" if 3 * (marks.count(b"A") + marks.count(b"0")) > len(marks) else "plain"
 
 
 def margin(content: Content) -> float:
-    """How much higher than its estimate a text of this sort may come out."""
+    """Return how many times its estimate a text of this sort may take."""
     return MARGINS[content]
 
 
-def at_most(text: str) -> int:
-    """Tokens that `text` hardly ever exceeds: for limits that must hold."""
+def upper_bound(text: str) -> int:
+    """Return the tokens that `text` hardly ever exceeds: for limits that must hold."""
     return int(estimate(text) * margin(content_of(text))) + 4 if text else 0
 
 
 def exact_counter() -> Counter | None:
-    """A counter with the o200k vocabulary, if `splintr-rs` is installed."""
+    """Return a counter with the o200k vocabulary, if `splintr-rs` is installed."""
     try:
         from splintr import Tokenizer  # pyright: ignore
     except ImportError:

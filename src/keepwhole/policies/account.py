@@ -1,4 +1,4 @@
-"""What a projection changed and what that is worth, for people and programs."""
+"""What a projection changed, and how many tokens that saves, for people and programs."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from keepwhole.policies.transcript import Item
 
 
 class Edit(Value):
-    """One result that is not shown as it came."""
+    """One result that is shown otherwise than whole."""
 
     index: int
-    """The message it lies in."""
+    """The index of its message."""
     path: Path
     trace_id: str
     artifact_id: str
@@ -25,12 +25,12 @@ class Edit(Value):
 
     @property
     def undo(self) -> str:
-        """The command that shows it whole again."""
+        """The command that shows the result whole again."""
         return f"keepwhole undo {self.artifact_id}"
 
 
 def edit_of(item: Item, choice: Choice) -> Edit:
-    """What a choice changes of a result on record."""
+    """Return the edit that a choice makes of a stored result."""
     assert item.name is not None, "what is not on record is not edited"
     return Edit(
         index=item.index,
@@ -54,25 +54,25 @@ class Account(Value):
     results: int = 0
     edited: int = 0
     tokens_whole: int = 0
-    """Of everything as it came."""
+    """Tokens of all messages with every result whole."""
     tokens_sent: int = 0
     window: int = 0
     new_results: int = 0
-    """Results that were put on record by this call."""
+    """Results that this call stored."""
     new_decisions: int = 0
-    """Decisions that were made by this call; anything above 0 changes the prompt's prefix."""
+    """Decisions that this call recorded; anything above 0 changes the prompt's prefix."""
     unstored: int = 0
     """Results that could not be stored and so are sent whole."""
     repaired: int = 0
-    """Broken pairs of call and result that were mended in the view."""
+    """Broken pairs of call and result that were repaired in the view."""
     skipped: int = 0
     """Edits that could not be made without guessing."""
     compacted: int = 0
-    """Messages that a summary stands for."""
+    """Messages that a summary replaces."""
     tail: int = 0
-    """Units that recall at the tail would put back now; it is only counted."""
+    """Units that recall at the tail would append now; they are only counted."""
     scale: float = 1.0
-    """Tokens billed for an estimated one, as far as bills have taught."""
+    """Tokens billed per estimated token, learned from bills."""
     changed_from: int | None = None
     """The first message that is sent otherwise than before, where `new_decisions` change one."""
 
@@ -83,14 +83,14 @@ class Account(Value):
 
     @property
     def as_sent(self) -> "Account":
-        """The account of what really goes out: in the shadow that is everything as it came."""
+        """The account of what is really sent: in `shadow` mode every result whole."""
         if self.mode != "shadow":
             return self
         return self.replace(tokens_sent=self.tokens_whole, edited=0, new_decisions=0)
 
 
 class Projection(Value):
-    """What to send, with the list of edits and the account."""
+    """The messages to send, the list of edits, and the account."""
 
     messages: Any
     """In the form that was given: a list, or the bytes of a request."""

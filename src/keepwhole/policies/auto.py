@@ -1,7 +1,36 @@
-"""The policy `auto`: cap on arrival by kind of result, age in rare batches, never below a budget.
+"""The policy `auto`: cap results on arrival by their kind, leave old ones out in rare batches, never below a budget.
 
 Owns: which results age and when. Why these numbers: `docs/concepts/auto.md`.
 Must not know: how decisions are recorded; cost is judged by the provider's profile alone.
+
+Theory of operation
+-------------------
+On arrival (`arrive`), once per result and before it was ever sent, so that no cache is lost:
+
+    1. A repeat of a result that is shown whole becomes a pointer (`repeats.py`).
+    2. A result over the cap of its kind is cut to it (`arrival_cap`): shell and search output, structured data; reads
+       and reports only above `outsized`.
+    3. If all results of the step are over `step_cap`, or over half of what is left of the window, each that is over its
+       share is cut to it, in the order of the calls; room that one does not need goes to the next. Where that would cut
+       the base of a repeat of the same step, the step is decided again without repeats.
+
+Later (`age`), before each request. A result is *old* after `old_after` turns of its kind, sooner once the user has
+written again. Leaving it out changes the prompt from its message on, and everything behind that is written to the
+provider's cache anew. So nothing happens below `start` tokens, and above that only a batch that pays (`payback.py`):
+
+    tokens sent      20k      50k (`start`)                118k (`most`), or `ceiling` of the window
+                     nothing  |  a batch, when it pays     |  the oldest for their kind, at any price, to two thirds
+
+        turn 60   shell #3 (9,000 tokens, old for 20 turns), read #5 (old in 8 turns), shell #9 (young)
+                  carrying #3 has cost 20 x 9,000 cached reads; rewriting the 6,000 tokens behind it costs less
+                  → one batch: #3, and #5 too if it has gone `along` of its way, since the rewrite is paid once
+
+Invariants:
+- A choice `aged` is final; a later batch only adds to it, so a prefix that was sent is sent again unchanged.
+- Never aged while there is room: the newest `keep` of each kind, the step at work, pinned results, those under
+  `min_tokens`, and, where a batch is for cost, unresolved errors and the newest source of each thing that a recent call
+  or the user refers to (`_in_use`).
+- A base of repeats ages only with all that point to it. A batch frees at least `clear_at_least` tokens.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,8 +43,8 @@ from keepwhole.policies.arrival import ArrivalRule, Arriving, cap_by_kind
 from keepwhole.policies.failures import is_error_text
 from keepwhole.policies.kinds import Kind
 from keepwhole.policies.payback import Numbers, paying
-from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Situation, open_items, replaced, sent_tokens
-from keepwhole.policies.references import Said, leaves
+from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Situation, open_items, replaced, sent_tokens
+from keepwhole.policies.references import ReferenceIndex, argument_texts
 from keepwhole.policies.repeats import RULE as REPEAT
 from keepwhole.policies.repeats import dependants, repeat_choice
 from keepwhole.policies.settings import CAREFUL, AutoSettings
@@ -27,9 +56,9 @@ from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
 
 AGED = "aged"
 _LEAST_STEP = 8_000
-"""Characters that a step may take however full the window is; ageing and compaction make room for it."""
+"""Characters that a step may take however full the window is; aging and compaction make room for it."""
 _POINTER = 30
-"""Tokens of what is shown in place of a result."""
+"""Tokens of the reference that is shown in place of a result, about."""
 _DOWN_TO = 2 / 3
 """Share of the limit down to which results age when they must."""
 
@@ -55,9 +84,9 @@ class Auto:
         return self._rule.show(arriving)
 
     def arrive(
-        self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
+        self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
     ) -> list[Choice]:
-        """Repeats become pointers; what is over its kind's cap is cut; a step that is too large is cut further."""
+        """Point repeats to their base, cut results over their kind's cap, cut further where the step is too large."""
         left = (
             int(self._limit(situation) / self.settings.ceiling) - situation.overhead - sent_tokens(transcript, decided)
         )
@@ -71,7 +100,7 @@ class Auto:
         return list((fresh | {choice.number: choice for choice in further}).values())
 
     def _one_by_one(
-        self, transcript: Transcript, new: Sequence[Item], decided: Decided, repeats: bool
+        self, transcript: Transcript, new: Sequence[Item], decided: Choices, repeats: bool
     ) -> dict[int, Choice]:
         chosen: dict[int, Choice] = dict(decided)
         fresh: dict[int, Choice] = {}
@@ -81,7 +110,7 @@ class Auto:
                 chosen[item.number] = fresh[item.number] = choice
         return fresh
 
-    def _arriving(self, transcript: Transcript, item: Item, decided: Decided, repeats: bool) -> Choice | None:
+    def _arriving(self, transcript: Transcript, item: Item, decided: Choices, repeats: bool) -> Choice | None:
         if item.pinned:
             return None
         repeat = repeat_choice(transcript, item, decided, self.settings.min_tokens) if repeats else None
@@ -92,7 +121,7 @@ class Auto:
     def _within_step(
         self, transcript: Transcript, new: Sequence[Item], fresh: Mapping[int, Choice], left: int
     ) -> list[Choice]:
-        """Choices that bring the newest step under its cap, shared in the order of its calls."""
+        """Return the choices that bring the newest step under its cap, shared in the order of its calls."""
         step = [item for item in new if item.step == transcript.steps and not item.pinned]
         sizes = [_shown_chars(item, fresh.get(item.number)) for item in step]
         room = min(self.settings.step_cap, max(_LEAST_STEP, left // 2 * 3))
@@ -109,8 +138,8 @@ class Auto:
             room -= size
         return choices
 
-    def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
-        """One batch, when carrying it has cost what leaving it out costs; at any price when the window forces it."""
+    def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
+        """Return one batch, if carrying it has cost what leaving it out costs, or if the window forces it."""
         sent = sent_tokens(transcript, decided) + situation.overhead
         limit = self._limit(situation)
         if sent < min(self.settings.start / situation.scale, limit // 2):
@@ -124,11 +153,11 @@ class Auto:
         return choices if _freed(transcript, decided, choices) >= self.settings.clear_at_least else []
 
     def _limit(self, situation: Situation) -> int:
-        """Estimated tokens above which results age at any price."""
+        """Return the estimated tokens above which results age at any price."""
         return int(min(self.settings.most / situation.scale, self.settings.ceiling * situation.window))
 
-    def _paying(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Item]:
-        """The batch that pays, if one does; with a cold cache everything that has begun to be old."""
+    def _paying(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Item]:
+        """Return the batch that pays, if one does; with a cold cache all results that have begun to be old."""
         aged = ((item, *self._age(transcript, item)) for item in self._may_age(transcript, decided))
         oldish = [(item, overdue) for item, share, overdue in aged if share >= self.settings.along]
         if situation.cold:
@@ -142,7 +171,7 @@ class Auto:
         return [transcript.items[number] for number in reversed(batch)]
 
     def _age(self, transcript: Transcript, item: Item) -> tuple[float, float]:
-        """How far a result is on the way to being old for its kind, 1 is old; and how many requests carried it since.
+        """Return how far a result is on the way to being old, where 1 is old, and how many requests carried it since.
 
         Plain numbers, here and in `_carried`: this is done for every open result at every request.
         """
@@ -155,8 +184,8 @@ class Auto:
         since = min(turns - sooner, transcript.turns - asked)
         return turns / sooner, max(turns - after, since) + 1
 
-    def _forced(self, transcript: Transcript, decided: Decided, wanted: float, needed: float) -> list[Choice]:
-        """The oldest for their kind until enough is free; all but the newest step where even that is not enough."""
+    def _forced(self, transcript: Transcript, decided: Choices, wanted: float, needed: float) -> list[Choice]:
+        """Return the oldest for their kind until enough is free; all but the newest step where that is not enough."""
         ages = {item.number: self._age(transcript, item)[0] for item in self._may_age(transcript, decided)}
         free = 0
         taken: list[int] = []
@@ -170,8 +199,8 @@ class Auto:
             return choices
         return self._choices(transcript, decided, self._may_age(transcript, decided, hard=True))
 
-    def _choices(self, transcript: Transcript, decided: Decided, items: Sequence[Item]) -> list[Choice]:
-        """The choices that leave these results out, but for those that others point to."""
+    def _choices(self, transcript: Transcript, decided: Choices, items: Sequence[Item]) -> list[Choice]:
+        """Return the choices that leave these results out, except those that other results point to."""
         free = {item.number for item in items}
         return [
             choice
@@ -181,8 +210,8 @@ class Auto:
             if choice.tokens < _shown_tokens(item, decided.get(item.number))
         ]
 
-    def _may_age(self, transcript: Transcript, decided: Decided, hard: bool = False) -> list[Item]:
-        """The results that are large enough, named, not pinned, sent before, and not among the newest of their kind."""
+    def _may_age(self, transcript: Transcript, decided: Choices, hard: bool = False) -> list[Item]:
+        """Return the results that may age: large, named, sent before, not pinned, not the newest of their kind."""
         found: list[Item] = []
         seen: dict[Kind, int] = {}
         keep: Mapping[Kind, int] = {} if hard else self.settings.keep
@@ -196,16 +225,16 @@ class Auto:
                 found.append(item)
         return found[::-1]
 
-    def _in_use(self, transcript: Transcript, decided: Decided, items: Sequence[Item]) -> set[int]:
-        """Results whose error is still open, and the newest one of each thing that recent calls or the user took up."""
+    def _in_use(self, transcript: Transcript, decided: Choices, items: Sequence[Item]) -> set[int]:
+        """Return unresolved errors, and the newest result of each thing that a recent call or the user refers to."""
         task, *later = transcript.said_by_user() or [""]
         calls = transcript.arguments_since(transcript.steps - self.settings.recent_steps)
-        recent = Said((*(leaf for arguments in calls for leaf in leaves(arguments)), *later[-1:]))
+        recent = ReferenceIndex((*(leaf for arguments in calls for leaf in argument_texts(arguments)), *later[-1:]))
         old = {item.number for item in items}
         found: set[int] = set()
         taken_up: set[str] = set()
         for item in reversed(open_items(transcript, decided)):
-            if item.number < items[-1].number:  # older than all that is asked about
+            if item.number < items[-1].number:  # older than every result of the batch
                 break
             known = task + (item.call.arguments if item.call else "")
             shared = recent.shared_with(item.text, known)
@@ -216,7 +245,7 @@ class Auto:
         return found
 
     def _is_open_error(self, transcript: Transcript, item: Item) -> bool:
-        """Whether the call failed and the same call has not succeeded since."""
+        """Return whether the call failed and the same call has not succeeded since."""
         if not is_error_text(item.text, item.is_error):
             return False
         later = (other for other in transcript.same_call(item) if other.number > item.number)
@@ -224,14 +253,14 @@ class Auto:
 
 
 def aged(item: Item) -> Choice:
-    """The choice to show only where a result can be had."""
+    """Return the choice to show only the reference and the size of a result."""
     assert item.name is not None, "a result is named before it ages"
     words = notice.aged(item.name.way, len(item.text.encode("utf-8", "surrogatepass")))
     return Choice(item.number, AGED, replaced(item, words), estimate(words))
 
 
-def _carried(transcript: Transcript, decided: Decided, old: Sequence[tuple[Item, float]]) -> Iterator[Numbers]:
-    """These results, newest first, with what is sent from each on."""
+def _carried(transcript: Transcript, decided: Choices, old: Sequence[tuple[Item, float]]) -> Iterator[Numbers]:
+    """Yield these results, newest first, with the tokens that are sent from each on."""
     saved = 0
     changed = iter(sorted(decided, reverse=True))
     number = next(changed, -1)
@@ -259,8 +288,8 @@ def _shown_chars(item: Item, choice: Choice | None) -> int:
     return kept + len(choice.cut.above) + len(choice.cut.below)
 
 
-def _freed(transcript: Transcript, decided: Decided, choices: list[Choice]) -> int:
-    """Tokens that these choices leave out of what is sent now."""
+def _freed(transcript: Transcript, decided: Choices, choices: list[Choice]) -> int:
+    """Return the tokens that these choices leave out of what is sent now."""
     return sum(
         _shown_tokens(transcript.items[choice.number], decided.get(choice.number)) - choice.tokens for choice in choices
     )

@@ -1,10 +1,25 @@
-"""Compaction: the oldest steps give way to a summary that says how to read them back.
+"""Compaction: the oldest steps are replaced by a summary that says how to read them back.
 
-Owns: where the summary ends and the conversation goes on, and what is accepted of a summariser.
+Owns: where the summary ends and the conversation goes on, and what is accepted of a summarizer.
 Must not know: where summaries are recorded, how a provider spells them (`wire.compacted`).
 
-It reads originals, never cut views. A summariser may be any callable; what it forgets is put back, and where it fails
-the account without a model stands in.
+Theory of operation
+-------------------
+    messages   0 system   1 task   2 call  3 result   4 call  5 result   6 call  7 result
+                                   |------ upto = 6: replaced ------|    |--- these stay ---|
+    sent       0 system   1 task   summary of 2 to 5                      6 call  7 result
+
+1. `boundary` chooses `upto`: the first place from the front behind which at most `keep_tokens` are left. A place
+   is between two steps, never between a call and its results, and never behind the step at work.
+2. `kept_before` finds the messages before `upto` that stay all the same: system prompts, pinned messages with their
+   steps, and the task if it is not too long.
+3. `draft_summary` writes the summary without a model, within a budget, from the originals and never from cut views.
+4. If there is a summarizer (any callable that takes text), it gets the replaced messages whole. Its text is taken if it
+   is shorter than what it replaces; ids and files that it does not name are appended. Else the draft is taken, and
+   `fallback` says why.
+
+Invariants: a call and its results are on the same side of the boundary; every result that the draft names can be read
+back by an id in the summary; the body, with nothing folded, names every replaced result.
 """
 
 import re
@@ -16,44 +31,44 @@ from keepwhole.canonical.steps import newest_step, split_points, ties_of, whole_
 from keepwhole.canonical.value import Value
 from keepwhole.errors import UsageError
 from keepwhole.models.tokens import estimate
-from keepwhole.policies.call_outcomes import Pointer, one_line
-from keepwhole.policies.policy import Choice, Decided
-from keepwhole.policies.summary_text import MIN_TOKENS, Account, account
+from keepwhole.policies.call_outcomes import ResultPointer, one_line
+from keepwhole.policies.policy import Choice, Choices
+from keepwhole.policies.summary_text import MIN_TOKENS, SummaryDraft, draft_summary
 from keepwhole.policies.transcript import Name, Namer, Transcript
 
 Summariser: TypeAlias = Callable[[str], str | Awaitable[str | None] | None]
 MAX_TOKENS = 4_000
 TASK_TOKENS = 4_000
-"""A first message up to this long stays as the user wrote it; a longer one is quoted in part."""
+"""Tokens up to which the first message stays as the user wrote it; a longer one is quoted in part."""
 _NOTHING: Mapping[int, Choice] = {}
 _POINTERS = 2
-"""Most of the budget that pointers put back may take: one half."""
+"""The ids that are appended to a summarizer's text may take one part in this many of the budget."""
 
 
 class Summary(Value):
-    """What stands for the first messages of a conversation."""
+    """The text that replaces the first messages of a conversation."""
 
     text: str
     upto: int
-    """It stands for the messages before this one."""
+    """The first message that it does not replace."""
     replaced_tokens: int
-    """What those took that give way."""
+    """Tokens of the messages that it replaces."""
     tokens: int
     fallback: str | None = None
-    """Why the summariser's words were not taken; None if they were, or none was asked."""
+    """Why the summarizer's text was not taken; None if it was, or if there is no summarizer."""
     kept: tuple[int, ...] = ()
     """Messages before `upto` that stay: system prompts, pinned ones with their steps, the task."""
     body: str = ""
-    """To be recorded with it: the account with nothing folded."""
+    """The summary with nothing folded, to be recorded with it."""
 
     @property
     def saves(self) -> bool:
-        """Whether it is shorter than what it replaces."""
+        """Whether it is shorter than the messages that it replaces."""
         return self.tokens < self.replaced_tokens
 
 
 class Compaction:
-    """Chooses what to summarise, and summarises it: without a model, or with any callable that takes text."""
+    """Chooses the messages to summarize, and summarizes them: without a model, or with any callable that takes text."""
 
     def __init__(self, summariser: Summariser | None = None, *, max_tokens: int = MAX_TOKENS) -> None:
         if max_tokens < MIN_TOKENS:
@@ -63,55 +78,55 @@ class Compaction:
         self.summariser = summariser
         self.max_tokens = max_tokens
 
-    def boundary(self, transcript: Transcript, decided: Decided, keep_tokens: int) -> int:
-        """How many messages from the front to summarise so that about `keep_tokens` of the newest stay; 0 for none."""
+    def boundary(self, transcript: Transcript, decided: Choices, keep_tokens: int) -> int:
+        """Return how many messages to summarize so that about `keep_tokens` of the newest stay; 0 for none."""
         return boundary(transcript, decided, keep_tokens)
 
     def summarise(
-        self, transcript: Transcript, upto: int, namer: Namer, decided: Decided = _NOTHING, own: Name | None = None
+        self, transcript: Transcript, upto: int, namer: Namer, decided: Choices = _NOTHING, own: Name | None = None
     ) -> Summary:
-        """The summary of the messages before `upto`; `own` is the name that it will be recorded by."""
-        made = self._account(transcript, upto, namer, decided, own)
+        """Return the summary of the messages before `upto`; `own` is the name that it will be recorded by."""
+        made = self._prepare(transcript, upto, namer, decided, own)
         if self.summariser is None:
-            return made.plain()
+            return made.as_drafted()
         try:
-            said = self.summariser(_told_whole(transcript, upto, made.kept, namer))
+            said = self.summariser(_original_text(transcript, upto, made.kept, namer))
         except Exception as error:
-            return made.plain(f"it raised {type(error).__name__}")
+            return made.as_drafted(f"it raised {type(error).__name__}")
         if isinstance(said, Awaitable):
             _close(said)
             raise UsageError("This summariser is asynchronous. Use `await compaction.summarise_async(...)`.")
-        return made.with_words(said)
+        return made.with_text(said)
 
     async def summarise_async(
-        self, transcript: Transcript, upto: int, namer: Namer, decided: Decided = _NOTHING, own: Name | None = None
+        self, transcript: Transcript, upto: int, namer: Namer, decided: Choices = _NOTHING, own: Name | None = None
     ) -> Summary:
-        """The same for a summariser that is awaited; one that is not is called as it is."""
-        made = self._account(transcript, upto, namer, decided, own)
+        """Return the same with a summarizer that may be awaited."""
+        made = self._prepare(transcript, upto, namer, decided, own)
         if self.summariser is None:
-            return made.plain()
+            return made.as_drafted()
         try:
-            said = self.summariser(_told_whole(transcript, upto, made.kept, namer))
+            said = self.summariser(_original_text(transcript, upto, made.kept, namer))
             said = await said if isinstance(said, Awaitable) else said
         except Exception as error:
-            return made.plain(f"it raised {type(error).__name__}")
-        return made.with_words(said)
+            return made.as_drafted(f"it raised {type(error).__name__}")
+        return made.with_text(said)
 
-    def _account(
-        self, transcript: Transcript, upto: int, namer: Namer, decided: Decided, own: Name | None
+    def _prepare(
+        self, transcript: Transcript, upto: int, namer: Namer, decided: Choices, own: Name | None
     ) -> "_Prepared":
         kept = kept_before(transcript, upto)
         sizes = _sizes(transcript, decided)
         replaced = sum(size for index, size in enumerate(sizes[:upto]) if index not in kept)
         budget = min(self.max_tokens, max(MIN_TOKENS, replaced // 2))
-        written = account(transcript, upto, kept, namer, budget, own)
-        return _Prepared(written=written, upto=upto, replaced=replaced, kept=kept, max_tokens=self.max_tokens)
+        draft = draft_summary(transcript, upto, kept, namer, budget, own)
+        return _Prepared(draft=draft, upto=upto, replaced=replaced, kept=kept, max_tokens=self.max_tokens)
 
 
-def boundary(transcript: Transcript, decided: Decided, keep_tokens: int) -> int:
-    """How many messages from the front to summarise so that about `keep_tokens` of the newest stay; 0 for none.
+def boundary(transcript: Transcript, decided: Choices, keep_tokens: int) -> int:
+    """Return how many messages to summarize so that about `keep_tokens` of the newest stay; 0 for none.
 
-    A call and its results are never parted, the step at work stays, and so does at least one message.
+    A call and its results are never separated, the step at work stays, and so does at least one message.
     """
     if keep_tokens < 0:
         raise UsageError(f"`keep_tokens` is {keep_tokens}; give how many tokens of the newest steps should stay.")
@@ -131,7 +146,7 @@ def boundary(transcript: Transcript, decided: Decided, keep_tokens: int) -> int:
 
 
 def kept_before(transcript: Transcript, upto: int) -> tuple[int, ...]:
-    """The messages before `upto` that stay: system, pinned, a task of bearable length, and what these are tied to."""
+    """Return the messages before `upto` that stay: system, pinned, a task that is not too long, and their steps."""
     messages = transcript.messages
     if not 0 <= upto <= len(messages):
         raise UsageError(f"There are {len(messages)} messages; `upto` is {upto}. Take it from `boundary`.")
@@ -142,15 +157,15 @@ def kept_before(transcript: Transcript, upto: int) -> tuple[int, ...]:
 
 
 def _task(messages: list[Message]) -> set[int]:
-    """The first message of the user, unless it is too long to stay or brings results."""
+    """Return the first message of the user, unless it is too long to stay or has results in it."""
     for index, message in enumerate(messages):
         if message.role == "user" and not message.returned and (message.said.strip() or message.other):
             return {index} if estimate(message.said) + message.other <= TASK_TOKENS else set()
     return set()
 
 
-def _sizes(transcript: Transcript, decided: Decided) -> list[int]:
-    """Tokens of each message as it is sent."""
+def _sizes(transcript: Transcript, decided: Choices) -> list[int]:
+    """Return the tokens of each message as it is sent."""
     sizes = [
         estimate(message.said) + message.other + sum(estimate(call.arguments) for call in message.calls)
         for message in transcript.messages
@@ -164,30 +179,30 @@ def _sizes(transcript: Transcript, decided: Decided) -> list[int]:
 def summarise(
     transcript: Transcript, upto: int, namer: Namer, max_tokens: int = MAX_TOKENS, own: Name | None = None
 ) -> str:
-    """The summary without a model, within `max_tokens`; `own` is the name that it will be recorded by."""
+    """Return the summary without a model, within `max_tokens`; `own` is the name that it will be recorded by."""
     return Compaction(max_tokens=max_tokens).summarise(transcript, upto, namer, own=own).text
 
 
 class _Prepared(Value):
-    """An account, and all that is needed to accept or refuse a summariser's words in its place."""
+    """A draft, and what is needed to accept or refuse a summarizer's text in its place."""
 
-    written: Account
+    draft: SummaryDraft
     upto: int
     replaced: int
     kept: tuple[int, ...]
     max_tokens: int
 
-    def plain(self, why: str | None = None) -> Summary:
-        """The account itself."""
-        return self._summary(self.written.text, why)
+    def as_drafted(self, why: str | None = None) -> Summary:
+        """Return the draft itself as the summary."""
+        return self._summary(self.draft.text, why)
 
-    def with_words(self, said: object) -> Summary:
-        """What a summariser said, with what it forgot put back; else the account, with the reason."""
+    def with_text(self, said: object) -> Summary:
+        """Return a summarizer's text with the ids that it lacks; else the draft, with the reason."""
         if not isinstance(said, str) or not said.strip():
-            return self.plain("it returned nothing")
+            return self.as_drafted("it returned nothing")
         text = "\n\n".join([said.strip(), *self._forgotten(said)])
         if estimate(text) >= self.replaced:
-            return self.plain("it is not shorter than what it replaces")
+            return self.as_drafted("it is not shorter than what it replaces")
         return self._summary(text, None)
 
     def _summary(self, text: str, fallback: str | None) -> Summary:
@@ -198,12 +213,12 @@ class _Prepared(Value):
             tokens=estimate(text),
             fallback=fallback,
             kept=self.kept,
-            body=self.written.body,
+            body=self.draft.body,
         )
 
     def _forgotten(self, said: str) -> Iterator[str]:
-        """The ids and files that the words leave out although the account names them."""
-        missing = [pointer for pointer in self.written.pointers if not _named(pointer, said)]
+        """Yield the ids and files that the draft names and a summarizer's text does not."""
+        missing = [pointer for pointer in self.draft.pointers if not _named(pointer, said)]
         room = self.max_tokens * 4 // _POINTERS
         lines: list[str] = []
         for pointer in reversed(missing):
@@ -216,31 +231,31 @@ class _Prepared(Value):
             older = len(missing) - len(lines)
             more = f"\n- {older:,} older results, in the full account" if older else ""
             yield "Results that the summary above does not name:\n" + "\n".join(reversed(lines)) + more
-        paths = [path for path in self.written.paths if not _contains(said, path)]
+        paths = [path for path in self.draft.paths if not _contains(said, path)]
         if paths:
             yield "Files that it does not name: " + ", ".join(one_line(path, 200) for path in paths)
 
 
-def _named(pointer: Pointer, said: str) -> bool:
-    """Whether a text names a result by its call and by an id that reads it back."""
+def _named(pointer: ResultPointer, said: str) -> bool:
+    """Return whether a text names a result by its call and by an id that reads it back."""
     by_call = not pointer.call_id or _contains(said, pointer.call_id)
     return by_call and (_contains(said, pointer.name.trace_id) or _contains(said, pointer.name.artifact_id))
 
 
 def _contains(text: str, name: str) -> bool:
-    """Whether `name` stands in a text as a word of its own: `call_1` is not in `call_10`."""
+    """Return whether a text contains `name` as a word of its own: `call_1` is not in `call_10`."""
     if name not in text:
         return False
     return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text) is not None
 
 
-def _told_whole(transcript: Transcript, upto: int, kept: tuple[int, ...], namer: Namer) -> str:
-    """The messages that give way as one text: originals, each result with its ids."""
+def _original_text(transcript: Transcript, upto: int, kept: tuple[int, ...], namer: Namer) -> str:
+    """Return the messages to be replaced as one text: originals, each result with its ids."""
     parts: list[str] = []
     items = iter(item for item in transcript.items if item.index < upto)
     by_index: dict[int, list[str]] = {}
     for item in items:
-        pointer = Pointer(item.returned.call_id, namer(item))
+        pointer = ResultPointer(item.returned.call_id, namer(item))
         by_index.setdefault(item.index, []).append(f"[result of {pointer.words}]\n{item.text}")
     for index, message in enumerate(transcript.messages[:upto]):
         if index in kept:
@@ -253,7 +268,7 @@ def _told_whole(transcript: Transcript, upto: int, kept: tuple[int, ...], namer:
 
 
 def _close(awaitable: Awaitable[object]) -> None:
-    """A coroutine that nobody awaits is closed, so that Python does not warn."""
+    """Close a coroutine that is not awaited, so that Python does not warn."""
     close = getattr(awaitable, "close", None)
     if callable(close):
         close()

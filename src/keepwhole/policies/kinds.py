@@ -40,7 +40,7 @@ _SIFTS = re.compile(r"\s*(?:sort|uniq|cut|wc|tr|column|cat|nl|head|tail|less|mor
 
 
 def kind_of(tool: str, arguments: str) -> Kind:
-    """The kind of a call; what a shell is asked to do counts, not that it is a shell.
+    """Return the kind of a call; of a shell, by the command that it runs.
 
     >>> kind_of("bash", '{"command": "cat README.md"}')
     'read'
@@ -69,7 +69,7 @@ def _kind_of_tool(tool: str) -> Kind | Literal["editor"]:
 
 
 def _kind_of_command(command: str) -> Kind:
-    """A read or a search if the whole line does nothing else; reads among searches make it a read."""
+    """Return `read` or `search` if the whole line does nothing else; reads among searches make it a read."""
     line = command[:_LONGEST].lstrip()
     first = _kind_of_program(line)
     if first == "shell" or _ODD.isdisjoint(line):
@@ -82,7 +82,7 @@ def _kind_of_command(command: str) -> Kind:
 
 
 def _kind_of_pipe(part: str) -> Kind | None:
-    """The kind of what feeds a pipe, if the rest of it only sifts; None for a step that shows nothing."""
+    """Return the kind of a pipe's first program, if the others only filter; None for one that prints nothing."""
     if not _ODD.isdisjoint(part.replace("|", "").replace("$", "")):
         return "shell"
     first, *rest = part.split("|")
@@ -102,7 +102,7 @@ def _first_word(line: str) -> str:
 
 
 def _kind_of_shell(arguments: str) -> Kind:
-    """Most lines run something else than a reader or a searcher, and their first word tells."""
+    """Return the kind of a shell's command line; the first word decides most of them."""
     found = _COMMAND.search(arguments, 0, 10 * _LONGEST)
     if found is None:
         return _kind_of_command(_loaded_command(arguments))
@@ -113,7 +113,7 @@ def _kind_of_shell(arguments: str) -> Kind:
 
 
 def _beginning(arguments: str, start: int) -> str:
-    """The beginning of the JSON string that `start` lies in, unescaped as far as its programs show."""
+    """Return the beginning of the JSON string that `start` is in, with quotes and line ends unescaped."""
     line = arguments[start : start + _LONGEST].partition('"')[0]
     if "\\" not in line:
         return line

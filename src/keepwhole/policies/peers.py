@@ -13,11 +13,9 @@ from itertools import islice
 from keepwhole.canonical.value import Value
 from keepwhole.errors import UsageError
 from keepwhole.models.tokens import estimate
-from keepwhole.policies.arrival import ArrivalRule, Arriving, shown_whole
-from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Policy, Situation, replaced, sent_tokens
+from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Policy, Situation, replaced, sent_tokens
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.truncation.cut import TextSource, render
-from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.strategy import StrategyOptions, strategy_named
 
 
@@ -27,16 +25,12 @@ class Everything(Value):
     name: str = "everything"
 
     def arrive(
-        self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
+        self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
     ) -> list[Choice]:
         """Nothing is cut on arrival."""
         return []
 
-    def show(self, arriving: Arriving) -> TruncationResult:
-        """Show a new result whole."""
-        return ArrivalRule(cap=shown_whole).show(arriving)
-
-    def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+    def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
         """Nothing is cleared later."""
         return []
 
@@ -53,7 +47,7 @@ class Capped(Everything):
     strategy: str = "head_tail"
 
     def arrive(
-        self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
+        self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
     ) -> list[Choice]:
         """Every new result over the limit is cut to it."""
         return [self._cut(item) for item in new if len(item.text) > self.limit and _is_open(item, decided)]
@@ -73,7 +67,7 @@ class Masked(Everything):
 
     keep: int = 5
 
-    def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+    def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
         """Everything older than the newest `keep` results goes."""
         return [
             _cleared(item, f"Old environment output: ({len(item.text.splitlines())} lines omitted)", "masked")
@@ -93,7 +87,7 @@ class ClearToolUses(Everything):
     keep: int = 3
     clear_at_least: int = 20_000
 
-    def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+    def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
         """A batch when the request is over the trigger and the batch frees at least `clear_at_least`."""
         if sent_tokens(transcript, decided) + situation.overhead <= self.trigger:
             return []
@@ -113,7 +107,7 @@ class LangChain(Everything):
     trigger: int = 100_000
     keep: int = 3
 
-    def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+    def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
         """Everything older than the newest `keep` once the uncleared history is over the trigger."""
         if transcript.tokens <= self.trigger:
             return []
@@ -137,14 +131,14 @@ class Pruned(Everything):
     turns: int = 0
     """User's turns whose results are spared."""
 
-    def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+    def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
         """What lies behind the protected tokens, if it is more than the minimum."""
         old = list(self._behind(_newest_first(transcript, self.turns), decided))
         if sum(item.tokens for item in old) <= self.minimum:
             return []
         return [_cleared(item, _OLD, "pruned") for item in reversed(old)]
 
-    def _behind(self, newest_first: Iterable[Item], decided: Decided) -> Iterator[Item]:
+    def _behind(self, newest_first: Iterable[Item], decided: Choices) -> Iterator[Item]:
         seen = 0
         for item in newest_first:
             if item.is_error or item.pinned or (item.call is not None and item.call.tool == "skill"):
@@ -168,7 +162,7 @@ class HalfWatermark(Everything):
     """Share of the window."""
     keep: int = 5
 
-    def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+    def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
         """The oldest results until the request takes half of the mark."""
         limit = self.mark * situation.profile.window
         sent = sent_tokens(transcript, decided) + situation.overhead
@@ -214,7 +208,7 @@ def peer_named(name: str) -> Policy:
     return PEERS[name]()
 
 
-def _is_open(item: Item, decided: Decided) -> bool:
+def _is_open(item: Item, decided: Choices) -> bool:
     """Whether a result may be changed and is not yet."""
     return item.number not in decided and not item.pinned
 

@@ -1,9 +1,10 @@
-"""What a policy is: a pure choice of how results are shown, made when they arrive and again as they age.
+"""What a policy is: a pure function that chooses how results are shown, when they arrive and again as they age.
 
-Owns: the choice, what a policy is told, and how a choice becomes text.
-Must not know: where choices are recorded; the session records them and feeds them back as `decided`.
+Owns: the choice, what a policy is given, how a choice becomes text, and what the rules of choices mean.
+Must not know: where choices are recorded; the session records them and passes them back as `decided`.
 
-A choice carries the cut itself. Once made it holds: `plan` gives only choices about results whose choice changes.
+A choice carries the cut itself and is in force until another choice about the same result is made: a policy returns
+only choices that change something.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,27 +19,40 @@ class Choice(NamedTuple):
     """From now on the result `number` is shown by `cut`."""
 
     number: int
-    """Of the item in its transcript."""
+    """The number of the item in its transcript."""
     rule: str
-    """Which rule of the policy chose so: one word, for people."""
+    """The rule of the policy that chose so: one word, for people."""
     cut: Cut
     tokens: int
-    """What it takes when shown so."""
+    """Tokens that the result takes when it is shown so."""
     strategy: str = "reference"
 
 
-Decided = Mapping[int, Choice]
-"""The choice that holds for each result, by its number; a result without one is shown whole."""
+Choices = Mapping[int, Choice]
+"""The choice in force for each result, by its number; a result without one is shown whole."""
+
+RULES: dict[str, str] = {
+    "arrival": "cut when it arrived, because it was longer than the limit for its tool or kind",
+    "step": "cut when it arrived, because all results of its step together were too long",
+    "repeat": "replaced by a pointer, because an earlier result in the same request says the same",
+    "aged": "replaced by a pointer in a batch, because the conversation had reached its budget",
+    "retention": "shortened to its first lines, because it is two turns old or older",
+    "old": "replaced, because it is older than `max_age` steps",
+    "long": "cut, because it is over `max_tokens_per_output`",
+    "undo": "shown whole again, because somebody asked for it",
+    "pin": "kept whole, because somebody pinned it",
+}
+"""What each rule of a choice means, in words for people."""
 
 FINAL = frozenset(("aged", "undo", "pin"))
-"""Rules after which no policy of ours chooses again."""
+"""Rules after which a policy does not choose again."""
 
 SHOWN = frozenset(("undo", "pin"))
 """Rules that show a result whole."""
 
 
-class Decisions(dict[int, Choice]):
-    """The choices that hold, with what they save and who is left to choose about; kept up as they change."""
+class TrackedChoices(dict[int, Choice]):
+    """The choices in force, with running totals: the tokens that they save, and the results still open to a choice."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,10 +61,10 @@ class Decisions(dict[int, Choice]):
         self.open: dict[int, None] = {}
         """The results about which a choice may still be made, in order."""
         self.edits = 0
-        """Results that are not shown whole by a choice of somebody's."""
+        """Results that a choice shows otherwise than whole."""
 
     def hold(self, item: Item, choice: Choice) -> None:
-        """Let a choice hold."""
+        """Put a choice in force, in place of the one about the same result."""
         self.drop(item)
         self[item.number] = choice
         self.saved += item.tokens - choice.tokens
@@ -58,9 +72,9 @@ class Decisions(dict[int, Choice]):
         if choice.rule in FINAL:
             self.open.pop(item.number, None)
 
-    def copied(self, items: Sequence[Item], choices: Iterable[Choice]) -> "Decisions":
-        """These and others, to see what follows from them."""
-        found = Decisions()
+    def copied(self, items: Sequence[Item], choices: Iterable[Choice]) -> "TrackedChoices":
+        """Return a copy with other choices in force too, to see what follows from them."""
+        found = TrackedChoices()
         found.update(self)
         found.saved, found.open, found.edits = self.saved, dict(self.open), self.edits
         for choice in choices:
@@ -68,16 +82,16 @@ class Decisions(dict[int, Choice]):
         return found
 
     def drop(self, item: Item) -> None:
-        """Forget the choice about a result."""
+        """Take the choice about a result out of force."""
         before = self.pop(item.number, None)
         if before is not None:
             self.saved -= item.tokens - before.tokens
             self.edits -= before.rule not in SHOWN
 
 
-def open_items(transcript: Transcript, decided: Decided) -> list[Item]:
-    """The results about which a choice may still be made, in order."""
-    if isinstance(decided, Decisions):
+def open_items(transcript: Transcript, decided: Choices) -> list[Item]:
+    """Return the results about which a choice may still be made, in order."""
+    if isinstance(decided, TrackedChoices):
         return [transcript.items[number] for number in sorted(decided.open)]
     return [
         item for item in transcript.items if (choice := decided.get(item.number)) is None or choice.rule not in FINAL
@@ -85,17 +99,17 @@ def open_items(transcript: Transcript, decided: Decided) -> list[Item]:
 
 
 class Situation(NamedTuple):
-    """What else a policy may look at."""
+    """What a policy may consider besides the transcript: the model, its cache, and the tokens sent beside messages."""
 
     profile: Profile
     overhead: int = 0
-    """Tokens sent beside the messages: system prompt and tools, where known."""
+    """Tokens sent beside the messages, as far as they are known: system prompt and tools."""
     cold: bool = False
     """Whether the provider's cache has surely expired."""
     scale: float = 1.0
-    """Tokens billed for an estimated one, as far as bills have taught."""
+    """Tokens billed per estimated token, learned from bills."""
     frozen: bool = False
-    """Whether nothing may age but what the window forces, since nobody knows what the provider's cache does."""
+    """Whether only the window may force results to age, since the provider's cache is not understood."""
 
     @property
     def window(self) -> int:
@@ -103,8 +117,8 @@ class Situation(NamedTuple):
         return int(self.profile.window / self.scale)
 
 
-ANYWHERE = Situation(DEFAULT)
-"""A model of which nothing is known."""
+UNKNOWN_MODEL = Situation(DEFAULT)
+"""The situation with a model that is not in the table of profiles."""
 
 
 class Policy(Protocol):
@@ -112,27 +126,27 @@ class Policy(Protocol):
 
     @property
     def name(self) -> str:
-        """What users call it."""
+        """The name that users give in the settings."""
         ...
 
     def arrive(
-        self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
+        self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
     ) -> list[Choice]:
-        """Choices about results that have never been sent."""
+        """Return choices about results that have never been sent."""
         ...
 
-    def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
-        """Choices about results that were sent before."""
+    def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
+        """Return choices about results that were sent before."""
         ...
 
 
 def replaced(item: Item, words: str) -> Cut:
-    """The cut that shows `words` in place of the whole result."""
+    """Return the cut that shows `words` in place of the whole result."""
     return Cut((Segment("gap", 0, len(item.text)),), above=words)
 
 
 def shown(item: Item, choice: Choice | None) -> str:
-    """The text of a result under a choice."""
+    """Return the text of a result under a choice."""
     if choice is None:
         return item.text
     pieces = choice.cut.pieces
@@ -141,10 +155,15 @@ def shown(item: Item, choice: Choice | None) -> str:
     return render(choice.cut, TextSource(item.text))
 
 
-def sent_tokens(transcript: Transcript, decided: Decided) -> int:
-    """Tokens of the whole transcript as it is sent."""
-    if isinstance(decided, Decisions):
+def sent_tokens(transcript: Transcript, decided: Choices) -> int:
+    """Return the tokens of the whole transcript as it is sent."""
+    if isinstance(decided, TrackedChoices):
         return transcript.tokens - decided.saved
     return transcript.tokens - sum(
         transcript.items[number].tokens - choice.tokens for number, choice in decided.items()
     )
+
+
+def rule_meaning(rule: str) -> str:
+    """Return what a rule means, in words for people; the rules of other systems' policies have none but their name."""
+    return RULES.get(rule, f"chosen by the rule `{rule}`")

@@ -1,10 +1,28 @@
-"""Whether something of a result reappears in what was said later: in the arguments of a call, or in a user's words.
+"""Whether a later call or a later message of the user refers to a result, by something that both contain.
 
 Owns: finding a shared stretch of at least twenty characters, or a shared value that is no common word.
 Must not know: transcripts, ages, what follows from a reference.
 
-What was said is indexed once (`Said`) and held against any number of texts. Of each text only every twelfth place
-is looked up, nine bytes at a time: a shared stretch of twenty bytes holds one of those whole.
+Theory of operation
+-------------------
+The texts that may refer to results (arguments of recent calls, messages of the user) are few and short, the results
+are many and long. So the former are indexed once (`ReferenceIndex`), and each result is compared with the index:
+
+    1. Values. Ids, versions, paths and names such as `INV-20431` or `parseHeader` are taken out of the indexed texts.
+       One that a result contains as a word of its own, a few times at most, is a reference. A plain word never is.
+    2. Stretches. The index has every block of nine bytes of its texts. Of a result only the blocks at every twelfth
+       byte are looked up; where one is found, it is extended to both sides as long as both texts agree.
+
+           indexed   why does assert total == 41 in test_sums fail?
+           result    …\nE   assert total == 41 in test_sums\n…
+                            |---------|                 a block of nine bytes at a multiple of twelve: found
+                     assert total == 41 in test_sums    extended: 31 characters, so a reference
+
+       Twenty bytes contain a whole block at a multiple of twelve wherever they begin (12 + 9 - 1 = 20), so no shared
+       stretch of `STRETCH` bytes is missed, and a result costs a twelfth of its bytes in look-ups.
+
+Invariants: text that was `known` before the result came (the task, the call's own arguments) is no reference; rulers
+and indents (`------`) are none either; work per result is bounded by `_FOLLOWED` blocks at `_PLACES` places each.
 """
 
 import json
@@ -20,7 +38,7 @@ _BLOCK, _STRIDE = 9, 12
 _AT_ONCE = 128
 _BLOCKS = Struct(f"{_BLOCK}s{_STRIDE - _BLOCK}x" * _AT_ONCE)
 _PLACES, _FOLLOWED = 8, 256
-"""In how many places of what was said one block is looked at, and how many shared blocks of a text are."""
+"""Most places of the indexed texts at which one block is compared, and most shared blocks of a text."""
 _MOST_VALUES = 48
 _MOST_TIMES = 5
 """A value that a text repeats more often than this says little."""
@@ -36,12 +54,12 @@ _VALUE = re.compile(
 )
 
 
-class Said:
-    """Texts that may refer to results, indexed once."""
+class ReferenceIndex:
+    """An index of texts that may refer to results."""
 
     def __init__(self, parts: Iterable[str]) -> None:
         self.starts: list[int] = []
-        """Where each part begins, in bytes; `since` of the questions below."""
+        """The byte at which each part begins: what `since` of the methods below takes."""
         raw = bytearray()
         for part in parts:
             self.starts.append(len(raw))
@@ -51,7 +69,7 @@ class Said:
         self._values = _values(self._raw.decode("utf-8", "surrogatepass"))
 
     def shared_with(self, text: str, known: str = "", since: int = 0) -> str | None:
-        """What a text and this have in common from byte `since` on and nobody knew before; None where nothing is."""
+        """Return what a text shares with the index from byte `since` on and was not `known`; None for nothing."""
         return self._shared_value(text, known, since) or self._shared_stretch(text, known, since)
 
     def _shared_value(self, text: str, known: str, since: int) -> str | None:
@@ -71,33 +89,33 @@ class Said:
         return None
 
     def _pairs(self, blocks: list[bytes], hits: set[bytes], since: int) -> Iterator[tuple[int, int]]:
-        """Places with the same block, in the text and in what was said, in the order of the text."""
+        """Yield the places of equal blocks in the text and in the indexed texts, in the order of the text."""
         numbers = (number for number, block in enumerate(blocks) if block in hits)
         for number in islice(numbers, _FOLLOWED):
             yield from ((number * _STRIDE, there) for there in self._places[blocks[number]] if there >= since)
 
 
-def feeds(text: str, arguments: str | Said, known: str = "") -> bool:
-    """Whether something of a result is in the arguments of a later call and was not `known` before it.
+def feeds(text: str, arguments: str | ReferenceIndex, known: str = "") -> bool:
+    """Return whether the arguments of a later call contain something of a result that was not `known` before it.
 
     >>> feeds("invoice INV-20431 is open", '{"id": "INV-20431"}')
     True
     """
-    said = arguments if isinstance(arguments, Said) else Said(leaves(arguments))
+    said = arguments if isinstance(arguments, ReferenceIndex) else ReferenceIndex(argument_texts(arguments))
     return said.shared_with(text, known) is not None
 
 
-def quoted(text: str, said: str | Said, known: str = "") -> bool:
-    """Whether a user's words hold something of a result.
+def quoted(text: str, said: str | ReferenceIndex, known: str = "") -> bool:
+    """Return whether a user's message contains something of a result.
 
     >>> quoted("12 passed\\nAssertionError: 41 is not 42 in test_sums", "why is 41 is not 42 in test_sums?")
     True
     """
-    return (said if isinstance(said, Said) else Said([said])).shared_with(text, known) is not None
+    return (said if isinstance(said, ReferenceIndex) else ReferenceIndex([said])).shared_with(text, known) is not None
 
 
-def leaves(arguments: str) -> list[str]:
-    """The texts and numbers in a call's arguments, unescaped; what is no JSON is one text."""
+def argument_texts(arguments: str) -> list[str]:
+    """Return the texts and numbers in a call's arguments, unescaped; arguments that are no JSON are one text."""
     try:
         given = json.loads(arguments)
     except (ValueError, RecursionError):
@@ -116,7 +134,7 @@ def leaves(arguments: str) -> list[str]:
 
 
 def _places(raw: bytes) -> dict[bytes, list[int]]:
-    """Where each block stands that is more than a ruler or an indent; the last few places of each."""
+    """Return the last few places of each block that is more than a ruler or an indent."""
     found: dict[bytes, list[int]] = {}
     for at in range(len(raw) - _BLOCK, -1, -1):
         block = raw[at : at + _BLOCK]
@@ -130,7 +148,7 @@ def _places(raw: bytes) -> dict[bytes, list[int]]:
 
 
 def _blocks(raw: bytes) -> list[bytes]:
-    """Every twelfth place of a text, nine bytes each."""
+    """Return the blocks of nine bytes at every twelfth byte of a text."""
     raw = raw.ljust(-(-len(raw) // _BLOCKS.size) * _BLOCKS.size, b"\0")
     found: list[bytes] = []
     for at in range(0, len(raw), _BLOCKS.size):
@@ -151,7 +169,7 @@ def _values(said: str) -> dict[str, int]:
 
 
 def _is_rare_in(text: str, value: str) -> bool:
-    """Whether a value stands in a text as a word of its own, and not all over it."""
+    """Return whether a text contains a value as a word of its own, and not too often."""
     times, at = 0, text.find(value)
     alone = False
     while at >= 0 and times <= _MOST_TIMES:
@@ -163,7 +181,7 @@ def _is_rare_in(text: str, value: str) -> bool:
 
 
 def _common(one: bytes, here: int, other: bytes, there: int) -> str:
-    """The stretch round two places that both texts share."""
+    """Return the stretch round two places that both texts share."""
     before = 0
     while before < _REACH and min(here, there) > before and one[here - before - 1] == other[there - before - 1]:
         before += 1
@@ -175,5 +193,5 @@ def _common(one: bytes, here: int, other: bytes, there: int) -> str:
 
 
 def _says_something(stretch: str) -> bool:
-    """Whether a shared stretch is long enough, and more than a ruler or an indent."""
+    """Return whether a shared stretch is long enough, and more than a ruler or an indent."""
     return len(stretch) >= STRETCH and len(set(stretch)) >= 8

@@ -1,16 +1,33 @@
-"""A result that says again what an earlier one says becomes a pointer to it, while that one is wholly visible."""
+"""Repeats: a result with the same text as an earlier one becomes a pointer to it, while that one is shown whole.
+
+Owns: when a result is a repeat, the words of the pointer, and which results point to another.
+Must not know: when anything ages.
+
+Theory of operation
+-------------------
+    #1  read a.py   4,000 tokens    shown whole: the base
+    #2  read b.py   1,000 tokens
+    #3  read a.py   4,000 tokens    the same text, so `Same as the earlier result of call … (art_1)`, 40 tokens
+    #4  read a.py   4,000 tokens    the same again: it points to #1 too, never to #3
+
+Invariants:
+- A pointer leads to a result that the same request shows whole: a base with a choice of its own, or one that a summary
+  replaced, is none. So there are no chains of pointers.
+- A base does not age before the results that point to it (`dependants`): `auto` leaves all of them out, or none.
+- A pointer is made only where it is shorter than the result, and every result keeps its own id to be fetched by.
+"""
 
 from collections.abc import Iterator
 
 from keepwhole.models.tokens import estimate
-from keepwhole.policies.policy import Choice, Decided, replaced
+from keepwhole.policies.policy import Choice, Choices, replaced
 from keepwhole.policies.transcript import Item, Transcript
 
 RULE = "repeat"
 
 
 def pointer_words(item: Item, base: Item) -> str:
-    """What is shown in place of a repeat."""
+    """Return the text that is shown in place of a repeat."""
     assert item.name is not None
     assert base.name is not None
     call = f" of call {base.returned.call_id}" if base.returned.call_id else ""
@@ -20,8 +37,8 @@ def pointer_words(item: Item, base: Item) -> str:
     )
 
 
-def earlier_same(transcript: Transcript, item: Item, decided: Decided) -> Item | None:
-    """The newest earlier result with the same text that is shown whole."""
+def earlier_same(transcript: Transcript, item: Item, decided: Choices) -> Item | None:
+    """Return the newest earlier result with the same text that is shown whole."""
     for number in reversed(transcript.same_text(item)):
         base = transcript.items[number]
         if number < item.number and number not in decided and not base.gone:
@@ -29,8 +46,8 @@ def earlier_same(transcript: Transcript, item: Item, decided: Decided) -> Item |
     return None
 
 
-def repeat_choice(transcript: Transcript, item: Item, decided: Decided, least_tokens: int) -> Choice | None:
-    """The choice to point to an earlier result; None where there is none worth it."""
+def repeat_choice(transcript: Transcript, item: Item, decided: Choices, least_tokens: int) -> Choice | None:
+    """Return the choice to point to an earlier result; None where there is none, or nothing to gain."""
     if item.tokens < least_tokens or item.name is None:
         return None
     base = earlier_same(transcript, item, decided)
@@ -41,8 +58,8 @@ def repeat_choice(transcript: Transcript, item: Item, decided: Decided, least_to
     return Choice(item.number, RULE, replaced(item, words), tokens) if tokens < item.tokens else None
 
 
-def dependants(transcript: Transcript, base: Item, decided: Decided) -> Iterator[int]:
-    """Results that point to `base`; to one that is a pointer itself none does."""
+def dependants(transcript: Transcript, base: Item, decided: Choices) -> Iterator[int]:
+    """Yield the numbers of the results that point to `base`; none points to a pointer."""
     own = decided.get(base.number)
     if own is not None and own.rule == RULE:
         return

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from keepwhole.canonical.value import Value
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.arrival import ArrivalRule, Arriving, shown_whole
-from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Situation
+from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Situation
 from keepwhole.policies.settings import RetentionSettings
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.truncation.cut import Cut, Segment, TextSource
@@ -40,7 +40,7 @@ class Retention(Value):
     name = "retention"
 
     def arrive(
-        self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
+        self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
     ) -> list[Choice]:
         """What is new is shown whole; only text that imitates a notice is marked as quoted."""
         found = (_WHOLE.choose(item) for item in new)
@@ -50,7 +50,7 @@ class Retention(Value):
         """Show a new result whole."""
         return _WHOLE.show(arriving)
 
-    def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+    def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
         """A choice for each result that has just become too old to be whole."""
         last = transcript.turns - FULL_TURNS
         found = (self._choice(item, decided.get(item.number)) for item in transcript.items if item.turn <= last)

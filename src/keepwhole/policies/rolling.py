@@ -16,8 +16,8 @@ from keepwhole.canonical.value import Value
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.arrival import Arriving, arriving_item, choice_within, show_within
 from keepwhole.policies.failures import is_error_source, is_error_text
-from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Situation, replaced
-from keepwhole.policies.references import Said, leaves
+from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Situation, replaced
+from keepwhole.policies.references import ReferenceIndex, argument_texts
 from keepwhole.policies.settings import RollingContext
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.truncation.configuration import Limits, TruncationConfiguration
@@ -46,13 +46,13 @@ class Rolling(Value):
     name = "rolling"
 
     def arrive(
-        self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
+        self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
     ) -> list[Choice]:
         """A choice for each new result that is too long."""
         found = (self._capped(item) for item in new if item.number not in decided)
         return [choice for choice in found if choice is not None]
 
-    def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+    def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
         """A choice for each result that has become too old, or is too long and has none yet."""
         uses = _Uses(transcript, self.settings.max_age)
         found = (self._aged(item, decided.get(item.number), uses) for item in transcript.items)
@@ -130,7 +130,7 @@ class _Uses:
         return self._users.shared_with(item.text, known, self._users.starts[later])
 
     @cached_property
-    def _recent(self) -> Said:
+    def _recent(self) -> ReferenceIndex:
         """The arguments of the calls that are not old themselves."""
         arguments: list[str] = []
         left = self._max_age + 1
@@ -138,8 +138,8 @@ class _Uses:
             if left == 0:
                 break
             left -= bool(message.calls)
-            arguments += [leaf for call in message.calls for leaf in leaves(call.arguments)]
-        return Said(arguments)
+            arguments += [leaf for call in message.calls for leaf in argument_texts(call.arguments)]
+        return ReferenceIndex(arguments)
 
     @cached_property
     def _user_at(self) -> list[int]:
@@ -147,8 +147,8 @@ class _Uses:
         return [at for at, message in enumerate(self.transcript.messages) if message.role == "user" and message.said]
 
     @cached_property
-    def _users(self) -> Said:
-        return Said(self.transcript.messages[at].said for at in self._user_at)
+    def _users(self) -> ReferenceIndex:
+        return ReferenceIndex(self.transcript.messages[at].said for at in self._user_at)
 
     @cached_property
     def _opening(self) -> str:

@@ -1,20 +1,27 @@
-"""A summary without a model: the task, what is still wrong, what was touched, what each step did, and the way back.
+"""The text of a summary without a model: task, unresolved errors, files, and each step with the way to read it back.
 
 Owns: the sections, their words, and how they fit a budget: the oldest steps are folded first.
 Must not know: who asked for it, models.
 
-The body is the same account with nothing folded. It is recorded with the summary, so that every id of a folded step
-can still be found.
+The body is the same text with nothing folded. It is recorded with the summary, so that every id of a folded step can
+still be found.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from keepwhole.canonical.utf8 import showable
 from keepwhole.models.tokens import estimate
-from keepwhole.policies.call_outcomes import Deed, Pointer, deeds_before, one_line, outcome, still_open
-from keepwhole.policies.mentions import mentions
-from keepwhole.policies.transcript import Name, Namer, Transcript
+from keepwhole.policies.call_outcomes import (
+    CallOutcome,
+    ResultPointer,
+    one_line,
+    outcome_line,
+    outcomes_before,
+    unresolved_errors,
+)
+from keepwhole.policies.transcript import Item, Name, Namer, Transcript
 from keepwhole.truncation.cut import TextSource
 from keepwhole.truncation.edges import head_edge, tail_edge
 from keepwhole.truncation.notice import omitted
@@ -24,11 +31,11 @@ MIN_TOKENS = 512
 """Below this not even the headings would fit."""
 _CHARS = 4
 _TRIES = 8
-"""Ids take more tokens than words do, so a text of ids is written again, shorter."""
+"""Ids take more tokens than words do, so a text of ids is drafted again, shorter."""
 _TASK, _SAID, _ERRORS, _TOUCHED = 0.2, 0.1, 0.15, 0.1
 """Shares of the budget; what they do not use goes to the steps."""
 _FULL = 0.75
-"""Of the room for steps; the rest is for steps told in short, further back."""
+"""Share of the room for steps that full lines get; the rest is for older steps, in short lines."""
 _ARGUMENTS, _OUTCOME, _SHORT = 160, 120, 60
 _PARTS = 3
 """Pointers of one call that the text names; a result of many parts has many."""
@@ -39,56 +46,76 @@ _REMINDER = 400
 _MORE = 24
 """Room for `and 1,234 more`."""
 _ANY = 1 << 40
+_PATH = re.compile(
+    r"(?<![\w/.:@+-])(?:~|\.{1,2})?(?:/?[\w.@+-]+)?(?:/[\w.@+-]+)+"
+    r"|(?<![\w-])[\w-]{1,80}\.(?:py|pyi|js|jsx|ts|tsx|go|rs|c|h|cc|cpp|java|kt|rb|php|sh|sql|md|txt|rst|json|yaml|yml|toml|ini|cfg|"
+    r"csv|xml|html|css|lock|log|ipynb|proto)\b"
+)
+_IDENTIFIER = re.compile(
+    r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
+    r"|\b[A-Z]{2,10}-\d{1,8}\b"
+    r"|\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}\b"
+    r"|\b[A-Za-z]{2,12}_(?=[A-Za-z]*\d)[A-Za-z0-9]{6,40}\b"
+)
+_HEAD, _TAIL = 3_000, 1_000
+"""Characters of each result in which names are looked for: what it is about is at its ends."""
+_LONGEST_NAME = 120
+_CHOSEN = 4
+"""A name in the arguments counts as much as in this many results: the model chose it."""
 
 
 Quote: TypeAlias = tuple[str, bool]
-"""What a user said, and whether it stays in the conversation."""
+"""A message of the user, and whether it stays in the conversation."""
 
 
-class Account(NamedTuple):
-    """What a summary is made of."""
+class SummaryDraft(NamedTuple):
+    """The text of a summary, and the results and files that it names."""
 
     text: str
     """Within its budget."""
     body: str
     """With nothing folded."""
-    pointers: tuple[Pointer, ...]
+    pointers: tuple[ResultPointer, ...]
     """The results that the text names."""
     paths: tuple[str, ...]
     """The files that the text names."""
 
 
-def account(
+def draft_summary(
     transcript: Transcript, upto: int, kept: Collection[int], namer: Namer, max_tokens: int, own: Name | None = None
-) -> Account:
-    """The account of the messages before `upto` that do not stay; `own` is the name the summary is recorded by."""
-    deeds = deeds_before(transcript, upto, kept, namer)
-    touched = mentions([item for deed in deeds for item in deed.items], _our_ids(deeds))
+) -> SummaryDraft:
+    """Return the summary of the messages before `upto` that are not `kept`; `own` is the name it is recorded by."""
+    outcomes = outcomes_before(transcript, upto, kept, namer)
+    touched = find_mentions([item for outcome in outcomes for item in outcome.items], _ids_of(outcomes))
     task, later = _asked(transcript, upto, kept)
-    failures = [_failure(deed) for deed in still_open(deeds, transcript)]
+    failures = [_failure(outcome) for outcome in unresolved_errors(outcomes, transcript)]
     budget, text, pointers = max_tokens * _CHARS, "", ()
     for _ in range(_TRIES):
-        sections = [_opening(deeds), *_about(task, later, failures, touched, budget)]
+        sections = [_opening(outcomes), *_about(task, later, failures, touched, budget)]
         room = budget - sum(len(section) + 2 for section in sections) - len("## Steps\n")
-        told, pointers = _told(deeds, room, own)
-        text = "\n\n".join([*sections, *_section("Steps", told)])
+        lines, pointers = _fit_steps(outcomes, room, own)
+        text = "\n\n".join([*sections, *_section("Steps", lines)])
         tokens = estimate(text)
         if tokens <= max_tokens:
             break
         budget = min(budget, len(text)) * max_tokens * 9 // (tokens * 10)
-    body = [_opening(deeds), *_about(task, later, failures, touched, None), *_section("Steps", map(_in_full, deeds))]
-    return Account(text, "\n\n".join(body), pointers, tuple(path for path in touched[0] if path in text))
+    body = [
+        _opening(outcomes),
+        *_about(task, later, failures, touched, None),
+        *_section("Steps", map(_in_full, outcomes)),
+    ]
+    return SummaryDraft(text, "\n\n".join(body), pointers, tuple(path for path in touched[0] if path in text))
 
 
-def _opening(deeds: Sequence[Deed]) -> str:
-    calls = sum(deed.call is not None for deed in deeds)
-    steps = len({deed.step for deed in deeds if deed.call is not None})
+def _opening(outcomes: Sequence[CallOutcome]) -> str:
+    calls = sum(outcome.call is not None for outcome in outcomes)
+    steps = len({outcome.step for outcome in outcomes if outcome.call is not None})
     counted = f"{calls:,} call{'s' if calls != 1 else ''} in {steps:,} step{'s' if steps != 1 else ''}"
     return f"{counted}, told from the record. Every result is kept whole; the call behind it reads it back."
 
 
 def _asked(transcript: Transcript, upto: int, kept: Collection[int]) -> tuple[Quote, list[str]]:
-    """The task, and what the user said later that does not stay."""
+    """Return the task, and the later messages of the user that do not stay."""
     said = [
         (message.said, index in kept)
         for index, message in enumerate(transcript.messages[:upto])
@@ -104,7 +131,7 @@ def _about(
     touched: tuple[list[str], list[str]],
     budget: int | None,
 ) -> list[str]:
-    """The sections before the steps, each within its share; without a budget all of them in full."""
+    """Return the sections before the steps, each within its share; without a budget all of them in full."""
     room = _rooms(budget)
     paths, names = touched
     return [
@@ -123,19 +150,19 @@ def _rooms(budget: int | None) -> tuple[int, int, int, int]:
 
 
 def _section(title: str, lines: Iterable[str]) -> list[str]:
-    """A section, or nothing where it has no lines."""
+    """Return a section, or nothing where it has no lines."""
     written = "\n".join(lines)
     return [f"## {title}\n{written}"] if written else []
 
 
 def _task(task: Quote, room: int) -> list[str]:
-    """The task quoted; briefly where it stays in the conversation anyway."""
+    """Return the task as a quotation; a short one where the task stays in the conversation."""
     said, stays = task
     return [_quoted(said, min(room, _REMINDER) if stays and room < _ANY else room)] if said else []
 
 
 def _quoted(said: str, room: int) -> str:
-    """A user's words as a quotation; of long ones the beginning and the end, with what is left out counted."""
+    """Return a user's message as a quotation; of a long one both ends, with a count of what is left out."""
     text = showable(said.strip())
     if len(text) > room - 2 * (text.count("\n") + 1):
         source = TextSource(text)
@@ -148,7 +175,7 @@ def _quoted(said: str, room: int) -> str:
 
 
 def _newest(lines: Sequence[str], room: int) -> list[str]:
-    """The newest lines that fit; how many older ones there are comes first."""
+    """Return the newest lines that fit, after a line that counts the older ones."""
     chosen: list[str] = []
     left = room - _MORE
     for line in reversed(lines):
@@ -161,7 +188,7 @@ def _newest(lines: Sequence[str], room: int) -> list[str]:
 
 
 def _first(names: Sequence[str], room: int) -> list[str]:
-    """The first names that fit, on one line."""
+    """Return the first names that fit, on one line."""
     chosen: list[str] = []
     left = room - _MORE
     for name in names:
@@ -173,77 +200,116 @@ def _first(names: Sequence[str], room: int) -> list[str]:
     return [", ".join([*chosen, *([f"and {more:,} more"] if more else [])])] if names else []
 
 
-def _told(deeds: Sequence[Deed], room: int, own: Name | None) -> tuple[list[str], tuple[Pointer, ...]]:
-    """The steps that fit: the newest in full, older ones in short, the oldest folded into one line."""
+def _fit_steps(
+    outcomes: Sequence[CallOutcome], room: int, own: Name | None
+) -> tuple[list[str], tuple[ResultPointer, ...]]:
+    """Return the steps that fit: the newest in full, older ones in short, the oldest folded into one line."""
     lines: list[str] = []
-    left, told = room, len(deeds)
+    left, told = room, len(outcomes)
     spare = int((1 - _FULL) * room)
     for write, limit in ((_full, spare), (_short, 0)):
-        while told and left - len(line := write(deeds[told - 1])) - 1 >= limit + (_NOTE if told > 1 else 0):
+        while told and left - len(line := write(outcomes[told - 1])) - 1 >= limit + (_NOTE if told > 1 else 0):
             lines.append(line)
             left -= len(line) + 1
             told -= 1
-    folded = deeds[:told]
-    note = [_folded(folded, own)] if any(deed.call or deed.items for deed in folded) else []
-    shown = [pointer for deed in deeds[told:] for pointer in deed.pointers[:_PARTS]]
+    folded = outcomes[:told]
+    note = [_folded(folded, own)] if any(outcome.call or outcome.items for outcome in folded) else []
+    shown = [pointer for outcome in outcomes[told:] for pointer in outcome.pointers[:_PARTS]]
     return [*note, *(line for line in reversed(lines) if line)], tuple(shown)
 
 
-def _folded(deeds: Sequence[Deed], own: Name | None) -> str:
-    """How to find the steps that are not told."""
-    pointers = [pointer for deed in deeds for pointer in deed.pointers]
-    calls = sum(deed.call is not None for deed in deeds)
+def _folded(outcomes: Sequence[CallOutcome], own: Name | None) -> str:
+    """Return the line that says how to find the steps that are left out."""
+    pointers = [pointer for outcome in outcomes for pointer in outcome.pointers]
+    calls = sum(outcome.call is not None for outcome in outcomes)
     listed = f"The list: {own.way.whole()}. " if own is not None else ""
     first = f"The first: {_call_of(pointers[0].name)}" if pointers else ""
-    return f"- Steps up to {deeds[-1].step:,} ({calls:,} calls, {len(pointers):,} results) are folded. {listed}{first}"
+    return (
+        f"- Steps up to {outcomes[-1].step:,} ({calls:,} calls, {len(pointers):,} results) are folded. {listed}{first}"
+    )
 
 
 def _call_of(name: Name) -> str:
     return name.way.whole() if name.reachable is not None else RecallLink(name.trace_id).whole()
 
 
-def _full(deed: Deed) -> str:
-    return _line(deed, _ARGUMENTS, _PARTS)
+def _full(outcome: CallOutcome) -> str:
+    return _line(outcome, _ARGUMENTS, _PARTS)
 
 
-def _in_full(deed: Deed) -> str:
-    return _line(deed, _ARGUMENTS, len(deed.pointers))
+def _in_full(outcome: CallOutcome) -> str:
+    return _line(outcome, _ARGUMENTS, len(outcome.pointers))
 
 
-def _line(deed: Deed, limit: int, most: int) -> str:
-    if deed.call is None and not deed.items:
-        return f"- step {deed.step}, said: {one_line(deed.said, limit)}"
-    return f"- step {deed.step}: {_what(deed, limit)} → {outcome(deed, _OUTCOME)}{_way_back(deed, most)}"
+def _line(outcome: CallOutcome, limit: int, most: int) -> str:
+    if outcome.call is None and not outcome.items:
+        return f"- step {outcome.step}, said: {one_line(outcome.said, limit)}"
+    return (
+        f"- step {outcome.step}: {_what(outcome, limit)} → {outcome_line(outcome, _OUTCOME)}{_way_back(outcome, most)}"
+    )
 
 
-def _short(deed: Deed) -> str:
-    if deed.call is None and not deed.items:
+def _short(outcome: CallOutcome) -> str:
+    if outcome.call is None and not outcome.items:
         return ""
-    return f"- step {deed.step}: {_what(deed, _SHORT)}{_way_back(deed, 1)}"
+    return f"- step {outcome.step}: {_what(outcome, _SHORT)}{_way_back(outcome, 1)}"
 
 
-def _failure(deed: Deed) -> str:
-    return f"- step {deed.step}: {_what(deed, _SHORT)}: {outcome(deed, _OUTCOME)}"
+def _failure(outcome: CallOutcome) -> str:
+    return f"- step {outcome.step}: {_what(outcome, _SHORT)}: {outcome_line(outcome, _OUTCOME)}"
 
 
-def _what(deed: Deed, limit: int) -> str:
-    if deed.call is None:
+def _what(outcome: CallOutcome, limit: int) -> str:
+    if outcome.call is None:
         return "a result whose call is not on record"
-    arguments = deed.call.arguments
-    tool = one_line(deed.call.tool, 80)
+    arguments = outcome.call.arguments
+    tool = one_line(outcome.call.tool, 80)
     return tool if arguments in ("", "{}", "null") else f"{tool} {one_line(arguments, limit)}"
 
 
-def _way_back(deed: Deed, most: int) -> str:
-    """The ids of a deed's results, `most` of them; ids come from outside and must not break the line."""
-    if not deed.pointers:
-        return f" [{' '.join(showable(deed.call.call_id).split())}]" if deed.call is not None else ""
-    words = [" ".join(showable(pointer.words).split()) for pointer in deed.pointers[:most]]
-    more = len(deed.pointers) - len(words)
+def _way_back(outcome: CallOutcome, most: int) -> str:
+    """The ids of a outcome's results, `most` of them; ids come from outside and must not break the line."""
+    if not outcome.pointers:
+        return f" [{' '.join(showable(outcome.call.call_id).split())}]" if outcome.call is not None else ""
+    words = [" ".join(showable(pointer.words).split()) for pointer in outcome.pointers[:most]]
+    more = len(outcome.pointers) - len(words)
     return f" [{'; '.join(words)}{f'; and {more:,} more parts' if more else ''}]"
 
 
-def _our_ids(deeds: Sequence[Deed]) -> frozenset[str]:
-    named = [pointer for deed in deeds for pointer in deed.pointers]
-    calls = [deed.call.call_id for deed in deeds if deed.call is not None]
+def _ids_of(outcomes: Sequence[CallOutcome]) -> frozenset[str]:
+    named = [pointer for outcome in outcomes for pointer in outcome.pointers]
+    calls = [outcome.call.call_id for outcome in outcomes if outcome.call is not None]
     return frozenset([*calls, *(part for pointer in named for part in (pointer.call_id, *pointer.name[:2]))])
+
+
+def find_mentions(items: Sequence[Item], ids: frozenset[str]) -> tuple[list[str], list[str]]:
+    """Return the paths and the identifiers in calls and results, the most frequent first, without the results' `ids`.
+
+    An identifier counts only where more than one text names it.
+    """
+    paths: dict[str, tuple[int, int]] = {}
+    names: dict[str, tuple[int, int]] = {}
+    for item in items:
+        for text, weight in _texts(item):
+            _count(paths, set(_PATH.findall(text)), weight, item.number)
+            _count(names, set(_IDENTIFIER.findall(text)) - ids, weight, item.number)
+    again = {name: found for name, found in names.items() if found[0] > 1}
+    return _best(paths), _best(again)
+
+
+def _texts(item: Item) -> Iterator[tuple[str, int]]:
+    if item.call is not None:
+        yield item.call.arguments[: _HEAD + _TAIL].replace("\\n", "\n"), _CHOSEN
+    text = item.text
+    yield text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}", 1
+
+
+def _count(counts: dict[str, tuple[int, int]], found: set[str], weight: int, number: int) -> None:
+    for name in found:
+        if 2 < len(name) <= _LONGEST_NAME and any(map(str.isalpha, name)):
+            counts[name] = (counts.get(name, (0, 0))[0] + weight, number)
+
+
+def _best(counts: dict[str, tuple[int, int]]) -> list[str]:
+    """Return the names by how often they occur, then how lately, then by name."""
+    return sorted(counts, key=lambda name: (-counts[name][0], -counts[name][1], name))

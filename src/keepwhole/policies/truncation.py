@@ -6,7 +6,7 @@ Owns: nothing but that. Must not know: how a result is cut (`arrival`).
 from collections.abc import Mapping, Sequence
 
 from keepwhole.policies.arrival import ArrivalRule, Arriving
-from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Situation
+from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Situation
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.truncation.result import TruncationResult
@@ -32,12 +32,12 @@ class Truncation:
         return self._rule.show(arriving)
 
     def arrive(
-        self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
+        self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
     ) -> list[Choice]:
         """Cut every new result that is over its limit."""
         found = (self._rule.choose(item, self._question) for item in new)
         return [choice for choice in found if choice is not None]
 
-    def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+    def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
         """Nothing ages."""
         return []

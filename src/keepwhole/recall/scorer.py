@@ -18,7 +18,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from heapq import nlargest
 from typing import NamedTuple, TypeVar
 
-from keepwhole.models.tokens import at_most
+from keepwhole.models.tokens import upper_bound
 from keepwhole.truncation.question import fold
 from keepwhole.truncation.unit_bounds import LONGEST, unit_bounds
 from keepwhole.truncation.words import runs, spelled, words
@@ -182,7 +182,7 @@ def best_units(
     left = budget
     for at in in_turn({at: shared[at] for at in best}, _CONSIDERED):
         start, stop = bounds[at], bounds[at + 1]
-        tokens = at_most(text[start:stop])
+        tokens = upper_bound(text[start:stop])
         if tokens <= left:
             chosen.append(Unit(start, stop, sum(shared[at].values())))
             left -= tokens

@@ -36,7 +36,7 @@ from keepwhole.canonical.body import BLOCK
 from keepwhole.canonical.entry import Entry, Result
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import StoreError
-from keepwhole.models.tokens import at_most
+from keepwhole.models.tokens import upper_bound
 from keepwhole.recall.ranking import Ranked, rank_postings
 from keepwhole.recall.scorer import Term, Wanted, in_turn, terms, unit_terms
 from keepwhole.recall.selection import SelectedUnit, Selection, unit_text, units_text
@@ -297,10 +297,10 @@ def fitted(query: str, found: Sequence[SelectedUnit], budget: int, is_all: bool 
     for unit in found:
         if budget - tokens < _LEAST_TOKENS:
             break
-        more = at_most(unit_text(unit))
+        more = upper_bound(unit_text(unit))
         if tokens + more <= budget:
             units.append(unit)
             tokens += more
-    while units and (tokens := at_most(units_text(units))) > budget:
+    while units and (tokens := upper_bound(units_text(units))) > budget:
         units.pop()
     return Selection(query=query, units=tuple(units), tokens=tokens if units else 0, is_all=is_all)

@@ -10,7 +10,7 @@ authority. At a user's turn there is no such result, so one line that refers to 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from keepwhole.policies.policy import Decided, shown
+from keepwhole.policies.policy import Choices, shown
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.recall.scorer import Term, best_units, terms
 from keepwhole.truncation.cut import TextSource
@@ -40,7 +40,7 @@ class Recalled(NamedTuple):
 
 
 def at_the_tail(
-    transcript: Transcript, decided: Decided, budget: int = BUDGET, beside: Iterable[str] = ()
+    transcript: Transcript, decided: Choices, budget: int = BUDGET, beside: Iterable[str] = ()
 ) -> Recalled | None:
     """The unit that the newest words ask for; None where they name nothing that is hidden.
 
@@ -77,7 +77,7 @@ def _newest(transcript: Transcript) -> tuple[str, int | None]:
     return "\n".join([said, *asked])[-_NEWEST:], transcript.items[-1].number
 
 
-def _is_hidden(item: Item, decided: Decided) -> bool:
+def _is_hidden(item: Item, decided: Choices) -> bool:
     """Whether something of a result on record is not sent."""
     return item.name is not None and (item.gone or item.number in decided)
 
@@ -86,7 +86,7 @@ def _holds(folded: str, term: Term) -> bool:
     return any(spelling in folded for spelling in term.spellings)
 
 
-def _sent(transcript: Transcript, decided: Decided) -> Iterable[str]:
+def _sent(transcript: Transcript, decided: Choices) -> Iterable[str]:
     """The results as they are sent; the newest words themselves do not count."""
     for item in transcript.items:
         if not item.gone:

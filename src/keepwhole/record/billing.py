@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from keepwhole import events
-from keepwhole.models.forecast import Forecast, Hit, Prompt
+from keepwhole.models.forecast import CacheHit, Forecast, Prompt
 from keepwhole.models.profiles import Profile
 from keepwhole.record.bill_log import BilledRequest, BillLog
 from keepwhole.wire.dialect import Dialect
@@ -55,7 +55,7 @@ class Expected(NamedTuple):
     profile: Profile
     at: float
     prompt: Prompt
-    hit: Hit
+    hit: CacheHit
 
 
 class _Model:

@@ -6,7 +6,7 @@ Owns: where it had been shown, the rule that hid it, and the one call that bring
 import re
 from typing import NamedTuple
 
-from keepwhole.policies.policy import Decided
+from keepwhole.policies.policy import Choices
 from keepwhole.policies.transcript import Item
 from keepwhole.recall.ranges import CharRange, LineRange, range_of
 from keepwhole.replay.atoms import CONTEXT, in_context, places
@@ -40,7 +40,7 @@ class Missed(NamedTuple):
     """Whether that call really does."""
 
 
-def missed(one: Evidence, item: Item, result: Seen, decided: Decided) -> Missed:
+def missed(one: Evidence, item: Item, result: Seen, decided: Choices) -> Missed:
     """The details of one piece of evidence; `item` is the last result that had shown it."""
     choice = decided.get(item.number)
     call = call_for(item, one.text)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from keepwhole.models.profiles import Profile
-from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Policy, Situation, replaced
+from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Policy, Situation, replaced
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.replay.atoms import places
 from keepwhole.replay.evidence import Evidence
@@ -39,12 +39,12 @@ class Oracle:
             self._uses.setdefault(one.sources[-1], []).append(one)
 
     def arrive(
-        self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
+        self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
     ) -> list[Choice]:
         """What will never be used goes, where results are cut on arrival."""
         return self._choices(new, transcript.turns) if self._on_arrival else []
 
-    def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+    def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
         """What has been read once and is not used any more goes."""
         if self._on_arrival:
             return []
@@ -54,7 +54,7 @@ class Oracle:
         return self._paying(transcript, decided, choices, situation.profile) if self._steps else choices
 
     def _paying(
-        self, transcript: Transcript, decided: Decided, choices: list[Choice], profile: Profile
+        self, transcript: Transcript, decided: Choices, choices: list[Choice], profile: Profile
     ) -> list[Choice]:
         """The newest choices as far back as it pays best to rewrite, knowing how many requests are left."""
         left = self._steps - transcript.turns

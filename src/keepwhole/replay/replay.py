@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from keepwhole.models.profiles import DEFAULT, Profile
-from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Policy, Situation, shown
+from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Policy, Situation, shown
 from keepwhole.policies.transcript import Item, Name, Transcript
 from keepwhole.replay.cache import Breakpoints, RequestEnds, Sent
 from keepwhole.replay.client_compaction import Compacted
@@ -45,11 +45,11 @@ class _Everything:
     name = "everything"
 
     def arrive(
-        self, transcript: Transcript, new: Sequence[Item], decided: Decided, situation: Situation = ANYWHERE
+        self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
     ) -> list[Choice]:
         return []
 
-    def age(self, transcript: Transcript, decided: Decided, situation: Situation) -> list[Choice]:
+    def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
         return []
 
 

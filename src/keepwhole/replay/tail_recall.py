@@ -8,7 +8,7 @@ Must not know: policies, how a unit is found (`recall.tail`).
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from keepwhole.policies.policy import Decided, shown
+from keepwhole.policies.policy import Choices, shown
 from keepwhole.policies.transcript import Transcript
 from keepwhole.recall.tail import Recalled, at_the_tail
 from keepwhole.replay.atoms import occurs
@@ -39,7 +39,7 @@ class Appending:
         self._texts: list[str] = []
         self.found: list[Appended] = []
 
-    def look(self, step: int, transcript: Transcript, decided: Decided) -> None:
+    def look(self, step: int, transcript: Transcript, decided: Choices) -> None:
         """Append to a request what it asks for; what was appended once is sent ever after."""
         unit = at_the_tail(transcript, decided, beside=self._texts)
         if unit is None or unit.text in self._texts:
@@ -50,7 +50,7 @@ class Appending:
         self.found.append(_appended(step, unit, self._measured.counter(unit.text), used))
         self._texts.append(unit.text)
 
-    def _is_used(self, step: int, holds: str, transcript: Transcript, decided: Decided) -> bool:
+    def _is_used(self, step: int, holds: str, transcript: Transcript, decided: Choices) -> bool:
         told = self._measured.told
         at = told.steps[step]
         known = [shown(item, decided.get(item.number)) for item in transcript.items if not item.gone] + self._texts

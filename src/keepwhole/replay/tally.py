@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from keepwhole.policies.policy import Decided
+from keepwhole.policies.policy import Choices
 from keepwhole.policies.transcript import Item
 from keepwhole.replay.blind_search import ask
 from keepwhole.replay.cost import Asked, Loss
@@ -30,7 +30,7 @@ class Tally:
         found: Sequence[Evidence],
         texts: Mapping[int, str],
         items: Sequence[Item],
-        decided: Decided,
+        decided: Choices,
     ) -> None:
         """Count one step's evidence against the texts of results that are not shown as they came."""
         measured = self._measured

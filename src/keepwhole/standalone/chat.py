@@ -22,14 +22,14 @@ _ROLES: dict[object, Role] = {
 
 
 def transcript_of(messages: Iterable[ChatMessage]) -> Transcript:
-    """The conversation in these messages."""
+    """Return the transcript of these messages."""
     transcript = Transcript()
     transcript.extend(map(decoded, messages))
     return transcript
 
 
 def decoded(message: ChatMessage) -> Message:
-    """One message as policies see it."""
+    """Return one message as policies see it."""
     role = _ROLES.get(_get(message, "role"), "other")
     content = _get(message, "content")
     if role == "assistant":
@@ -40,12 +40,12 @@ def decoded(message: ChatMessage) -> Message:
 
 
 def calls_tools(message: ChatMessage) -> bool:
-    """Whether it is a step: an assistant's message with calls."""
+    """Return whether a message is an assistant's with tool calls."""
     return _get(message, "role") == "assistant" and next(_calls(message), None) is not None
 
 
 def with_text(message: ChatMessage, path: Path, text: str) -> ChatMessage:
-    """A copy of a message with another text at `path`; everything beside the path is shared."""
+    """Return a copy of a message with another text at `path`; everything beside the path is shared."""
     return cast("ChatMessage", _replaced(message, path, text))
 
 
@@ -58,7 +58,7 @@ def _replaced(value: Any, path: Path, text: str) -> Any:
 
 
 def _calls(message: ChatMessage) -> Iterator[Call]:
-    """The calls of an assistant's message, whichever way they are spelt."""
+    """Yield the calls of an assistant's message, in either provider's spelling."""
     for call in _list(_get(message, "tool_calls")):
         function = _get(call, "function")
         yield Call(str(_get(call, "id")), str(_get(function, "name")), _arguments(_get(function, "arguments")))
@@ -68,7 +68,7 @@ def _calls(message: ChatMessage) -> Iterator[Call]:
 
 
 def _returned(message: ChatMessage, role: Role, content: object) -> Iterator[ResultText]:
-    """The texts that tools gave back in a message, each with its place."""
+    """Yield the texts of the results in a message, each with its place."""
     if role == "tool":
         failed = message.get("is_error") is True or message.get("status") == "error"
         yield from _texts(str(message.get("tool_call_id")), ("content",), content, failed)
@@ -93,7 +93,7 @@ def _texts(call_id: str, path: Path, content: object, failed: bool) -> Iterator[
 
 
 def _said(content: object) -> str:
-    """The words of a message, without what tools gave back."""
+    """Return the text of a message without its results."""
     if isinstance(content, str):
         return content
     texts = (_get(block, "text") for block in _list(content))
@@ -111,7 +111,7 @@ def _list(value: object) -> Sequence[object]:
 
 
 def _get(value: object, key: str) -> Any:
-    """A field of a dict, or of a client's object."""
+    """Return a field of a dict, or of a client's object."""
     if isinstance(value, Mapping):
         return cast("Mapping[str, Any]", value).get(key)
     return getattr(value, key, None)

@@ -1,4 +1,4 @@
-"""A context window as a value: messages of four kinds, numbered by turn, for those who keep their own.
+"""A context window as a value: messages of four kinds, numbered by turn, for agents that manage their own window.
 
 Owns: the kinds and what each must have. A tool result without a trace id cannot be built: what is cut from it later
 could not be found again.
@@ -13,7 +13,7 @@ from keepwhole.errors import UsageError
 
 
 class _Message(Value):
-    """What every kind has."""
+    """The fields that every kind has."""
 
     id: str
     content: str
@@ -26,25 +26,25 @@ class _Message(Value):
 
 
 class UserMessage(_Message):
-    """What the user wrote."""
+    """A message of the user."""
 
     @property
     def type(self) -> Literal["user"]:
-        """The kind, in a word."""
+        """The kind of message."""
         return "user"
 
 
 class AssistantMessage(_Message):
-    """What the model wrote."""
+    """A message of the model."""
 
     @property
     def type(self) -> Literal["assistant"]:
-        """The kind, in a word."""
+        """The kind of message."""
         return "assistant"
 
 
 class ToolResultMessage(_Message):
-    """What a tool gave back, and the id that names it for good."""
+    """A result of a tool, with the id that finds the original."""
 
     trace_id: str
 
@@ -54,16 +54,16 @@ class ToolResultMessage(_Message):
 
     @property
     def type(self) -> Literal["tool_result"]:
-        """The kind, in a word."""
+        """The kind of message."""
         return "tool_result"
 
 
 class SpecRefreshMessage(_Message):
-    """The specification, said again; pinned."""
+    """The specification, repeated; pinned."""
 
     @property
     def type(self) -> Literal["spec_refresh"]:
-        """The kind, in a word."""
+        """The kind of message."""
         return "spec_refresh"
 
     @property
@@ -76,7 +76,7 @@ ContextMessage: TypeAlias = UserMessage | AssistantMessage | ToolResultMessage |
 
 
 class ContextWindow(Value):
-    """Messages in order. It never changes; a policy gives another."""
+    """Messages in order. A window never changes; a policy returns another."""
 
     messages: tuple[ContextMessage, ...]
 
@@ -84,5 +84,5 @@ class ContextWindow(Value):
         super().__init__(tuple(messages))
 
     def get_messages(self) -> tuple[ContextMessage, ...]:
-        """All messages, oldest first."""
+        """Return all messages, oldest first."""
         return self.messages

@@ -1,4 +1,4 @@
-"""What a tool returned, made text at the edges: as it is for the record, limited if need be for a view.
+"""The result of a tool as text: whole for the record, limited if the caller asks for it for a view.
 
 Owns: the two modes. `canonical` cleans up types and never limits: `canonical_tool_result_is_lossless`. `projection` may
 be limited by a cut function that the caller gives.
@@ -21,7 +21,7 @@ def normalize(result: object, mode: Literal["canonical"]) -> str | bytes: ...
 @overload
 def normalize(result: object, mode: Literal["projection"], cut: CutText | None = None) -> str: ...
 def normalize(result: object, mode: Mode, cut: CutText | None = None) -> str | bytes:
-    """The text of a tool's result; in `canonical` mode whole, bytes that are no UTF-8 as they came.
+    """Return the text of a tool's result; in `canonical` mode whole, bytes that are no UTF-8 as they came.
 
     >>> normalize({"rows": 2}, mode="canonical")
     '{"rows": 2}'
@@ -54,7 +54,7 @@ def _decoded(data: bytes) -> str | bytes:
 
 
 def _only_text(result: object) -> str | None:
-    """The text of a result that is one block of text, as MCP and the providers spell it, and nothing besides."""
+    """Return the text of a result that is nothing but one block of text, as MCP and the providers spell it."""
     if isinstance(result, list | tuple) and len(cast("list[object]", result)) == 1:
         result = cast("list[object]", result)[0]
     if not isinstance(result, Mapping):
@@ -66,15 +66,15 @@ def _only_text(result: object) -> str | None:
 
 
 def _json(result: object) -> str:
-    """As JSON text; what JSON cannot say in Python's own words."""
+    """Return a value as JSON text, or as Python prints it where JSON has no form for it."""
     try:
-        return json.dumps(result, ensure_ascii=False, default=_plain)
+        return json.dumps(result, ensure_ascii=False, default=_json_form)
     except (TypeError, ValueError, RecursionError):
         return str(result)
 
 
-def _plain(value: Any) -> object:
-    """An object as JSON has it: by its own method if it has one, else as text."""
+def _json_form(value: Any) -> object:
+    """Return the JSON form of an object: by its own method if it has one, else as text."""
     for name in ("model_dump", "as_dict", "to_dict", "_asdict"):
         method = getattr(value, name, None)
         if callable(method) and not isinstance(value, type):

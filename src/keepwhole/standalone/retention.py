@@ -9,18 +9,18 @@ from keepwhole.standalone.context_window import ContextMessage, ContextWindow, T
 
 
 class ToolResultRetentionPolicy:
-    """The rule over a context window. It holds no state and does no I/O."""
+    """The rule over a context window. It has no state and does no I/O."""
 
     def is_fully_retained(self, message: ContextMessage, current_turn: int) -> bool:
-        """Whether a message is shown whole: always, unless it is a tool result of two or more turns ago."""
+        """Return whether a message is shown whole: always, unless it is a tool result of two or more turns ago."""
         return not isinstance(message, ToolResultMessage) or current_turn - message.turn < FULL_TURNS
 
     def truncate(self, full_output: str, trace_id: str) -> str:
-        """The first three lines, and where the rest is."""
+        """Return the first three lines, and the notice that says where the rest is."""
         return full_output[: end_of_lines(full_output)] + notice(trace_id)
 
     def apply(self, window: ContextWindow, current_turn: int) -> ContextWindow:
-        """Another window, in which old results are cut; all other messages are the very same objects."""
+        """Return another window in which old results are cut; all other messages are the same objects."""
         return ContextWindow(self._aged(message, current_turn) for message in window.get_messages())
 
     def _aged(self, message: ContextMessage, current_turn: int) -> ContextMessage:
@@ -32,5 +32,5 @@ class ToolResultRetentionPolicy:
 
 
 def _is_cut(message: ToolResultMessage) -> bool:
-    """Whether a message is as `truncate` leaves it, so that cutting it again would only repeat the notice."""
+    """Return whether a message is as `truncate` leaves it, so that cutting it again would only repeat the notice."""
     return message.content.endswith(notice(message.trace_id)) and message.content.count("\n") <= KEPT_LINES

@@ -13,7 +13,7 @@ from keepwhole.policies.rolling import DEFAULTS, Rolling, RollingContext
 from keepwhole.standalone.chat import ChatMessage, calls_tools, decoded, transcript_of, with_text
 
 
-class Tagged(NamedTuple):
+class TaggedMessage(NamedTuple):
     """A message and the step it belongs to."""
 
     message: ChatMessage
@@ -21,10 +21,10 @@ class Tagged(NamedTuple):
 
 
 class Note(NamedTuple):
-    """What happened to one result: kept beside the messages, never in them."""
+    """What was done to one result; returned beside the messages, never inside them."""
 
     at: int
-    """Which message it lies in."""
+    """The index of its message."""
     call_id: str
     rule: str
     """`old` where it became the placeholder, `long` where it was cut."""
@@ -41,17 +41,17 @@ class RollingResult(NamedTuple):
 
 
 def count_steps(messages: Sequence[ChatMessage]) -> int:
-    """How many of the messages are an assistant's with tool calls."""
+    """Return how many of the messages are an assistant's with tool calls."""
     return sum(map(calls_tools, messages))
 
 
-def tag_with_steps(messages: Sequence[ChatMessage]) -> list[Tagged]:
-    """Each message with its step, from 1; what stands before the first call belongs to step 0."""
-    tagged: list[Tagged] = []
+def tag_with_steps(messages: Sequence[ChatMessage]) -> list[TaggedMessage]:
+    """Return each message with its step, from 1; messages before the first call belong to step 0."""
+    tagged: list[TaggedMessage] = []
     step = 0
     for message in messages:
         step += calls_tools(message)
-        tagged.append(Tagged(message, step))
+        tagged.append(TaggedMessage(message, step))
     return tagged
 
 
@@ -60,7 +60,7 @@ def truncate_tool_result(
     age: int,
     config: RollingContext = DEFAULTS,
 ) -> ChatMessage:
-    """A copy of a message with the placeholder in place of every result in it; all else is shared."""
+    """Return a copy of a message with the placeholder in place of every result; the rest is shared."""
     for returned in decoded(message).returned:
         message = with_text(message, returned.path, config.words(age))
     return message
@@ -72,7 +72,7 @@ def truncate_old_tool_outputs(
     *,
     enabled: bool = True,
 ) -> list[ChatMessage]:
-    """The messages to send: old results as placeholders, long ones cut; the messages given stay as they are."""
+    """Return the messages to send: old results as placeholders, long ones cut; the messages given are not changed."""
     return roll(messages, config, enabled=enabled).messages
 
 
@@ -82,7 +82,7 @@ def roll(
     *,
     enabled: bool = True,
 ) -> RollingResult:
-    """The messages to send, as `truncate_old_tool_outputs` gives them, with a note for each that differs."""
+    """Return the messages to send, as `truncate_old_tool_outputs` gives them, with a note for each that differs."""
     sent, notes = list(messages), list[Note]()
     if not enabled:
         return RollingResult(sent, notes)

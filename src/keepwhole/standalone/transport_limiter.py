@@ -1,4 +1,4 @@
-"""Previews for screens and streams: what is sent to watch a tool at work, bounded, and never more than that.
+"""Previews for screens and streams: a bounded part of a result, for people who watch a tool at work.
 
 Owns: limits per event and per result, and the marks by which a preview is known.
 Must not know: the record. It is given a trace id to name the original by and has no way to it:
@@ -39,11 +39,11 @@ class TransportLimiter(Value):
                 raise ConfigError(f"`{name}` is {limit!r}; give a whole number of characters, at least {_LEAST}.")
 
     def stream(self, trace_id: str, chars: int | None = None) -> "PreviewStream":
-        """The previews of one result; `chars` is its length where that is known already."""
+        """Return the stream of previews of one result; `chars` is its length where that is known already."""
         return PreviewStream(self, trace_id, chars)
 
     def preview(self, trace_id: str, result: str | Mapping[str, Any], chars: int | None = None) -> dict[str, Any]:
-        """One preview of a whole result or event."""
+        """Return one preview of a whole result or event."""
         stream = self.stream(trace_id, chars)
         if isinstance(result, str):
             return stream.last(result)
@@ -62,7 +62,7 @@ class PreviewStream:
         self._held = ""
 
     def event(self, event: str | Mapping[str, Any]) -> dict[str, Any] | None:
-        """The preview of the next chunk of text, or of an event; None where there is nothing new to show."""
+        """Return the preview of the next chunk of text, or of an event; None where there is nothing new to show."""
         if not isinstance(event, str):
             return self._of_event(event)
         self._seen += len(event)
@@ -72,7 +72,7 @@ class PreviewStream:
         return self._of_text(text[:at]) if at else None
 
     def last(self, chunk: str = "") -> dict[str, Any]:
-        """The last preview, which says what all of them left out."""
+        """Return the last preview, which counts what all of them left out."""
         self._seen += len(chunk)
         text, self._held = self._held + chunk, ""
         shown = self._of_text(text) or self._marked({"text": ""})
@@ -82,7 +82,7 @@ class PreviewStream:
 
     @property
     def _room(self) -> int:
-        """What the next preview may show; room for the last notice is set aside."""
+        """Characters that the next preview may show; room for the last notice is set aside."""
         return min(self._limiter.max_chars, self._limiter.max_total - _NOTICE - self._shown)
 
     def _of_text(self, text: str) -> dict[str, Any] | None:
@@ -99,13 +99,13 @@ class PreviewStream:
         return self._marked({"text": showable(said), "left_out": len(rest)})
 
     def _hide(self, text: str) -> None:
-        """Leave out without a word for now; the last preview says so."""
+        """Count text that is left out without a notice; the last preview reports it."""
         self._hidden += len(text)
         self._silent += len(text)
         self._silent_lines += _lines(text)
 
     def _of_event(self, event: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The event with its long values cut; short ones, which say what it is, go first."""
+        """Return the event with its long values cut; short ones, which say what it is, go first."""
         given = {str(key): value for key, value in event.items()}
         written = {key: _written(value) for key, value in given.items()}
         self._seen += sum(map(len, written.values()))
@@ -137,13 +137,13 @@ class PreviewStream:
 
 
 def _split(text: str, room: int) -> tuple[str, str]:
-    """What fits beside the words that count the rest, and the rest; between two graphemes."""
+    """Split a text between two graphemes into the part that fits beside a notice, and the rest."""
     at = head_edge(TextSource(text), max(room - _NOTICE, 0))
     return text[:at], text[at:]
 
 
 def _last_grapheme(text: str) -> int:
-    """Where the last grapheme of a text begins; what is longer than any that is read is not waited for."""
+    """Return where the last grapheme of a text begins; one longer than `_LONGEST` is not waited for."""
     at = max(len(text) - 1, 0)
     least = max(len(text) - _LONGEST, 0)
     while at > least and joined(text, at):
@@ -156,7 +156,7 @@ def _lines(text: str) -> int:
 
 
 def _copied(value: object, written: str) -> Any:
-    """A value that goes out as it is; a copy, so that what is done to a preview stays there."""
+    """Return a copy of a value that is shown as it is, so that a change of the preview stays there."""
     if isinstance(value, str):
         return showable(value)
     try:

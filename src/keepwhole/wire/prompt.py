@@ -13,7 +13,7 @@ from hashlib import blake2b
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from keepwhole.models.forecast import Point, Prompt
+from keepwhole.models.forecast import Breakpoint, Prompt
 from keepwhole.models.tokens import estimate
 from keepwhole.wire import dialects
 from keepwhole.wire.cache_markers import NAME, cache_markers, unmarked
@@ -127,13 +127,13 @@ def _is_extended(branch: _Branch, digests: list[bytes]) -> bool:
     return length <= len(digests) and digests[length - 1] == branch.digests[-1]
 
 
-def _points(request: RequestBody) -> Iterator[Point]:
+def _points(request: RequestBody) -> Iterator[Breakpoint]:
     """The breakpoints; one inside a message counts from the message before."""
     for marker in cache_markers(request):
         index = marker.message
         is_top = index == len(request.messages)
         inside = index >= 0 and not is_top and marker.block + 1 < _blocks(request, index)
-        yield Point(max(0, index + (0 if inside or is_top else 1)), marker.seconds)
+        yield Breakpoint(max(0, index + (0 if inside or is_top else 1)), marker.seconds)
 
 
 def _blocks(request: RequestBody, index: int) -> int:

@@ -7,8 +7,8 @@ from typing import Any
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.place import Place, add_options
 from keepwhole.errors import NotFound
-from keepwhole.models.tokens import of_chars
-from keepwhole.policies.rules import meaning
+from keepwhole.models.tokens import estimate_from_length
+from keepwhole.policies.policy import rule_meaning
 from keepwhole.store.protocol import decision_of, entry_of, result_of
 
 
@@ -45,7 +45,7 @@ def _explained(place: Place, session: str) -> Iterator[dict[str, Any]]:
         if not made:
             continue
         result, facts = result_of(row), entry_of(row).facts
-        before, after = of_chars(facts.chars), of_chars(made[-1].shown_chars)
+        before, after = estimate_from_length(facts.chars), estimate_from_length(made[-1].shown_chars)
         yield {
             "step": step,
             "tool": result.tool,
@@ -53,7 +53,7 @@ def _explained(place: Place, session: str) -> Iterator[dict[str, Any]]:
             "artifact_id": result.artifact_id,
             "rule": made[-1].rule,
             "strategy": made[-1].strategy,
-            "why": meaning(made[-1].rule),
+            "why": rule_meaning(made[-1].rule),
             "at": made[-1].at,
             "tokens_before": before,
             "tokens_after": after,
@@ -73,7 +73,7 @@ def _print(session: str, found: list[dict[str, Any]]) -> None:
     ]
     screen.table(("step", "tool", "rule", "strategy", "when", "≈ tokens saved"), rows)
     for rule in dict.fromkeys(e["rule"] for e in found):
-        screen.say(f"\n{screen.bold(rule)}: {meaning(rule)}.")
+        screen.say(f"\n{screen.bold(rule)}: {rule_meaning(rule)}.")
     screen.say(f"\nUndo one of them with its id, for example: {found[-1]['undo']}")
 
 

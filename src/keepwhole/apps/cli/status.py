@@ -5,7 +5,7 @@ import argparse
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.place import Place, add_options
 from keepwhole.models.profiles import profile_for
-from keepwhole.models.tokens import of_chars
+from keepwhole.models.tokens import estimate_from_length
 from keepwhole.store.protocol import decision_of, entry_of
 
 _WIDTH = 40
@@ -33,14 +33,14 @@ def status(args: argparse.Namespace) -> int:
             shown[row.trace_id] = decision_of(row).shown_chars
     place.close()
     window = profile_for(args.model, place.settings.models).window
-    state = place.settings.thresholds.indicator(of_chars(sum(shown.values())), window)
+    state = place.settings.thresholds.indicator(estimate_from_length(sum(shown.values())), window)
     if args.json:
         screen.as_json(
             {
                 "session": info.name,
                 "results": len(shown),
                 "tokens_shown": state.tokens,
-                "tokens_whole": of_chars(whole),
+                "tokens_whole": estimate_from_length(whole),
                 "window": window,
                 "share": state.share,
                 "level": state.level,
@@ -50,7 +50,9 @@ def status(args: argparse.Namespace) -> int:
     filled = min(_WIDTH, round(state.share * _WIDTH))
     screen.say(f"{screen.bold(info.name)}  {len(shown)} results, policy {place.settings.policy}, {place.settings.mode}")
     screen.say(f"[{'█' * filled}{'·' * (_WIDTH - filled)}] ≈ {state.tokens:,} of {window:,} tokens ({state.share:.0%})")
-    screen.say(f"Whole, they would take ≈ {of_chars(whole):,} tokens. Words of user and assistant are not counted.\n")
+    screen.say(
+        f"Whole, they would take ≈ {estimate_from_length(whole):,} tokens. Other words are not counted.\n"
+    )
     for line in state.lines:
         screen.say(f"{line.label} ({line.tokens:,} tokens): {line.explanation}")
     return 0

@@ -7,7 +7,7 @@ from typing import Any, cast
 from keepwhole.apps.cli import screen
 from keepwhole.errors import UsageError
 from keepwhole.policies.account import Edit, Projection
-from keepwhole.policies.rules import meaning
+from keepwhole.policies.policy import rule_meaning
 from keepwhole.session import Session
 from keepwhole.store.memory import MemoryStore
 
@@ -79,7 +79,7 @@ def _print_edit(session: Session, sent: list[Any], edit: Edit) -> None:
     value: Any = sent[edit.index]
     for key in edit.path:
         value = value[key]
-    screen.say(f"\n{screen.bold(screen.line(edit.tool))}, step {edit.step}: {meaning(edit.rule)}")
+    screen.say(f"\n{screen.bold(screen.line(edit.tool))}, step {edit.step}: {rule_meaning(edit.rule)}")
     for mark, text in (("-", session.recall(edit.trace_id)), ("+", str(value))):
         lines = text.splitlines()
         for line in lines[:_EXCERPT]:

@@ -15,7 +15,7 @@ from keepwhole.apps.inspector.timeline import Step, Timeline
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import StoreError
 from keepwhole.models.profiles import profile_for
-from keepwhole.models.tokens import of_chars
+from keepwhole.models.tokens import estimate_from_length
 from keepwhole.store.protocol import SessionInfo
 from keepwhole.version import VERSION
 
@@ -96,7 +96,7 @@ class Sessions:
         size = profile_for(model, settings.models).window
         if newest is None or newest.request is None:
             results = timeline.results.values()
-            used, whole = (of_chars(sum(chars)) for chars in zip(*map(_chars, results), strict=True))
+            used, whole = (estimate_from_length(sum(chars)) for chars in zip(*map(_chars, results), strict=True))
             return window.indicator(window.parts_of_results(results), used, whole, size, settings.thresholds)
         request = newest.request
         parts = self._parts_of(timeline.session, request.trace_id)
@@ -146,7 +146,7 @@ def _of_results(timeline: Timeline) -> list[tuple[Any, ...]]:
         for kept in step.results:
             whole += kept.facts.chars
             sent += kept.decisions[0].shown_chars if kept.decisions else kept.facts.chars
-        found.append((step.seq, of_chars(whole), of_chars(sent), None, None, False, step.index))
+        found.append((step.seq, estimate_from_length(whole), estimate_from_length(sent), None, None, False, step.index))
     return found
 
 
@@ -180,8 +180,8 @@ def _figures(timeline: Timeline, record: Record) -> dict[str, Any]:
     return {
         "results": len(chars),
         "requests": timeline.requests,
-        "tokens_whole": of_chars(sum(whole for _, whole in chars)),
-        "tokens_sent": of_chars(sum(shown for shown, _ in chars)),
+        "tokens_whole": estimate_from_length(sum(whole for _, whole in chars)),
+        "tokens_sent": estimate_from_length(sum(shown for shown, _ in chars)),
         **costs.cost_of(timeline.steps, record.settings),
         "health": "broken" if timeline.broken else "warning" if notes else "ok",
         "note": notes[0] if notes else "",

@@ -11,8 +11,8 @@ from keepwhole.apps.inspector.timeline import Kept, Step
 from keepwhole.canonical.entry import Decision, Request, Response
 from keepwhole.canonical.utf8 import showable
 from keepwhole.exchange.request_log import NO_ANSWER
-from keepwhole.models.tokens import of_chars
-from keepwhole.policies.rules import meaning
+from keepwhole.models.tokens import estimate_from_length
+from keepwhole.policies.policy import rule_meaning
 
 _ARGUMENTS = 200
 _LISTED = 50
@@ -76,7 +76,9 @@ def rewritten(of: Step) -> dict[str, int] | None:
     if not by_rule and (anew < _LARGE_REWRITE or 2 * anew < base.size or 2 * foreseen > base.tokens_sent):
         return None
     tokens = (
-        of_chars(anew) if request.predicted is None else max(0, min(base.tokens_sent, request.tokens_sent) - foreseen)
+        estimate_from_length(anew)
+        if request.predicted is None
+        else max(0, min(base.tokens_sent, request.tokens_sent) - foreseen)
     )
     return {"bytes": anew, "tokens": tokens}
 
@@ -94,7 +96,7 @@ def result(kept: Kept) -> dict[str, Any]:
         "arguments": _short(own.arguments),
         "at": own.at,
         "chars": facts.chars,
-        "tokens": of_chars(facts.chars),
+        "tokens": estimate_from_length(facts.chars),
         "lines": facts.lines,
         "is_error": own.is_error,
         "exit_code": own.exit_code,
@@ -135,18 +137,18 @@ def shown(decision: Decision) -> dict[str, Any]:
         "rule": decision.rule,
         "strategy": decision.strategy,
         "chars": decision.shown_chars,
-        "tokens": of_chars(decision.shown_chars),
+        "tokens": estimate_from_length(decision.shown_chars),
     }
 
 
 def _decided(kept: Kept | None, decision: Decision) -> dict[str, Any]:
-    saved = 0 if kept is None else of_chars(kept.facts.chars) - of_chars(decision.shown_chars)
+    saved = 0 if kept is None else estimate_from_length(kept.facts.chars) - estimate_from_length(decision.shown_chars)
     return {
         "trace_id": decision.trace_id,
         "artifact_id": None if kept is None else kept.result.artifact_id,
         "rule": decision.rule,
         "strategy": decision.strategy,
-        "why": meaning(decision.rule),
+        "why": rule_meaning(decision.rule),
         "saved": saved,
         "at": decision.at,
     }

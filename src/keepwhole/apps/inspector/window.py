@@ -12,7 +12,7 @@ from keepwhole.apps.inspector.timeline import Kept
 from keepwhole.canonical.message import Message
 from keepwhole.canonical.utf8 import showable
 from keepwhole.models.thresholds import Thresholds
-from keepwhole.models.tokens import estimate, of_chars
+from keepwhole.models.tokens import estimate, estimate_from_length
 from keepwhole.policies.transcript import Transcript
 from keepwhole.wire.dialects import decode_message
 from keepwhole.wire.request_body import read_request
@@ -56,7 +56,7 @@ def parts_of_results(results: Iterable[Kept]) -> list[Part]:
     """Who fills a window with results, where no request is on record."""
     counts: dict[tuple[str, str], int] = {}
     for kept in results:
-        _count(counts, "tool", showable(kept.result.tool), of_chars(kept.shown_chars))
+        _count(counts, "tool", showable(kept.result.tool), estimate_from_length(kept.shown_chars))
     return _ordered(counts)
 
 

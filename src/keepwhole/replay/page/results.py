@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from keepwhole.policies.rules import RULES
+from keepwhole.policies.policy import RULES
 from keepwhole.replay.page.figures import Part, count, number, part, parts, plural, tokens, words
 from keepwhole.replay.page.headline import watched
 from keepwhole.replay.page.markup import Markup, joined, short, tag

@@ -68,7 +68,7 @@ class ContextManagerOptions(NamedTuple):
 
 
 def hash_args(args: Mapping[str, Any]) -> str:
-    """Twelve digits that are the same for the same arguments in any order.
+    """Return twelve digits that are the same for the same arguments in any order.
 
     >>> hash_args({"a": 1, "b": 2}) == hash_args({"b": 2, "a": 1})
     True
@@ -77,7 +77,7 @@ def hash_args(args: Mapping[str, Any]) -> str:
 
 
 def hash_query(query: str) -> str:
-    """Twelve digits by which a query may go as its id; spaces round it do not count.
+    """Return twelve digits by which a query may go as its id; spaces round it do not count.
 
     >>> hash_query("how did it go?") == hash_query(" how did it go?\\n")
     True
@@ -90,7 +90,7 @@ def _hashed(text: str) -> str:
 
 
 def file_stem(tool_name: str, args: Mapping[str, Any]) -> str:
-    """The name of a context's file without its suffix: the tool, made safe for any file system, and the arguments."""
+    """Return the name of a context's file without its suffix: the tool, safe for any file system, and the arguments."""
     return f"{_UNSAFE.sub('_', tool_name).lstrip('.')[:_NAME] or 'tool'}_{hash_args(args)}"
 
 
@@ -111,13 +111,13 @@ def _short(value: object) -> str:
 
 
 def written(context: StoredContext) -> bytes:
-    """The file of a context: JSON that people can read."""
+    """Return the file of a context: JSON that people can read."""
     fields = {key: value for key, value in context._asdict().items() if value is not None or key == "result"}
     return as_json(fields, indent=2)
 
 
 def as_json(value: object, indent: int | None = None) -> bytes:
-    """A value as JSON in UTF-8; escaped where it holds halves of characters."""
+    """Return a value as JSON in UTF-8; escaped where it has halves of characters in it."""
     try:
         return json.dumps(plain(value), ensure_ascii=False, indent=indent).encode()
     except UnicodeEncodeError:
@@ -125,12 +125,12 @@ def as_json(value: object, indent: int | None = None) -> bytes:
 
 
 def size_of(result: object) -> int:
-    """Bytes of a result: of text as it is, of anything else as JSON."""
+    """Return the bytes of a result: of text as it is, of anything else as JSON."""
     return len(result.encode("utf-8", "surrogatepass")) if isinstance(result, str) else len(as_json(result))
 
 
 def read_back(data: bytes) -> StoredContext:
-    """The context in a file, its keys in either spelling; `ValueError` where it holds none."""
+    """Return the context in a file, its keys in either spelling; `ValueError` where there is none."""
     fields = json.loads(data)
     if not isinstance(fields, dict):
         raise ValueError("no object")
@@ -152,7 +152,7 @@ _SPELLED = {
 
 
 def plain(value: object, depth: int = 0) -> Any:
-    """A value as JSON can hold it: what is no JSON as text, endless nesting cut off."""
+    """Return a value as JSON can have it: other objects as text, endless nesting cut off."""
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, int):

@@ -9,11 +9,10 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from keepwhole.errors import NotStored, UsageError
 from keepwhole.recall.selector import Candidate, Selector, choose_candidates
-from keepwhole.standalone.contexts.aio import AsyncTwins
 from keepwhole.standalone.contexts.context import (
     OURS,
     SUFFIX,
@@ -44,8 +43,15 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class ContextManager(AsyncTwins):
-    """Saves tool outputs and finds them again. As a context manager it clears everything at its end."""
+_Params = ParamSpec("_Params")
+_Returned = TypeVar("_Returned")
+
+
+class ContextManager:
+    """Saves tool outputs and finds them again. As a context manager it clears everything at its end.
+
+    The calls that touch files or ask a selector exist as coroutines too, on a worker thread: `asave_context`, ….
+    """
 
     def __init__(
         self,
@@ -90,7 +96,7 @@ class ContextManager(AsyncTwins):
         task_id: TaskId | None = None,
         query_id: str | None = None,
     ) -> str:
-        """Write a tool's output to a file of its own and remember where; gives the file's path."""
+        """Write a tool's output to a file of its own, remember the pointer, and return the file's path."""
         given: dict[str, Any] = plain(args or {})
         context = StoredContext(
             tool_name=tool_name,
@@ -112,22 +118,22 @@ class ContextManager(AsyncTwins):
         return filepath
 
     def get_all_pointers(self) -> list[ContextPointer]:
-        """All pointers in the order of saving; copies, so nothing done to them changes what is kept."""
+        """Return copies of all pointers in the order of saving."""
         with self._lock:
             return self._pointers.all()
 
     def get_pointers_for_query(self, query_id: str | None) -> list[ContextPointer]:
-        """The pointers saved under a query; with None those saved under none."""
+        """Return the pointers saved under a query; with None those saved under none."""
         with self._lock:
             return self._pointers.for_query(query_id)
 
     def get_pointers_for_task(self, task_id: TaskId | None) -> list[ContextPointer]:
-        """The pointers saved under a task; with None those saved under none."""
+        """Return the pointers saved under a task; with None those saved under none."""
         with self._lock:
             return self._pointers.for_task(task_id)
 
     def load_contexts(self, filepaths: Iterable[str]) -> list[StoredContext]:
-        """The contexts in these files; one that is missing, malformed or elsewhere is skipped with a warning."""
+        """Return the contexts in these files; one that is missing, malformed or elsewhere is skipped with a warning."""
         loaded = (self._load(filepath) for filepath in filepaths)
         return [context for context in loaded if context is not None]
 
@@ -139,7 +145,7 @@ class ContextManager(AsyncTwins):
         limit: int | None = None,
         selector: Selector | None = None,
     ) -> list[str]:
-        """The files that a query is about, best first: by the words of their calls, or as a selector chooses.
+        """Return the files that a query is about, best first: by the words of their calls, or as a selector chooses.
 
         Chooses among all pointers where none are given. Where nothing matches, all of them are given back.
         """
@@ -181,6 +187,41 @@ class ContextManager(AsyncTwins):
         """Clear both: what is in memory and what is on disk. For the end of a session."""
         self.clear_pointers()
         self.clear_context_dir()
+
+    async def asave_context(
+        self,
+        tool_name: str,
+        args: Mapping[str, Any] | None,
+        result: object,
+        task_id: TaskId | None = None,
+        query_id: str | None = None,
+    ) -> str:
+        """Run `save_context` on a worker thread."""
+        return await _run_in_thread(self.save_context, tool_name, args, result, task_id, query_id)
+
+    async def aload_contexts(self, filepaths: Iterable[str]) -> list[StoredContext]:
+        """Run `load_contexts` on a worker thread."""
+        return await _run_in_thread(self.load_contexts, filepaths)
+
+    async def aselect_relevant_contexts(
+        self,
+        query: str,
+        available_pointers: Sequence[ContextPointer] | None = None,
+        *,
+        limit: int | None = None,
+        selector: Selector | None = None,
+    ) -> list[str]:
+        """Run `select_relevant_contexts` on a worker thread."""
+        select = self.select_relevant_contexts
+        return await _run_in_thread(select, query, available_pointers, limit=limit, selector=selector)
+
+    async def aclear_context_dir(self) -> None:
+        """Run `clear_context_dir` on a worker thread."""
+        await _run_in_thread(self.clear_context_dir)
+
+    async def aclear(self) -> None:
+        """Run `clear` on a worker thread."""
+        await _run_in_thread(self.clear)
 
     def _write(self, stem: str, data: bytes) -> str:
         """Write a new file under the first name that is free."""
@@ -242,3 +283,11 @@ class ContextManager(AsyncTwins):
                 self._on_debug(message, data)
             except Exception:  # a listener must not break what it listens to
                 _log.warning("on_debug raised", exc_info=True)
+
+
+async def _run_in_thread(
+    function: Callable[_Params, _Returned], *args: _Params.args, **kw: _Params.kwargs
+) -> _Returned:
+    import asyncio  # only who awaits pays for it
+
+    return await asyncio.to_thread(function, *args, **kw)
