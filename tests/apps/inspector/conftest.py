@@ -10,8 +10,8 @@ from keepwhole.apps.inspector.sample import play
 from keepwhole.apps.inspector.services import Desk
 from keepwhole.session import Session
 from keepwhole.store.sqlite.store import SqliteStore
-from tests.apps.inspector.looking import fake, look
-from tests.apps.inspector.served import Served, served
+from tests.apps.inspector.browser_tab import fake, look
+from tests.apps.inspector.inspector_server import Served, served
 from tests.browser import browser
 from tests.build import NOON, numbered_lines
 from tests.stores import EACH, place

@@ -12,9 +12,9 @@ from keepwhole.apps.inspector.access import Rule
 from keepwhole.apps.inspector.headers import ALWAYS
 from keepwhole.apps.inspector.routes import ROUTES, Route
 from keepwhole.apps.inspector.services import Desk
-from keepwhole.apps.listener import secret_in
+from keepwhole.apps.listener import read_secret
 from keepwhole.store.protocol import Store
-from tests.apps.inspector.served import OURS, TOKEN, Served
+from tests.apps.inspector.inspector_server import OURS, TOKEN, Served
 
 NAMES = {"{name}": "s", "{id}": "x", "{file}": "index.html", "{folder}": "vendor"}
 every_route = pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
@@ -139,7 +139,7 @@ def test_a_token_is_256_random_bits_in_a_file_of_its_owner(tmp_path: Path) -> No
     import base64
 
     path = tmp_path / "inspector.token"
-    made = secret_in(str(path))
+    made = read_secret(str(path))
     assert len(base64.urlsafe_b64decode(made + "=")) == 32
     assert path.stat().st_mode & 0o777 == 0o600
 

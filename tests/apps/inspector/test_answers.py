@@ -17,7 +17,7 @@ from keepwhole.errors import NotFound, UsageError
 from keepwhole.exchange.request_log import About, Answer, Sent, Usage
 from keepwhole.models.profiles import profile_for
 from keepwhole.session import Session
-from tests.apps.inspector.served import Served
+from tests.apps.inspector.inspector_server import Served
 from tests.build import NOON, numbered_lines, printed_call
 
 in_files = pytest.mark.parametrize("desk", ["sqlite"], indirect=True)

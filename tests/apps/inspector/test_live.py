@@ -17,7 +17,7 @@ from keepwhole.apps.inspector.live import Event, Live
 from keepwhole.apps.inspector.services import Desk
 from keepwhole.exchange.request_log import About, Answer, Sent
 from keepwhole.session import Session
-from tests.apps.inspector.served import Served
+from tests.apps.inspector.inspector_server import Served
 from tests.build import NOON, numbered_lines
 
 
@@ -289,7 +289,7 @@ def test_a_stream_of_events_is_what_browsers_read(page: Served, session: Session
 
 
 def test_an_open_stream_does_not_keep_the_server_from_stopping(desk: Desk, session: Session) -> None:
-    from tests.apps.inspector.served import served
+    from tests.apps.inspector.inspector_server import served
 
     session.keep("t", None, "x")
     with served(desk) as page:

@@ -17,7 +17,7 @@ from keepwhole.policies.auto_settings import AutoSettings
 from keepwhole.session import Session
 from keepwhole.store.memory import MemoryStore
 from tests.apps.cli.cli import Cli
-from tests.apps.inspector.served import Served
+from tests.apps.inspector.inspector_server import Served
 from tests.build import NOON, numbered_lines
 
 

@@ -87,9 +87,9 @@ def _watching(args: argparse.Namespace) -> Generator[Sequence[Callable[[Any], No
 
 
 def _note(stream: TextIO, turn: Any) -> None:
-    from keepwhole.apps.proxy.watch import line
+    from keepwhole.apps.proxy.telemetry import summary_line
 
-    print(line(turn), file=stream, flush=True)
+    print(summary_line(turn), file=stream, flush=True)
 
 
 def _opened(path: str) -> TextIO:

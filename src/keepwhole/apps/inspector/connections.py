@@ -10,7 +10,7 @@ from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
 from keepwhole.apps.inspector import headers
-from keepwhole.apps.proxy.request_reader import Connection, Connections
+from keepwhole.apps.proxy.connection import Connection, Connections
 
 
 class PageConnection(Connection):

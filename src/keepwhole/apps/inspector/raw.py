@@ -12,7 +12,7 @@ from aiohttp import web
 from keepwhole.apps.inspector import headers
 from keepwhole.apps.inspector.record import Record
 from keepwhole.apps.inspector.timeline import Kept
-from keepwhole.apps.proxy.request_reader import Gone, hang_up, write
+from keepwhole.apps.proxy.connection import ClientGone, hang_up, write
 from keepwhole.errors import KeepwholeError
 
 _PIECE = 1 << 20
@@ -37,7 +37,7 @@ async def result(record: Record, name: str, kept: Kept, request: web.BaseRequest
             await write(answer, request, first)
             start += len(first)
             first = await asyncio.to_thread(_piece, record, name, kept, start, stop)
-    except (Gone, KeepwholeError):  # it left, or the rest is damaged or purged: what it has must not look whole
+    except (ClientGone, KeepwholeError):  # it left, or the rest is damaged or purged: what it has must not look whole
         hang_up(request)
     return answer
 

@@ -23,8 +23,8 @@ from keepwhole.apps.inspector.live import Live
 from keepwhole.apps.inspector.routes import Route, found
 from keepwhole.apps.inspector.services import Desk
 from keepwhole.apps.inspector.what_if import TooLittle
-from keepwhole.apps.listener import Address, listened_at
-from keepwhole.apps.proxy.request_reader import Gone, TooLarge, body_of, write
+from keepwhole.apps.listener import Address, usage_error_if_taken
+from keepwhole.apps.proxy.connection import BodyTooLarge, ClientGone, read_body, write
 from keepwhole.errors import KeepwholeError, NotFound, StoreError, UsageError
 
 _BODY = 65_536
@@ -49,18 +49,18 @@ class Inspector:
         self.desk, self.guard = desk, guard
         self.live = Live(desk.record, desk.sessions)
         self._files = PageFiles()
-        self.spoke: Callable[[Any], None] = lambda _: None
+        self.on_request: Callable[[Any], None] = lambda _: None
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
-        self.spoke(request.protocol)
+        self.note_request(request.protocol)
         try:
             return await self._answered(request)
         except Refused as refused:
             return _json({"error": str(refused)}, refused.status)
         except KeepwholeError as error:
             return _json({"error": str(error)}, _status(error))
-        except TooLarge:
+        except BodyTooLarge:
             return _json({"error": "The request is too large."}, 400)
         except (TimeoutError, ConnectionError):
             raise
@@ -77,7 +77,7 @@ class Inspector:
             raise Refused(*turned)
         asked = Asked(names, request.query)
         if route.method == "POST":
-            asked = asked._replace(given=_given(await body_of(request, _BODY)))
+            asked = asked._replace(given=_given(await read_body(request, _BODY)))
         if not isinstance(route.tells, str):
             told = route.at_once(self.desk, asked) if route.at_once is not None else None
             if told is None:
@@ -122,7 +122,7 @@ class Inspector:
         await answer.prepare(request)
         await answer.write(b"retry: 1000\n\n")
         after = int(last) if last.isascii() and last.isdecimal() else None
-        with suppress(Gone):  # the page left, or does not read; it comes back by itself
+        with suppress(ClientGone):  # the page left, or does not read; it comes back by itself
             async with aclosing(self.live.events(name, after)) as told:
                 async for event in told:
                     await write(answer, request, event.encoded)
@@ -136,11 +136,11 @@ async def inspecting(
     """An inspector that listens, and where; on leaving, pages are let go."""
     inspector = Inspector(desk, Guard(address, token))
     server = PageConnections(inspector.handle, _MOST_CONNECTIONS, access_log=None)
-    inspector.spoke = server.spoke
+    inspector.on_request = server.note_request
     runner = web.ServerRunner(server, shutdown_timeout=_STOP_WITHIN)
     await runner.setup()
     try:
-        with listened_at(address, option):
+        with usage_error_if_taken(address, option):
             await web.TCPSite(runner, address.host, address.port).start()
         bound = address.replace(port=runner.addresses[0][1])
         inspector.guard = Guard(bound, token)

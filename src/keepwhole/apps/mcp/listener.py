@@ -16,7 +16,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from keepwhole.apps.listener import Address, is_same, token_for
+from keepwhole.apps.listener import Address, is_same, read_token
 
 TOKEN = "KEEPWHOLE_MCP_TOKEN"
 
@@ -76,6 +76,6 @@ def http_server(server: Server[Any], address: Address, token: str) -> uvicorn.Se
 
 async def serve_http(server: Server[Any], address: Address, home: str, name: str) -> None:
     """Serve clients until interrupted; says where, and where the token is."""
-    token, where = token_for(home, name, TOKEN)
+    token, where = read_token(home, name, TOKEN)
     print(f"keepwhole {name}: {address.url}/mcp, token in {where}", file=sys.stderr, flush=True)
     await http_server(server, address, token).serve()

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from keepwhole.apps.proxy.turn import Turn
+from keepwhole.apps.proxy.proxied_request import ProxiedRequest
 from keepwhole.canonical.entry import Result
 from keepwhole.config import Settings
 from keepwhole.errors import Damaged, StoreError
@@ -65,19 +65,19 @@ class Meter:
         self._passed = self._unstored = 0
         self._trouble: Counter[str] = Counter()
 
-    def told(self, turn: Turn) -> None:
-        """A request was answered, or was not."""
-        if turn.endpoint is None or turn.endpoint.counts:
+    def add(self, proxied: ProxiedRequest) -> None:
+        """Count a request after it was answered, or failed."""
+        if proxied.endpoint is None or proxied.endpoint.counts:
             return
-        if turn.note or turn.status >= 400:
-            self._trouble[f"request failed, {turn.status or 'no answer'}"] += 1
-        elif turn.outcome == "incomplete":
+        if proxied.note or proxied.status >= 400:
+            self._trouble[f"request failed, {proxied.status or 'no answer'}"] += 1
+        elif proxied.outcome == "incomplete":
             self._trouble["answer cut off"] += 1
-        if turn.exchange is None or not turn.exchange.has_record:
+        if proxied.exchange is None or not proxied.exchange.has_record:
             self._passed += 1
             return
-        self._sessions[turn.exchange.session] = None
-        self._unstored = max(self._unstored, turn.exchange.account.unstored)
+        self._sessions[proxied.exchange.session] = None
+        self._unstored = max(self._unstored, proxied.exchange.account.unstored)
 
     def tally(self, store: Store, settings: Settings) -> Tally:
         """The run so far."""

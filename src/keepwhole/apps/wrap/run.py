@@ -15,9 +15,8 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from keepwhole.apps.listener import Address
-from keepwhole.apps.proxy.gate import PREFIX
-from keepwhole.apps.proxy.server import Wanted, listening
-from keepwhole.apps.proxy.turn import Turn
+from keepwhole.apps.proxy.server import ProxyOptions, start_proxy
+from keepwhole.apps.proxy.telemetry import Reporter
 from keepwhole.apps.wrap.agents import Agent
 from keepwhole.apps.wrap.child import Child, Inherited, leave_signals_to_the_child
 from keepwhole.apps.wrap.launch import Pointing, Run
@@ -44,7 +43,7 @@ def run(
     agent: Agent,
     settings: Settings,
     session: str | None = None,
-    told: Sequence[Callable[[Turn], None]] = (),
+    reporters: Sequence[Reporter] = (),
 ) -> Ended:
     """Run a command as this kind of agent, and wait until it has ended."""
     inherited = Inherited.now()
@@ -57,10 +56,10 @@ def run(
     def start(base: str) -> Child:
         return Child(*pointing.command(asked, base), inherited)
 
-    wanted = Wanted(Address(_HOST, 0), secrets.token_urlsafe(24), (meter.told, *told), session, agent.name)
+    options = ProxyOptions(Address(_HOST, 0), secrets.token_urlsafe(24), (meter.add, *reporters), session, agent.name)
     leave_signals_to_the_child()
     with _troubles() as trouble:
-        code = asyncio.run(_behind_a_proxy(settings, store, wanted, start))
+        code = asyncio.run(_behind_a_proxy(settings, store, options, start))
         tally = meter.tally(store, settings)
     store.close()
     tally = tally._replace(trouble={**tally.trouble, **trouble.counts})
@@ -74,9 +73,11 @@ def settings_for(agent: Agent, settings: Settings, pointing: Pointing) -> Settin
     return settings.replace(proxy=proxy, **own, **({"recall_reader": agent.reader} if own else {}))
 
 
-async def _behind_a_proxy(settings: Settings, store: Store, wanted: Wanted, start: Callable[[str], Child]) -> int:
-    async with listening(settings, store, wanted) as (_, port):
-        child = start(f"{wanted.address.replace(port=port).url}/{PREFIX}{wanted.token}")
+async def _behind_a_proxy(
+    settings: Settings, store: Store, options: ProxyOptions, start: Callable[[str], Child]
+) -> int:
+    async with start_proxy(settings, store, options) as (_, port):
+        child = start(options.address.replace(port=port).base_url(options.token))
         with ThreadPoolExecutor(1) as waiting:  # the threads that there are belong to requests
             return await asyncio.get_running_loop().run_in_executor(waiting, child.wait)
 
