@@ -6,11 +6,13 @@ Owns: requests and responses of httpx2, sync and async. Everything else is the e
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Any, cast
 
+from keepwhole.install import install_hint
+
 try:
     import anyio.to_thread
     import httpx2
 except ImportError as error:
-    raise ImportError("The SDKs send with httpx2. Install it with `pip install 'keepwhole[sdk]'`.") from error
+    raise ImportError(f"The SDKs send with httpx2. Install it with {install_hint('sdk')}.") from error
 
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.router import Desk, Refused

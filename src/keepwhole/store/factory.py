@@ -1,6 +1,7 @@
 """The store at an address: PostgreSQL where the address says so, else the folder of the record."""
 
 from keepwhole.errors import StoreRefused
+from keepwhole.install import install_hint
 from keepwhole.store.postgres.address import is_address
 from keepwhole.store.protocol import Store
 from keepwhole.store.sqlite.store import SqliteStore
@@ -17,6 +18,6 @@ def open_store(address: str, folder: str, *, inline_body: int, blobs: str = "", 
         from keepwhole.store.postgres.store import PostgresStore
     except ImportError as error:
         raise StoreRefused(
-            "A record in PostgreSQL needs `psycopg`. Install it with `pip install 'keepwhole[postgres]'`."
+            f"A record in PostgreSQL needs `psycopg`. Install it with {install_hint('postgres')}."
         ) from error
     return PostgresStore(address, folder, blobs=blobs, inline_body=inline_body, patience=patience)

@@ -14,6 +14,7 @@ from keepwhole.apps.cli.place import Place, add_options
 from keepwhole.canonical.utf8 import stringzilla
 from keepwhole.canonical.value import Value
 from keepwhole.errors import KeepwholeError
+from keepwhole.install import install_hint
 from keepwhole.store.blobs.stores import Places
 from keepwhole.store.postgres.address import redacted
 from keepwhole.store.protocol import Store
@@ -198,7 +199,7 @@ def _space(where: Where) -> Iterator[Finding]:
 
 def _speed(where: Where) -> Iterator[Finding]:
     if stringzilla() is None:
-        yield Finding("note", "large outputs are kept faster with `pip install 'keepwhole[speed]'`")
+        yield Finding("note", f"large outputs are kept faster with {install_hint('speed')}")
     else:
         yield Finding("ok", "stringzilla speeds up large outputs")
 

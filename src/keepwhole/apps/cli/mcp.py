@@ -7,6 +7,7 @@ from typing import Any
 
 from keepwhole.apps.cli.place import Place
 from keepwhole.errors import UsageError
+from keepwhole.install import install_hint
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -54,4 +55,4 @@ def run(serve: Callable[[], Awaitable[Any]], place: Place) -> int:
 def needs_extra() -> None:
     """`UsageError` where the package for MCP is not there."""
     if find_spec("mcp_types") is None:
-        raise UsageError("MCP needs a package more: `pip install 'keepwhole[mcp]'`.")
+        raise UsageError(f"MCP needs a package more: {install_hint('mcp')}.")

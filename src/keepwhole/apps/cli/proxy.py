@@ -11,6 +11,7 @@ from keepwhole import config
 from keepwhole.apps.cli.place import Place
 from keepwhole.apps.listener import Address, checked_address, read_token
 from keepwhole.errors import KeepwholeError, UsageError
+from keepwhole.install import install_hint
 from keepwhole.proxy_settings import check_upstream
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def settings_from(args: argparse.Namespace, home: str | None = None) -> config.S
 def needs_extra() -> None:
     """`UsageError` where the package for the proxy is not there."""
     if find_spec("aiohttp") is None:
-        raise UsageError("The proxy and the page need a package more: `pip install 'keepwhole[proxy]'`.")
+        raise UsageError(f"The proxy and the page need a package more: {install_hint('proxy')}.")
 
 
 def _upstream(text: str) -> tuple[str, str]:

@@ -5,6 +5,7 @@ import argparse
 from keepwhole import config
 from keepwhole.apps.cli import screen, store_backup, store_copy, store_restore
 from keepwhole.errors import StoreRefused, UsageError
+from keepwhole.install import install_hint
 from keepwhole.store.postgres.address import is_address, redacted
 
 
@@ -34,7 +35,7 @@ def migrate(args: argparse.Namespace) -> int:
         from keepwhole.store.postgres import administration
     except ImportError as error:
         raise StoreRefused(
-            "A record in PostgreSQL needs `psycopg`. Install it with `pip install 'keepwhole[postgres]'`."
+            f"A record in PostgreSQL needs `psycopg`. Install it with {install_hint('postgres')}."
         ) from error
     ran = administration.migrate(address, args.grant)
     if args.json:

@@ -53,7 +53,7 @@ class Inspector:
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
-        self.note_request(request.protocol)
+        self.on_request(request.protocol)
         try:
             return await self._answered(request)
         except Refused as refused:

@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 
 from keepwhole.errors import StoreRefused
+from keepwhole.install import install_hint
 from keepwhole.store.blobs.bucket_address import bucket_of, is_bucket
 from keepwhole.store.blobs.folder import BlobFolder
 from keepwhole.store.blobs.stores import Outside
@@ -23,7 +24,7 @@ def opener(
         return lambda: BlobFolder(os.path.join(blobs, record()))
     bucket = bucket_of(blobs)
     if importlib.util.find_spec("obstore") is None:
-        raise StoreRefused("Bodies in a bucket need `obstore`. Install it with `pip install 'keepwhole[s3]'`.")
+        raise StoreRefused(f"Bodies in a bucket need `obstore`. Install it with {install_hint('s3')}.")
 
     def in_bucket() -> Outside:
         from keepwhole.store.blobs.s3 import Objects  # takes a while, and few commands need it

@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from keepwhole.errors import StoreRefused
+from keepwhole.install import UPDATE_HINT
 from keepwhole.store.durable import sync
 from keepwhole.store.sqlite.connection import APPLICATION_ID, Transaction
 
@@ -42,8 +43,7 @@ def refuse_newer(path: str, found: int, known: int) -> None:
     """Leave alone what a later Keepwhole wrote."""
     if found > known:
         raise StoreRefused(
-            f"`{path}` has schema {found}, newer than this Keepwhole's {known}. "
-            "Upgrade with `pip install -U keepwhole`; nothing was changed."
+            f"`{path}` has schema {found}, newer than this Keepwhole's {known}. {UPDATE_HINT}; nothing was changed."
         )
 
 
