@@ -1,6 +1,6 @@
 """The record's health: counters, room, what the doctor finds.
 
-Owns: what is counted, a little at a time. Nothing is mended here: a look changes nothing.
+Owns: what is counted, a few sessions at a time. Nothing is changed here.
 Must not know: sockets.
 """
 
@@ -9,13 +9,12 @@ import shutil
 import time
 from typing import Any
 
-from keepwhole.apps.cli import doctor
+from keepwhole.apps import doctor
 from keepwhole.apps.inspector.record import Record
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import Damaged, StoreError
 from keepwhole.metrics import Metrics
 from keepwhole.store.protocol import SessionInfo, entry_of
-from keepwhole.store.sqlite.store import SqliteStore
 from keepwhole.store.verify import verify
 from keepwhole.version import VERSION
 
@@ -41,7 +40,7 @@ class Health:
             "store": {"home": self._record.shown, "sessions": len(infos), **self._room(infos)},
             "doctor": [
                 {"name": name, "state": _STATES[finding.grade], "words": showable(finding.what)}
-                for name, finding in self._looked(len(infos))
+                for name, finding in doctor.look_at_record(self._record.settings, self._record.store, len(infos))
             ],
             "version": VERSION,
         }
@@ -52,12 +51,6 @@ class Health:
         if self._record.settings.store:
             return {"bytes": sum(info.stored for info in infos), "free": None}
         return {"bytes": _size(home), "free": shutil.disk_usage(home).free if os.path.isdir(home) else None}
-
-    def _looked(self, count: int) -> list[tuple[str, doctor.Finding]]:
-        settings, store = self._record.settings, self._record.store
-        if isinstance(store, SqliteStore):
-            return doctor.looked(doctor.Where(settings, store))
-        return [("server", finding) for finding in doctor.on_server(settings.store, count)] if settings.store else []
 
     def _counters(self, infos: list[SessionInfo]) -> tuple[dict[str, float], int]:
         """The counters over all sessions, and over how many they are by now."""
