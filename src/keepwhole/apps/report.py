@@ -8,8 +8,8 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from keepwhole.apps import steps as figures
-from keepwhole.apps.steps import ProfileOf
+from keepwhole.apps import request_figures as figures
+from keepwhole.apps.request_figures import ProfileOf
 from keepwhole.exchange.request_log import Step
 from keepwhole.replay.intervals import Interval, interval
 

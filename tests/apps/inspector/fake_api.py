@@ -199,10 +199,10 @@ def _play(_: web.Request, __: Fake) -> Answer:
     }
 
 
-Asked = Callable[[web.Request, Fake], Answer]
+PageRequest = Callable[[web.Request, Fake], Answer]
 SESSION = "/api/sessions/{name:[^/]+}"
 RESULT = SESSION + "/results/{id}"
-ROUTES: dict[tuple[str, str], Asked] = {
+ROUTES: dict[tuple[str, str], PageRequest] = {
     ("GET", "/api/sessions"): lambda request, fake: {
         "sessions": fake.sessions(request.query.get("query", "")),
         "next": None,
@@ -229,7 +229,7 @@ ROUTES: dict[tuple[str, str], Asked] = {
 }
 
 
-def _answering(asked: Asked, fake: Fake) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+def _answering(asked: PageRequest, fake: Fake) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
     async def answer(request: web.Request) -> web.StreamResponse:
         if request.cookies.get("keepwhole_inspector") != TOKEN.replace(" ", "-"):
             return web.json_response({"error": "Enter first."}, status=401)

@@ -55,14 +55,17 @@ async def _serve(args: argparse.Namespace) -> int:
 @asynccontextmanager
 async def page(place: Place, port: int, option: str = "--port") -> "AsyncGenerator[tuple[Inspector, str]]":
     """The inspector over a record, and the address that opens it: the token is behind the `#`, so it is never sent."""
-    from keepwhole.apps.inspector.server import inspecting
-    from keepwhole.apps.inspector.services import Desk
+    from keepwhole.apps.inspector.server import start_inspector
+    from keepwhole.apps.inspector.services import InspectorServices
 
     if not 0 <= port < 65_536:
         raise UsageError(f"`{port}` is no port. Give one between 1 and 65535, or 0 for any that is free.")
     token, _ = read_token(place.settings.home, "inspector", TOKEN)
     wanted = Address(host="127.0.0.1", port=port)
-    async with inspecting(Desk(place.settings, place.store), wanted, token, option) as (inspector, address):
+    async with start_inspector(InspectorServices(place.settings, place.store), wanted, token, option) as (
+        inspector,
+        address,
+    ):
         yield inspector, f"{address.url}/#token={token}"
 
 

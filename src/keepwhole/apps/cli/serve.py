@@ -60,7 +60,7 @@ def _play(place: Place, stopped: threading.Event) -> None:
     from keepwhole.apps.inspector.sample import play
 
     try:
-        play(place.settings, place.store, time.time(), goes_on=lambda: not stopped.is_set())
+        play(place.settings, place.store, time.time(), keeps_going=lambda: not stopped.is_set())
     except KeepwholeError as error:
         print(f"keepwhole serve: the sample cannot be played: {error}", flush=True)
 

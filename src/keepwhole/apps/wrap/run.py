@@ -20,8 +20,7 @@ from keepwhole.apps.proxy.telemetry import Reporter
 from keepwhole.apps.wrap.agents import Agent
 from keepwhole.apps.wrap.child import Child, Inherited, leave_signals_to_the_child
 from keepwhole.apps.wrap.launch import Pointing, Run
-from keepwhole.apps.wrap.meter import Meter, Trouble, results_in
-from keepwhole.apps.wrap.receipt import receipt
+from keepwhole.apps.wrap.receipt import Meter, Trouble, receipt, results_in
 from keepwhole.config import Settings
 from keepwhole.models.profiles import profile_for
 from keepwhole.store.factory import open_store
