@@ -181,7 +181,7 @@ class Session(Reading, AsyncTwins):
             self.metrics.observe_unstored()
             if on_trouble == "raise":
                 raise
-            events.unstored(self.id, tool, type(error).__name__)
+            events.log_unstored(self.id, tool, type(error).__name__)
             return arrival.unstored(result, output, error, exit_code)
         self._observe(entries)
         if entries:
@@ -346,7 +346,7 @@ class Session(Reading, AsyncTwins):
         if self._opened().ephemeral:
             stone = self.store.purge(self.id, self._now())
             self._info = None
-            events.purged(self.id, stone.entries, stone.stored)
+            events.log_purged(self.id, stone.entries, stone.stored)
         else:
             self.store.end(self.id, self._now())
 
@@ -408,9 +408,11 @@ class Session(Reading, AsyncTwins):
     def _log_kept(self, shown: Shown, entries: list[Any]) -> None:
         result, facts = entries[0].header, entries[0].facts
         metadata = shown.metadata
-        events.kept(self.id, result.trace_id, result.tool, facts.size, metadata.truncated_size, metadata.strategy_used)
+        events.log_kept(
+            self.id, result.trace_id, result.tool, facts.size, metadata.truncated_size, metadata.strategy_used
+        )
         if "truncation_marker" in result.flags:
-            events.marked(self.id, result.trace_id, result.tool)
+            events.log_truncation_mark(self.id, result.trace_id, result.tool)
 
 
 def _settings_at(place: str | None) -> config.Settings:

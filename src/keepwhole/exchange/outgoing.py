@@ -60,7 +60,7 @@ class Sending:
         try:
             return self._with_frontier(body, account.changed_from) or body
         except Exception as error:  # a marker saves something; a request without one is as good
-            events.passed_on("marker", type(error).__name__)
+            events.log_passed_on("marker", type(error).__name__)
             return body
 
     def _with_frontier(self, body: bytes, changed: int) -> bytes | None:

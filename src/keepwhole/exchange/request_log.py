@@ -94,7 +94,7 @@ class Sent:
             with self._lock:
                 return self._add(body, about or About(), answer)
         except Exception as error:  # what is put on record must never stand in the way of what is sent
-            events.unrecorded(self._session.id, "request", type(error).__name__)
+            events.log_unrecorded(self._session.id, "request", type(error).__name__)
             return None
 
     def answered(self, trace_id: str, answer: Answer) -> bool:
@@ -103,7 +103,7 @@ class Sent:
             data, packing = _packed(answer.data)
             self._session.enter((lambda at, _: _response(answer, packing, at, trace_id), data))
         except Exception as error:
-            events.unrecorded(self._session.id, "response", type(error).__name__)
+            events.log_unrecorded(self._session.id, "response", type(error).__name__)
             return False
         return True
 

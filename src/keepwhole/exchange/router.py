@@ -85,7 +85,7 @@ class Desk:
         except KeepwholeError as error:
             return self._untouched(type(error).__name__)
         except Exception as error:  # a conversation is worth more than our part in it
-            events.passed_on("request", type(error).__name__)
+            events.log_passed_on("request", type(error).__name__)
             return self._untouched(type(error).__name__)
 
     def close(self) -> None:

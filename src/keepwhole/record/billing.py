@@ -236,14 +236,14 @@ class Billing:
         predicted, billed = (sum(figures) for figures in zip(*self._judged, strict=True))
         if self.frozen and self._held >= _JUDGED:
             self.frozen, self.reason = False, ""
-            events.trusted(self._session, self._held) if is_told else None
+            events.log_aging_resumed(self._session, self._held) if is_told else None
         elif not self.frozen and len(self._judged) == _JUDGED and 2 * billed < predicted:
             self.frozen, self._held = True, 0
             self.reason = (
                 f"Of {predicted:,} tokens that the cache should have served in the last {_JUDGED} requests it served "
                 f"{billed:,}, so nothing ages by itself until forecasts hold again."
             )
-            events.distrusted(self._session, _JUDGED, predicted, billed) if is_told else None
+            events.log_aging_stopped(self._session, _JUDGED, predicted, billed) if is_told else None
 
 
 def is_about_all(usage: Usage | None) -> bool:

@@ -1,4 +1,4 @@
-"""`keepwhole wrap CMD…`: run an agent with a proxy of its own in front of its provider, and say what that came to."""
+"""`keepwhole wrap CMD…`: run an agent with a proxy of its own in front of its provider, and print a receipt."""
 
 import argparse
 import shutil
@@ -43,12 +43,12 @@ def wrap(args: argparse.Namespace) -> int:
     if shutil.which(argv[0]) is None:
         screen.warn(f"keepwhole: `{argv[0]}` is not installed, or not on the PATH")
         return NOT_FOUND
-    from keepwhole.apps.wrap.agents import agent_for
+    from keepwhole.apps.wrap.clients import client_for
     from keepwhole.apps.wrap.run import run
 
     try:
-        with _watching(args) as told:
-            ended = run(argv, agent_for(argv[0]), settings, args.session, told)
+        with _reporters(args) as reporters:
+            ended = run(argv, client_for(argv[0]), settings, args.session, reporters)
     except OSError as error:
         screen.warn(f"keepwhole: `{argv[0]}` cannot be run: {error.strerror}")
         return NOT_RUN
@@ -69,30 +69,30 @@ def _print(lines: Sequence[str]) -> None:
     try:
         for line in lines:
             screen.warn(line)
-    except OSError:  # nobody reads it any more; the exit code is the agent's all the same
+    except OSError:  # the terminal is gone; the exit code is the client's all the same
         return
 
 
 @contextmanager
-def _watching(args: argparse.Namespace) -> Generator[Sequence[Callable[[Any], None]]]:
-    """Who is told of each request."""
+def _reporters(args: argparse.Namespace) -> Generator[Sequence[Callable[[Any], None]]]:
+    """The functions that are called with each request."""
     if args.watch_file:
-        with _opened(args.watch_file) as stream:
-            yield [partial(_note, stream)]
+        with _open(args.watch_file) as stream:
+            yield [partial(_print_line, stream)]
         return
     has_terminal = sys.stdin.isatty() and sys.stderr.isatty()
     if args.watch and has_terminal:
         screen.warn("keepwhole: the agent has the terminal; `--watch-file FILE` writes its requests elsewhere")
-    yield [partial(_note, sys.stderr)] if args.watch and not has_terminal else []
+    yield [partial(_print_line, sys.stderr)] if args.watch and not has_terminal else []
 
 
-def _note(stream: TextIO, turn: Any) -> None:
+def _print_line(stream: TextIO, proxied: Any) -> None:
     from keepwhole.apps.proxy.telemetry import summary_line
 
-    print(summary_line(turn), file=stream, flush=True)
+    print(summary_line(proxied), file=stream, flush=True)
 
 
-def _opened(path: str) -> TextIO:
+def _open(path: str) -> TextIO:
     try:
         return open(path, "a", encoding="utf-8")
     except OSError as error:

@@ -25,19 +25,19 @@ from keepwhole.session import Session
 from keepwhole.store.protocol import Store, entry_of
 
 _OWN = "keepwhole_"
-"""How tools begin under which we put things on record ourselves."""
+"""The prefix of the tools under which Keepwhole records entries of its own."""
 _WIDTH = 9
 _SAME = 0.005
-"""Share of a cost below which a difference is none."""
+"""Share of a cost below which a difference is not reported."""
 
 
 def results_in(home: str) -> str:
-    """The folder of a record from which agents read back."""
+    """The folder of a record from which clients read results back."""
     return os.path.join(home, "results")
 
 
-class Trouble(logging.Handler):
-    """Warnings of ours by what they are about; an agent's terminal is no place for them."""
+class WarningCounter(logging.Handler):
+    """Counts Keepwhole's warnings by their subject; printed, they would disturb the client's terminal."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -49,12 +49,12 @@ class Trouble(logging.Handler):
 
 
 class Tally(NamedTuple):
-    """What a run came to."""
+    """The requests, results and errors of a run."""
 
     steps: dict[str, list[Step]]
-    """Requests on record, by session."""
+    """Recorded requests by session."""
     passed: int = 0
-    """Requests that are not on record: passed on unread, or of a conversation that has no name yet."""
+    """Requests that are not recorded: forwarded unread, or of a conversation without a name yet."""
     kept: int = 0
     recalls: int = 0
     trouble: Mapping[str, int] = MappingProxyType({})
@@ -62,11 +62,11 @@ class Tally(NamedTuple):
 
 
 class Meter:
-    """Told of every request of a run."""
+    """Counts the requests of a run."""
 
     def __init__(self, since: int) -> None:
         self._since = since
-        """When the run began."""
+        """When the run began, in milliseconds."""
         self._sessions: dict[str, None] = {}
         self._passed = self._unstored = 0
         self._trouble: Counter[str] = Counter()
@@ -86,28 +86,28 @@ class Meter:
         self._unstored = max(self._unstored, proxied.exchange.account.unstored)
 
     def tally(self, store: Store, settings: Settings) -> Tally:
-        """The run so far."""
+        """Read the requests and results of the run from the record."""
         steps: dict[str, list[Step]] = {}
         kept = recalls = 0
         folder = results_in(settings.home)
         for name in self._sessions:
-            steps[name] = self._steps(Session(name, store=store, settings=settings))
-            for result in self._results(store, name):
+            steps[name] = self._read_steps(Session(name, store=store, settings=settings))
+            for result in self._read_results(store, name):
                 kept += not result.tool.startswith(_OWN)
                 recalls += is_recall(result.tool) or result.tool == ROUND or folder in (result.arguments or "")
         unstored = Counter({"result not kept and so shown whole": self._unstored}) if self._unstored else Counter[str]()
         return Tally(steps, self._passed, kept, recalls, self._trouble + unstored)
 
-    def _steps(self, session: Session) -> list[Step]:
-        """The requests of this run; what an agent's exit code is does not depend on whether they can be read."""
+    def _read_steps(self, session: Session) -> list[Step]:
+        """The requests of this run; none where they cannot be read, which must not change the client's exit code."""
         try:
             return [step for step in Sent(session).all() if step.request.at >= self._since]
         except StoreError:
             self._trouble["record that cannot be read"] += 1
             return []
 
-    def _results(self, store: Store, name: str) -> Iterator[Result]:
-        """The results that came in this run."""
+    def _read_results(self, store: Store, name: str) -> Iterator[Result]:
+        """The results of this run."""
         try:
             for row in store.rows(name, kind="result", light=True):
                 try:
@@ -128,8 +128,8 @@ def receipt(tally: Tally, profile_of: ProfileOf, command: str) -> list[str]:
             "keepwhole: no request came through",
             f"  Either nothing was asked, or a setting of `{command}` counts more than the address it was given.",
         ]
-    told = [*_sent(steps), *_kept(tally), *_cache(steps), *_cost(tally, profile_of), *_window(tally, profile_of)]
-    lines = [f"  {name:<{_WIDTH}} {words}" for name, words in (*told, *_trouble(tally.trouble), *_look(tally))]
+    facts = [*_sent(steps), *_kept(tally), *_cache(steps), *_cost(tally, profile_of), *_window(tally, profile_of)]
+    lines = [f"  {name:<{_WIDTH}} {words}" for name, words in (*facts, *_trouble(tally.trouble), *_look(tally))]
     passed = f", {tally.passed} of them not on record" if tally.passed else ""
     return [f"keepwhole: {_count(len(steps) + tally.passed, 'request')}{passed}", *lines]
 
@@ -151,7 +151,7 @@ def _kept(tally: Tally) -> Iterator[tuple[str, str]]:
 
 
 def _cache(steps: Sequence[Step]) -> Iterator[tuple[str, str]]:
-    """What the cache served, beside what was predicted of the same requests."""
+    """The tokens that the cache served, and the prediction for the same requests."""
     answers = [(step.request, step.response) for step in steps if figures.billed(step) is not None and step.response]
     told = [(asked, answer) for asked, answer in answers if answer.cached is not None]
     if not told:
