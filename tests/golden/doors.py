@@ -463,7 +463,7 @@ def hook_place(place: str, clock: Clock, seed: str, text: str = "") -> Iterator[
     os.environ.update(HOME=place, KEEPWHOLE_HOME=os.path.join(place, "home"))
 
     def answer(client: str, event: Any) -> Any:
-        return hook_run.answered(client, json.dumps({**event, "cwd": work}).encode())
+        return hook_run.answer(client, json.dumps({**event, "cwd": work}).encode())
 
     try:
         with drawn(clock, seed):

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from keepwhole import config
-from keepwhole.apps.cli.place import Place
+from keepwhole.apps.cli.place import Place, add_config, add_mode
 from keepwhole.apps.listener import Address, checked_address, read_token
 from keepwhole.errors import KeepwholeError, UsageError
 from keepwhole.install import install_hint
@@ -35,8 +35,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: 127.0.0.1)")
     parser.add_argument("--public", action="store_true", help="let it listen where other machines can reach it")
     parser.add_argument("--no-token", action="store_true", help="let every process of this machine in")
-    parser.add_argument("--config", metavar="FILE", help="settings file (default: the nearest keepwhole.yaml)")
-    parser.add_argument("--mode", choices=("off", "shadow", "on"), help="change nothing, only say what would, or do it")
+    add_config(parser)
+    add_mode(parser)
     parser.add_argument(
         "--upstream", action="append", default=[], metavar="NAME=URL", help="where requests go: openai=…, anthropic=…"
     )

@@ -12,6 +12,7 @@ from pathlib import Path
 from keepwhole import config
 from keepwhole.apps.cli import replay_screen, screen
 from keepwhole.apps.cli.main import EXIT_INTERRUPTED
+from keepwhole.apps.cli.place import add_config, add_json
 from keepwhole.errors import UsageError
 from keepwhole.logs.locations import known_places
 from keepwhole.logs.reader import files
@@ -45,8 +46,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="replay every run, not a draw of them")
     parser.add_argument("--sample", action="store_true", help="replay made-up sessions")
     parser.add_argument("--jobs", type=int, default=0, metavar="N", help="processes (default: as many as processors)")
-    parser.add_argument("--config", metavar="FILE", help="settings file (default: the nearest keepwhole.yaml)")
-    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+    add_config(parser)
+    add_json(parser)
     parser.set_defaults(act=replay)
 
 

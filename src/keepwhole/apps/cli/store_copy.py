@@ -9,6 +9,7 @@ from typing import Any
 from keepwhole import config
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.addresses import HELP, existing_record, record_at, shown
+from keepwhole.apps.cli.place import add_config, add_json
 from keepwhole.canonical.entry import Entry
 from keepwhole.errors import Damaged, NotFound, UsageError
 from keepwhole.store.protocol import Store
@@ -34,8 +35,8 @@ def describe(commands: Any) -> None:
     parser.add_argument("--session", action="append", metavar="NAME", default=[], help="this session only; repeatable")
     parser.add_argument("--quick", action="store_true", help="at the end compare heads only, not every entry's hash")
     parser.add_argument("--yes", action="store_true", help="erase in TO what was erased in FROM without asking")
-    parser.add_argument("--config", metavar="FILE", help="settings file (default: the nearest keepwhole.yaml)")
-    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+    add_config(parser)
+    add_json(parser)
     parser.set_defaults(act=copy)
 
 

@@ -10,6 +10,7 @@ from typing import Any, TextIO
 
 from keepwhole import config
 from keepwhole.apps.cli import screen
+from keepwhole.apps.cli.place import add_config, add_mode
 from keepwhole.apps.cli.proxy import needs_extra
 from keepwhole.canonical.ids import is_session_id
 from keepwhole.errors import UsageError
@@ -19,8 +20,8 @@ NOT_FOUND, NOT_RUN = 127, 126
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
-    parser.add_argument("--config", metavar="FILE", help="settings file (default: the nearest keepwhole.yaml)")
-    parser.add_argument("--mode", choices=("off", "shadow", "on"), help="change nothing, only say what would, or do it")
+    add_config(parser)
+    add_mode(parser)
     parser.add_argument("--session", metavar="ID", help="the session of all requests (default: as the agent names it)")
     parser.add_argument("--watch", action="store_true", help="a line for each request, unless the agent has a terminal")
     parser.add_argument("--watch-file", metavar="FILE", help="the same, to the end of a file")
