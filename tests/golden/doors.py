@@ -492,9 +492,9 @@ def gateway_result(session: Any, tool: str, arguments: dict[str, Any], version: 
 
 def mcp_recalled(session: Any, name: str, arguments: dict[str, Any]) -> Any:
     """What an MCP server of ours answers to a call of a recall tool."""
-    from keepwhole.apps.mcp.recall_tools import recalled
+    from keepwhole.apps.mcp.recall_tools import recall
 
-    return asyncio.run(recalled(session, name, arguments))
+    return asyncio.run(recall(session, name, arguments))
 
 
 def mcp_resource(session: Any, artifact_id: str) -> Any:

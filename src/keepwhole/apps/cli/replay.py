@@ -108,12 +108,12 @@ def _kept_here(ask: bool) -> Sequence[Path] | None:
         )
     elif ask:
         replay_screen.places(found)
-        if not _agreed():
+        if not _ask_permission():
             return None
     return [path for place in found for path in place.files]
 
 
-def _agreed() -> bool:
+def _ask_permission() -> bool:
     """Whether to go on; without a terminal nobody can say no."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return True
@@ -130,7 +130,7 @@ class _Replay:
         self._totals, self._runs = Totals(), list[Logged]()
         self._found: list[Found] = []
         self._gathered = Gathered(contenders)
-        self._told = False
+        self._has_printed = False
         """Whether totals were printed."""
 
     def of(self, paths: Sequence[Path], profile: Profile | None, window: int | None) -> int:
@@ -172,8 +172,8 @@ class _Replay:
         self._say_totals()
 
     def _say_totals(self) -> None:
-        if not self._args.json and not self._told:
-            self._told = True
+        if not self._args.json and not self._has_printed:
+            self._has_printed = True
             replay_screen.totals(self._totals)
 
     def _replay(self, profile: Profile) -> None:

@@ -57,7 +57,7 @@ def list_sessions(args: argparse.Namespace) -> int:
     sessions = place.store.sessions(args.limit if args.limit is None else max(0, args.limit))
     place.close()
     if args.json:
-        screen.as_json([_described(info) for info in sessions])
+        screen.as_json([_as_dict(info) for info in sessions])
     elif not sessions:
         screen.say(f"No sessions in {place.settings.home} yet. Begin with `keepwhole run -- ls`.")
     else:
@@ -92,7 +92,7 @@ def show_session(args: argparse.Namespace) -> int:
             )
     place.close()
     if args.json:
-        screen.as_json({**_described(info), "metrics": metrics.as_dict(), "steps": steps})
+        screen.as_json({**_as_dict(info), "metrics": metrics.as_dict(), "steps": steps})
         return 0
     screen.say(f"{screen.bold(info.name)}  {_state(info)}, {info.entries:,} entries, {size_text(info.stored)}")
     screen.say(f"agent {screen.line(info.agent or '-')}, folder {screen.line(info.workspace or '-')}\n")
@@ -203,7 +203,7 @@ def _state(info: SessionInfo) -> str:
     return "ended" if info.ended_at is not None else "ephemeral" if info.ephemeral else "open"
 
 
-def _described(info: SessionInfo) -> dict[str, Any]:
+def _as_dict(info: SessionInfo) -> dict[str, Any]:
     return {
         "session": info.name,
         "agent": info.agent,
