@@ -2,9 +2,12 @@
 
 import ast
 import importlib
+import importlib.metadata
 import inspect
 import pkgutil
 import re
+import shlex
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -13,8 +16,11 @@ import pytest
 import keepwhole
 from keepwhole import errors
 from keepwhole.errors import KeepwholeError
+from keepwhole.install import install_hint
 
 SOURCE = Path(str(keepwhole.__file__)).parent
+PROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 PINNED = [
     "KeepwholeError",
     "MemoryStore",
@@ -60,7 +66,7 @@ def imported(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        if not re.search(r"`pip install 'keepwhole\[[\w-]+\]'`", str(error)):
+        if not any(install_hint(extra) in str(error) for extra in EXTRAS):
             raise
         pytest.skip(str(error))
 
@@ -84,6 +90,31 @@ def own_members(kind: type) -> dict[str, object]:
         if not name.startswith("_")
         and (inspect.isfunction(member) or isinstance(member, property | classmethod | staticmethod))
     }
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_the_hint_for_an_extra_names_packages_that_can_be_installed(extra: str) -> None:
+    """Keepwhole itself is in no package index, so a hint that names it could not be followed."""
+    pip, install, *needed = shlex.split(install_hint(extra).strip("`"))
+    assert (pip, install) == ("pip", "install")
+    names = {re.split(r"[\[<>=!~ ]", need)[0].lower() for need in needed}
+    declared = {re.split(r"[\[<>=!~ ]", need)[0].lower() for need in EXTRAS[extra]}
+    assert names == declared if extra != "all" else len(names) >= 7
+    assert "keepwhole" not in names
+    assert not any(re.search(r"[;'\"`]", need) for need in needed)
+
+
+def test_the_hint_of_code_that_is_run_from_its_clone_names_the_clone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def not_installed(name: str) -> list[str]:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr("importlib.metadata.requires", not_installed)
+    assert install_hint("proxy") == "`pip install '.[proxy]'`"
+
+
+def test_only_one_module_says_how_to_install_something() -> None:
+    hints = [path for path in SOURCE.rglob("*.py") if re.search(r"pip install .{0,5}keepwhole", path.read_text())]
+    assert hints == []
 
 
 def error_classes() -> list[type[KeepwholeError]]:

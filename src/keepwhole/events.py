@@ -1,72 +1,90 @@
 """What is logged: ids and sizes, never content. Names that a tool chose are escaped and kept short.
 
-`logging` is a tenth of a short command's start, so it is loaded only for a warning, or where the program has it.
+Importing `logging` takes a tenth of the start of a short command. So it is imported only for a warning; everything
+else is logged only where the program has imported it.
 """
 
 import sys
+from typing import Literal
 
 
-def kept(session: str, trace_id: str, tool: str, size: int, shown: int, strategy: str) -> None:
-    """A result was kept."""
+def log_kept(session: str, trace_id: str, tool: str, size: int, shown: int, strategy: str) -> None:
+    """Log that a result was kept, and how it was cut."""
     _info("kept session=%s trace=%s tool=%s bytes=%d", session, trace_id, _safe(tool), size)
     if strategy != "none":
         _info("cut trace=%s strategy=%s chars_shown=%d", trace_id, strategy, shown)
 
 
-def unstored(session: str, tool: str, kind: str) -> None:
-    """A result could not be kept and is shown whole."""
+def log_shown(session: str, trace_id: str, tool: str, *, chars: int, shown: int, rule: str, strategy: str) -> None:
+    """Log at debug level how a result is shown from its arrival on: the answer to "why was this not cut?".
+
+    `rule` is the rule that decided, `none` where the result is shown whole.
+    """
+    _log(
+        "debug",
+        "shown session=%s trace=%s tool=%s chars=%d chars_shown=%d rule=%s strategy=%s",
+        *(session, trace_id, _safe(tool), chars, shown, rule, strategy),
+    )
+
+
+def log_strategy_failed(session: str, trace_id: str, failure: str) -> None:
+    """A strategy raised an exception, or made no valid cut; the built-in `head_tail` was used instead."""
+    _warning("strategy failed, head_tail used: session=%s trace=%s failure=%s", session, trace_id, _safe(failure))
+
+
+def log_unstored(session: str, tool: str, kind: str) -> None:
+    """Log that a result could not be stored and is shown whole."""
     _warning("not stored, shown whole: session=%s tool=%s reason=%s", session, _safe(tool), kind)
 
 
-def strategy_failed(session: str, trace_id: str, failure: str) -> None:
-    """A truncation strategy failed, and another one cut the result; the record has all of it."""
-    _warning("strategy failed, cut by another: session=%s trace=%s %s", session, trace_id, _safe(failure))
-
-
-def unrecorded(session: str, what: str, kind: str) -> None:
-    """A request or a response could not be put on record; it was sent all the same."""
+def log_unrecorded(session: str, what: str, kind: str) -> None:
+    """Log that a request or a response could not be recorded; it was sent all the same."""
     _warning("not on record: session=%s %s reason=%s", session, what, kind)
 
 
-def marked(session: str, trace_id: str, tool: str) -> None:
-    """A result arrived looking cut."""
+def log_truncation_mark(session: str, trace_id: str, tool: str) -> None:
+    """Log that a result carried a truncation mark when it arrived."""
     _info("arrived with a truncation mark: session=%s trace=%s tool=%s", session, trace_id, _safe(tool))
 
 
-def passed_on(what: str, kind: str) -> None:
-    """Something of a client's or a provider's was passed on as it came, since we could not make anything of it."""
+def log_passed_on(what: str, kind: str) -> None:
+    """Log that a part of a request or a response was forwarded unchanged because of an error."""
     _warning("passed on as it came: %s reason=%s", what, kind)
 
 
-def distrusted(session: str, requests: int, predicted: int, billed: int) -> None:
-    """Forecasts failed, and ageing stops."""
+def log_aging_stopped(session: str, requests: int, predicted: int, billed: int) -> None:
+    """Log that aging stops because forecasts of the cache failed."""
     _warning(
         "ageing stopped, forecasts failed: session=%s requests=%d predicted=%d billed=%d",
         *(session, requests, predicted, billed),
     )
 
 
-def trusted(session: str, requests: int) -> None:
-    """Forecasts hold again, and ageing goes on."""
+def log_aging_resumed(session: str, requests: int) -> None:
+    """Log that aging resumes because forecasts of the cache hold again."""
     _info("ageing goes on, forecasts hold: session=%s requests=%d", session, requests)
 
 
-def purged(session: str, entries: int, size: int) -> None:
-    """A session was purged."""
+def log_purged(session: str, entries: int, size: int) -> None:
+    """Log that a session was purged."""
     _info("purged session=%s entries=%d bytes=%d", session, entries, size)
 
 
 def _info(message: str, *values: object) -> None:
+    _log("info", message, *values)
+
+
+def _log(level: Literal["debug", "info"], message: str, *values: object) -> None:
     if "logging" in sys.modules:
         import logging
 
-        logging.getLogger("keepwhole").info(message, *values)
+        getattr(logging.getLogger("keepwhole"), level)(message, *values)
 
 
 def _warning(message: str, *values: object) -> None:
     try:
         import logging
-    except OSError:  # no file can be opened now; the result itself must go on
+    except OSError:  # no file can be opened now; that must not stop the result
         return
     logging.getLogger("keepwhole").warning(message, *values)
 

@@ -19,7 +19,7 @@ _V = TypeVar("_V")
 
 
 class _Call(NamedTuple):
-    """A call, as far as it takes to know it again: the arguments of many are as large as what they return."""
+    """The key by which a repeated call is recognized, without its arguments: they may be as large as the result."""
 
     tool: str
     digest: bytes
@@ -89,18 +89,18 @@ class Metrics:
 
     @property
     def tool_result_missing_rate(self) -> float:
-        """Calls without a result on record, of all calls."""
+        """Share of calls whose result is not stored."""
         calls = self.results_total + self.unstored_total
         return self.unstored_total / calls if calls else 0.0
 
     @property
     def tool_refetch_rate(self) -> float:
-        """Calls repeated with the same arguments while the earlier result was hidden, of all calls."""
+        """Share of calls that were repeated with the same arguments while the earlier result was hidden."""
         calls = self.results_total + self.unstored_total
         return self.refetches_total / calls if calls else 0.0
 
     def as_dict(self) -> dict[str, float]:
-        """Every number by its name; labelled ones summed."""
+        """Every number by its name; those with labels are summed."""
         with self._lock:
             return self._numbers()
 
@@ -135,13 +135,13 @@ class Metrics:
 
 
 def _remember(known: dict[_K, _V], key: _K, value: _V) -> None:
-    """Hold something, and give up what was held longest: a process that serves for months must not grow."""
+    """Add an entry and drop the oldest ones, so that a process that runs for months does not grow."""
     known[key] = value
     if len(known) > _MOST_RESULTS:
         del known[next(iter(known))]
 
 
 def _label(text: str) -> str:
-    """A label value: escaped, printable, and not endless, since tools name themselves."""
+    """A label value, escaped, printable and short: the names of tools are untrusted."""
     printable = "".join(char if char.isprintable() else "?" for char in text[:80])
     return printable.replace("\\", "\\\\").replace('"', '\\"')

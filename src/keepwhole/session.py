@@ -199,7 +199,7 @@ class Session:
             self.metrics.observe_unstored()
             if on_trouble == "raise":
                 raise
-            events.unstored(self.id, tool, type(error).__name__)
+            events.log_unstored(self.id, tool, type(error).__name__)
             return not_stored(result, output, error, exit_code)
         self._writer.count(entries)
         self._log_kept(kept, entries)
@@ -412,7 +412,7 @@ class Session:
         if self._writer.open().ephemeral:
             stone = self.store.purge(self.id, at)
             self._writer.forget()
-            events.purged(self.id, stone.entries, stone.stored)
+            events.log_purged(self.id, stone.entries, stone.stored)
         else:
             self.store.end(self.id, at)
 
@@ -515,7 +515,7 @@ class Session:
         arriving = Arriving(reader, result.tool, arguments, artifact, result.question, result.is_error, adjust)
         view = show_arriving(self._conversations.policy(), arriving)
         if view.strategy_failure:
-            events.strategy_failed(self.id, result.trace_id, view.strategy_failure)
+            events.log_strategy_failed(self.id, result.trace_id, view.strategy_failure)
         return view
 
     def _adjust_limits(self, limits: Limits, source: Source) -> Limits:
@@ -543,9 +543,11 @@ class Session:
         if not entries or not isinstance(entries[0].header, Result):
             return
         result, facts, metadata = entries[0].header, entries[0].facts, kept.metadata
-        events.kept(self.id, result.trace_id, result.tool, facts.size, metadata.truncated_size, metadata.strategy_used)
+        events.log_kept(
+            self.id, result.trace_id, result.tool, facts.size, metadata.truncated_size, metadata.strategy_used
+        )
         if MARKER in result.flags:
-            events.marked(self.id, result.trace_id, result.tool)
+            events.log_truncation_mark(self.id, result.trace_id, result.tool)
 
 
 def _with_policy(settings: config.Settings, policy: "str | Policy | TruncationConfiguration | None") -> config.Settings:

@@ -7,7 +7,7 @@ import pytest
 
 from keepwhole import MemoryStore, Session
 from keepwhole.exchange.exchange import Exchange
-from keepwhole.exchange.router import Refusal, SessionRouter
+from keepwhole.exchange.router import OwnAnswer, SessionRouter
 from keepwhole.wire.request_body import read_request
 from tests.exchange.checked_proxy import long_log
 from tests.wire.clients import ClaudeCode, Codex, Nameless, Sent
@@ -110,7 +110,7 @@ def test_a_thread_is_refused_so_that_the_whole_conversation_comes() -> None:
     sent = begun(ClaudeCode())
     threaded = sent._replace(body={**sent.body, "thread": {"type": "continue", "previous_message_id": "m"}})
     refused = desk.begin("POST", threaded.path, threaded.headers, threaded.data)
-    assert isinstance(refused, Refusal)
+    assert isinstance(refused, OwnAnswer)
     assert refused.status == 400
     assert b"thread_unsupported_request" in refused.body
     assert names(desk) == set()

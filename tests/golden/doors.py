@@ -25,7 +25,7 @@ from keepwhole.canonical.entry import Decision
 from keepwhole.errors import KeepwholeError, NotFound, NotStored
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.request_log import RequestLog
-from keepwhole.exchange.router import Refusal, SessionRouter
+from keepwhole.exchange.router import OwnAnswer, SessionRouter
 from keepwhole.logs.reader import read_runs
 from keepwhole.logs.run import Run
 from keepwhole.policies.catalog import BUILT_IN, PEERS
@@ -307,7 +307,7 @@ def open_desk(*, clock: Clock, seed: str, store: Any = None, settings: Any = Non
 def begin(desk: Any, path: str, headers: Mapping[str, str], body: bytes) -> Any:
     """The exchange that a request begins: None where it is passed on, a status and bytes where it is refused."""
     begun = desk.begin("POST", path, headers, body)
-    return (begun.status, begun.body) if isinstance(begun, Refusal) else begun
+    return (begun.status, begun.body) if isinstance(begun, OwnAnswer) else begun
 
 
 def settle(exchange: Any) -> bool:
@@ -470,7 +470,7 @@ def hook_place(place: str, clock: Clock, seed: str, text: str = "") -> Iterator[
     os.environ.update(HOME=place, KEEPWHOLE_HOME=os.path.join(place, "home"))
 
     def answer(client: str, event: Any) -> Any:
-        return hook_run.answered(client, json.dumps({**event, "cwd": work}).encode())
+        return hook_run.answer(client, json.dumps({**event, "cwd": work}).encode())
 
     try:
         with drawn(clock, seed):
@@ -499,9 +499,9 @@ def gateway_result(session: Any, tool: str, arguments: dict[str, Any], version: 
 
 def mcp_recalled(session: Any, name: str, arguments: dict[str, Any]) -> Any:
     """What an MCP server of ours answers to a call of a recall tool."""
-    from keepwhole.apps.mcp.recall_tools import recalled
+    from keepwhole.apps.mcp.recall_tools import recall
 
-    return asyncio.run(recalled(session, name, arguments))
+    return asyncio.run(recall(session, name, arguments))
 
 
 def mcp_resource(session: Any, artifact_id: str) -> Any:

@@ -19,9 +19,7 @@ from keepwhole.testing import AdapterContract, MemoryStore, Ran, Script, printed
 from keepwhole.testing.script import Tools
 from tests.integrations.claude_upstream import upstream
 
-pytest.importorskip(
-    "claude_agent_sdk", reason="Claude's Agent SDK is not installed: `pip install 'keepwhole[claude-agent]'`"
-)
+pytest.importorskip("claude_agent_sdk", reason="Claude's Agent SDK is not installed: `pip install '.[claude-agent]'`")
 
 from claude_agent_sdk import (
     ClaudeAgentOptions,

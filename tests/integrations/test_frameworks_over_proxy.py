@@ -16,7 +16,7 @@ pytestmark = [
 ]
 pytest.importorskip("aiohttp", reason="needs the extra `proxy`")
 
-from tests.apps.proxy.serving import Served, proxy
+from tests.apps.proxy.proxy_server import Served, proxy
 from tests.integrations.own_loop import in_own_loop
 from tests.upstream.server import Upstream, upstream
 from tests.upstream.spelling import Json, Part, Text, Tool

@@ -12,7 +12,7 @@ from keepwhole.testing.look import on_record, results_in, unpaired
 from keepwhole.testing.script import Tools
 from keepwhole.testing.stage import Stage
 
-pytest.importorskip("langchain", reason="LangChain is not installed: `pip install 'keepwhole[langchain]'`")
+pytest.importorskip("langchain", reason="LangChain is not installed: `pip install '.[langchain]'`")
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import ClearToolUsesEdit, ContextEditingMiddleware, SummarizationMiddleware

@@ -11,7 +11,7 @@ from keepwhole.testing import AdapterContract, MemoryStore, Ran, Script, printed
 from keepwhole.testing.script import Tools
 from tests.integrations.own_loop import in_own_loop
 
-pytest.importorskip("agents", reason="OpenAI Agents is not installed: `pip install 'keepwhole[openai-agents]'`")
+pytest.importorskip("agents", reason="OpenAI Agents is not installed: `pip install '.[openai-agents]'`")
 
 from agents import Agent, RunConfig, Runner, function_tool, set_tracing_disabled
 from agents.memory import Session as TheirSession

@@ -10,7 +10,7 @@ from keepwhole.testing import AdapterContract, MemoryStore, Ran, Script, printed
 from keepwhole.testing.script import Tools
 from tests.integrations.own_loop import in_own_loop
 
-pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed: `pip install 'keepwhole[pydantic-ai]'`")
+pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed: `pip install '.[pydantic-ai]'`")
 
 from pydantic_ai import Agent, ModelRetry, capture_run_messages
 from pydantic_ai.messages import (

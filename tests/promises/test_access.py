@@ -14,7 +14,7 @@ import pytest
 
 from keepwhole import KeepwholeError, Session
 from keepwhole.apps.inspector.routes import ROUTES
-from keepwhole.apps.inspector.services import Desk
+from keepwhole.apps.inspector.services import InspectorServices
 from keepwhole.config import Settings
 from keepwhole.exchange.request_log import LoggedAnswer, RequestLog
 from keepwhole.store.protocol import Store
@@ -137,7 +137,7 @@ def test_no_swap_of_any_id_in_any_call_succeeds_or_tells_anything(owners: list[O
 def test_no_route_of_the_page_leads_from_one_session_into_another(tmp_path: Path, kind: str) -> None:
     store = place(kind, tmp_path / "record").open()
     alice, bob = owner(store, "alice", str(tmp_path)), owner(store, "bob", str(tmp_path))
-    desk = Desk(Settings(home=str(tmp_path)), store)
+    desk = InspectorServices(Settings(home=str(tmp_path)), store)
     routes = [route for route in ROUTES if "{id}" in route.path]
     with served(desk) as page:
         for asking, other in ((alice, bob), (bob, alice)):

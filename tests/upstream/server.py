@@ -15,9 +15,9 @@ from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TypeAlias
 
 from tests.upstream.answer import Answer, refusal, written
-from tests.upstream.billing import Refused, Till
 from tests.upstream.complaint import complaint
 from tests.upstream.prompt import tokens_of
+from tests.upstream.prompt_cache import Refused, Till
 from tests.upstream.spelling import Dialect, Json, Part, dialect_of
 
 Said: TypeAlias = list[Part] | Answer

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.upstream.answer import Answer, refusal
-from tests.upstream.billing import Breakpoints, Clock
+from tests.upstream.prompt_cache import Breakpoints, Clock
 from tests.upstream.server import Line, Upstream, upstream
 from tests.upstream.spelling import Dialect, Part, Text, Thinking, Tool
 

@@ -1,25 +1,33 @@
-"""Where a listener of ours is reached, and what every request to one has to show.
+"""Where a listener is reached, and who may send requests to it.
 
-Owns: addresses, tokens and their files, which hosts and origins are ours. Loopback is no boundary: a page in a browser
-reaches it, and so does every other user of the machine.
+A loopback address is no protection: a page in a browser reaches it, and so does every other user of the machine.
+So each listener checks the host, the origin and a token of its own.
+
+Owns: addresses, tokens and their files, the accepted hosts, and the proxy's gate.
 Must not know: what is served, or by which server.
 """
 
 import hmac
 import os
+import re
 import secrets
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from keepwhole.canonical.value import Value
 from keepwhole.errors import StoreError, UsageError
 from keepwhole.store.durable import make_folder, write_file
 
+TOKEN_TAG = "kw-"
+TOKEN_HEADER = "x-keepwhole-token"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_ANY_TAG = re.compile("[a-z]{2}-")
+_OPEN_PATHS = ("/healthz",)
 
 
 class Address(Value):
-    """Where to listen."""
+    """The host and port of a listener."""
 
     host: str
     port: int
@@ -31,20 +39,75 @@ class Address(Value):
 
     @property
     def hosts(self) -> frozenset[str]:
-        """What a `Host` header may say."""
+        """The accepted values of the `Host` header."""
         names = _LOOPBACK if self.is_loopback else (self.host,)
         written = [f"[{name}]" if ":" in name else name for name in names]
         return frozenset([f"{name}:{self.port}" for name in written] + (written if self.port == 80 else []))
 
     @property
     def url(self) -> str:
-        """How a client on this machine calls it."""
+        """The URL for clients on this machine."""
         return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+
+    def base_url(self, token: str | None) -> str:
+        """The URL with the token in its path: an agent's own headers carry its provider's key instead."""
+        return f"{self.url}/{TOKEN_TAG}{token}" if token else self.url
+
+
+class Refusal(NamedTuple):
+    """The status and the reason with which a listener refuses a request."""
+
+    status: int
+    message: str
+
+
+class Gate:
+    """Checks the host, the origin and the token of each request to the proxy."""
+
+    def __init__(self, address: Address, token: str | None, hosts: tuple[str, ...] = ()) -> None:
+        """Without a `token` none is asked for; `hosts` are accepted besides those of the address."""
+        self._token = token
+        self._hosts = address.hosts | frozenset(hosts) if address.is_loopback or hosts else None
+        self._origins = frozenset(f"{scheme}://{host}" for host in self._hosts or () for scheme in ("http", "https"))
+
+    def admit(self, target: str, headers: Mapping[str, str]) -> str | Refusal:
+        """Return the requested path and query without the token, or why the request is refused."""
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if not target.startswith("/"):
+            return Refusal(400, "Ask for a path: this is no proxy for other hosts.")
+        if self._hosts is not None and host.lower() not in self._hosts:
+            return Refusal(403, "This host is not served here. If it should be, add it to `proxy.hosts`.")
+        if origin is not None and origin not in self._origins:
+            return Refusal(403, "Pages of this origin are not served here.")
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            return Refusal(403, "Pages of other sites are not served here.")
+        return self._without_token(target, headers.get(TOKEN_HEADER))
+
+    def _without_token(self, target: str, given: str | None) -> str | Refusal:
+        first, slash, rest = target[1:].partition("/")
+        if self._is_token(first):
+            given, target = first[len(TOKEN_TAG) :], slash + rest or "/"
+        if self._token is None or target in _OPEN_PATHS or is_same(given or "", self._token):
+            return target
+        return Refusal(
+            401,
+            "The proxy's token is missing or wrong. It belongs into the base URL, as `keepwhole proxy` prints it, or "
+            f"into the header `{TOKEN_HEADER}`.",
+        )
+
+    def _is_token(self, segment: str) -> bool:
+        """Whether the first segment of a path is a tagged token, right or wrong."""
+        if segment.startswith(TOKEN_TAG):
+            return True
+        # Base URLs that were written under the product's earlier name (`/hf-TOKEN`) keep working; any other segment
+        # of this form, such as `/ai-gateway`, is part of the path.
+        tag, shown = segment[: len(TOKEN_TAG)], segment[len(TOKEN_TAG) :]
+        return self._token is not None and bool(_ANY_TAG.fullmatch(tag)) and is_same(shown, self._token)
 
 
 @contextmanager
-def listened_at(address: Address, option: str = "--port") -> Generator[None]:
-    """`UsageError` where nobody can listen at an address, with the option that chose it."""
+def usage_error_if_taken(address: Address, option: str = "--port") -> Generator[None]:
+    """Turn an `OSError` of listening at the address into a `UsageError` that names the option to change."""
     try:
         yield
     except OSError as error:
@@ -56,53 +119,55 @@ def listened_at(address: Address, option: str = "--port") -> Generator[None]:
 
 
 def parse_address(text: str, public: bool = False) -> Address:
-    """`HOST:PORT`, `:PORT` or `PORT`; any host but this machine's own only if `public` says so."""
+    """Parse `HOST:PORT`, `:PORT` or `PORT`; a host that other machines can reach needs `public`."""
     host, _, port = text.rpartition(":")
     host = host.strip("[]") or "127.0.0.1"
     if not port.isdecimal() or not 0 < int(port) < 65_536:
         raise UsageError(f"`{text}` is no address to listen at. Give HOST:PORT, for example 127.0.0.1:7411.")
-    address = Address(host=host, port=int(port))
+    return checked_address(Address(host=host, port=int(port)), public)
+
+
+def checked_address(address: Address, public: bool) -> Address:
+    """Return the address; `UsageError` where other machines can reach it and `public` does not allow that."""
     if not address.is_loopback and not public:
-        raise UsageError(f"`{host}` can be reached from other machines. If that is what you want, add `--public`.")
+        raise UsageError(
+            f"`{address.host}` can be reached from other machines. If that is what you want, add `--public`."
+        )
     return address
 
 
-def token_for(home: str, name: str, variable: str) -> tuple[str, str]:
-    """A listener's own token and where it is written: an environment variable, else a file only its owner reads."""
+def read_token(home: str, name: str, variable: str) -> tuple[str, str]:
+    """Return a listener's token and where it was read: the environment variable, else a file in `home`."""
     given = os.environ.get(variable)
     if given is not None:
         if len(given) < 16:
             raise UsageError(f"`${variable}` is shorter than 16 characters. Leave it unset and one is made.")
         return given, f"${variable}"
     path = os.path.join(home, f"{name}.token")
-    return secret_in(path), path
+    return read_secret(path), path
 
 
-def secret_in(path: str) -> str:
-    """The secret in a file that only its owner reads; made where there is none. `StoreError` where it cannot be."""
+def read_secret(path: str) -> str:
+    """Read the secret in a file that only its owner can read; write a new one where the file is missing."""
     try:
-        return _read(path) or _made(path)
+        try:
+            with open(path, encoding="ascii") as file:
+                return file.read().strip() or _write_secret(path)
+        except FileNotFoundError:
+            return _write_secret(path)
     except OSError as error:
         raise StoreError(
             f"`{path}` cannot be used: {error.strerror}. Set `KEEPWHOLE_HOME` to a folder of yours."
         ) from error
 
 
-def _read(path: str) -> str | None:
-    try:
-        with open(path, encoding="ascii") as file:
-            return file.read().strip()
-    except FileNotFoundError:
-        return None
-
-
-def _made(path: str) -> str:
+def _write_secret(path: str) -> str:
     make_folder(os.path.dirname(path))
-    made = secrets.token_urlsafe(32)
-    write_file(path, [made.encode() + b"\n"], 0o600)
-    return made
+    secret = secrets.token_urlsafe(32)
+    write_file(path, [secret.encode() + b"\n"], 0o600)
+    return secret
 
 
 def is_same(given: str, wanted: str) -> bool:
-    """Whether two secrets are the same, in a time that says nothing about where they differ."""
+    """Compare two secrets in a time that does not depend on where they differ."""
     return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), wanted.encode())

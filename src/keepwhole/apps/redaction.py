@@ -1,4 +1,4 @@
-"""The second line of defence for keys: what is logged is looked at once more for anything that has the shape of one.
+"""The second line of defense for keys: every log record is searched for text in the form of a key.
 
 Owns: the shapes. The first line is that no key is handed to a log at all.
 Must not know: where a key comes from.
@@ -32,7 +32,7 @@ def redacted(text: str) -> str:
 
 
 class Redaction(logging.Filter):
-    """Looks at every record of a log before it is written."""
+    """Searches every log record before it is written."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Write the record, without keys."""
@@ -46,7 +46,7 @@ class Redaction(logging.Filter):
 
 
 def redact_logs() -> None:
-    """Let nothing that looks like a key into the logs of this process, whoever writes them."""
+    """Remove text in the form of a key from all logs of this process."""
     for name in _LOGGERS:
         logger = logging.getLogger(name)
         if not any(isinstance(each, Redaction) for each in logger.filters):

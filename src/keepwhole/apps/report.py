@@ -1,4 +1,4 @@
-"""Sessions whose requests were viewed beside those that were held out: what each came to, and what can be said of it.
+"""Sessions that were edited, compared with those that were held out: their figures, and what follows from them.
 
 Owns: the figures of a session, the spread of a group's, and that nothing is claimed which the numbers do not bear out.
 Must not know: how it is printed.
@@ -8,13 +8,13 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from keepwhole.apps import steps as figures
-from keepwhole.apps.steps import ProfileOf
+from keepwhole.apps import request_figures as figures
+from keepwhole.apps.request_figures import ProfileOf
 from keepwhole.exchange.request_log import LoggedRequest
 from keepwhole.replay.intervals import Interval, interval
 
 FEWEST = 5
-"""Sessions that a group needs before it is compared."""
+"""Sessions that each group needs before they are compared."""
 VIEWED, HELD_OUT = "viewed", "held out"
 _VIEWED, _HELD_OUT = "on", "shadow"
 """The modes of their requests."""
@@ -22,7 +22,7 @@ _RESAMPLES, _SEED = 2_000, 5
 
 
 class Measure(NamedTuple):
-    """One figure of every session: its name, and how it is called in a sentence."""
+    """One figure of every session: its name, and its words in a sentence."""
 
     name: str
     words: str
@@ -40,28 +40,28 @@ MEASURES = (
 
 
 class Group(NamedTuple):
-    """Sessions that were treated alike."""
+    """Sessions that were treated the same way."""
 
     sessions: int
     measures: Mapping[str, Interval]
-    """The mean of each figure and its 95 % interval, where sessions have it."""
+    """The mean of each figure with its 95 % interval, over the sessions that have it."""
     counts: Mapping[str, int]
-    """How many sessions have it."""
+    """The number of sessions that have each figure."""
 
 
 class Report(NamedTuple):
-    """Both groups, and what sets them apart."""
+    """Both groups, and their differences."""
 
     groups: Mapping[str, Group]
     mixed: int
-    """Sessions that were both viewed and not, and so belong to neither."""
+    """Sessions that were partly edited, and so belong to neither group."""
     ratios: Mapping[str, Interval]
-    """Viewed over held out, only where both groups are large enough."""
+    """The mean of edited sessions divided by that of held-out ones, where both groups are large enough."""
     says: tuple[str, ...]
 
 
-def reported(sessions: Iterable[Sequence[LoggedRequest]], profile_of: ProfileOf) -> Report:
-    """What sessions came to, by how they were treated."""
+def compare_sessions(sessions: Iterable[Sequence[LoggedRequest]], profile_of: ProfileOf) -> Report:
+    """The figures of sessions by how they were treated, and the ratios between the groups."""
     values: dict[str, list[dict[str, float]]] = {VIEWED: [], HELD_OUT: []}
     mixed = 0
     for steps in map(figures.turns, sessions):
@@ -77,7 +77,7 @@ def reported(sessions: Iterable[Sequence[LoggedRequest]], profile_of: ProfileOf)
 
 
 def _figures(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> dict[str, float]:
-    """The figures of one session; those that nobody told are not there."""
+    """The figures of one session; those that the provider did not report are missing."""
     found = {"steps": float(len(steps)), "tokens": sum(figures.sizes(step)[0] for step in steps) / len(steps)}
     told = [(step.response.cached, total) for step in steps if (total := figures.billed(step)) and step.response]
     if told and all(cached is not None for cached, _ in told):
@@ -104,7 +104,7 @@ def _values(name: str, sessions: Sequence[Mapping[str, float]]) -> list[float]:
 
 
 def _ratio(name: str, values: Mapping[str, Sequence[Mapping[str, float]]]) -> Interval | None:
-    """One mean over the other, each group drawn anew by itself; None where there is too little to compare."""
+    """The ratio of the means with a bootstrap interval; None where there are too few sessions."""
     viewed, held_out = (_values(name, values[group]) for group in (VIEWED, HELD_OUT))
     if min(len(viewed), len(held_out)) < FEWEST or not any(held_out):
         return None

@@ -208,7 +208,7 @@ class Exchange:
         try:
             return self._whole(data)
         except Exception as error:  # what a provider wrote is the client's, whatever we make of it
-            events.passed_on("response", type(error).__name__)
+            events.log_passed_on("response", type(error).__name__)
             return data
 
     def _whole(self, data: bytes) -> bytes | None:
@@ -246,7 +246,7 @@ class Exchange:
         try:
             return self._stream.feed(event)
         except Exception as error:
-            events.passed_on("event", type(error).__name__)
+            events.log_passed_on("event", type(error).__name__)
             return event.raw
 
     def ended(self) -> bytes | None:
@@ -258,7 +258,7 @@ class Exchange:
         try:
             end = self._ended()
         except Exception as error:
-            events.passed_on("end of a stream", type(error).__name__)
+            events.log_passed_on("end of a stream", type(error).__name__)
             end = self._stream.end(waits=True)
         return None if end is None else shown + end
 
@@ -327,7 +327,7 @@ class Exchange:
         try:
             return self._finish(status, data) if complete or data else None
         except Exception as error:  # what was not learned now is learned from the next one
-            events.passed_on("bill", type(error).__name__)
+            events.log_passed_on("bill", type(error).__name__)
             return None
 
     def _finish(self, status: int, data: bytes) -> Usage | None:

@@ -67,7 +67,7 @@ def _with_marker(session: Session, endpoint: Endpoint, body: bytes, account: Acc
     try:
         return _marked_before(session, endpoint, body, account.changed_from) or body
     except Exception as error:  # a marker saves something; a request without one is as good
-        events.passed_on("marker", type(error).__name__)
+        events.log_passed_on("marker", type(error).__name__)
         return body
 
 

@@ -92,7 +92,7 @@ class RequestLog:
             with self._lock:
                 return self._add(body, facts or RequestFacts(), answer)
         except Exception as error:  # the log must never stand in the way of what is sent
-            events.unrecorded(self._session.id, "request", type(error).__name__)
+            events.log_unrecorded(self._session.id, "request", type(error).__name__)
             return None
 
     def add_answer(self, trace_id: str, answer: LoggedAnswer) -> bool:
@@ -101,7 +101,7 @@ class RequestLog:
             data, packing = _pack(answer.data)
             self._session.append_entries((lambda at, _: _response(answer, packing, at, trace_id), data))
         except Exception as error:
-            events.unrecorded(self._session.id, "response", type(error).__name__)
+            events.log_unrecorded(self._session.id, "response", type(error).__name__)
             return False
         return True
 

@@ -40,7 +40,7 @@ Scope: TypeAlias = Callable[[str], str]
 """Makes the final name of a session from the one that a request has: it says whose it is."""
 
 
-class Refusal(NamedTuple):
+class OwnAnswer(NamedTuple):
     """An answer of Keepwhole's own in place of the provider's."""
 
     status: int
@@ -84,7 +84,7 @@ class SessionRouter:
 
     def begin(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes, scope: Scope = str
-    ) -> Exchange | Refusal | None:
+    ) -> Exchange | OwnAnswer | None:
         """Begin the exchange of a request; None for a request that is passed on as it came."""
         endpoint = endpoint_of(path) if method == "POST" else None
         if endpoint is None or self.own.settings.mode == "off":
@@ -95,7 +95,7 @@ class SessionRouter:
         except KeepwholeError as error:
             return self._pass_on(type(error).__name__)
         except Exception as error:  # a conversation is worth more than our part in it
-            events.passed_on("request", type(error).__name__)
+            events.log_passed_on("request", type(error).__name__)
             return self._pass_on(type(error).__name__)
 
     def close(self) -> None:
@@ -108,14 +108,14 @@ class SessionRouter:
 
     def _begin(
         self, endpoint: Endpoint, headers: Mapping[str, str], body: bytes, scope: Scope
-    ) -> Exchange | Refusal | None:
+    ) -> Exchange | OwnAnswer | None:
         request = self._read(headers, body)
         if request is None:
             return self._pass_on("not understood")
         refusal = endpoint.dialect.refusal(request.fields)
         if refusal is not None:
             self.counts["threads refused"] += 1
-            return Refusal(400, json.dumps(refusal).encode())
+            return OwnAnswer(400, json.dumps(refusal).encode())
         identity = identity_of(endpoint, headers, request)
         self.counts[identity.purpose] += 1
         if identity.purpose == "side":

@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from keepwhole.canonical.message import Path
 from keepwhole.errors import UsageError
+from keepwhole.install import install_hint
 from keepwhole.session import Session
 from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.wire.edits import apply
@@ -31,7 +32,7 @@ try:
     )
     from mcp.types import ToolAnnotations
 except ImportError as error:
-    raise ImportError("Keepwhole for Claude's Agent SDK needs `pip install 'keepwhole[claude-agent]'`.") from error
+    raise ImportError(f"Keepwhole for Claude's Agent SDK needs {install_hint('claude-agent')}.") from error
 
 SERVER = "keepwhole"
 _RETURNED, _FAILED = "PostToolUse", "PostToolUseFailure"

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from keepwhole.canonical.ids import is_session_id
+from keepwhole.install import install_hint
 from keepwhole.recall.names import DEFINITIONS, NAMES
 from keepwhole.record.kept_result import KeptResult
 from keepwhole.session import Session
@@ -23,7 +24,7 @@ try:
     from langgraph.config import get_config
     from langgraph.types import Command
 except ImportError as error:
-    raise ImportError("This needs LangChain 1.2 or newer: `pip install 'keepwhole[langchain]'`.") from error
+    raise ImportError(f"This needs LangChain 1.2 or newer: {install_hint('langchain')}.") from error
 
 _INDEX = "langchain_index"
 """The key under which a chat message says which message it stands for."""

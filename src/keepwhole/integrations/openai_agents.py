@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias, cast
 
 from keepwhole.canonical.message import Path
+from keepwhole.install import install_hint
 from keepwhole.session import Session
 from keepwhole.store.protocol import body_of, result_of
 from keepwhole.truncation.configuration import TruncationConfiguration
@@ -25,7 +26,7 @@ try:
     from agents import FunctionTool
     from agents.run import CallModelData, CallModelInputFilter, ModelInputData
 except ImportError as error:
-    raise ImportError("Keepwhole for OpenAI Agents needs `pip install 'keepwhole[openai-agents]'`.") from error
+    raise ImportError(f"Keepwhole for OpenAI Agents needs {install_hint('openai-agents')}.") from error
 
 Change: TypeAlias = tuple[str, list[Any]]
 """What was done, and with which items."""

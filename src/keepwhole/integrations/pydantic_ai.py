@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from operator import is_
 from typing import Any, NamedTuple, cast
 
+from keepwhole.install import install_hint
 from keepwhole.session import Session
 
 try:
@@ -29,7 +30,7 @@ try:
     from pydantic_ai.tools import RunContext, Tool
     from pydantic_ai.toolsets import FunctionToolset
 except ImportError as error:
-    raise ImportError("Keepwhole for pydantic-ai needs `pip install 'keepwhole[pydantic-ai]'`.") from error
+    raise ImportError(f"Keepwhole for pydantic-ai needs {install_hint('pydantic-ai')}.") from error
 
 _HAS_LATER = hasattr(AbstractCapability, "prepare_model_request")
 _AT = "keepwhole_at"

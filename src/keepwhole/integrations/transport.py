@@ -6,22 +6,24 @@ Owns: requests and responses of httpx2, sync and async. Everything else is the e
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Any, cast
 
+from keepwhole.install import install_hint
+
 try:
     import anyio.to_thread
     import httpx2
 except ImportError as error:
-    raise ImportError("The SDKs send with httpx2. Install it with `pip install 'keepwhole[sdk]'`.") from error
+    raise ImportError(f"The SDKs send with httpx2. Install it with {install_hint('sdk')}.") from error
 
 from keepwhole.exchange.exchange import Exchange
-from keepwhole.exchange.router import Refusal, SessionRouter
+from keepwhole.exchange.router import OwnAnswer, SessionRouter
 from keepwhole.wire.identity import SESSION_HEADER
 
 _CHANGED = ("content-length", "content-encoding", "transfer-encoding")
-"""Headers of a body that is written anew."""
+"""Headers that no longer match a body that was rewritten."""
 
 
 class Transport(httpx2.BaseTransport):
-    """Views every request of a conversation on its way out, and answers the model's calls of our tools."""
+    """Edits every request of a conversation on its way out, and answers the model's calls of Keepwhole's tools."""
 
     def __init__(self, inner: httpx2.BaseTransport, desk: SessionRouter) -> None:
         self._inner = inner
@@ -29,25 +31,25 @@ class Transport(httpx2.BaseTransport):
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request; an answer may take several rounds."""
-        begun = self.desk.begin(request.method, request.url.path, request.headers, request.read())
-        if not isinstance(begun, Exchange):
-            return _refused(begun) if begun else self._inner.handle_request(_with_body(request, request.content))
+        exchange = self.desk.begin(request.method, request.url.path, request.headers, request.read())
+        if not isinstance(exchange, Exchange):
+            return _refused(exchange) if exchange else self._inner.handle_request(_with_body(request, request.content))
         while True:
-            response = self.send(request, begun)
+            response = self.send(request, exchange)
             if response.status_code != 200:
                 return response
-            if not begun.offers:
-                return _as_it_came(response, _Watched(begun, response))
+            if not exchange.offers:
+                return _unchanged(response, _RecordedStream(exchange, response))
             if _is_stream(response):
-                return _rewritten(response, _Stream(self, request, begun, response))
+                return _rewritten(response, _Stream(self, request, exchange, response))
             raw = b"".join(cast("Iterable[bytes]", response.stream))
             response.close()
             data = _decoded(response, raw)
-            out = begun.whole(data)
-            begun.finish(response.status_code, data, complete=True)
+            out = exchange.whole(data)
+            exchange.finish(response.status_code, data, complete=True)
             if out is not None:
-                self.desk.counts["rounds"] += begun.count
-                return _again(response, raw) if out is data else _written(response, out, begun)
+                self.desk.counts["rounds"] += exchange.count
+                return _again(response, raw) if out is data else _written(response, out, exchange)
 
     def send(self, request: httpx2.Request, exchange: Exchange) -> httpx2.Response:
         """Send one round."""
@@ -60,7 +62,7 @@ class Transport(httpx2.BaseTransport):
 
 
 class AsyncTransport(httpx2.AsyncBaseTransport):
-    """The same for event loops; what waits for the record does so on a worker thread."""
+    """The same for event loops; work on the record runs on a worker thread."""
 
     def __init__(self, inner: httpx2.AsyncBaseTransport, desk: SessionRouter) -> None:
         self._inner = inner
@@ -69,25 +71,25 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request; an answer may take several rounds."""
         body, begin = await request.aread(), self.desk.begin
-        begun = await anyio.to_thread.run_sync(begin, request.method, request.url.path, request.headers, body)
-        if not isinstance(begun, Exchange):
-            return _refused(begun) if begun else await self._inner.handle_async_request(_with_body(request, body))
+        exchange = await anyio.to_thread.run_sync(begin, request.method, request.url.path, request.headers, body)
+        if not isinstance(exchange, Exchange):
+            return _refused(exchange) if exchange else await self._inner.handle_async_request(_with_body(request, body))
         while True:
-            response = await self.send(request, begun)
+            response = await self.send(request, exchange)
             if response.status_code != 200:
                 return response
-            if not begun.offers:
-                return _as_it_came(response, _AsyncWatched(begun, response))
+            if not exchange.offers:
+                return _unchanged(response, _AsyncRecordedStream(exchange, response))
             if _is_stream(response):
-                return _rewritten(response, _AsyncStream(self, request, begun, response))
+                return _rewritten(response, _AsyncStream(self, request, exchange, response))
             raw = b"".join([chunk async for chunk in cast("AsyncIterable[bytes]", response.stream)])
             await response.aclose()
             data = _decoded(response, raw)
-            out = await anyio.to_thread.run_sync(begun.whole, data)
-            await anyio.to_thread.run_sync(begun.finish, response.status_code, data, True)
+            out = await anyio.to_thread.run_sync(exchange.whole, data)
+            await anyio.to_thread.run_sync(exchange.finish, response.status_code, data, True)
             if out is not None:
-                self.desk.counts["rounds"] += begun.count
-                return _again(response, raw) if out is data else _written(response, out, begun)
+                self.desk.counts["rounds"] += exchange.count
+                return _again(response, raw) if out is data else _written(response, out, exchange)
 
     async def send(self, request: httpx2.Request, exchange: Exchange) -> httpx2.Response:
         """Send one round."""
@@ -99,8 +101,8 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
         await anyio.to_thread.run_sync(self.desk.close)
 
 
-class _Heard:
-    """What came of one round's answer, until the exchange learns from it; that is once, however it ends."""
+class _AnswerRound:
+    """The answer to one round, collected until the exchange learns from it, exactly once however it ends."""
 
     def __init__(self, exchange: Exchange, response: httpx2.Response) -> None:
         self._exchange, self._response = exchange, response
@@ -108,7 +110,7 @@ class _Heard:
         self._is_done = False
 
     def end(self, complete: bool, is_packed: bool = False) -> None:
-        """The answer ended, or nobody wants the rest."""
+        """Finish the round: the answer ended, or the client wants no more of it."""
         if not self._is_done:
             self._is_done = True
             raw, self.pieces = b"".join(self.pieces), []
@@ -118,38 +120,38 @@ class _Heard:
             self._exchange.finish(self._response.status_code, data, whole)
 
 
-class _Watched(httpx2.SyncByteStream):
-    """An answer that is passed on as it comes, and learned from when it has ended."""
+class _RecordedStream(httpx2.SyncByteStream):
+    """An answer that is forwarded unchanged, and learned from at its end."""
 
     def __init__(self, exchange: Exchange, response: httpx2.Response) -> None:
-        self._response, self._heard = response, _Heard(exchange, response)
+        self._response, self._round = response, _AnswerRound(exchange, response)
 
     def __iter__(self) -> Iterator[bytes]:
         for chunk in cast("Iterable[bytes]", self._response.stream):
-            self._heard.pieces.append(chunk)
+            self._round.pieces.append(chunk)
             yield chunk
-        self._heard.end(complete=True, is_packed=True)
+        self._round.end(complete=True, is_packed=True)
 
     def close(self) -> None:
         self._response.close()
-        self._heard.end(complete=False, is_packed=True)
+        self._round.end(complete=False, is_packed=True)
 
 
-class _AsyncWatched(httpx2.AsyncByteStream):
+class _AsyncRecordedStream(httpx2.AsyncByteStream):
     """The same for event loops."""
 
     def __init__(self, exchange: Exchange, response: httpx2.Response) -> None:
-        self._response, self._heard = response, _Heard(exchange, response)
+        self._response, self._round = response, _AnswerRound(exchange, response)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for chunk in cast("AsyncIterable[bytes]", self._response.stream):
-            self._heard.pieces.append(chunk)
+            self._round.pieces.append(chunk)
             yield chunk
-        await anyio.to_thread.run_sync(self._heard.end, True, True)
+        await anyio.to_thread.run_sync(self._round.end, True, True)
 
     async def aclose(self) -> None:
         await self._response.aclose()
-        await anyio.to_thread.run_sync(self._heard.end, False, True)
+        await anyio.to_thread.run_sync(self._round.end, False, True)
 
 
 class _Stream(httpx2.SyncByteStream):
@@ -159,13 +161,13 @@ class _Stream(httpx2.SyncByteStream):
         self, transport: Transport, request: httpx2.Request, exchange: Exchange, response: httpx2.Response
     ) -> None:
         self._transport, self._request, self._exchange, self._response = transport, request, exchange, response
-        self._heard = _Heard(exchange, response)
+        self._round = _AnswerRound(exchange, response)
 
     def __iter__(self) -> Iterator[bytes]:
         exchange = self._exchange
         while True:
             for chunk in self._response.iter_bytes():
-                self._heard.pieces.append(chunk)
+                self._round.pieces.append(chunk)
                 if out := exchange.feed(chunk):
                     yield out
             self._response.close()
@@ -173,18 +175,18 @@ class _Stream(httpx2.SyncByteStream):
             if last is not None:
                 self._transport.desk.counts["rounds"] += exchange.count
                 yield last
-                self._heard.end(complete=True)
+                self._round.end(complete=True)
                 return
-            self._heard.end(complete=True)
+            self._round.end(complete=True)
             self._response = self._transport.send(self._request, exchange)
-            self._heard = _Heard(exchange, self._response)
+            self._round = _AnswerRound(exchange, self._response)
             if self._response.status_code != 200:
                 yield exchange.failed(self._response.status_code, self._response.read())
                 return
 
     def close(self) -> None:
         self._response.close()
-        self._heard.end(complete=False)
+        self._round.end(complete=False)
 
 
 class _AsyncStream(httpx2.AsyncByteStream):
@@ -194,13 +196,13 @@ class _AsyncStream(httpx2.AsyncByteStream):
         self, transport: AsyncTransport, request: httpx2.Request, exchange: Exchange, response: httpx2.Response
     ) -> None:
         self._transport, self._request, self._exchange, self._response = transport, request, exchange, response
-        self._heard = _Heard(exchange, response)
+        self._round = _AnswerRound(exchange, response)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         exchange = self._exchange
         while True:
             async for chunk in self._response.aiter_bytes():
-                self._heard.pieces.append(chunk)
+                self._round.pieces.append(chunk)
                 if out := exchange.feed(chunk):
                     yield out
             await self._response.aclose()
@@ -208,18 +210,18 @@ class _AsyncStream(httpx2.AsyncByteStream):
             if last is not None:
                 self._transport.desk.counts["rounds"] += exchange.count
                 yield last
-                await anyio.to_thread.run_sync(self._heard.end, True)
+                await anyio.to_thread.run_sync(self._round.end, True)
                 return
-            await anyio.to_thread.run_sync(self._heard.end, True)
+            await anyio.to_thread.run_sync(self._round.end, True)
             self._response = await self._transport.send(self._request, exchange)
-            self._heard = _Heard(exchange, self._response)
+            self._round = _AnswerRound(exchange, self._response)
             if self._response.status_code != 200:
                 yield exchange.failed(self._response.status_code, await self._response.aread())
                 return
 
     async def aclose(self) -> None:
         await self._response.aclose()
-        await anyio.to_thread.run_sync(self._heard.end, False)
+        await anyio.to_thread.run_sync(self._round.end, False)
 
 
 def _with_body(request: httpx2.Request, body: bytes) -> httpx2.Request:
@@ -236,7 +238,7 @@ def _is_stream(response: httpx2.Response) -> bool:
 
 
 def _decoded(response: httpx2.Response, raw: bytes) -> bytes:
-    """The body unpacked; as it came where that cannot be done."""
+    """The body decompressed; unchanged where that is impossible."""
     if "content-encoding" not in response.headers:
         return raw
     try:
@@ -249,11 +251,11 @@ _new = httpx2.Response
 
 
 def _again(response: httpx2.Response, raw: bytes) -> httpx2.Response:
-    """A response that was read, as it came."""
-    return _as_it_came(response, httpx2.ByteStream(raw))
+    """A response that was read, unchanged."""
+    return _unchanged(response, httpx2.ByteStream(raw))
 
 
-def _as_it_came(response: httpx2.Response, stream: Any) -> httpx2.Response:
+def _unchanged(response: httpx2.Response, stream: Any) -> httpx2.Response:
     return _new(response.status_code, headers=response.headers, stream=stream, extensions=response.extensions)
 
 
@@ -262,7 +264,7 @@ def _rewritten(response: httpx2.Response, stream: Any) -> httpx2.Response:
 
 
 def _written(response: httpx2.Response, body: bytes, exchange: Exchange) -> httpx2.Response:
-    """The last round's response with another body; what all rounds took is in its headers."""
+    """The last round's response with another body; its headers carry the sums over all rounds."""
     sums = [(f"x-keepwhole-{name.replace('_', '-')}", str(count)) for name, count in exchange.tokens.items()]
     headers = [*_kept(response), ("x-keepwhole-rounds", str(exchange.count + 1)), *sums]
     return _new(response.status_code, headers=headers, content=body, extensions=response.extensions)
@@ -272,5 +274,5 @@ def _kept(response: httpx2.Response) -> list[tuple[str, str]]:
     return [(key, value) for key, value in response.headers.multi_items() if key.lower() not in _CHANGED]
 
 
-def _refused(answer: Refusal) -> httpx2.Response:
+def _refused(answer: OwnAnswer) -> httpx2.Response:
     return _new(answer.status, headers={"content-type": "application/json"}, content=answer.body)

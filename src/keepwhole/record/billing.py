@@ -239,7 +239,7 @@ class Billing:
         if self.frozen and self._held >= _JUDGED:
             self.frozen, self.reason = False, ""
             if is_told:
-                events.trusted(self._session, self._held)
+                events.log_aging_resumed(self._session, self._held)
         elif not self.frozen and len(self._judged) == _JUDGED and 2 * billed < predicted:
             self.frozen, self._held = True, 0
             self.reason = (
@@ -247,7 +247,7 @@ class Billing:
                 f"{billed:,}, so nothing ages by itself until forecasts hold again."
             )
             if is_told:
-                events.distrusted(self._session, _JUDGED, predicted, billed)
+                events.log_aging_stopped(self._session, _JUDGED, predicted, billed)
 
 
 def is_about_all(usage: Usage | None) -> bool:

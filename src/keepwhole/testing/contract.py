@@ -87,7 +87,7 @@ class AdapterContract:
         assert unpaired(ran.history) == set()
 
     def test_results_of_parallel_calls_go_to_their_own_calls(self) -> None:
-        """Whichever tool is done first."""
+        """The order of results does not depend on which tool ends first."""
         session, stage = self.session(), Stage()
         names = ("long", "short", "unicode", "json")
         ran = stage.run(self.harness(), session, [("run_command", {"command": name}) for name in names])
@@ -99,7 +99,7 @@ class AdapterContract:
         assert sorted(on_record(session)) == sorted(stage.returned)
 
     def test_what_was_sent_is_sent_again_unchanged(self) -> None:
-        """Prefix-stable: each request begins with the one before, to the letter, and offers the same tools."""
+        """Prefix-stable: each request begins with exactly the one before, and offers the same tools."""
         stage = Stage()
         steps = [("run_command", {"command": name}) for name in (*stage.kinds, *stage.kinds)]
         ran = stage.run(self.harness(), self.session(), *steps)
@@ -119,7 +119,7 @@ class AdapterContract:
             assert set(NAMES) <= set(stage.script.offered[0]), "the recall tools are not offered from the first request"
 
     def test_an_id_that_is_made_up_is_answered_and_raises_nothing(self) -> None:
-        """The model is told what there is instead."""
+        """A wrong id is answered with what exists instead."""
         stage = Stage()
         asked: Step = ("get_artifact", {"id": "art_1_madeup"})
         ran = stage.run(self.harness(), self.session(), ("run_command", {"command": "long"}), asked)
@@ -138,7 +138,7 @@ class AdapterContract:
         self._goes_on(harness, session, stage)
 
     def test_a_run_that_is_cancelled_leaves_the_session_whole(self) -> None:
-        """Nothing of the call that did not return is on record, what returned is, and the next run is valid."""
+        """A cancelled call is not recorded, a returned one is, and the next run is valid."""
         session, stage, harness = self.session(), Stage(), self.harness()
         try:
             stage.run(harness, session, ("run_command", {"command": "long"}), ("cancel", {"reason": "stop"}))
@@ -149,7 +149,7 @@ class AdapterContract:
         self._goes_on(harness, session, stage)
 
     def test_a_second_run_goes_on_where_the_first_ended(self) -> None:
-        """The same bytes again, and nothing on record twice."""
+        """A resumed run sends the same bytes, and nothing is recorded twice."""
         self._needs("continues")
         session, stage, harness = self.session(), Stage(), self.harness()
         first = stage.run(harness, session, ("run_command", {"command": "long"}))

@@ -1,4 +1,4 @@
-"""What is looked at in a record and in requests, in any dialect, when an adapter is tested."""
+"""Checks on a record and on requests of any dialect, for tests of adapters."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from keepwhole.wire.dialects import decode_message
 
 
 def on_record(session: Session) -> list[tuple[str, str]]:
-    """The results on record with their tools, in order, without what was asked of us and what we wrote."""
+    """The recorded results with their tools, in order, without Keepwhole's own tools and entries."""
     return list(_recorded(session))
 
 
@@ -55,13 +55,13 @@ def unpaired(messages: Sequence[Any]) -> set[str]:
 
 
 def broken_prefixes(requests: Sequence[Sequence[Any]]) -> list[int]:
-    """Which requests do not begin with the one before."""
+    """The indexes of requests that do not begin with the one before."""
     pairs = itertools.pairwise(requests)
     return [at for at, (old, new) in enumerate(pairs, 1) if list(new[: len(old)]) != list(old)]
 
 
 def tokens_of(messages: Sequence[Any]) -> int:
-    """About how many tokens messages take."""
+    """The estimated tokens of messages."""
     return sum(_tokens(message) for message in _decoded(messages))
 
 

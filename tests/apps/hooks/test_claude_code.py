@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepwhole.apps.hooks.claude_code import hear
-from keepwhole.apps.hooks.payload import Boundary, Returned
+from keepwhole.apps.hooks.claude_code import parse
+from keepwhole.apps.hooks.payload import Boundary, ToolReturn
 from tests.apps.hooks.recorded import event, events
 
 JSON = st.recursive(
@@ -18,9 +18,9 @@ JSON = st.recursive(
 KEYS = st.sampled_from(["stdout", "stderr", "type", "file", "content", "mode", "filenames", "text"])
 
 
-def returned(one: dict[str, Any]) -> Returned:
-    heard = hear(one)
-    assert isinstance(heard, Returned)
+def returned(one: dict[str, Any]) -> ToolReturn:
+    heard = parse(one)
+    assert isinstance(heard, ToolReturn)
     return heard
 
 
@@ -111,7 +111,7 @@ def test_a_failure_is_kept_as_an_error() -> None:
 
 
 def test_boundaries_are_heard_and_the_model_is_told_after_resume_and_compaction() -> None:
-    heard = [hear(one) for one in events("claude-code")]
+    heard = [parse(one) for one in events("claude-code")]
     boundaries = [one for one in heard if isinstance(one, Boundary)]
     assert [(one.event, *one.details.values(), one.tell is not None) for one in boundaries] == [
         ("SessionStart", "startup", False),
@@ -132,5 +132,5 @@ def test_any_response_is_heard_and_whatever_is_replaced_keeps_the_words(tool: st
 
 
 def test_other_events_are_nothing_to_us() -> None:
-    assert hear({"hook_event_name": "Stop"}) is None
-    assert hear({}) is None
+    assert parse({"hook_event_name": "Stop"}) is None
+    assert parse({}) is None

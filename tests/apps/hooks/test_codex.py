@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepwhole.apps.hooks.codex import hear
-from keepwhole.apps.hooks.payload import Boundary, Returned
+from keepwhole.apps.hooks.codex import parse
+from keepwhole.apps.hooks.payload import Boundary, ToolReturn
 from tests.apps.hooks.recorded import events
 
 SMALL, FAILED, CUT, *_ = [one for one in events("codex") if one["hook_event_name"] == "PostToolUse"]
@@ -19,9 +19,9 @@ def logged(call_id: str, output: str, code: int = 0) -> list[bytes]:
     return [json.dumps(line).encode() for line in lines] + [b"{half a li"]
 
 
-def returned(one: dict[str, Any], lines: list[bytes]) -> Returned:
-    heard = hear(one, lines)
-    assert isinstance(heard, Returned)
+def returned(one: dict[str, Any], lines: list[bytes]) -> ToolReturn:
+    heard = parse(one, lines)
+    assert isinstance(heard, ToolReturn)
     return heard
 
 
@@ -61,14 +61,14 @@ def test_an_mcp_result_is_replaced_unless_there_is_more_in_it_than_text() -> Non
 
 
 def test_boundaries_are_heard() -> None:
-    heard = hear(events("codex")[0])
+    heard = parse(events("codex")[0])
     assert isinstance(heard, Boundary)
     assert (heard.event, heard.details, heard.tell) == ("SessionStart", {"source": "startup"}, None)
-    resumed = hear({"hook_event_name": "SessionStart", "source": "resume"})
+    resumed = parse({"hook_event_name": "SessionStart", "source": "resume"})
     assert isinstance(resumed, Boundary)
     assert resumed.tell is not None
-    assert hear({"hook_event_name": "PreCompact", "trigger": "auto"}) == Boundary("PreCompact", {"trigger": "auto"})
-    assert hear({"hook_event_name": "Stop"}) is None
+    assert parse({"hook_event_name": "PreCompact", "trigger": "auto"}) == Boundary("PreCompact", {"trigger": "auto"})
+    assert parse({"hook_event_name": "Stop"}) is None
 
 
 @given(st.lists(st.binary(max_size=40) | st.just(b'{"item_completed": "call_0_0", "payload": 1}'), max_size=5))

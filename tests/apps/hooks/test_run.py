@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from keepwhole.apps.hooks.run import answered
+from keepwhole.apps.hooks.run import answer
 from keepwhole.store.protocol import body_of, result_of
 from keepwhole.store.sqlite.store import SqliteStore
 from keepwhole.testing import printed_calls
@@ -26,7 +26,7 @@ def store(tmp_path: Path) -> SqliteStore:
 
 
 def ask(one: dict[str, Any], client: str = "claude-code") -> Any:
-    return answered(client, json.dumps({**one, "cwd": os.getcwd()}).encode())
+    return answer(client, json.dumps({**one, "cwd": os.getcwd()}).encode())
 
 
 def bash(output: str, call_id: str = "t1", **more: Any) -> dict[str, Any]:

@@ -7,11 +7,11 @@ import pytest
 
 from keepwhole import config
 from keepwhole.apps.inspector.sample import play
-from keepwhole.apps.inspector.services import Desk
+from keepwhole.apps.inspector.services import InspectorServices
 from keepwhole.session import Session
 from keepwhole.store.sqlite.store import SqliteStore
-from tests.apps.inspector.looking import fake, look
-from tests.apps.inspector.served import Served, served
+from tests.apps.inspector.browser_tab import fake, look
+from tests.apps.inspector.inspector_server import Served, served
 from tests.browser import browser
 from tests.build import NOON, numbered_lines
 from tests.stores import EACH, place
@@ -25,26 +25,26 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """What the page is told is the same on every back end, unless a test names its own."""
     named = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
     is_one = metafunc.module.__name__.rpartition(".")[2] in _EVERYWHERE
-    if is_one and "desk" in metafunc.fixturenames and "desk" not in named:
-        metafunc.parametrize("desk", EACH, indirect=True)
+    if is_one and "services" in metafunc.fixturenames and "services" not in named:
+        metafunc.parametrize("services", EACH, indirect=True)
 
 
 @pytest.fixture
-def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Desk]:
+def services(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[InspectorServices]:
     """A record of its own, still empty; in a folder unless a test names other back ends."""
     where = place(getattr(request, "param", "sqlite"), tmp_path / "home")
     settings = config.load(home=where.folder, store=where.address, environ={})
     store = where.open()
-    made = Desk(settings, store)
+    made = InspectorServices(settings, store)
     yield made
     made.close()
     store.close()
 
 
 @pytest.fixture
-def session(desk: Desk) -> Session:
+def session(services: InspectorServices) -> Session:
     """A session of the record, to keep results in."""
-    return Session("s", store=desk.record.store, settings=desk.record.settings, agent="tests")
+    return Session("s", store=services.record.store, settings=services.record.settings, agent="tests")
 
 
 @pytest.fixture
@@ -56,9 +56,9 @@ def kept(session: Session) -> str:
 
 
 @pytest.fixture
-def played(desk: Desk) -> str:
+def played(services: InspectorServices) -> str:
     """A whole session as the proxy leaves it, short."""
-    return play(desk.record.settings, desk.record.store, float(NOON), bugs=3)
+    return play(services.record.settings, services.record.store, float(NOON), bugs=3)
 
 
 @pytest.fixture(scope="module")
@@ -66,13 +66,13 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
     """An empty record, served to many tests that do not get in."""
     settings = config.load(home=str(tmp_path_factory.mktemp("door")), environ={})
     store = SqliteStore(settings.home)
-    with served(Desk(settings, store)) as found:
+    with served(InspectorServices(settings, store)) as found:
         yield found
     store.close()
 
 
 @pytest.fixture
-def page(desk: Desk) -> Generator[Served]:
+def page(services: InspectorServices) -> Generator[Served]:
     """The record, served."""
-    with served(desk) as found:
+    with served(services) as found:
         yield found

@@ -14,7 +14,7 @@ from typing import Any
 from aiohttp import web
 
 import keepwhole
-from tests.apps.inspector import made_up
+from tests.apps.inspector import fake_data
 
 PAGE = Path(str(keepwhole.__file__)).parent / "apps" / "inspector" / "page"
 POLICY = (
@@ -43,7 +43,7 @@ class Fake:
         self.loop = asyncio.new_event_loop()
 
     def add_hostile(self) -> None:
-        for text in made_up.HOSTILE:
+        for text in fake_data.HOSTILE:
             name = text.encode("utf-8", "replace").decode()
             self.steps[name] = 3
             self.hostile[name] = text
@@ -52,7 +52,9 @@ class Fake:
         for _ in range(count):
             index = self.steps[name]
             self.steps[name] += 1
-            self._send("step", name, {"session": name, "index": index, "total": index + 1, "step": made_up.step(index)})
+            self._send(
+                "step", name, {"session": name, "index": index, "total": index + 1, "step": fake_data.step(index)}
+            )
 
     def progress(self, name: str, text: str) -> None:
         told = {"session": name, "preview": True, "canonical": {"trace_id": "t", "chars": 48_000}, "text": text}
@@ -83,7 +85,7 @@ class Fake:
     def sessions(self, query: str) -> list[Answer]:
         notes = {"nothing-yet": ("ok", ""), "long-haul": ("warning", "3 requests without a response")}
         rows = [
-            made_up.row(name, steps, *notes.get(name, ("ok", "")), hostile=self.hostile.get(name, ""))
+            fake_data.row(name, steps, *notes.get(name, ("ok", "")), hostile=self.hostile.get(name, ""))
             for name, steps in self.steps.items()
         ]
         return [row for row in rows if query.lower() in row["name"].lower()]
@@ -99,14 +101,14 @@ def _steps(request: web.Request, fake: Fake) -> Answer:
     name = _name(request, fake)
     first, total = int(request.query["from"]), fake.steps[name]
     last = min(first + int(request.query["count"]), total)
-    found = [made_up.step(index, fake.hostile.get(name, "")) for index in range(first, last)]
+    found = [fake_data.step(index, fake.hostile.get(name, "")) for index in range(first, last)]
     return {"total": total, "from": first, "steps": found}
 
 
 def _results(request: web.Request, fake: Fake) -> Answer:
     name, query = _name(request, fake), request.query
     hostile = fake.hostile.get(name, "")
-    found = [made_up.result(index, hostile=hostile) for index in range(fake.steps[name])]
+    found = [fake_data.result(index, hostile=hostile) for index in range(fake.steps[name])]
     found = [each for each in found if query.get("query", "") in each["tool"] + each["arguments"]]
     found = [each for each in found if each["shown"] or query.get("only") != "cut"]
     first = int(query.get("from", 0))
@@ -115,17 +117,17 @@ def _results(request: web.Request, fake: Fake) -> Answer:
 
 def _line(name: str, fake: Fake, number: int) -> str:
     hostile = fake.hostile.get(name)
-    return hostile or f"{number:>9} {made_up.LINES[number % len(made_up.LINES)]}"
+    return hostile or f"{number:>9} {fake_data.LINES[number % len(fake_data.LINES)]}"
 
 
 def _one_result(request: web.Request, fake: Fake) -> Answer:
     name, trace = _name(request, fake), request.match_info["id"]
     giant = trace == GIANT
     index = 0 if giant else int(trace[1:].split("-")[0])
-    about = made_up.result(index, hostile=fake.hostile.get(name, ""))
+    about = fake_data.result(index, hostile=fake.hostile.get(name, ""))
     is_before = "upto" in request.query and index % 10 == 0 and not giant
     if giant:
-        about |= {"trace_id": GIANT, "lines": made_up.GIANT_LINES, "chars": 1_000_000_000, "tokens": 250_000_000}
+        about |= {"trace_id": GIANT, "lines": fake_data.GIANT_LINES, "chars": 1_000_000_000, "tokens": 250_000_000}
     text = "\n".join(_line(name, fake, number) for number in range(1, 120))
     segments = [
         {"part": "kept", "text": text[:900], "lines": 14, "chars": 900, "from_line": 1},
@@ -141,7 +143,7 @@ def _one_result(request: web.Request, fake: Fake) -> Answer:
     ]
     return {
         "result": about | {"size": about["chars"], "digest": "sha256:ab", "media_type": "text/plain", "flags": []},
-        "decisions": [made_up.decision(index, fake.hostile.get(name, ""))],
+        "decisions": [fake_data.decision(index, fake.hostile.get(name, ""))],
         "calls": {"whole": f'get_artifact(id="{trace}")', "python": "…", "cli": f"keepwhole show {trace}"},
         "canonical": {"text": text, "from_line": 1, "lines": about["lines"], "more": True},
         "shown": {"segments": segments, **about["shown"]} if about["shown"] and not is_before else None,
@@ -150,7 +152,7 @@ def _one_result(request: web.Request, fake: Fake) -> Answer:
 
 def _lines(request: web.Request, fake: Fake) -> Answer:
     name, giant = _name(request, fake), request.match_info["id"] == GIANT
-    total = made_up.GIANT_LINES if giant else _one_result(request, fake)["result"]["lines"]
+    total = fake_data.GIANT_LINES if giant else _one_result(request, fake)["result"]["lines"]
     first = int(request.query["from"])
     numbers = range(first, min(first + int(request.query["count"]), total + 1))
     lines = [_line(name, fake, number) for number in numbers]
@@ -164,11 +166,11 @@ def _find(request: web.Request, fake: Fake) -> Answer:
     if text == "needle":
         at = 12_345_678
         if first > at:
-            return {"found": [], "next": None, "searched_to": made_up.GIANT_LINES}
+            return {"found": [], "next": None, "searched_to": fake_data.GIANT_LINES}
         if first + 4_000_000 < at:
             return {"found": [], "next": first + 4_000_000, "searched_to": first + 4_000_000}
         return {"found": [{"line": at, "text": "a needle"}], "next": at + 1, "searched_to": at}
-    return {"found": [], "next": None, "searched_to": made_up.GIANT_LINES}
+    return {"found": [], "next": None, "searched_to": fake_data.GIANT_LINES}
 
 
 def _request(request: web.Request, fake: Fake) -> Answer:
@@ -197,17 +199,17 @@ def _play(_: web.Request, __: Fake) -> Answer:
     }
 
 
-Asked = Callable[[web.Request, Fake], Answer]
+PageRequest = Callable[[web.Request, Fake], Answer]
 SESSION = "/api/sessions/{name:[^/]+}"
 RESULT = SESSION + "/results/{id}"
-ROUTES: dict[tuple[str, str], Asked] = {
+ROUTES: dict[tuple[str, str], PageRequest] = {
     ("GET", "/api/sessions"): lambda request, fake: {
         "sessions": fake.sessions(request.query.get("query", "")),
         "next": None,
         "home": "/home/ada/.keepwhole",
         "version": "0.9.0",
     },
-    ("GET", SESSION): lambda request, fake: made_up.summary(
+    ("GET", SESSION): lambda request, fake: fake_data.summary(
         _name(request, fake), fake.steps[_name(request, fake)], fake.hostile.get(_name(request, fake), "")
     ),
     ("GET", SESSION + "/steps"): _steps,
@@ -222,12 +224,12 @@ ROUTES: dict[tuple[str, str], Asked] = {
     ("POST", SESSION + "/verify"): lambda request, fake: {"ok": True, "entries": 740, "findings": []},
     ("POST", RESULT + "/pin"): lambda request, fake: {"tokens": 0},
     ("POST", RESULT + "/undo"): lambda request, fake: {"tokens": 4_300},
-    ("GET", "/api/policies"): lambda request, fake: made_up.POLICIES,
-    ("GET", "/api/health"): lambda request, fake: made_up.HEALTH,
+    ("GET", "/api/policies"): lambda request, fake: fake_data.POLICIES,
+    ("GET", "/api/health"): lambda request, fake: fake_data.HEALTH,
 }
 
 
-def _answering(asked: Asked, fake: Fake) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+def _answering(asked: PageRequest, fake: Fake) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
     async def answer(request: web.Request) -> web.StreamResponse:
         if request.cookies.get("keepwhole_inspector") != TOKEN.replace(" ", "-"):
             return web.json_response({"error": "Enter first."}, status=401)

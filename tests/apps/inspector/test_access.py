@@ -11,10 +11,10 @@ import pytest
 from keepwhole.apps.inspector.access import Rule
 from keepwhole.apps.inspector.headers import ALWAYS
 from keepwhole.apps.inspector.routes import ROUTES, Route
-from keepwhole.apps.inspector.services import Desk
-from keepwhole.apps.listener import secret_in
+from keepwhole.apps.inspector.services import InspectorServices
+from keepwhole.apps.listener import read_secret
 from keepwhole.store.protocol import Store
-from tests.apps.inspector.served import OURS, TOKEN, Served
+from tests.apps.inspector.inspector_server import OURS, TOKEN, Served
 
 NAMES = {"{name}": "s", "{id}": "x", "{file}": "index.html", "{folder}": "vendor"}
 every_route = pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
@@ -93,7 +93,7 @@ def test_a_form_of_another_page_cannot_send_our_header(door: Served, route: Rout
 @every_route
 def test_every_answer_tells_the_browser_what_it_may_do(door: Served, route: Route) -> None:
     for headers in (allowed(door, route), {}):
-        if route.tells == "live" and headers:
+        if route.answer == "live" and headers:
             continue  # it never ends; its headers are those of `test_live`
         answer = door.ask(route.method, path_of(route), headers)
         for name in ALWAYS:
@@ -139,7 +139,7 @@ def test_a_token_is_256_random_bits_in_a_file_of_its_owner(tmp_path: Path) -> No
     import base64
 
     path = tmp_path / "inspector.token"
-    made = secret_in(str(path))
+    made = read_secret(str(path))
     assert len(base64.urlsafe_b64decode(made + "=")) == 32
     assert path.stat().st_mode & 0o777 == 0o600
 
@@ -167,16 +167,16 @@ def test_no_log_line_has_the_token(
     assert page.cookie.partition("=")[2] not in said
 
 
-def test_looking_changes_nothing(page: Served, desk: Desk, kept: str, played: str) -> None:
-    before = snapshot(desk.record.store)
+def test_looking_changes_nothing(page: Served, services: InspectorServices, kept: str, played: str) -> None:
+    before = snapshot(services.record.store)
     request = page.get(f"/api/sessions/{played}/steps").json["steps"][0]["id"]
     for route in ROUTES:
-        if route.method == "GET" and route.tells != "live":
+        if route.method == "GET" and route.answer != "live":
             path = route.path.replace("{name}", "s").replace("{id}", kept)
             if "requests" in path:
                 path = route.path.replace("{name}", played).replace("{id}", request)
             assert page.get(path + "?text=line").status in (200, 404), path
-    assert snapshot(desk.record.store) == before
+    assert snapshot(services.record.store) == before
 
 
 def test_a_path_that_climbs_gets_nothing(page: Served) -> None:

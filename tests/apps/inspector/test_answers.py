@@ -10,67 +10,69 @@ import pytest
 
 from keepwhole.apps.inspector import answers, raw
 from keepwhole.apps.inspector import record as record_module
-from keepwhole.apps.inspector.answers import Asked
-from keepwhole.apps.inspector.services import Desk
-from keepwhole.apps.steps import cost_of
+from keepwhole.apps.inspector.answers import PageRequest
+from keepwhole.apps.inspector.services import InspectorServices
+from keepwhole.apps.request_figures import cost_of
 from keepwhole.errors import NotFound, UsageError
 from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, RequestFacts, RequestLog
 from keepwhole.models.profiles import profile_for
 from keepwhole.session import Session
-from tests.apps.inspector.served import Served
+from tests.apps.inspector.inspector_server import Served
 from tests.build import NOON, numbered_lines, printed_call
 
-in_files = pytest.mark.parametrize("desk", ["sqlite"], indirect=True)
+in_files = pytest.mark.parametrize("services", ["sqlite"], indirect=True)
 """For what looks into the files of a record."""
 
 
-def steps(desk: Desk, name: str, **query: str) -> Any:
-    return answers.list_steps(desk, Asked((name,), query))
+def steps(services: InspectorServices, name: str, **query: str) -> Any:
+    return answers.list_steps(services, PageRequest((name,), query))
 
 
-def lines(desk: Desk, id: str, **query: str) -> Any:
-    return answers.lines(desk, Asked(("s", id), {key.strip("_"): value for key, value in query.items()}))
+def lines(services: InspectorServices, id: str, **query: str) -> Any:
+    return answers.lines(services, PageRequest(("s", id), {key.strip("_"): value for key, value in query.items()}))
 
 
-def test_an_empty_record_has_an_empty_list(desk: Desk) -> None:
-    found = answers.list_sessions(desk, Asked())
+def test_an_empty_record_has_an_empty_list(services: InspectorServices) -> None:
+    found = answers.list_sessions(services, PageRequest())
     assert found["sessions"] == []
     assert found["next"] is None
 
 
-def test_a_session_without_requests_has_figures_a_timeline_and_an_indicator(desk: Desk, kept: str) -> None:
-    row = answers.list_sessions(desk, Asked())["sessions"][0]
+def test_a_session_without_requests_has_figures_a_timeline_and_an_indicator(
+    services: InspectorServices, kept: str
+) -> None:
+    row = answers.list_sessions(services, PageRequest())["sessions"][0]
     assert (row["name"], row["results"], row["requests"], row["health"]) == ("s", 1, 0, "ok")
     assert 0 < row["tokens_sent"] < row["tokens_whole"]
     assert row["cost_whole"] is row["cost_sent"] is None
-    summary = answers.one_session(desk, Asked(("s",)))
+    summary = answers.one_session(services, PageRequest(("s",)))
     assert summary["indicator"]["used"] == row["tokens_sent"]
     assert [(part["kind"], part["label"]) for part in summary["indicator"]["parts"]] == [("tool", "execute_command")]
     assert summary["course"]["sent"] == [row["tokens_sent"]]
-    (step,) = steps(desk, "s")["steps"]
+    (step,) = steps(services, "s")["steps"]
     assert step["id"] is None
     assert step["results"][0]["artifact_id"] == kept
     assert step["results"][0]["shown"]["rule"] == "arrival"
     assert step["decisions"][0]["saved"] == row["tokens_whole"] - row["tokens_sent"]
 
 
-def test_the_indicator_names_its_three_thresholds(desk: Desk, kept: str) -> None:
-    found = answers.one_session(desk, Asked(("s",)))["indicator"]
+def test_the_indicator_names_its_three_thresholds(services: InspectorServices, kept: str) -> None:
+    found = answers.one_session(services, PageRequest(("s",)))["indicator"]
     labels = [line["label"] for line in found["thresholds"]]
     assert labels == ["Warning at 75 %", "Compaction at 90 %", "Hard limit at 95 %"]
     assert all(line["explained"].endswith(".") for line in found["thresholds"])
     assert found["state"] == "ok"
 
 
-def test_a_session_of_the_proxy_says_what_was_sent_and_billed(desk: Desk, played: str) -> None:
-    summary = answers.one_session(desk, Asked((played,)))
+def test_a_session_of_the_proxy_says_what_was_sent_and_billed(services: InspectorServices, played: str) -> None:
+    summary = answers.one_session(services, PageRequest((played,)))
     assert summary["model"] == "claude-sonnet-4-5"
     kinds = {part["kind"] for part in summary["indicator"]["parts"]}
     assert kinds == {"system", "user", "assistant", "overhead", "tool"}
     used = sum(part["tokens"] for part in summary["indicator"]["parts"])
     assert used == pytest.approx(summary["indicator"]["used"], abs=len(summary["indicator"]["parts"]))
     assert summary["cost_unit"] == "usd"
-    found = steps(desk, played, count="100")
+    found = steps(services, played, count="100")
     assert found["total"] == summary["steps"] == summary["requests"]
     last = found["steps"][-1]
     assert last["outcome"] == "complete"
@@ -79,40 +81,40 @@ def test_a_session_of_the_proxy_says_what_was_sent_and_billed(desk: Desk, played
     assert summary["course"]["index"] == [step["index"] for step in found["steps"]]
 
 
-def test_a_list_that_is_searched_gives_what_has_all_words_a_page_at_a_time(desk: Desk) -> None:
+def test_a_list_that_is_searched_gives_what_has_all_words_a_page_at_a_time(services: InspectorServices) -> None:
     for name in ("red-1", "red-2", "blue-1"):
-        session = Session(name, store=desk.record.store, settings=desk.record.settings)
+        session = Session(name, store=services.record.store, settings=services.record.settings)
         session.keep("t", None, "x")
-    first = answers.list_sessions(desk, Asked((), {"query": "RED", "most": "1"}))
+    first = answers.list_sessions(services, PageRequest((), {"query": "RED", "most": "1"}))
     assert len(first["sessions"]) == 1
-    second = answers.list_sessions(desk, Asked((), {"query": "RED", "most": "1", "after": first["next"]}))
+    second = answers.list_sessions(services, PageRequest((), {"query": "RED", "most": "1", "after": first["next"]}))
     assert {first["sessions"][0]["name"], second["sessions"][0]["name"]} == {"red-1", "red-2"}
     assert second["next"] is None
 
 
-def test_steps_come_in_pages(desk: Desk, session: Session) -> None:
+def test_steps_come_in_pages(services: InspectorServices, session: Session) -> None:
     for number in range(120):
         session.keep("t", {"n": number}, "x")
-    assert len(steps(desk, "s")["steps"]) == 40
-    assert [step["index"] for step in steps(desk, "s", **{"from": "110"})["steps"]] == list(range(110, 120))
-    assert len(steps(desk, "s", count="1000")["steps"]) == 100
-    assert steps(desk, "s", **{"from": "nonsense"})["from"] == 0
+    assert len(steps(services, "s")["steps"]) == 40
+    assert [step["index"] for step in steps(services, "s", **{"from": "110"})["steps"]] == list(range(110, 120))
+    assert len(steps(services, "s", count="1000")["steps"]) == 100
+    assert steps(services, "s", **{"from": "nonsense"})["from"] == 0
 
 
-def test_branches_and_answers_that_broke_off_are_told(desk: Desk, session: Session) -> None:
+def test_branches_and_answers_that_broke_off_are_told(services: InspectorServices, session: Session) -> None:
     session.keep("t", None, "x")
     sent = RequestLog(session)
     for branch, outcome in (("main", "complete"), ("helper", "incomplete"), ("main", "refused")):
         answer = LoggedAnswer(b"{}", 200, outcome, None, AnswerFacts(input=10, cached=0))  # type: ignore[arg-type]
         assert sent.add(b'{"messages": []}', RequestFacts(model="gpt-5", branch=branch, tokens_sent=5), answer)
-    summary = answers.one_session(desk, Asked(("s",)))
+    summary = answers.one_session(services, PageRequest(("s",)))
     assert summary["branches"] == [{"name": "main", "steps": 2}, {"name": "helper", "steps": 1}]
     assert summary["health"] == "warning"
     assert summary["notes"] == ["1 answer broke off", "1 answer refused by the provider"]
     assert len(summary["course"]["seq"]) == 2
 
 
-def test_the_cost_is_what_a_receipt_says(desk: Desk, session: Session) -> None:
+def test_the_cost_is_what_a_receipt_says(services: InspectorServices, session: Session) -> None:
     """A session that was left as it is neither saves nor loses, however far our estimates are from the bills."""
     sent, size = RequestLog(session), 10_000
     for number in range(1, 6):
@@ -121,7 +123,7 @@ def test_the_cost_is_what_a_receipt_says(desk: Desk, session: Session) -> None:
         )
         usage = AnswerFacts(input=number * 1_200, cached=(number - 1) * 1_200, written=0)
         sent.add(b'{"messages": []}', about, LoggedAnswer(b"{}", 200, usage=usage))
-    summary = answers.one_session(desk, Asked(("s",)))
+    summary = answers.one_session(services, PageRequest(("s",)))
     assert summary["cost_unit"] == "usd"
     assert summary["cost_sent"] == pytest.approx(summary["cost_whole"], rel=0.001)
     cost = cost_of(sent.all(), profile_for)
@@ -130,15 +132,15 @@ def test_the_cost_is_what_a_receipt_says(desk: Desk, session: Session) -> None:
 
 
 @pytest.mark.parametrize("size", [10, 5_000], ids=["stored as it came", "stored packed"])
-def test_what_came_back_is_shown_as_it_came(desk: Desk, session: Session, size: int) -> None:
+def test_what_came_back_is_shown_as_it_came(services: InspectorServices, session: Session, size: int) -> None:
     said = json.dumps({"content": "hello " * size}).encode()
     trace_id = RequestLog(session).add(b'{"messages": []}', RequestFacts(model="gpt-5"), LoggedAnswer(said, 200))
-    found = answers.one_response(desk, Asked(("s", str(trace_id))))
+    found = answers.one_response(services, PageRequest(("s", str(trace_id))))
     assert (found["text"], found["size"]) == (said.decode(), len(said))
 
 
-def test_a_result_is_shown_beside_what_the_model_saw(desk: Desk, session: Session, kept: str) -> None:
-    found = answers.one_result(desk, Asked(("s", kept)))
+def test_a_result_is_shown_beside_what_the_model_saw(services: InspectorServices, session: Session, kept: str) -> None:
+    found = answers.one_result(services, PageRequest(("s", kept)))
     text = numbered_lines(5_000)
     assert found["canonical"] == {"text": text[:16_384], "from_line": 1, "lines": 5_000, "more": True}
     segments = found["shown"]["segments"]
@@ -153,14 +155,14 @@ def test_a_result_is_shown_beside_what_the_model_saw(desk: Desk, session: Sessio
     assert printed_call(found["calls"]["whole"]) == {"id": kept}
 
 
-def test_a_past_step_shows_what_the_model_saw_then(desk: Desk, session: Session, kept: str) -> None:
+def test_a_past_step_shows_what_the_model_saw_then(services: InspectorServices, session: Session, kept: str) -> None:
     before = session.shown(kept).content
     session.undo(kept)
-    (result,) = desk.record.timeline("s").results.values()
+    (result,) = services.record.timeline("s").results.values()
     cut, undone = result.decided
 
     def shown(upto: int) -> Any:
-        return answers.one_result(desk, Asked(("s", kept), {"upto": str(upto)}))["shown"]
+        return answers.one_result(services, PageRequest(("s", kept), {"upto": str(upto)}))["shown"]
 
     assert shown(cut) is None, "nothing was decided yet"
     assert "".join(part["text"] or "" for part in shown(cut + 1)["segments"]) == before
@@ -168,120 +170,126 @@ def test_a_past_step_shows_what_the_model_saw_then(desk: Desk, session: Session,
     assert shown(undone + 1)["rule"] == "undo"
 
 
-def test_a_result_that_came_whole_has_nothing_shown_beside_it(desk: Desk, session: Session) -> None:
+def test_a_result_that_came_whole_has_nothing_shown_beside_it(services: InspectorServices, session: Session) -> None:
     trace = session.keep("t", {"a": 1}, "short").trace_id
-    found = answers.one_result(desk, Asked(("s", trace)))
+    found = answers.one_result(services, PageRequest(("s", trace)))
     assert found["shown"] is None
     assert found["result"]["arguments"] == '{"a": 1}'
 
 
-def test_bytes_that_are_no_text_are_not_shown_as_one(desk: Desk, session: Session) -> None:
+def test_bytes_that_are_no_text_are_not_shown_as_one(services: InspectorServices, session: Session) -> None:
     trace = session.keep("screenshot", None, b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 200).trace_id
-    found = answers.one_result(desk, Asked(("s", trace)))
+    found = answers.one_result(services, PageRequest(("s", trace)))
     assert found["canonical"]["text"] == ""
     assert found["result"]["media_type"] != "text/plain"
 
 
 def test_lines_are_those_that_are_asked_for_and_their_call_fetches_them(
-    desk: Desk, session: Session, kept: str
+    services: InspectorServices, session: Session, kept: str
 ) -> None:
-    found = lines(desk, kept, from_="4990", count="100")
+    found = lines(services, kept, from_="4990", count="100")
     assert found["lines"] == numbered_lines(5_000).splitlines()[4_989:]
     assert (found["count"], found["total"]) == (11, 5_000)
     arguments = printed_call(found["call"])
     assert "line 004990" in session.call_tool("get_artifact", arguments).content
-    assert lines(desk, kept, from_="6000")["lines"] == []
+    assert lines(services, kept, from_="6000")["lines"] == []
 
 
-def test_who_scrolls_gets_the_same_pages_at_once(desk: Desk, kept: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_scrolls_gets_the_same_pages_at_once(
+    services: InspectorServices, kept: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def at_once(start: int) -> Any:
-        return answers.lines_at_once(desk, Asked(("s", kept), {"from": str(start)}))
+        return answers.lines_if_ready(services, PageRequest(("s", kept), {"from": str(start)}))
 
     assert at_once(1) is None, "nobody has opened it yet"
-    first = lines(desk, kept)
+    first = lines(services, kept)
     assert at_once(1) == first
     assert at_once(201)["lines"] == numbered_lines(5_000).splitlines()[200:400]
-    with desk.record.reading("s", kept):
+    with services.record.open_result("s", kept):
         assert at_once(1) is None, "somebody else reads"
     monkeypatch.setattr(record_module, "_FRESH", 0.0)
     assert at_once(1) is None, "it may have been purged since"
 
 
-def test_endless_lines_are_cut_and_the_page_stays_small(desk: Desk, session: Session) -> None:
+def test_endless_lines_are_cut_and_the_page_stays_small(services: InspectorServices, session: Session) -> None:
     text = "a\n" + "x" * 1_000_000 + "\n" + "é" * 5_000 + "\nz\n"
     trace = session.keep("t", None, text).trace_id
-    found = lines(desk, trace)
+    found = lines(services, trace)
     assert found["lines"][0] == "a"
     assert len(json.dumps(found)) < 300_000
-    after = lines(desk, trace, from_="2", count="1")
+    after = lines(services, trace, from_="2", count="1")
     assert (after["lines"], after["cut"]) == (["x" * 4_000], [0])
-    rest = lines(desk, trace, from_="3")
+    rest = lines(services, trace, from_="3")
     assert rest["lines"] == ["é" * 4_000, "z"]
 
 
-def test_every_line_is_reached_page_by_page(desk: Desk, session: Session) -> None:
+def test_every_line_is_reached_page_by_page(services: InspectorServices, session: Session) -> None:
     text = "".join(f"{number} {'y' * (number * 37 % 3_000)}\n" for number in range(900))
     trace = session.keep("t", None, text).trace_id
     at, found = 1, []
     while at <= 900:
-        page = lines(desk, trace, from_=str(at), count="300")
+        page = lines(services, trace, from_=str(at), count="300")
         assert page["count"] > 0
         found += page["lines"]
         at += page["count"]
     assert found == text.splitlines()
 
 
-def test_a_text_is_found_in_its_lines_and_the_search_goes_on(desk: Desk, kept: str) -> None:
+def test_a_text_is_found_in_its_lines_and_the_search_goes_on(services: InspectorServices, kept: str) -> None:
     asked = {"text": "7 of the", "most": "200"}
-    found = answers.find(desk, Asked(("s", kept), asked))
+    found = answers.find(services, PageRequest(("s", kept), asked))
     assert [hit["line"] for hit in found["found"][:3]] == [7, 17, 27]
     assert found["found"][0]["text"] == "line 000007 of the text"
-    more = answers.find(desk, Asked(("s", kept), asked | {"from": str(found["next"])}))
+    more = answers.find(services, PageRequest(("s", kept), asked | {"from": str(found["next"])}))
     assert more["found"][0]["line"] == 2_007
-    last = answers.find(desk, Asked(("s", kept), {"text": "nowhere"}))
+    last = answers.find(services, PageRequest(("s", kept), {"text": "nowhere"}))
     assert last == {"found": [], "next": None, "searched_to": 5_000}
 
 
-def test_a_search_for_nothing_says_so(desk: Desk, kept: str) -> None:
+def test_a_search_for_nothing_says_so(services: InspectorServices, kept: str) -> None:
     with pytest.raises(UsageError):
-        answers.find(desk, Asked(("s", kept), {"text": ""}))
+        answers.find(services, PageRequest(("s", kept), {"text": ""}))
 
 
-def test_a_match_in_an_endless_line_is_shown_with_what_is_round_it(desk: Desk, session: Session) -> None:
+def test_a_match_in_an_endless_line_is_shown_with_what_is_round_it(
+    services: InspectorServices, session: Session
+) -> None:
     text = "q" * 300_000 + "NEEDLE" + "q" * 300_000
     trace = session.keep("t", None, text).trace_id
-    (hit,) = answers.find(desk, Asked(("s", trace), {"text": "NEEDLE"}))["found"]
+    (hit,) = answers.find(services, PageRequest(("s", trace), {"text": "NEEDLE"}))["found"]
     assert "NEEDLE" in hit["text"]
     assert len(hit["text"]) < 500
 
 
-def test_results_are_listed_by_words_and_by_what_was_cut(desk: Desk, session: Session, kept: str) -> None:
+def test_results_are_listed_by_words_and_by_what_was_cut(
+    services: InspectorServices, session: Session, kept: str
+) -> None:
     session.keep("grep", {"pattern": "needle"}, "a.txt:1", is_error=True)
     listed = answers.list_results
-    assert listed(desk, Asked(("s",)))["total"] == 2
-    assert [r["artifact_id"] for r in listed(desk, Asked(("s",), {"only": "cut"}))["results"]] == [kept]
-    assert [r["tool"] for r in listed(desk, Asked(("s",), {"query": "NEEDLE grep"}))["results"]] == ["grep"]
-    assert [r["tool"] for r in listed(desk, Asked(("s",), {"only": "error"}))["results"]] == ["grep"]
+    assert listed(services, PageRequest(("s",)))["total"] == 2
+    assert [r["artifact_id"] for r in listed(services, PageRequest(("s",), {"only": "cut"}))["results"]] == [kept]
+    assert [r["tool"] for r in listed(services, PageRequest(("s",), {"query": "NEEDLE grep"}))["results"]] == ["grep"]
+    assert [r["tool"] for r in listed(services, PageRequest(("s",), {"only": "error"}))["results"]] == ["grep"]
 
 
-def test_words_are_found_in_all_results(desk: Desk, kept: str) -> None:
-    (hit,) = answers.search(desk, Asked(("s",), {"query": "004321"}))["found"]
+def test_words_are_found_in_all_results(services: InspectorServices, kept: str) -> None:
+    (hit,) = answers.search(services, PageRequest(("s",), {"query": "004321"}))["found"]
     assert (hit["artifact_id"], hit["line"]) == (kept, 4_321)
-    assert answers.search(desk, Asked(("s",), {"query": " "}))["found"] == []
+    assert answers.search(services, PageRequest(("s",), {"query": " "}))["found"] == []
 
 
-def test_a_past_request_is_given_exactly_as_it_was_sent(desk: Desk, played: str) -> None:
-    name = steps(desk, played)["steps"][-1]["id"]
+def test_a_past_request_is_given_exactly_as_it_was_sent(services: InspectorServices, played: str) -> None:
+    name = steps(services, played)["steps"][-1]["id"]
     text, at = "", 0
     while True:
-        page = answers.one_request(desk, Asked((played, name), {"from": str(at), "count": "5000"}))
+        page = answers.one_request(services, PageRequest((played, name), {"from": str(at), "count": "5000"}))
         text, at = text + page["text"], at + 5_000
         if not page["more"]:
             break
-    session = Session(played, store=desk.record.store, settings=desk.record.settings)
+    session = Session(played, store=services.record.store, settings=services.record.settings)
     assert text.encode() == RequestLog(session).body(name)
     assert page["size"] == len(text.encode())
-    assert json.loads(answers.one_response(desk, Asked((played, name)))["text"])["role"] == "assistant"
+    assert json.loads(answers.one_response(services, PageRequest((played, name)))["text"])["role"] == "assistant"
 
 
 def test_lone_surrogates_and_bytes_that_are_no_text_reach_the_page_as_json(page: Served, session: Session) -> None:
@@ -306,10 +314,10 @@ def test_pin_and_undo_are_put_on_record(page: Served, kept: str) -> None:
 
 
 @in_files
-def test_verify_proves_a_session_or_says_what_is_wrong(page: Served, desk: Desk, kept: str) -> None:
+def test_verify_proves_a_session_or_says_what_is_wrong(page: Served, services: InspectorServices, kept: str) -> None:
     assert page.post("/api/sessions/s/verify").json["ok"] is True
     damage(
-        desk,
+        services,
         "UPDATE entries SET header = CAST(replace(CAST(header AS TEXT), 'execute', 'EXECUTE') AS BLOB) WHERE seq = 1",
     )
     told = page.post("/api/sessions/s/verify").json
@@ -317,8 +325,8 @@ def test_verify_proves_a_session_or_says_what_is_wrong(page: Served, desk: Desk,
     assert told["findings"][0]["entry"] == 1
 
 
-def damage(desk: Desk, statement: str) -> None:
-    connection = sqlite3.connect(desk.record.store.path)  # type: ignore[attr-defined]
+def damage(services: InspectorServices, statement: str) -> None:
+    connection = sqlite3.connect(services.record.store.path)  # type: ignore[attr-defined]
     for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
         connection.execute(f"DROP TRIGGER {name}")
     connection.execute(statement)
@@ -327,47 +335,53 @@ def damage(desk: Desk, statement: str) -> None:
 
 
 @in_files
-def test_damaged_rows_are_shown_as_broken_and_break_nothing_else(desk: Desk, session: Session, kept: str) -> None:
+def test_damaged_rows_are_shown_as_broken_and_break_nothing_else(
+    services: InspectorServices, session: Session, kept: str
+) -> None:
     session.keep("t", None, "whole")
-    damage(desk, "UPDATE entries SET header = x'7b7d' WHERE seq = 1")
-    summary = answers.one_session(desk, Asked(("s",)))
+    damage(services, "UPDATE entries SET header = x'7b7d' WHERE seq = 1")
+    summary = answers.one_session(services, PageRequest(("s",)))
     assert summary["health"] == "broken"
     assert summary["notes"][0] == "entry 1 is damaged and left out"
-    assert [result["tool"] for step in steps(desk, "s")["steps"] for result in step["results"]] == ["t"]
+    assert [result["tool"] for step in steps(services, "s")["steps"] for result in step["results"]] == ["t"]
     with pytest.raises(NotFound):
-        answers.one_result(desk, Asked(("s", kept)))
+        answers.one_result(services, PageRequest(("s", kept)))
 
 
 @in_files
-def test_a_damaged_body_is_said_to_be_and_not_served(page: Served, desk: Desk, session: Session) -> None:
+def test_a_damaged_body_is_said_to_be_and_not_served(
+    page: Served, services: InspectorServices, session: Session
+) -> None:
     trace = session.keep("t", None, "a" * 1_000).trace_id
-    damage(desk, "UPDATE entries SET body = CAST(replace(CAST(body AS TEXT), 'a', 'b') AS BLOB) WHERE seq = 1")
+    damage(services, "UPDATE entries SET body = CAST(replace(CAST(body AS TEXT), 'a', 'b') AS BLOB) WHERE seq = 1")
     for path in ("", "/lines", "/raw"):
         answer = page.get(f"/api/sessions/s/results/{trace}{path}")
         assert answer.status == 409, path
         assert "damaged" in answer.json["error"]
 
 
-def test_a_purged_session_is_gone_from_everything(desk: Desk, kept: str) -> None:
-    steps(desk, "s")
-    lines(desk, kept)
-    desk.record.store.purge("s", NOON * 1000)
+def test_a_purged_session_is_gone_from_everything(services: InspectorServices, kept: str) -> None:
+    steps(services, "s")
+    lines(services, kept)
+    services.record.store.purge("s", NOON * 1000)
     for ask in (answers.one_session, answers.list_steps, answers.list_results):
         with pytest.raises(NotFound):
-            ask(desk, Asked(("s",)))
+            ask(services, PageRequest(("s",)))
     with pytest.raises(NotFound):
-        lines(desk, kept)
+        lines(services, kept)
 
 
 @pytest.mark.parametrize("name", ["", "nobody", "../s", "s/..", "x" * 500])
-def test_a_session_that_is_not_there_is_not_made_by_asking(page: Served, desk: Desk, name: str) -> None:
+def test_a_session_that_is_not_there_is_not_made_by_asking(
+    page: Served, services: InspectorServices, name: str
+) -> None:
     from urllib.parse import quote
 
     for path in ("", "/steps", "/results", "/results/x", "/requests/x/raw"):
         assert page.get(f"/api/sessions/{quote(name, safe='')}{path}").status == 404
     for path in ("/verify", "/play", "/results/x/pin"):
         assert page.post(f"/api/sessions/{quote(name, safe='')}{path}").status == 404
-    assert desk.record.store.sessions() == []
+    assert services.record.store.sessions() == []
 
 
 def test_raw_bytes_are_a_download_that_runs_nothing(page: Served, session: Session) -> None:
@@ -386,10 +400,10 @@ def test_raw_bytes_are_a_download_that_runs_nothing(page: Served, session: Sessi
 
 @in_files
 def test_a_download_whose_rest_is_damaged_is_cut_off_and_does_not_look_whole(
-    page: Served, desk: Desk, session: Session
+    page: Served, services: InspectorServices, session: Session
 ) -> None:
     trace = session.keep("t", None, b"x" * 3_000_000).trace_id
-    (blob,) = [path for path in Path(desk.record.settings.home, "blobs").rglob("*") if path.is_file()]
+    (blob,) = [path for path in Path(services.record.settings.home, "blobs").rglob("*") if path.is_file()]
     blob.chmod(0o600)
     with blob.open("r+b") as file:
         file.seek(2_500_000)
@@ -406,17 +420,17 @@ def test_a_download_whose_rest_is_damaged_is_cut_off_and_does_not_look_whole(
     ],
 )
 def test_ranges_are_read_as_the_standard_says(header: str, found: object) -> None:
-    assert raw.ranged(header, 10) == found
+    assert raw.parse_range(header, 10) == found
 
 
-def test_health_counts_and_looks_without_mending(page: Served, desk: Desk, kept: str) -> None:
+def test_health_counts_and_looks_without_mending(page: Served, services: InspectorServices, kept: str) -> None:
     told = page.get("/api/health").json
     assert told["counters"]["results_total"] == 1
     assert told["counters"]["truncations_total"] == 1
     assert told["counters"]["truncation_rate"] == 1
     assert told["store"]["sessions"] == told["counted"] == 1
     assert told["store"]["bytes"] > 100_000
-    is_server = bool(desk.record.settings.store)
+    is_server = bool(services.record.settings.store)
     looked = {"server"} if is_server else {"folder", "database", "space"}
     assert looked <= {finding["name"] for finding in told["doctor"]}
     assert told["store"]["home"].startswith("postgresql://") == is_server
@@ -424,21 +438,23 @@ def test_health_counts_and_looks_without_mending(page: Served, desk: Desk, kept:
 
 
 @in_files
-def test_many_readers_of_many_results_leave_no_file_open(desk: Desk, session: Session) -> None:
+def test_many_readers_of_many_results_leave_no_file_open(services: InspectorServices, session: Session) -> None:
     from tests.build import open_files
 
     traces = [session.keep("t", None, f"{number}\n" * 40_000).trace_id for number in range(12)]
     for trace in traces * 2:
-        assert lines(desk, trace, count="1")["count"] == 1
-    assert len([path for path in open_files(desk.record.settings.home) if "/blobs/" in path]) <= 8
-    desk.close()
-    assert [path for path in open_files(desk.record.settings.home) if "/blobs/" in path] == []
+        assert lines(services, trace, count="1")["count"] == 1
+    assert len([path for path in open_files(services.record.settings.home) if "/blobs/" in path]) <= 8
+    services.close()
+    assert [path for path in open_files(services.record.settings.home) if "/blobs/" in path] == []
 
 
-def test_a_step_with_very_many_results_lists_some_and_counts_the_rest(desk: Desk, session: Session) -> None:
+def test_a_step_with_very_many_results_lists_some_and_counts_the_rest(
+    services: InspectorServices, session: Session
+) -> None:
     for number in range(60):
         session.keep("t", {"n": number}, "x", turn=1)
-    (step,) = steps(desk, "s")["steps"]
+    (step,) = steps(services, "s")["steps"]
     assert (len(step["results"]), step["results_more"]) == (50, 10)
 
 

@@ -14,10 +14,10 @@ import pytest
 
 from keepwhole.apps.inspector import live as live_module
 from keepwhole.apps.inspector.live import Event, Live
-from keepwhole.apps.inspector.services import Desk
+from keepwhole.apps.inspector.services import InspectorServices
 from keepwhole.exchange.request_log import LoggedAnswer, RequestFacts, RequestLog
 from keepwhole.session import Session
-from tests.apps.inspector.served import Served
+from tests.apps.inspector.inspector_server import Served
 from tests.build import NOON, numbered_lines
 
 
@@ -41,12 +41,16 @@ def has_steps(count: int) -> Callable[[list[Event]], bool]:
 
 
 def listen(
-    desk: Desk, name: str | None, after: int | None, until: Callable[[list[Event]], bool], act: Any = None
+    services: InspectorServices,
+    name: str | None,
+    after: int | None,
+    until: Callable[[list[Event]], bool],
+    act: Any = None,
 ) -> Any:
     """Listen to a session, do something, and give what was told."""
 
     async def main() -> list[Event]:
-        live = Live(desk.record, desk.sessions)
+        live = Live(services.record, services.sessions)
         async with aclosing(live.events(name, after)) as told:
             if act is not None:
                 await anext(told)
@@ -58,9 +62,9 @@ def listen(
     return asyncio.run(main())
 
 
-def test_what_is_recorded_while_a_page_is_open_reaches_it(desk: Desk, session: Session) -> None:
+def test_what_is_recorded_while_a_page_is_open_reaches_it(services: InspectorServices, session: Session) -> None:
     session.keep("t", {"n": 0}, "before")
-    found = listen(desk, "s", None, has_steps(1), lambda: session.keep("t", {"n": 1}, "while open"))
+    found = listen(services, "s", None, has_steps(1), lambda: session.keep("t", {"n": 1}, "while open"))
     assert steps_of(found) == [(1, 2)]
     (preview,) = [event.data for event in found if event.name == "progress"]
     assert preview["text"] == "while open"
@@ -68,95 +72,101 @@ def test_what_is_recorded_while_a_page_is_open_reaches_it(desk: Desk, session: S
     assert preview["canonical"]["chars"] == 10
 
 
-def test_what_was_recorded_between_loading_and_listening_is_not_missed(desk: Desk, session: Session) -> None:
+def test_what_was_recorded_between_loading_and_listening_is_not_missed(
+    services: InspectorServices, session: Session
+) -> None:
     for number in range(3):
         session.keep("t", {"n": number}, "x")
-    assert steps_of(listen(desk, "s", 1, has_steps(2))) == [(1, 2), (2, 3)]
+    assert steps_of(listen(services, "s", 1, has_steps(2))) == [(1, 2), (2, 3)]
 
 
-def test_a_preview_of_a_large_result_is_bounded(desk: Desk, session: Session) -> None:
+def test_a_preview_of_a_large_result_is_bounded(services: InspectorServices, session: Session) -> None:
     text = numbered_lines(50_000)
     session.keep("t", None, "first")
-    found = listen(desk, "s", None, has_steps(1), lambda: session.keep("t", None, text))
+    found = listen(services, "s", None, has_steps(1), lambda: session.keep("t", None, text))
     (preview,) = [event.data for event in found if event.name == "progress"]
     assert len(preview["text"]) <= 2_100
     assert preview["canonical"]["chars"] == len(text)
 
 
-def test_whoever_comes_back_gets_what_was_missed_without_gaps_and_doubles(desk: Desk, session: Session) -> None:
+def test_whoever_comes_back_gets_what_was_missed_without_gaps_and_doubles(
+    services: InspectorServices, session: Session
+) -> None:
     sent = RequestLog(session)
     for number in range(6):
         session.keep("execute_command", {"n": number}, numbered_lines(2_000))
         name = sent.add(b'{"messages": []}', RequestFacts(branch="main"))
         assert name is not None
-        sent.add_answer(name, LoggedAnswer(b"{}", 200))
-    everything = [event for event in listen(desk, "s", 0, has_steps(6)) if event.name == "step"]
+        sent.answered(name, LoggedAnswer(b"{}", 200))
+    everything = [event for event in listen(services, "s", 0, has_steps(6)) if event.name == "step"]
     state: dict[int, int] = {}
     for lost_after in range(1, len(everything)):
         seen = everything[:lost_after]
         last = max((event.seq for event in seen if event.seq is not None), default=0)
         missing = has_steps(len(everything) - lost_after)
-        rest = [event for event in listen(desk, "s", last, missing) if event.name == "step"]
+        rest = [event for event in listen(services, "s", last, missing) if event.name == "step"]
         assert [event.data for event in [*seen, *rest]] == [event.data for event in everything]
         state = {event.data["index"]: event.data["step"]["last"] for event in [*seen, *rest]}
     assert sorted(state) == list(range(6))
 
 
-def test_two_steps_that_one_entry_changed_are_both_told_again_if_only_one_arrived(desk: Desk, session: Session) -> None:
+def test_two_steps_that_one_entry_changed_are_both_told_again_if_only_one_arrived(
+    services: InspectorServices, session: Session
+) -> None:
     trace = session.keep("execute_command", None, numbered_lines(2_000)).trace_id
     sent = RequestLog(session)
     sent.add(b'{"messages": []}')
-    before = desk.record.timeline("s").seq
+    before = services.record.timeline("s").seq
     session.pin(trace or "")
-    told = [event for event in listen(desk, "s", before, has_steps(2)) if event.name == "step"]
+    told = [event for event in listen(services, "s", before, has_steps(2)) if event.name == "step"]
     assert sorted(event.data["index"] for event in told) == [0, 1]
     assert [event.seq is None for event in told] == [True, False]
 
 
-def test_an_answer_that_comes_later_is_told_as_the_same_step(desk: Desk, session: Session) -> None:
+def test_an_answer_that_comes_later_is_told_as_the_same_step(services: InspectorServices, session: Session) -> None:
     sent = RequestLog(session)
     name = sent.add(b'{"messages": []}')
     assert name is not None
-    found = listen(desk, "s", None, has_steps(1), lambda: sent.add_answer(name, LoggedAnswer(b"{}", 200)))
+    found = listen(services, "s", None, has_steps(1), lambda: sent.answered(name, LoggedAnswer(b"{}", 200)))
     (event,) = [event for event in found if event.name == "step"]
     assert event.data["index"] == 0
     assert event.data["step"]["outcome"] == "complete"
 
 
-def test_a_purged_session_is_said_to_be_gone(desk: Desk, session: Session) -> None:
+def test_a_purged_session_is_said_to_be_gone(services: InspectorServices, session: Session) -> None:
     session.keep("t", None, "x")
     found = listen(
-        desk, "s", None, lambda told: told[-1].name == "gone", lambda: desk.record.store.purge("s", NOON * 1000)
+        services, "s", None, lambda told: told[-1].name == "gone", lambda: services.record.store.purge("s", NOON * 1000)
     )
     assert found[-1].data == {"session": "s"}
 
 
 def test_the_list_of_sessions_is_told_of_new_ones_and_of_those_that_went(
-    desk: Desk, session: Session, monkeypatch: pytest.MonkeyPatch
+    services: InspectorServices, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live_module, "_LIST", 0.05)
     session.keep("t", None, "x")
-    other = Session("other", store=desk.record.store, settings=desk.record.settings)
+    other = Session("other", store=services.record.store, settings=services.record.settings)
 
     def act() -> None:
         other.keep("t", None, "y")
-        desk.record.store.purge("s", NOON * 1000)
+        services.record.store.purge("s", NOON * 1000)
 
     def both(told: list[Event]) -> bool:
         return {"session", "gone"} <= {event.name for event in told}
 
-    found = listen(desk, None, None, both, act)
+    found = listen(services, None, None, both, act)
     assert {event.data["name"] for event in found if event.name == "session"} == {"other"}
 
 
 def test_a_wake_up_of_this_process_is_quicker_than_the_next_look(
-    desk: Desk, session: Session, monkeypatch: pytest.MonkeyPatch
+    services: InspectorServices, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live_module, "POLL", 60.0)
     session.keep("t", None, "x")
 
     async def main() -> list[Event]:
-        live = Live(desk.record, desk.sessions)
+        live = Live(services.record, services.sessions)
         async with aclosing(live.events("s", None)) as told:
             await anext(told)
             await asyncio.sleep(0.2)
@@ -169,21 +179,21 @@ def test_a_wake_up_of_this_process_is_quicker_than_the_next_look(
     assert steps_of(asyncio.run(main())) == [(1, 2)]
 
 
-def test_what_another_process_writes_is_told_too(desk: Desk, session: Session) -> None:
+def test_what_another_process_writes_is_told_too(services: InspectorServices, session: Session) -> None:
     session.keep("t", None, "x")
     code = (
         "import sys; from keepwhole import Session\nSession('s', store=sys.argv[1]).keep('t', None, 'from elsewhere')"
     )
-    command = [sys.executable, "-c", code, desk.record.settings.store or desk.record.settings.home]
-    found = listen(desk, "s", None, has_steps(1), lambda: subprocess.run(command, check=True))
+    command = [sys.executable, "-c", code, services.record.settings.store or services.record.settings.home]
+    found = listen(services, "s", None, has_steps(1), lambda: subprocess.run(command, check=True))
     assert steps_of(found) == [(1, 2)]
 
 
-def test_nobody_looks_at_the_record_while_nobody_listens(desk: Desk, session: Session) -> None:
+def test_nobody_looks_at_the_record_while_nobody_listens(services: InspectorServices, session: Session) -> None:
     session.keep("t", None, "x")
 
     async def main() -> bool:
-        live = Live(desk.record, desk.sessions)
+        live = Live(services.record, services.sessions)
         async with aclosing(live.events("s", None)) as told:
             await anext(told)
         await asyncio.sleep(2 * live_module.POLL + 0.2)
@@ -194,18 +204,18 @@ def test_nobody_looks_at_the_record_while_nobody_listens(desk: Desk, session: Se
     assert asyncio.run(main())
 
 
-@pytest.mark.parametrize("desk", ["postgres"], indirect=True)
+@pytest.mark.parametrize("services", ["postgres"], indirect=True)
 def test_an_idle_page_asks_a_server_nothing_and_is_told_at_once(
-    desk: Desk, session: Session, monkeypatch: pytest.MonkeyPatch
+    services: InspectorServices, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session.keep("t", None, "x")
     asked: list[str] = []
-    server = desk.record.store.server  # type: ignore[attr-defined]
+    server = services.record.store.server  # type: ignore[attr-defined]
     select = server.select
     monkeypatch.setattr(server, "select", lambda query, values=(): asked.append(query) or select(query, values))
 
     async def main() -> tuple[int, float]:
-        live = Live(desk.record, desk.sessions)
+        live = Live(services.record, services.sessions)
         async with aclosing(live.events("s", None)) as told, aclosing(live.events(None, None)) as listed:
             await anext(told)
             await anext(listed)
@@ -225,13 +235,13 @@ def test_an_idle_page_asks_a_server_nothing_and_is_told_at_once(
     assert took < 0.5
 
 
-def test_only_sessions_that_pages_are_open_at_are_remembered(desk: Desk, session: Session) -> None:
+def test_only_sessions_that_pages_are_open_at_are_remembered(services: InspectorServices, session: Session) -> None:
     session.keep("t", None, "x")
     for number in range(3):
-        Session(f"other{number}", store=desk.record.store, settings=desk.record.settings).keep("t", None, "x")
+        Session(f"other{number}", store=services.record.store, settings=services.record.settings).keep("t", None, "x")
 
     async def main() -> set[str | None]:
-        live = Live(desk.record, desk.sessions)
+        live = Live(services.record, services.sessions)
         async with aclosing(live.events("s", None)) as stays:
             await anext(stays)
             for number in range(3):
@@ -247,14 +257,14 @@ def test_only_sessions_that_pages_are_open_at_are_remembered(desk: Desk, session
     assert asyncio.run(main()) == {"s"}
 
 
-def test_a_session_that_ended_is_told_in_the_list(desk: Desk, session: Session) -> None:
+def test_a_session_that_ended_is_told_in_the_list(services: InspectorServices, session: Session) -> None:
     session.keep("t", None, "x")
     found = listen(
-        desk,
+        services,
         None,
         None,
         lambda told: told[-1].name == "session",
-        lambda: desk.record.store.end("s", NOON * 1000),
+        lambda: services.record.store.end("s", NOON * 1000),
     )
     assert found[-1].data["ended_at"] == NOON * 1000
 
@@ -288,11 +298,11 @@ def test_a_stream_of_events_is_what_browsers_read(page: Served, session: Session
     answer.owner.close()  # type: ignore[attr-defined]
 
 
-def test_an_open_stream_does_not_keep_the_server_from_stopping(desk: Desk, session: Session) -> None:
-    from tests.apps.inspector.served import served
+def test_an_open_stream_does_not_keep_the_server_from_stopping(services: InspectorServices, session: Session) -> None:
+    from tests.apps.inspector.inspector_server import served
 
     session.keep("t", None, "x")
-    with served(desk) as page:
+    with served(services) as page:
         answers = [stream(page, "?session=s"), stream(page, "")]
         for answer in answers:
             read_until(answer, b"event: ping")

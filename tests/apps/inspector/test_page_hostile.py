@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 import keepwhole
-from tests.apps.inspector.made_up import HOSTILE
+from tests.apps.inspector.fake_data import HOSTILE
 from tests.apps.inspector.waiting import until
 
 Look = Callable[..., Any]

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from keepwhole.session import Session
-from tests.apps.inspector.looking import Looked
-from tests.apps.inspector.served import TOKEN, Served
+from tests.apps.inspector.browser_tab import Looked
+from tests.apps.inspector.inspector_server import TOKEN, Served
 from tests.apps.inspector.waiting import until
 from tests.build import numbered_lines
 

@@ -4,55 +4,59 @@ import pytest
 
 from keepwhole import config
 from keepwhole.apps.inspector import answers
-from keepwhole.apps.inspector.answers import Asked
+from keepwhole.apps.inspector.answers import PageRequest
 from keepwhole.apps.inspector.sample import NAME, play
-from keepwhole.apps.inspector.services import Desk
+from keepwhole.apps.inspector.services import InspectorServices
 from keepwhole.store.memory import MemoryStore
 from keepwhole.store.verify import verify
 from tests.build import NOON
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+def services(tmp_path_factory: pytest.TempPathFactory) -> InspectorServices:
     """The whole sample."""
     settings = config.load(home=str(tmp_path_factory.mktemp("sample")), environ={})
     store = MemoryStore()
     play(settings, store, float(NOON))
-    return Desk(settings, store)
+    return InspectorServices(settings, store)
 
 
-def all_steps(desk: Desk) -> list[dict[str, object]]:
-    pages = (answers.list_steps(desk, Asked((NAME,), {"from": start, "count": "100"})) for start in ("0", "100"))
+def all_steps(services: InspectorServices) -> list[dict[str, object]]:
+    pages = (
+        answers.list_steps(services, PageRequest((NAME,), {"from": start, "count": "100"})) for start in ("0", "100")
+    )
     return [step for page in pages for step in page["steps"]]
 
 
-def test_it_has_cuts_repeats_aged_results_and_a_rewritten_prefix(desk: Desk) -> None:
-    steps = all_steps(desk)
+def test_it_has_cuts_repeats_aged_results_and_a_rewritten_prefix(services: InspectorServices) -> None:
+    steps = all_steps(services)
     rules = {decision["rule"] for step in steps for decision in step["decisions"]}  # type: ignore[attr-defined]
     assert {"arrival", "aged", "repeat"} <= rules
     aged = [step for step in steps if any(one["rule"] == "aged" for one in step["decisions"])]  # type: ignore[attr-defined]
     assert [step for step in steps if step["rewritten"]] == aged != []
 
 
-def test_the_model_reads_something_back_in_a_round_that_the_client_does_not_see(desk: Desk) -> None:
-    steps = all_steps(desk)
+def test_the_model_reads_something_back_in_a_round_that_the_client_does_not_see(services: InspectorServices) -> None:
+    steps = all_steps(services)
     (hidden,) = [step for step in steps if step["rounds"]]
     before = steps[int(str(hidden["index"])) - 1]
-    assert "get_artifact" in answers.one_response(desk, Asked((NAME, str(before["id"]))))["text"]
-    assert "toolu_recall" in answers.one_request(desk, Asked((NAME, str(hidden["id"])), {"from": "0"}))["text"]
+    assert "get_artifact" in answers.one_response(services, PageRequest((NAME, str(before["id"]))))["text"]
+    assert (
+        "toolu_recall" in answers.one_request(services, PageRequest((NAME, str(hidden["id"])), {"from": "0"}))["text"]
+    )
 
 
-def test_everything_in_it_is_as_it_was_written(desk: Desk) -> None:
-    assert verify(desk.record.store, NAME).whole
+def test_everything_in_it_is_as_it_was_written(services: InspectorServices) -> None:
+    assert verify(services.record.store, NAME).whole
 
 
-def test_every_prediction_of_the_cache_comes_true(desk: Desk) -> None:
-    for step in all_steps(desk):
+def test_every_prediction_of_the_cache_comes_true(services: InspectorServices) -> None:
+    for step in all_steps(services):
         assert step["usage"]["cached"] == step["predicted"]  # type: ignore[index]
 
 
-def test_it_ends_just_now_and_costs_less_than_everything(desk: Desk) -> None:
-    summary = answers.one_session(desk, Asked((NAME,)))
+def test_it_ends_just_now_and_costs_less_than_everything(services: InspectorServices) -> None:
+    summary = answers.one_session(services, PageRequest((NAME,)))
     assert NOON * 1000 - 10_000 < summary["last_at"] <= NOON * 1000
     assert summary["cost_sent"] < summary["cost_whole"]
     assert summary["indicator"]["used"] < summary["indicator"]["whole"]
@@ -60,8 +64,8 @@ def test_it_ends_just_now_and_costs_less_than_everything(desk: Desk) -> None:
     assert summary["health"] == "ok"
 
 
-def test_it_can_be_stopped_in_the_middle(desk: Desk) -> None:
+def test_it_can_be_stopped_in_the_middle(services: InspectorServices) -> None:
     store = MemoryStore()
     left = iter([True] * 10)
-    play(desk.record.settings, store, float(NOON), goes_on=lambda: next(left, False))
+    play(services.record.settings, store, float(NOON), keeps_going=lambda: next(left, False))
     assert 0 < store.sessions()[0].entries < 40

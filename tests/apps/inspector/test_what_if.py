@@ -7,52 +7,52 @@ import pytest
 import yaml
 
 from keepwhole import config
-from keepwhole.apps.inspector import answers, what_if_settings
-from keepwhole.apps.inspector.answers import Asked
+from keepwhole.apps.inspector import answers, what_if
+from keepwhole.apps.inspector.answers import PageRequest
 from keepwhole.apps.inspector.sample import play
-from keepwhole.apps.inspector.services import Desk
-from keepwhole.apps.inspector.what_if import TooLittle, run_of_session
+from keepwhole.apps.inspector.services import InspectorServices
+from keepwhole.apps.inspector.what_if import NotEnoughRecorded, run_of_session
 from keepwhole.errors import ConfigError, UsageError
 from keepwhole.policies.settings import AutoSettings
 from keepwhole.session import Session
 from keepwhole.store.memory import MemoryStore
 from tests.apps.cli.cli import Cli
-from tests.apps.inspector.served import Served
+from tests.apps.inspector.inspector_server import Served
 from tests.build import NOON, numbered_lines
 
 
 @pytest.fixture(scope="module")
-def long(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+def long(tmp_path_factory: pytest.TempPathFactory) -> InspectorServices:
     """A session that is long enough for results to age."""
     settings = config.load(home=str(tmp_path_factory.mktemp("long")), environ={})
     store = MemoryStore()
     play(settings, store, float(NOON), bugs=9)
-    return Desk(settings, store)
+    return InspectorServices(settings, store)
 
 
-def test_nothing_changes_where_nothing_is_changed(long: Desk) -> None:
-    told = long.play.play("sample-harbour", {})
+def test_nothing_changes_where_nothing_is_changed(long: InspectorServices) -> None:
+    told = long.what_if.compare("sample-harbour", {})
     assert told["before"] == told["after"]
     assert told["notes"] == []
     assert config.PRESETS["careful"] == long.record.settings.auto
 
 
-def test_leaner_settings_cost_less_and_say_what_they_kept(long: Desk) -> None:
-    told = long.play.play("sample-harbour", {"preset": "lean", "settings": {"auto.start": 8_000}})
+def test_leaner_settings_cost_less_and_say_what_they_kept(long: InspectorServices) -> None:
+    told = long.what_if.compare("sample-harbour", {"preset": "lean", "settings": {"auto.start": 8_000}})
     assert told["after"]["tokens"] < told["before"]["tokens"] <= told["before"]["tokens_whole"]
     assert 0 < told["after"]["evidence"] <= 1
     assert yaml.safe_load(told["yaml"]) == {"policy": "auto", "preset": "lean", "auto": {"start": 8_000}}
 
 
-def test_sending_everything_is_what_others_are_measured_by(long: Desk) -> None:
-    told = long.play.play("sample-harbour", {"policy": "everything"})
+def test_sending_everything_is_what_others_are_measured_by(long: InspectorServices) -> None:
+    told = long.what_if.compare("sample-harbour", {"policy": "everything"})
     assert told["after"]["cost"] == 1
     assert told["after"]["tokens"] == told["after"]["tokens_whole"]
     assert told["yaml"] == "mode: off\n"
 
 
-def test_play_says_what_replay_says_of_the_same_session(long: Desk, tmp_path: Path) -> None:
-    told = long.play.play("sample-harbour", {"preset": "lean"})
+def test_play_says_what_replay_says_of_the_same_session(long: InspectorServices, tmp_path: Path) -> None:
+    told = long.what_if.compare("sample-harbour", {"preset": "lean"})
     run, _ = run_of_session(long.record, long.record.timeline("sample-harbour"))
     log = tmp_path / "log.jsonl"
     log.write_text(json.dumps(_record(long)) + "\n", encoding="utf-8")
@@ -69,18 +69,18 @@ def test_play_says_what_replay_says_of_the_same_session(long: Desk, tmp_path: Pa
         assert mine["tokens"] / mine["tokens_whole"] == pytest.approx(theirs["tokens"], abs=1e-6)
 
 
-def _record(desk: Desk) -> dict[str, object]:
+def _record(services: InspectorServices) -> dict[str, object]:
     """The session as a log, put together without the code that plays it."""
     from keepwhole.replay.samples.coding import coding
     from keepwhole.replay.samples.files import anthropic_messages
 
     script = [part for one in anthropic_messages(coding(1, "claude-code", 9)) for part in one["content"]]
     whole = [part["content"] for part in script if isinstance(part, dict) and part["type"] == "tool_result"]
-    timeline = desk.record.timeline("sample-harbour")
+    timeline = services.record.timeline("sample-harbour")
     newest = timeline.steps[-1].request
     assert newest is not None
-    session = Session("sample-harbour", store=desk.record.store, settings=desk.record.settings)
-    body = json.loads(desk.record.sent("sample-harbour", newest.trace_id))
+    session = Session("sample-harbour", store=services.record.store, settings=services.record.settings)
+    body = json.loads(services.record.request_body("sample-harbour", newest.trace_id))
     messages = session.hydrate(body["messages"])
     found = [part["content"] for one in messages for part in one["content"] if "tool_use_id" in part]
     assert all(text in found for text in whole), "every result is whole in it again"
@@ -88,10 +88,10 @@ def _record(desk: Desk) -> dict[str, object]:
     return {"source": "record", "id": "sample-harbour", "messages": messages}
 
 
-def test_a_session_without_requests_is_played_by_its_results(desk: Desk, session: Session) -> None:
+def test_a_session_without_requests_is_played_by_its_results(services: InspectorServices, session: Session) -> None:
     for number in range(3):
         session.keep("execute_command", {"command": f"make {number}"}, numbered_lines(2_000))
-    told = desk.play.play("s", {"policy": "truncation"})
+    told = services.what_if.compare("s", {"policy": "truncation"})
     assert told["after"]["tokens"] < told["after"]["tokens_whole"]
     assert "No request is on record" in told["notes"][0]
 
@@ -103,11 +103,11 @@ def test_too_little_to_play_is_said_with_a_reason(page: Served, session: Session
     assert "fewer than two results" in answer.json["error"]
 
 
-def test_too_much_to_play_is_said_with_a_way_out(desk: Desk, session: Session) -> None:
+def test_too_much_to_play_is_said_with_a_way_out(services: InspectorServices, session: Session) -> None:
     for _ in range(2):
         session.keep("t", None, "x" * 5_000_000)
-    with pytest.raises(TooLittle, match="keepwhole replay"):
-        desk.play.play("s", {})
+    with pytest.raises(NotEnoughRecorded, match="keepwhole replay"):
+        services.what_if.compare("s", {})
 
 
 @pytest.mark.parametrize(
@@ -135,38 +135,38 @@ def test_settings_that_cannot_be_are_refused_with_words(page: Served, session: S
     assert "`" in answer.json["error"]
 
 
-def test_everything_that_is_offered_can_be_tried_and_is_explained(desk: Desk) -> None:
-    told = answers.policies(desk, Asked())
-    now = desk.record.settings
+def test_everything_that_is_offered_can_be_tried_and_is_explained(services: InspectorServices) -> None:
+    told = answers.policies(services, PageRequest())
+    now = services.record.settings
     for row in told["settings"]:
         assert row["explained"].endswith("."), row
-        assert what_if_settings.tried(now, {"settings": {row["key"]: row["default"]}}) == what_if_settings.tried(
+        assert what_if.settings_to_try(now, {"settings": {row["key"]: row["default"]}}) == what_if.settings_to_try(
             now, {}
         )
     for name in told["policies"]:
-        assert what_if_settings.tried(now, {"policy": name})
+        assert what_if.settings_to_try(now, {"policy": name})
     assert {row["key"].split(".")[1] for row in told["settings"] if row["key"].startswith("auto.")} == set(
         AutoSettings.fields
     )
 
 
-def test_the_yaml_gives_the_settings_that_were_tried(desk: Desk, tmp_path: Path) -> None:
+def test_the_yaml_gives_the_settings_that_were_tried(services: InspectorServices, tmp_path: Path) -> None:
     asked = {"preset": "lean", "settings": {"auto.patience": 1, "auto.old_after.read": 9, "auto.keep.read": 4}}
     asked["settings"] |= {"tools.truncation.inline_limit": 5_000}  # type: ignore[operator]
-    tried = what_if_settings.tried(desk.record.settings, asked)
+    tried = what_if.settings_to_try(services.record.settings, asked)
     file = tmp_path / "keepwhole.yaml"
-    file.write_text(what_if_settings.as_yaml(tried), encoding="utf-8")
+    file.write_text(what_if.as_yaml(tried), encoding="utf-8")
     loaded = config.load(str(file), environ={})
     assert (loaded.policy, loaded.preset, loaded.auto) == (tried.policy, tried.preset, tried.auto)
     assert loaded.truncation == tried.truncation
 
 
-def test_playing_writes_nothing(long: Desk) -> None:
+def test_playing_writes_nothing(long: InspectorServices) -> None:
     before = [row.chain for row in long.record.store.rows("sample-harbour")]
-    long.play.play("sample-harbour", {"policy": "rolling"})
+    long.what_if.compare("sample-harbour", {"policy": "rolling"})
     assert [row.chain for row in long.record.store.rows("sample-harbour")] == before
 
 
-def test_a_setting_out_of_its_bounds_is_a_mistake_of_the_page(desk: Desk) -> None:
+def test_a_setting_out_of_its_bounds_is_a_mistake_of_the_page(services: InspectorServices) -> None:
     with pytest.raises((ConfigError, UsageError)):
-        what_if_settings.tried(desk.record.settings, {"settings": {"auto.ceiling": 7}})
+        what_if.settings_to_try(services.record.settings, {"settings": {"auto.ceiling": 7}})

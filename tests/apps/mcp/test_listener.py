@@ -17,7 +17,7 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from keepwhole.apps.listener import Address, parse_address, token_for
+from keepwhole.apps.listener import Address, parse_address, read_token
 from keepwhole.apps.mcp.gateway import Gateway
 from keepwhole.apps.mcp.listener import http_app, http_server
 from keepwhole.apps.mcp.server import record_server
@@ -70,13 +70,13 @@ def test_only_loopback_unless_it_is_said() -> None:
 
 
 def test_the_token_is_made_once_in_a_file_only_its_owner_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    token, where = token_for(str(tmp_path), "mcp", "KEEPWHOLE_MCP_TOKEN")
+    token, where = read_token(str(tmp_path), "mcp", "KEEPWHOLE_MCP_TOKEN")
     assert stat.S_IMODE(Path(where).stat().st_mode) == 0o600
-    assert token_for(str(tmp_path), "mcp", "KEEPWHOLE_MCP_TOKEN")[0] == token
-    assert token_for(str(tmp_path), "mcp-gateway", "KEEPWHOLE_MCP_TOKEN")[0] != token
+    assert read_token(str(tmp_path), "mcp", "KEEPWHOLE_MCP_TOKEN")[0] == token
+    assert read_token(str(tmp_path), "mcp-gateway", "KEEPWHOLE_MCP_TOKEN")[0] != token
     monkeypatch.setenv("KEEPWHOLE_MCP_TOKEN", "short")
     with pytest.raises(UsageError, match="16"):
-        token_for(str(tmp_path), "mcp", "KEEPWHOLE_MCP_TOKEN")
+        read_token(str(tmp_path), "mcp", "KEEPWHOLE_MCP_TOKEN")
 
 
 def _free_port() -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 from keepwhole import MemoryStore
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.router import SessionRouter
-from tests.apps.proxy.serving import DIALECTS, PATHS, request
+from tests.apps.proxy.proxy_server import DIALECTS, PATHS, request
 from tests.apps.proxy.test_rounds import CASES
 from tests.upstream.spelling import SPELLINGS, Dialect
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.apps.proxy.serving import PATHS, Process, Talk, ask, request, until, written
+from tests.apps.proxy.proxy_server import PATHS, Process, Talk, ask, request, until, written
 from tests.upstream.answer import Answer, refusal
 from tests.upstream.server import upstream
 from tests.upstream.spelling import Text, Tool

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from keepwhole.apps.proxy.proxy import Proxy
-from tests.apps.proxy.serving import PATHS, Answered, Served, Talk, ask, proxy, request, status_of, written
+from tests.apps.proxy.proxy_server import PATHS, Answered, Served, Talk, ask, proxy, request, status_of, written
 from tests.upstream.answer import Answer
 from tests.upstream.server import Upstream, upstream
 from tests.upstream.spelling import Text
@@ -74,6 +74,24 @@ def test_with_the_token_in_the_path_or_in_a_header_all_is_served(world: World, p
         assert answer.status in (200, 404)
     for asked in world.upstream.asked:
         assert TOKEN not in asked.path + repr(asked.headers)
+
+
+@pytest.mark.parametrize("tag", ["kw-", "hf-", "zz-"])
+def test_base_urls_written_under_an_earlier_name_keep_working(world: World, tag: str) -> None:
+    assert world.ask("POST", f"/{tag}{TOKEN}/v1/messages").status == 200
+    assert [asked.path for asked in world.upstream.asked] == ["/v1/messages"]
+
+
+@pytest.mark.parametrize("tag", ["hf", "hf_", "Hf-", "h-", "hfx-", "h1-", "-hf", "hf--"])
+def test_a_tag_is_two_small_letters_and_a_dash(world: World, tag: str) -> None:
+    assert world.ask("POST", f"/{tag}{TOKEN}/v1/messages").status == 401
+    assert not world.upstream.asked
+
+
+def test_a_path_that_only_looks_like_a_tagged_token_stays_a_path(world: World) -> None:
+    assert world.ask("POST", "/ai-gateway/v1/messages").status == 401
+    world.ask("POST", "/ai-gateway/v1/messages", x_keepwhole_token=TOKEN)
+    assert [asked.path for asked in world.upstream.asked] == ["/ai-gateway/v1/messages"]
 
 
 HOSTS = {

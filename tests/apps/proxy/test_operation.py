@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.apps.cli.cli import Cli
-from tests.apps.proxy.serving import (
+from tests.apps.proxy.proxy_server import (
     DIALECTS,
     PATHS,
     Process,
@@ -193,7 +193,7 @@ def error_of(dialect: Dialect, body: dict[str, object]) -> str:
 
 @every_dialect
 def test_what_is_refused_is_said_in_the_dialects_own_words(dialect: Dialect, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("keepwhole.apps.proxy.request_reader.BODY_WITHIN", 0.2)
+    monkeypatch.setattr("keepwhole.apps.proxy.connection.BODY_WITHIN", 0.2)
     with upstream([]) as served, proxy(served.url, max_body=100) as running:
         path = PATHS[dialect]
         answer = ask(running.port, path, b"x" * 101)
@@ -340,7 +340,7 @@ def test_an_answer_does_not_depend_on_who_reads_along() -> None:
     def nobody(_: object) -> None:
         raise BrokenPipeError
 
-    with upstream(lambda _: [Text("hello")]) as served, proxy(served.url, told=nobody) as running:
+    with upstream(lambda _: [Text("hello")]) as served, proxy(served.url, reporter=nobody) as running:
         for streamed in (False, True):
             answer = ask(running.port, "/v1/messages", request("anthropic", streamed))
             assert (answer.status, answer.is_cut) == (200, False)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from keepwhole.recall.names import NAMES
 from keepwhole.store.sqlite.store import SqliteStore
-from tests.apps.proxy.hearing import Heard, expected, heard
-from tests.apps.proxy.serving import DIALECTS, PATHS, Served, ask, proxy, request
+from tests.apps.proxy.answer_reader import Heard, expected, heard
+from tests.apps.proxy.proxy_server import DIALECTS, PATHS, Served, ask, proxy, request
 from tests.upstream.answer import Answer, refusal
 from tests.upstream.server import Upstream, upstream
 from tests.upstream.spelling import Dialect, Json, Part, Text, Thinking, Tool

@@ -18,11 +18,11 @@ from keepwhole.store.protocol import Store, result_of
 from tests.apps.proxy.agent import Agent, Outcome
 from tests.apps.proxy.agent_model import Model, turns_of
 from tests.apps.proxy.agent_proxy import Running, forbid_growth, proxy
-from tests.apps.proxy.serving import proxy as serving
+from tests.apps.proxy.proxy_server import proxy as serving
 from tests.postgres import fresh_url
 from tests.postgres import running as server
 from tests.upstream.answer import Answer
-from tests.upstream.billing import TILLS, Breakpoints, Clock, Prefixes
+from tests.upstream.prompt_cache import TILLS, Breakpoints, Clock, Prefixes
 from tests.upstream.server import Upstream, upstream
 from tests.upstream.spelling import Dialect
 
@@ -301,7 +301,7 @@ def test_a_server_that_is_stopped_while_the_work_goes_on_costs_tokens_and_nothin
                 time.sleep(1.1)  # a server that was away is asked once a second
 
         told: list[Any] = []
-        with serving(served.url, store=store, told=told.append, tenants="one") as running:
+        with serving(served.url, store=store, reporter=told.append, tenants="one") as running:
             outcome = Agent("anthropic", running.url, SESSION).run(act)
         run = Run(outcome, till, served, model)
         assert run.did == plain.did

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.apps.proxy.serving import Served, offered, proxy
+from tests.apps.proxy.proxy_server import Served, offered, proxy
 from tests.upstream.answer import refusal
 from tests.upstream.server import Upstream, upstream
 from tests.upstream.spelling import Json, Part, Text, Tool

@@ -7,8 +7,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from keepwhole.apps.proxy import request_reader
-from tests.apps.proxy.serving import Talk, ask, proxy, request, status_of, until, written
+from keepwhole.apps.proxy import connection
+from tests.apps.proxy.proxy_server import Talk, ask, proxy, request, status_of, until, written
 from tests.upstream.answer import Answer
 from tests.upstream.server import upstream
 from tests.upstream.spelling import Text, Tool
@@ -16,9 +16,9 @@ from tests.upstream.spelling import Text, Tool
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(request_reader, "HEADERS_WITHIN", 0.5)
-    monkeypatch.setattr(request_reader, "BODY_WITHIN", 0.5)
-    monkeypatch.setattr(request_reader, "_WRITE_WITHIN", 0.5)
+    monkeypatch.setattr(connection, "HEADERS_WITHIN", 0.5)
+    monkeypatch.setattr(connection, "BODY_WITHIN", 0.5)
+    monkeypatch.setattr(connection, "_WRITE_WITHIN", 0.5)
 
 
 def good(port: int) -> float:
@@ -60,7 +60,7 @@ def test_a_head_that_does_not_come_is_not_waited_for(name: str) -> None:
 @pytest.mark.parametrize("path", ["/v1/messages", "/v1/files"])
 @pytest.mark.parametrize("framing", ["content-length", "chunked"])
 def test_a_body_that_does_not_come_is_not_waited_for(path: str, framing: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(request_reader, "HEADERS_WITHIN", 30)  # a busy machine may not read thirty heads sooner
+    monkeypatch.setattr(connection, "HEADERS_WITHIN", 30)  # a busy machine may not read thirty heads sooner
     own = {"content-length": "100"} if framing == "content-length" else {"transfer-encoding": "chunked"}
     start = b'{"mess' if framing == "content-length" else b'6\r\n{"mess\r\n'
     with upstream(lambda _: [Text("hello")]) as served, proxy(served.url) as running, ExitStack() as stack:

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.apps.proxy.serving import Talk, proxy, request, status_of, written
+from tests.apps.proxy.proxy_server import Talk, proxy, request, status_of, written
 from tests.upstream.answer import Answer
 from tests.upstream.server import upstream
 from tests.upstream.spelling import Text

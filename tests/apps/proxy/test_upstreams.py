@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from keepwhole.apps.proxy.upstreams import Upstreams
+from keepwhole.apps.proxy.destination import Upstreams
 from keepwhole.errors import ConfigError
 from tests.apps.proxy.agent_proxy import proxy
 
@@ -44,7 +44,7 @@ def test_the_proxy_of_a_network_is_used_unless_it_is_to_be_bypassed(monkeypatch:
     monkeypatch.setenv("http_proxy", "http://proxy.example:3128")
     monkeypatch.setenv("no_proxy", "two.example,127.0.0.1")
     upstreams = Upstreams({**_OWN, "near": "http://127.0.0.1:9"})
-    ways = [upstreams.way(name) for name in ("openai", "anthropic", "near")]
+    ways = [upstreams.network_proxy(name) for name in ("openai", "anthropic", "near")]
     assert ways == ["http://proxy.example:3128", None, None]
 
 

@@ -2,9 +2,8 @@
 
 from collections import Counter
 
-from keepwhole.apps.steps import cost_of, first_full, sizes
-from keepwhole.apps.wrap.meter import Tally
-from keepwhole.apps.wrap.receipt import receipt
+from keepwhole.apps.request_figures import cost_of, first_full, sizes
+from keepwhole.apps.wrap.receipt import Tally, receipt
 from keepwhole.canonical.entry import Request, Response
 from keepwhole.exchange.request_log import LoggedRequest
 from keepwhole.models.profiles import profile_for

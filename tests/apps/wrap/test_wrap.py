@@ -16,7 +16,7 @@ from keepwhole.session import Session
 from tests.apps.cli.cli import Cli
 from tests.clients.upstream import results, upstream
 
-AGENT = str(Path(__file__).parent / "stand_in.py")
+AGENT = str(Path(__file__).parent / "fake_client.py")
 LONG = "seq -f 'line %06g of a long listing' 1 900"
 TEXT = "".join(f"line {number:06} of a long listing\n" for number in range(1, 901))
 

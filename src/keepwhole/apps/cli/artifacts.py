@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.place import Place, add_options
+from keepwhole.apps.cli.place import Place, add_action, add_part
 from keepwhole.errors import UsageError
 from keepwhole.recall.answer import RecallCall
 from keepwhole.recall.page import page
@@ -19,29 +19,21 @@ from keepwhole.truncation.present import summarize
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the commands' options."""
     commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    listing = commands.add_parser("list", help="the artifacts of a session")
-    add_options(listing)
+    listing = add_action(commands, "list", list_artifacts, help="the artifacts of a session")
     listing.add_argument("--all", action="store_true", help="of all sessions")
-    listing.set_defaults(act=list_artifacts)
-    showing = commands.add_parser("show", help="the content of one")
-    add_options(showing)
+    showing = add_action(commands, "show", show_artifact, help="the content of one")
     showing.add_argument("id", metavar="ID", help="artifact id or trace id")
-    part = showing.add_mutually_exclusive_group()
-    part.add_argument("--lines", metavar="A-B", help="these lines, counted from 1")
-    part.add_argument("--chars", metavar="A-B", help="these characters, counted from 0, B not included")
+    part = add_part(showing)
     part.add_argument("--raw", action="store_true", help="all of it, byte for byte")
     showing.add_argument("--force", action="store_true", help="let --raw write to a terminal")
-    showing.set_defaults(act=show_artifact)
-    searching = commands.add_parser("search", help="results in which all these words occur")
-    add_options(searching)
+    searching = add_action(commands, "search", search_artifacts, help="results in which all these words occur")
     searching.add_argument("text", metavar="TEXT", nargs="+", help="words, or beginnings of words")
     searching.add_argument("--limit", type=int, default=20, help="at most this many (default: 20)")
-    searching.set_defaults(act=search_artifacts)
-    cleaning = commands.add_parser("clean", help="purge sessions that are over: ended and ephemeral ones")
-    add_options(cleaning)
+    cleaning = add_action(
+        commands, "clean", clean_artifacts, help="purge sessions that are over: ended and ephemeral ones"
+    )
     cleaning.add_argument("--all", action="store_true", help="purge every session; asks first")
     cleaning.add_argument("--yes", action="store_true", help="do not ask")
-    cleaning.set_defaults(act=clean_artifacts)
 
 
 def list_artifacts(args: argparse.Namespace) -> int:

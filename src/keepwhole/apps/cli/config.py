@@ -5,18 +5,14 @@ import os
 
 from keepwhole import config as settings_module
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.place import add_options
+from keepwhole.apps.cli.place import add_action
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the commands' options."""
     commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    showing = commands.add_parser("show", help="every setting with its value and source")
-    add_options(showing, session=False)
-    showing.set_defaults(act=show)
-    checking = commands.add_parser("check", help="is the settings file right?")
-    add_options(checking, session=False)
-    checking.set_defaults(act=check)
+    add_action(commands, "show", show, help="every setting with its value and source", session=False)
+    add_action(commands, "check", check, help="is the settings file right?", session=False)
 
 
 def show(args: argparse.Namespace) -> int:

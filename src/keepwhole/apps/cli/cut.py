@@ -6,6 +6,7 @@ import time
 
 from keepwhole import config
 from keepwhole.apps.cli import screen
+from keepwhole.apps.cli.place import add_config, add_json
 from keepwhole.canonical.body import measure
 from keepwhole.canonical.media import media_type
 from keepwhole.canonical.utf8 import decode
@@ -23,13 +24,13 @@ _EXAMPLE = "art_1700000000_" + "0" * 22
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
     parser.add_argument("file", metavar="FILE", help="the text; - for standard input")
-    parser.add_argument("--config", metavar="FILE", help="settings file (default: the nearest keepwhole.yaml)")
+    add_config(parser)
     parser.add_argument("--tool", default="tool", help="name of the tool it came from")
     parser.add_argument("--strategy", help="cut by this strategy, whatever the text looks like")
     parser.add_argument("--question", default="", help="what the text is wanted for")
     parser.add_argument("--limit", type=int, metavar="N", help="most characters to show")
     parser.add_argument("--compare", action="store_true", help="all strategies side by side")
-    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+    add_json(parser)
     parser.set_defaults(act=cut)
 
 

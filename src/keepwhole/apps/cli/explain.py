@@ -24,7 +24,7 @@ def explain(args: argparse.Namespace) -> int:
     """Explain every result that is not shown whole."""
     place = Place(args)
     info = place.current()
-    found = [each for each in _explained(place, info.name) if args.step in (None, each["step"])]
+    found = [each for each in _explain(place, info.name) if args.step in (None, each["step"])]
     place.close()
     if args.step is not None and not found:
         raise NotFound(f"Result {args.step} of session `{info.name}` is shown as it came: no rule edited it.")
@@ -35,7 +35,7 @@ def explain(args: argparse.Namespace) -> int:
     return 0
 
 
-def _explained(place: Place, session: str) -> Iterator[dict[str, Any]]:
+def _explain(place: Place, session: str) -> Iterator[dict[str, Any]]:
     """Every result that a decision was made about, with all decisions in order."""
     decisions: dict[str, list[Any]] = {}
     for row in place.store.rows(session, kind="decision", light=True):

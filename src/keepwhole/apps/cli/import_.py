@@ -45,7 +45,7 @@ def import_logs(args: argparse.Namespace) -> int:
     done: list[Imported] = []
     bad: list[Unread] = []
     try:
-        for found in _imported(place, paths):
+        for found in _import_logs(place, paths):
             (bad if isinstance(found, Unread) else done).append(found)  # pyright: ignore[reportArgumentType]
     finally:
         place.close()
@@ -57,7 +57,7 @@ def import_logs(args: argparse.Namespace) -> int:
     return 0 if done else _NOTHING
 
 
-def _imported(place: Place, paths: Sequence[Path]) -> Iterator[Imported | Unread]:
+def _import_logs(place: Place, paths: Sequence[Path]) -> Iterator[Imported | Unread]:
     """Each run as it is put on record, and what could not be read."""
     now, chars = int(time.time() * 1000), 0
     with screen.Progress("importing MB", sum(map(size_of, paths)) // _MEGABYTE) as progress:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from keepwhole.apps.cli.place import Place, add_options
-from keepwhole.apps.cli.proxy import needs_extra, until_told_twice
-from keepwhole.apps.listener import Address, token_for
+from keepwhole.apps.cli.proxy import needs_extra, run_until_stopped
+from keepwhole.apps.listener import Address, read_token
 from keepwhole.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,13 +33,13 @@ def add(parser: argparse.ArgumentParser) -> None:
 def inspect(args: argparse.Namespace) -> int:
     """Serve the page until stopped."""
     needs_extra()
-    return until_told_twice(_serve(args))
+    return run_until_stopped(_serve(args))
 
 
 async def _serve(args: argparse.Namespace) -> int:
-    from keepwhole.apps.proxy.server import private, until_stopped
+    from keepwhole.apps.proxy.server import harden_process, wait_until_stopped
 
-    private()
+    harden_process()
     place = Place(args)
     session = place.info(args.session).name if args.session else None
     async with page(place, args.port) as (_, url):
@@ -47,7 +47,7 @@ async def _serve(args: argparse.Namespace) -> int:
         print(f"keepwhole inspect: {url}", flush=True)
         if not args.no_open and has_display():
             await asyncio.to_thread(webbrowser.open, url)
-        await until_stopped(lambda: None)
+        await wait_until_stopped(lambda: None)
     place.close()
     return 0
 
@@ -55,14 +55,17 @@ async def _serve(args: argparse.Namespace) -> int:
 @asynccontextmanager
 async def page(place: Place, port: int, option: str = "--port") -> "AsyncGenerator[tuple[Inspector, str]]":
     """The inspector over a record, and the address that opens it: the token is behind the `#`, so it is never sent."""
-    from keepwhole.apps.inspector.server import inspecting
-    from keepwhole.apps.inspector.services import Desk
+    from keepwhole.apps.inspector.server import start_inspector
+    from keepwhole.apps.inspector.services import InspectorServices
 
     if not 0 <= port < 65_536:
         raise UsageError(f"`{port}` is no port. Give one between 1 and 65535, or 0 for any that is free.")
-    token, _ = token_for(place.settings.home, "inspector", TOKEN)
+    token, _ = read_token(place.settings.home, "inspector", TOKEN)
     wanted = Address(host="127.0.0.1", port=port)
-    async with inspecting(Desk(place.settings, place.store), wanted, token, option) as (inspector, address):
+    async with start_inspector(InspectorServices(place.settings, place.store), wanted, token, option) as (
+        inspector,
+        address,
+    ):
         yield inspector, f"{address.url}/#token={token}"
 
 

@@ -1,4 +1,4 @@
-"""`keepwhole`: finds the command, imports only that one, and turns errors into words and exit codes."""
+"""`keepwhole`: find the command, import only that one, and turn errors into messages and exit codes."""
 
 import os
 import sys
@@ -49,9 +49,9 @@ def main(argv: list[str] | None = None) -> int:
     if argv[:2] == ["hook", "run"]:
         from keepwhole.apps.hooks.run import CLIENTS, run_and_leave
 
-        if argv[2:] in [[client] for client in CLIENTS]:
+        if len(argv) == 3 and argv[2] in CLIENTS:
             run_and_leave(argv[2])
-    from keepwhole.apps.cli.parser import parser_for  # costs more than a hook may
+    from keepwhole.apps.cli.parser import parser_for  # takes longer than a hook may
 
     parser = parser_for(next((word for word in argv if word in COMMANDS), None), COMMANDS)
     args = parser.parse_args(argv)
@@ -61,14 +61,8 @@ def main(argv: list[str] | None = None) -> int:
     try:
         return args.act(args)
     except KeepwholeError as error:
-        print(f"keepwhole: {_plain(str(error))}", file=sys.stderr)
-        return (
-            EXIT_NOT_FOUND
-            if isinstance(error, NotFound)
-            else EXIT_STORE
-            if isinstance(error, StoreError)
-            else EXIT_USAGE
-        )
+        print(f"keepwhole: {_printable(str(error))}", file=sys.stderr)
+        return _exit_code(error)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
@@ -76,5 +70,11 @@ def main(argv: list[str] | None = None) -> int:
         return EXIT_PIPE
 
 
-def _plain(text: str) -> str:
+def _exit_code(error: KeepwholeError) -> int:
+    if isinstance(error, NotFound):
+        return EXIT_NOT_FOUND
+    return EXIT_STORE if isinstance(error, StoreError) else EXIT_USAGE
+
+
+def _printable(text: str) -> str:
     return "".join(char if char.isprintable() or char == "\n" else "?" for char in text)

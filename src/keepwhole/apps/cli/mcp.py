@@ -5,13 +5,14 @@ from collections.abc import Awaitable, Callable
 from importlib.util import find_spec
 from typing import Any
 
-from keepwhole.apps.cli.place import Place
+from keepwhole.apps.cli.place import Place, add_config
 from keepwhole.errors import UsageError
+from keepwhole.install import install_hint
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
-    parser.add_argument("--config", metavar="FILE", help="settings file (default: the nearest keepwhole.yaml)")
+    add_config(parser)
     parser.add_argument("--session", metavar="ID", help="session (default: $KEEPWHOLE_SESSION, else this folder's own)")
     add_listening(parser)
     parser.set_defaults(act=mcp)
@@ -54,4 +55,4 @@ def run(serve: Callable[[], Awaitable[Any]], place: Place) -> int:
 def needs_extra() -> None:
     """`UsageError` where the package for MCP is not there."""
     if find_spec("mcp_types") is None:
-        raise UsageError("MCP needs a package more: `pip install 'keepwhole[mcp]'`.")
+        raise UsageError(f"MCP needs a package more: {install_hint('mcp')}.")

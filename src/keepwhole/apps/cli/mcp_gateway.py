@@ -5,7 +5,7 @@ import os
 
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.mcp import add_listening, needs_extra, run
-from keepwhole.apps.cli.place import Place
+from keepwhole.apps.cli.place import Place, add_config
 from keepwhole.errors import UsageError
 
 
@@ -13,7 +13,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
     parser.add_argument("--config", metavar="FILE", help="the servers, as clients write them: `mcpServers` by name")
     parser.add_argument("--server", metavar="NAME", help="only this one of them")
-    parser.add_argument("--settings", metavar="FILE", help="settings file (default: the nearest keepwhole.yaml)")
+    add_config(parser, "--settings")
     parser.add_argument("--session", metavar="ID", help="session (default: $KEEPWHOLE_SESSION, else this folder's own)")
     parser.add_argument("--inherit-env", action="store_true", help="hand servers this environment, as clients do")
     parser.add_argument("--without-recall", action="store_true", help="offer no recall tools; `keepwhole mcp` does")
@@ -29,7 +29,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     unwrapping.set_defaults(act=unwrap)
     accepting = actions.add_parser("accept", help="pin what servers now say of their tools")
     accepting.add_argument("--server", metavar="NAME", help="only of this one")
-    accepting.add_argument("--settings", metavar="FILE", help="settings file (default: the nearest keepwhole.yaml)")
+    add_config(accepting, "--settings")
     accepting.set_defaults(act=accept)
 
 

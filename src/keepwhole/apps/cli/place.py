@@ -1,12 +1,14 @@
-"""Where a command works: settings, store and session, from the options, the environment and the folder.
+"""The settings, the store and the session of a command, from its options, the environment and the folder.
 
-Owns: the rules of which session is meant.
-Must not know: what a command does there.
+Owns: the options that commands share, and the rules by which a session is found.
+Must not know: what a command does.
 """
 
 import argparse
 import hashlib
 import os
+from collections.abc import Callable
+from typing import TypeAlias
 
 from keepwhole import config
 from keepwhole.errors import NotFound
@@ -14,22 +16,61 @@ from keepwhole.session import Session
 from keepwhole.store.factory import open_store
 from keepwhole.store.protocol import Row, SessionInfo
 
+Actions: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # pyright: ignore[reportPrivateUsage]
+
+
+def add_config(parser: argparse.ArgumentParser, option: str = "--config") -> None:
+    """Add the option that names the settings file."""
+    parser.add_argument(option, metavar="FILE", help="settings file (default: the nearest keepwhole.yaml)")
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add the option that prints JSON."""
+    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+
+
+def add_mode(parser: argparse.ArgumentParser) -> None:
+    """Add the option that sets the mode."""
+    parser.add_argument("--mode", choices=("off", "shadow", "on"), help="change nothing, only say what would, or do it")
+
 
 def add_options(parser: argparse.ArgumentParser, session: bool = True) -> None:
-    """The options that most commands have."""
-    parser.add_argument("--config", metavar="FILE", help="settings file (default: the nearest keepwhole.yaml)")
-    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+    """Add the options that most commands have."""
+    add_config(parser)
+    add_json(parser)
     if session:
         parser.add_argument(
             "--session", metavar="ID", help="session (default: $KEEPWHOLE_SESSION, else the newest here)"
         )
 
 
+def add_action(
+    actions: Actions,
+    name: str,
+    act: Callable[[argparse.Namespace], int],
+    help: str,
+    session: bool = True,
+) -> argparse.ArgumentParser:
+    """Add one action of a command (`sessions list`), with the options that most commands have."""
+    parser = actions.add_parser(name, help=help)
+    add_options(parser, session)
+    parser.set_defaults(act=act)
+    return parser
+
+
+def add_part(parser: argparse.ArgumentParser) -> "argparse._MutuallyExclusiveGroup":  # pyright: ignore[reportPrivateUsage]
+    """Add the options that choose a part of a result; return their group."""
+    part = parser.add_mutually_exclusive_group()
+    part.add_argument("--lines", metavar="A-B", help="these lines, counted from 1")
+    part.add_argument("--chars", metavar="A-B", help="these characters, counted from 0, B not included")
+    return part
+
+
 class Place:
-    """The record that holds here."""
+    """The settings, the store and the session of one command."""
 
     def __init__(self, args: argparse.Namespace, patience: float | None = None, home: str | None = None) -> None:
-        """With `patience`, nobody waits longer than so many seconds for others who write; `home` is another record."""
+        """`patience` limits the seconds of waiting for other writers; `home` chooses another record."""
         self.settings = config.load(args.config, home=home)
         self.store = open_store(
             self.settings.store,
@@ -41,7 +82,7 @@ class Place:
         self._asked: str | None = getattr(args, "session", None) or os.environ.get("KEEPWHOLE_SESSION")
 
     def current(self) -> SessionInfo:
-        """The session that is meant: the one asked for, else the newest in this folder, else the newest."""
+        """The session asked for, else the newest in this folder, else the newest."""
         if self._asked:
             return self.info(self._asked)
         sessions = self.store.sessions()
@@ -54,16 +95,16 @@ class Place:
         return next((info for info in sessions if _inside(here, info.workspace)), sessions[0])
 
     def info(self, name: str) -> SessionInfo:
-        """The session called `name`, or the only one whose name begins so."""
+        """The session called `name`, or the only one whose name begins with it."""
         exact = self.store.session(name)
         near = [exact] if exact else [info for info in self.store.sessions() if info.name.startswith(name)]
         if len(near) != 1:
-            how = "several sessions begin" if near else "there is no session"
-            raise NotFound(f"For `{name}` {how} like that. `keepwhole sessions list` shows them.")
+            what = "Several sessions begin with" if near else "No session is named"
+            raise NotFound(f"{what} `{name}`. List them with `keepwhole sessions list`.")
         return near[0]
 
     def session(self, name: str) -> Session:
-        """A session over this place's store."""
+        """A session in this store."""
         return Session(name, store=self.store, settings=self.settings, policy=self.settings.truncation)
 
     def writing(self) -> Session:
@@ -90,10 +131,10 @@ class Place:
             row = self.store.find(name, any_id)
             if row is not None:
                 return row
-        raise NotFound(f"There is no result `{any_id[:80]}` here. `keepwhole artifacts list` shows what there is.")
+        raise NotFound(f"No result has the id `{any_id[:80]}` here. List them with `keepwhole artifacts list`.")
 
     def holder(self, kind: str, trace_id: str) -> str | None:
-        """The session that has an entry of this kind with this id: the one asked for, or any."""
+        """The name of the session with an entry of this kind and id: the one asked for, or any."""
         names = [self._asked] if self._asked else [info.name for info in self.store.sessions()]
         return next((name for name in names if self.store.newest(name, kind, trace_id) is not None), None)
 

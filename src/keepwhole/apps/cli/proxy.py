@@ -3,18 +3,19 @@
 import argparse
 import asyncio
 import sys
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from keepwhole import config
-from keepwhole.apps.cli.place import Place
-from keepwhole.apps.listener import Address, token_for
+from keepwhole.apps.cli.place import Place, add_config, add_mode
+from keepwhole.apps.listener import Address, checked_address, read_token
 from keepwhole.errors import KeepwholeError, UsageError
+from keepwhole.install import install_hint
 from keepwhole.proxy_settings import check_upstream
 
 if TYPE_CHECKING:
-    from keepwhole.apps.proxy.turn import Turn
+    from keepwhole.apps.proxy.telemetry import Reporter
 
 TOKEN = "KEEPWHOLE_PROXY_TOKEN"
 PORT = 8787
@@ -34,8 +35,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: 127.0.0.1)")
     parser.add_argument("--public", action="store_true", help="let it listen where other machines can reach it")
     parser.add_argument("--no-token", action="store_true", help="let every process of this machine in")
-    parser.add_argument("--config", metavar="FILE", help="settings file (default: the nearest keepwhole.yaml)")
-    parser.add_argument("--mode", choices=("off", "shadow", "on"), help="change nothing, only say what would, or do it")
+    add_config(parser)
+    add_mode(parser)
     parser.add_argument(
         "--upstream", action="append", default=[], metavar="NAME=URL", help="where requests go: openai=…, anthropic=…"
     )
@@ -45,11 +46,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def proxy(args: argparse.Namespace) -> int:
     """Serve until stopped."""
     needs_extra()
-    return until_told_twice(_serve(args))
+    return run_until_stopped(_serve(args))
 
 
-def until_told_twice(serving: Coroutine[Any, Any, int]) -> int:
-    """Serve until stopped; who is told so a second time waits for nothing."""
+def run_until_stopped(serving: Coroutine[Any, Any, int]) -> int:
+    """Run a server until it is stopped; a second signal ends it at once."""
     try:
         return asyncio.run(serving)
     except asyncio.CancelledError:
@@ -63,29 +64,30 @@ async def _serve(args: argparse.Namespace) -> int:
     return 0
 
 
-async def run(args: argparse.Namespace, place: Place, told: "Sequence[Callable[[Turn], None]]" = ()) -> None:
-    """A proxy over a record, until it is stopped; `told` is told of each request once it is on record."""
-    from keepwhole.apps.proxy.server import Wanted, listening, setup_of, until_stopped
-    from keepwhole.apps.proxy.spans import tracing
-    from keepwhole.apps.proxy.watch import watch
+async def run(args: argparse.Namespace, place: Place, reporters: "Sequence[Reporter]" = ()) -> None:
+    """A proxy over a record, until it is stopped; `reporters` are called with each request once it is recorded."""
+    from keepwhole.apps.proxy.server import ProxyOptions, build_setup, start_proxy, wait_until_stopped
+    from keepwhole.apps.proxy.telemetry import print_summary, span_reporter
 
     home = place.settings.home
     settings = settings_from(args, home)
     address = address_from(args)
-    token, where = (None, "") if args.no_token else token_for(home, "proxy", TOKEN)
-    wanted = Wanted(address, token, (tracing(), *([watch] if args.watch else []), *told))
-    async with listening(settings, place.store, wanted) as (running, port):
+    token, where = (None, "") if args.no_token else read_token(home, "proxy", TOKEN)
+    spans = span_reporter()
+    own = ([spans] if spans is not None else []) + ([print_summary] if args.watch else [])
+    options = ProxyOptions(address, token, (*own, *reporters))
+    async with start_proxy(settings, place.store, options) as (running, port):
         _greet(address.replace(port=port), token, where)
 
         def reload() -> None:
             try:
-                counted = running.setup.desks.metrics
-                running.setup = setup_of(settings_from(args, home), place.store, wanted, port, counted)
+                counted = running.setup.router.metrics
+                running.setup = build_setup(settings_from(args, home), place.store, options, port, counted)
                 print("keepwhole proxy: settings read again", file=sys.stderr, flush=True)
             except KeepwholeError as error:
                 print(f"keepwhole proxy: kept the old settings: {error}", file=sys.stderr, flush=True)
 
-        await until_stopped(reload)
+        await wait_until_stopped(reload)
         print("keepwhole proxy: stopping, streams get ten seconds to end", file=sys.stderr, flush=True)
 
 
@@ -100,7 +102,7 @@ def settings_from(args: argparse.Namespace, home: str | None = None) -> config.S
 def needs_extra() -> None:
     """`UsageError` where the package for the proxy is not there."""
     if find_spec("aiohttp") is None:
-        raise UsageError("The proxy and the page need a package more: `pip install 'keepwhole[proxy]'`.")
+        raise UsageError(f"The proxy and the page need a package more: {install_hint('proxy')}.")
 
 
 def _upstream(text: str) -> tuple[str, str]:
@@ -115,15 +117,14 @@ def address_from(args: argparse.Namespace) -> Address:
     address = Address(host=args.host, port=args.port)
     if not 0 <= args.port < 65_536:
         raise UsageError(f"`--port {args.port}` is no port. Give one between 1 and 65535, or 0 for any that is free.")
-    if not address.is_loopback and not args.public:
-        raise UsageError(f"`{args.host}` can be reached from other machines. If that is what you want, add `--public`.")
+    checked_address(address, args.public)
     if args.public and args.no_token:
         raise UsageError("A proxy that other machines reach needs its token: leave `--no-token` out.")
     return address
 
 
 def _greet(address: Address, token: str | None, where: str) -> None:
-    base = address.url + (f"/kw-{token}" if token else "")
+    base = address.base_url(token)
     print(f"keepwhole proxy: {address.url}" + (f", token in {where}" if token else ", no token asked for"))
     print(f"  export ANTHROPIC_BASE_URL={base}")
     print(f"  export OPENAI_BASE_URL={base}/v1", flush=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from keepwhole import config
 from keepwhole.apps.cli import replay_screen, screen
 from keepwhole.apps.cli.main import EXIT_INTERRUPTED
+from keepwhole.apps.cli.place import add_config, add_json
 from keepwhole.errors import UsageError
 from keepwhole.logs.locations import known_places
 from keepwhole.logs.reader import files
@@ -45,8 +46,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="replay every run, not a draw of them")
     parser.add_argument("--sample", action="store_true", help="replay made-up sessions")
     parser.add_argument("--jobs", type=int, default=0, metavar="N", help="processes (default: as many as processors)")
-    parser.add_argument("--config", metavar="FILE", help="settings file (default: the nearest keepwhole.yaml)")
-    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+    add_config(parser)
+    add_json(parser)
     parser.set_defaults(act=replay)
 
 
@@ -111,12 +112,12 @@ def _kept_here(ask: bool) -> Sequence[Path] | None:
         )
     elif ask:
         replay_screen.places(found)
-        if not _agreed():
+        if not _ask_permission():
             return None
     return [path for place in found for path in place.files]
 
 
-def _agreed() -> bool:
+def _ask_permission() -> bool:
     """Whether to go on; without a terminal nobody can say no."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return True
@@ -133,7 +134,7 @@ class _Replay:
         self._totals, self._runs = Totals(), list[Logged]()
         self._found: list[Found] = []
         self._gathered = Gathered(contenders)
-        self._told = False
+        self._has_printed = False
         """Whether totals were printed."""
 
     def of(self, paths: Sequence[Path], profile: Profile | None, window: int | None) -> int:
@@ -175,8 +176,8 @@ class _Replay:
         self._say_totals()
 
     def _say_totals(self) -> None:
-        if not self._args.json and not self._told:
-            self._told = True
+        if not self._args.json and not self._has_printed:
+            self._has_printed = True
             replay_screen.totals(self._totals)
 
     def _replay(self, profile: Profile) -> None:

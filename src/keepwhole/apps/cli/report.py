@@ -32,9 +32,9 @@ def report(args: argparse.Namespace) -> int:
         sessions = _sessions(place, args.since)
     finally:
         place.close()
-    found = figures.reported(sessions, lambda model: profile_for(model, place.settings.models))
+    found = figures.compare_sessions(sessions, lambda model: profile_for(model, place.settings.models))
     if args.json:
-        screen.as_json(_described(found))
+        screen.as_json(_as_dict(found))
         return 0
     if not sessions:
         screen.say("No request is on record yet. `keepwhole wrap` and `keepwhole proxy` put them there.")
@@ -73,7 +73,7 @@ def _cell(name: str, value: Interval | None, count: int) -> str:
     return f"{mean} ({low} to {high})" if count >= figures.FEWEST else f"{mean} (of {count})"
 
 
-def _described(found: figures.Report) -> dict[str, object]:
+def _as_dict(found: figures.Report) -> dict[str, object]:
     return {
         "groups": {
             name: {

@@ -4,11 +4,12 @@ import argparse
 
 from keepwhole import config, preferences
 from keepwhole.apps.cli import screen
+from keepwhole.apps.cli.place import add_json
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
-    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+    add_json(parser)
     parser.add_argument("switch", choices=("on", "off", "status"))
     parser.set_defaults(act=rolling_context)
 

@@ -31,7 +31,7 @@ def _list(place: Place, json: bool) -> int:
     name = place.current().name
     steps = RequestLog(place.session(name)).all()
     if json:
-        screen.as_json({"session": name, "requests": [_described(step) for step in steps]})
+        screen.as_json({"session": name, "requests": [_as_dict(step) for step in steps]})
         return 0
     if not steps:
         screen.say(f"Session {screen.line(name)} has no request on record.")
@@ -52,7 +52,7 @@ def _print(place: Place, args: argparse.Namespace) -> int:
     if not args.json:
         screen.pass_on([data])
         return 0
-    about = [_described(step) for step in found.all() if step.request.trace_id == args.id]
+    about = [_as_dict(step) for step in found.all() if step.request.trace_id == args.id]
     screen.as_json({"session": name, "requests": about, "body": base64.b64encode(data).decode("ascii")})
     return 0
 
@@ -64,6 +64,6 @@ def _row(step: LoggedRequest) -> tuple[object, ...]:
     return (screen.when(request.at), request.branch, request.model, *shown, step.outcome, request.trace_id)
 
 
-def _described(step: LoggedRequest) -> dict[str, Any]:
+def _as_dict(step: LoggedRequest) -> dict[str, Any]:
     response = step.response.as_dict() if step.response else None
     return {"seq": step.seq, "outcome": step.outcome, "request": step.request.as_dict(), "response": response}

@@ -7,15 +7,11 @@ import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from keepwhole.apps.cli import proxy
 from keepwhole.apps.cli.inspect import page
 from keepwhole.apps.cli.place import Place
 from keepwhole.errors import KeepwholeError
-
-if TYPE_CHECKING:
-    from keepwhole.apps.proxy.turn import Turn
 
 PORT = 8788
 
@@ -36,25 +32,22 @@ def serve(args: argparse.Namespace) -> int:
     """Serve both until stopped."""
     proxy.needs_extra()
     with _home(args) as home:
-        return proxy.until_told_twice(_serve(args, Place(args, proxy.PATIENCE, home)))
+        return proxy.run_until_stopped(_serve(args, Place(args, proxy.PATIENCE, home)))
 
 
 async def _serve(args: argparse.Namespace, place: Place) -> int:
     from keepwhole.apps.inspector.sample import NAME
-    from keepwhole.apps.proxy.server import private
+    from keepwhole.apps.proxy.server import harden_process
 
-    private()
+    harden_process()
     async with page(place, args.inspect_port, "--inspect-port") as (inspector, url):
         print(f"keepwhole inspect: {url}{f'&session={NAME}' if args.sample else ''}", flush=True)
         stopped = threading.Event()
         played = asyncio.to_thread(_play, place, stopped) if args.sample else asyncio.sleep(0)
         playing = asyncio.create_task(played)
 
-        def told(_: "Turn") -> None:
-            inspector.live.wake()
-
         try:
-            await proxy.run(args, place, (told,))
+            await proxy.run(args, place, (lambda _: inspector.live.wake(),))
         finally:
             stopped.set()
         await playing
@@ -63,18 +56,18 @@ async def _serve(args: argparse.Namespace, place: Place) -> int:
 
 
 def _play(place: Place, stopped: threading.Event) -> None:
-    """Put the made-up session on record, behind the page's back: it shows that too."""
+    """Record the made-up session while the page is open: it shows that too."""
     from keepwhole.apps.inspector.sample import play
 
     try:
-        play(place.settings, place.store, time.time(), goes_on=lambda: not stopped.is_set())
+        play(place.settings, place.store, time.time(), keeps_going=lambda: not stopped.is_set())
     except KeepwholeError as error:
         print(f"keepwhole serve: the sample cannot be played: {error}", flush=True)
 
 
 @contextmanager
 def _home(args: argparse.Namespace) -> Generator[str | None]:
-    """A folder for a sample's record; None where the record is the one that holds here."""
+    """A temporary folder for a sample's record; None for the record of the settings."""
     if not args.sample:
         yield None
         return

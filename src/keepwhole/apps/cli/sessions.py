@@ -4,11 +4,12 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any, BinaryIO
 
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.place import Place, add_options
+from keepwhole.apps.cli.place import Actions, Place, add_action
 from keepwhole.errors import NotFound, UsageError
 from keepwhole.metrics import Metrics
 from keepwhole.store.protocol import SessionInfo, entry_of, result_of
@@ -21,39 +22,32 @@ from keepwhole.truncation.notice import size_text
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the commands' options."""
     commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    listing = commands.add_parser("list", help="all sessions, the newest first")
-    add_options(listing, session=False)
+    listing = add_action(commands, "list", list_sessions, help="all sessions, the newest first", session=False)
     listing.add_argument("--limit", type=int, metavar="N", help="at most this many (default: all)")
-    listing.set_defaults(act=list_sessions)
-    showing = commands.add_parser("show", help="what a session holds, step by step")
-    _add_id(showing)
-    showing.set_defaults(act=show_session)
-    verifying = commands.add_parser("verify", help="prove that everything is as it was kept")
-    _add_id(verifying)
+    _add_action_with_id(commands, "show", show_session, help="what a session holds, step by step")
+    verifying = _add_action_with_id(commands, "verify", verify_sessions, help="prove that everything is as it was kept")
     verifying.add_argument("--all", action="store_true", help="verify every session")
-    verifying.set_defaults(act=verify_sessions)
-    purging = commands.add_parser("purge", help="remove a session for good; a tombstone stays")
-    add_options(purging, session=False)
+    purging = add_action(
+        commands, "purge", purge_session, help="remove a session for good; a tombstone stays", session=False
+    )
     purging.add_argument("id", metavar="ID")
     purging.add_argument("--yes", action="store_true", help="do not ask")
-    purging.set_defaults(act=purge_session)
-    exporting = commands.add_parser("export", help="write a session to a file that `import` reads")
-    _add_id(exporting)
+    exporting = _add_action_with_id(commands, "export", export, help="write a session to a file that `import` reads")
     exporting.add_argument("-o", "--output", metavar="FILE", help="where to (default: standard output)")
-    exporting.set_defaults(act=export)
-    importing = commands.add_parser("import", help="bring an exported session back")
-    add_options(importing, session=False)
+    importing = add_action(commands, "import", import_, help="bring an exported session back", session=False)
     importing.add_argument("file", metavar="FILE", help="the archive; - for standard input")
     importing.add_argument("--as", dest="name", metavar="NAME", help="under another name")
-    importing.set_defaults(act=import_)
 
 
-def _add_id(parser: argparse.ArgumentParser) -> None:
-    add_options(parser)
+def _add_action_with_id(
+    actions: Actions, name: str, act: Callable[[argparse.Namespace], int], help: str
+) -> argparse.ArgumentParser:
+    parser = add_action(actions, name, act, help)
     parser.add_argument("id", metavar="ID", nargs="?", help="the session (default: as --session)")
+    return parser
 
 
-def _meant(args: argparse.Namespace, place: Place) -> SessionInfo:
+def _session_of(args: argparse.Namespace, place: Place) -> SessionInfo:
     return place.info(args.id) if args.id else place.current()
 
 
@@ -63,7 +57,7 @@ def list_sessions(args: argparse.Namespace) -> int:
     sessions = place.store.sessions(args.limit if args.limit is None else max(0, args.limit))
     place.close()
     if args.json:
-        screen.as_json([_described(info) for info in sessions])
+        screen.as_json([_as_dict(info) for info in sessions])
     elif not sessions:
         screen.say(f"No sessions in {place.settings.home} yet. Begin with `keepwhole run -- ls`.")
     else:
@@ -85,7 +79,7 @@ def list_sessions(args: argparse.Namespace) -> int:
 def show_session(args: argparse.Namespace) -> int:
     """Show a session step by step."""
     place = Place(args)
-    info, metrics = _meant(args, place), Metrics()
+    info, metrics = _session_of(args, place), Metrics()
     steps: list[dict[str, Any]] = []
     for row in place.store.rows(info.name, kind=("result", "decision"), light=True):
         entry = entry_of(row)
@@ -98,7 +92,7 @@ def show_session(args: argparse.Namespace) -> int:
             )
     place.close()
     if args.json:
-        screen.as_json({**_described(info), "metrics": metrics.as_dict(), "steps": steps})
+        screen.as_json({**_as_dict(info), "metrics": metrics.as_dict(), "steps": steps})
         return 0
     screen.say(f"{screen.bold(info.name)}  {_state(info)}, {info.entries:,} entries, {size_text(info.stored)}")
     screen.say(f"agent {screen.line(info.agent or '-')}, folder {screen.line(info.workspace or '-')}\n")
@@ -129,7 +123,7 @@ def show_session(args: argparse.Namespace) -> int:
 def verify_sessions(args: argparse.Namespace) -> int:
     """Verify one session, or all."""
     place = Place(args)
-    sessions = place.store.sessions() if args.all else [_meant(args, place)]
+    sessions = place.store.sessions() if args.all else [_session_of(args, place)]
     reports: list[Verification] = []
     with screen.Progress("verifying entries", sum(info.entries for info in sessions)) as progress:
         for info in sessions:
@@ -163,7 +157,7 @@ def purge_session(args: argparse.Namespace) -> int:
 def export(args: argparse.Namespace) -> int:
     """Export a session."""
     place = Place(args)
-    info = _meant(args, place)
+    info = _session_of(args, place)
     if args.output is None and sys.stdout.isatty():
         raise UsageError("An archive is for a file: add `-o FILE`, or send it to a pipe.")
     with ExitStack() as stack:
@@ -209,7 +203,7 @@ def _state(info: SessionInfo) -> str:
     return "ended" if info.ended_at is not None else "ephemeral" if info.ephemeral else "open"
 
 
-def _described(info: SessionInfo) -> dict[str, Any]:
+def _as_dict(info: SessionInfo) -> dict[str, Any]:
     return {
         "session": info.name,
         "agent": info.agent,

@@ -50,9 +50,7 @@ def status(args: argparse.Namespace) -> int:
     filled = min(_WIDTH, round(state.share * _WIDTH))
     screen.say(f"{screen.bold(info.name)}  {len(shown)} results, policy {place.settings.policy}, {place.settings.mode}")
     screen.say(f"[{'█' * filled}{'·' * (_WIDTH - filled)}] ≈ {state.tokens:,} of {window:,} tokens ({state.share:.0%})")
-    screen.say(
-        f"Whole, they would take ≈ {estimate_from_length(whole):,} tokens. Other words are not counted.\n"
-    )
+    screen.say(f"Whole, they would take ≈ {estimate_from_length(whole):,} tokens. Other words are not counted.\n")
     for line in state.lines:
         screen.say(f"{line.label} ({line.tokens:,} tokens): {line.explanation}")
     return 0

@@ -4,7 +4,9 @@ import argparse
 
 from keepwhole import config
 from keepwhole.apps.cli import screen, store_backup, store_copy, store_restore
+from keepwhole.apps.cli.place import add_config, add_json
 from keepwhole.errors import StoreRefused, UsageError
+from keepwhole.install import install_hint
 from keepwhole.store.postgres.address import is_address, redacted
 
 
@@ -12,8 +14,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Describe the commands' options."""
     commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     migrating = commands.add_parser("migrate", help="make the schema of a record on a server, or bring it up to date")
-    migrating.add_argument("--config", metavar="FILE", help="settings file (default: the nearest keepwhole.yaml)")
-    migrating.add_argument("--json", action="store_true", help="print JSON for programs")
+    add_config(migrating)
+    add_json(migrating)
     migrating.add_argument(
         "--grant", metavar="ROLE", help="let this role add to the record and read it, with no right to change or delete"
     )
@@ -34,7 +36,7 @@ def migrate(args: argparse.Namespace) -> int:
         from keepwhole.store.postgres import server
     except ImportError as error:
         raise StoreRefused(
-            "A record in PostgreSQL needs `psycopg`. Install it with `pip install 'keepwhole[postgres]'`."
+            f"A record in PostgreSQL needs `psycopg`. Install it with {install_hint('postgres')}."
         ) from error
     ran = server.migrate(address, args.grant)
     if args.json:

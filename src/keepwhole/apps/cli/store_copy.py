@@ -9,6 +9,7 @@ from typing import Any
 from keepwhole import config
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.addresses import HELP, existing_record, record_at, shown
+from keepwhole.apps.cli.place import add_config, add_json
 from keepwhole.canonical.entry import Entry
 from keepwhole.errors import Damaged, NotFound, UsageError
 from keepwhole.store.protocol import Store
@@ -34,8 +35,8 @@ def describe(commands: Any) -> None:
     parser.add_argument("--session", action="append", metavar="NAME", default=[], help="this session only; repeatable")
     parser.add_argument("--quick", action="store_true", help="at the end compare heads only, not every entry's hash")
     parser.add_argument("--yes", action="store_true", help="erase in TO what was erased in FROM without asking")
-    parser.add_argument("--config", metavar="FILE", help="settings file (default: the nearest keepwhole.yaml)")
-    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+    add_config(parser)
+    add_json(parser)
     parser.set_defaults(act=copy)
 
 
@@ -47,7 +48,7 @@ def copy(args: argparse.Namespace) -> int:
     try:
         if source.identity() == target.identity():
             raise UsageError("FROM and TO are the same record.")
-        return _copied(args, source, target)
+        return _copy(args, source, target)
     except KeyboardInterrupt:
         screen.warn("Stopped. The same command goes on where it was.")
         raise
@@ -56,10 +57,10 @@ def copy(args: argparse.Namespace) -> int:
         target.close()
 
 
-def _copied(args: argparse.Namespace, source: Store, target: Store) -> int:
+def _copy(args: argparse.Namespace, source: Store, target: Store) -> int:
     steps = plan(source, target, args.session)
     erased = [step for step in steps if step.verdict == "erase"]
-    if erased and not _confirmed(erased, args):
+    if erased and not _confirm_erasure(erased, args):
         erased, todo = [], [step for step in steps if step.verdict != "erase"]
     else:
         todo = steps
@@ -70,7 +71,7 @@ def _copied(args: argparse.Namespace, source: Store, target: Store) -> int:
     return _DIFFERENT if reasons else 0
 
 
-def _confirmed(erased: Sequence[CopyStep], args: argparse.Namespace) -> bool:
+def _confirm_erasure(erased: Sequence[CopyStep], args: argparse.Namespace) -> bool:
     for step in erased[:_LISTED]:
         screen.warn(f"  {step.name}: {_entries(step.here.entries)} that FROM has erased")
     if len(erased) > _LISTED:
@@ -108,7 +109,7 @@ class _Watch:
 
     def __init__(self, progress: screen.Progress, steps: Sequence[CopyStep]) -> None:
         self._progress, self._sessions = progress, len(steps)
-        self._said, self._lines = time.monotonic(), not sys.stderr.isatty()
+        self._printed_at, self._lines = time.monotonic(), not sys.stderr.isatty()
         self.entries = self.bytes = self.done = 0
 
     def entry(self, entry: Entry) -> None:
@@ -116,8 +117,8 @@ class _Watch:
         self.entries += 1
         self.bytes += entry.facts.size
         self._progress.at(self.bytes)
-        if self._lines and time.monotonic() - self._said > _SECONDS:
-            self._said = time.monotonic()
+        if self._lines and time.monotonic() - self._printed_at > _SECONDS:
+            self._printed_at = time.monotonic()
             sessions = f"{self.done:,} of {self._sessions:,} sessions"
             screen.warn(f"copying: {sessions}, {self.entries:,} entries, {size_text(self.bytes)}")
 

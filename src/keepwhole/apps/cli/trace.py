@@ -5,7 +5,7 @@ import shlex
 from typing import Any
 
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.place import Place, add_options
+from keepwhole.apps.cli.place import Place, add_action, add_part
 from keepwhole.recall.answer import RecallCall
 from keepwhole.recall.get_artifact import read_artifact
 from keepwhole.recall.get_task_trace import call_heading
@@ -16,18 +16,14 @@ from keepwhole.store.protocol import Row, body_of, result_of
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
     commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    showing = commands.add_parser("show", help="the call, how it ended, and what it returned")
-    add_options(showing)
+    showing = add_action(commands, "show", show_trace, help="the call, how it ended, and what it returned")
     showing.add_argument("id", metavar="TRACE_ID", help="trace id or artifact id")
-    part = showing.add_mutually_exclusive_group()
-    part.add_argument("--lines", metavar="A-B", help="these lines, counted from 1")
-    part.add_argument("--chars", metavar="A-B", help="these characters, counted from 0, B not included")
+    part = add_part(showing)
     part.add_argument("--from-end", metavar="N", help="the last N lines")
     showing.add_argument("--pattern", metavar="TEXT", help="the places where this text is")
     showing.add_argument("--regex", action="store_true", help="the pattern is a regular expression of RE2")
     showing.add_argument("--context", metavar="N", help="lines round each match")
     showing.add_argument("--path", metavar="PATH", help="inside JSON or CSV: $.items[0:9].name")
-    showing.set_defaults(act=show_trace)
 
 
 class _Command(RecallCall):

@@ -5,6 +5,7 @@ import json
 from typing import Any, cast
 
 from keepwhole.apps.cli import screen
+from keepwhole.apps.cli.place import add_json
 from keepwhole.errors import UsageError
 from keepwhole.policies.account import Edit, Projection
 from keepwhole.policies.policy import rule_meaning
@@ -22,7 +23,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="NAME", help="whose window and prices hold")
     parser.add_argument("--diff", action="store_true", help="show each edit beside what is kept")
     parser.add_argument("--out", metavar="FILE", help="write what would be sent")
-    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+    add_json(parser)
     parser.set_defaults(act=view)
 
 

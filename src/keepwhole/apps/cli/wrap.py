@@ -1,4 +1,4 @@
-"""`keepwhole wrap CMD…`: run an agent with a proxy of its own in front of its provider, and say what that came to."""
+"""`keepwhole wrap CMD…`: run an agent with a proxy of its own in front of its provider, and print a receipt."""
 
 import argparse
 import shutil
@@ -10,6 +10,7 @@ from typing import Any, TextIO
 
 from keepwhole import config
 from keepwhole.apps.cli import screen
+from keepwhole.apps.cli.place import add_config, add_mode
 from keepwhole.apps.cli.proxy import needs_extra
 from keepwhole.canonical.ids import is_session_id
 from keepwhole.errors import UsageError
@@ -19,8 +20,8 @@ NOT_FOUND, NOT_RUN = 127, 126
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
-    parser.add_argument("--config", metavar="FILE", help="settings file (default: the nearest keepwhole.yaml)")
-    parser.add_argument("--mode", choices=("off", "shadow", "on"), help="change nothing, only say what would, or do it")
+    add_config(parser)
+    add_mode(parser)
     parser.add_argument("--session", metavar="ID", help="the session of all requests (default: as the agent names it)")
     parser.add_argument("--watch", action="store_true", help="a line for each request, unless the agent has a terminal")
     parser.add_argument("--watch-file", metavar="FILE", help="the same, to the end of a file")
@@ -43,12 +44,12 @@ def wrap(args: argparse.Namespace) -> int:
     if shutil.which(argv[0]) is None:
         screen.warn(f"keepwhole: `{argv[0]}` is not installed, or not on the PATH")
         return NOT_FOUND
-    from keepwhole.apps.wrap.agents import agent_for
+    from keepwhole.apps.wrap.clients import client_for
     from keepwhole.apps.wrap.run import run
 
     try:
-        with _watching(args) as told:
-            ended = run(argv, agent_for(argv[0]), settings, args.session, told)
+        with _reporters(args) as reporters:
+            ended = run(argv, client_for(argv[0]), settings, args.session, reporters)
     except OSError as error:
         screen.warn(f"keepwhole: `{argv[0]}` cannot be run: {error.strerror}")
         return NOT_RUN
@@ -69,30 +70,30 @@ def _print(lines: Sequence[str]) -> None:
     try:
         for line in lines:
             screen.warn(line)
-    except OSError:  # nobody reads it any more; the exit code is the agent's all the same
+    except OSError:  # the terminal is gone; the exit code is the client's all the same
         return
 
 
 @contextmanager
-def _watching(args: argparse.Namespace) -> Generator[Sequence[Callable[[Any], None]]]:
-    """Who is told of each request."""
+def _reporters(args: argparse.Namespace) -> Generator[Sequence[Callable[[Any], None]]]:
+    """The functions that are called with each request."""
     if args.watch_file:
-        with _opened(args.watch_file) as stream:
-            yield [partial(_note, stream)]
+        with _open(args.watch_file) as stream:
+            yield [partial(_print_line, stream)]
         return
     has_terminal = sys.stdin.isatty() and sys.stderr.isatty()
     if args.watch and has_terminal:
         screen.warn("keepwhole: the agent has the terminal; `--watch-file FILE` writes its requests elsewhere")
-    yield [partial(_note, sys.stderr)] if args.watch and not has_terminal else []
+    yield [partial(_print_line, sys.stderr)] if args.watch and not has_terminal else []
 
 
-def _note(stream: TextIO, turn: Any) -> None:
-    from keepwhole.apps.proxy.watch import line
+def _print_line(stream: TextIO, proxied: Any) -> None:
+    from keepwhole.apps.proxy.telemetry import summary_line
 
-    print(line(turn), file=stream, flush=True)
+    print(summary_line(proxied), file=stream, flush=True)
 
 
-def _opened(path: str) -> TextIO:
+def _open(path: str) -> TextIO:
     try:
         return open(path, "a", encoding="utf-8")
     except OSError as error:

@@ -1,7 +1,7 @@
 """Claude Code: what its hooks send, and the shapes in which its tools' results can be replaced.
 
 Owns: PostToolUse, PostToolUseFailure, PreCompact and SessionStart. A replacement that misses its tool's shape is
-dropped by the client without a word, so each shape here was seen to be accepted.
+dropped silently by the client, so each shape here was tested to be accepted.
 Must not know: the record, what is cut.
 """
 
@@ -9,7 +9,17 @@ import json
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from keepwhole.apps.hooks.payload import Heard, Json, Replace, Returned, boundary, mapping, result, text, texts
+from keepwhole.apps.hooks.payload import (
+    HookPayload,
+    Json,
+    Replace,
+    ToolReturn,
+    boundary,
+    mapping,
+    text,
+    texts,
+    tool_return,
+)
 
 READER = "Read"
 EVENTS = ("PostToolUse", "PostToolUseFailure", "PreCompact", "SessionStart")
@@ -18,36 +28,36 @@ _BASH_MOST, _GREP_MOST, _MCP_MOST = 29_000, 19_000, 39_000
 """A little below the sizes at which the client saves a result to a file and shows a preview instead."""
 
 
-def hear(event: Json) -> Heard:
-    """What a hook's input says; None where it is nothing to us."""
+def parse(event: Json) -> HookPayload:
+    """Parse a hook's input; None for an event that is not handled."""
     name = event.get("hook_event_name")
     if name == _RETURNED:
         return _returned(event)
     if name == "PostToolUseFailure":
-        return result(event, str(event.get("error", "")), is_error=True)
+        return tool_return(event, str(event.get("error", "")), is_error=True)
     return boundary(event)
 
 
-def _returned(event: Json) -> Returned:
+def _returned(event: Json) -> ToolReturn:
     tool, response = str(event.get("tool_name", "")), event.get("tool_response")
     shape = _mcp if tool.startswith("mcp__") else _SHAPES.get(tool, _other)
     return shape(event, response)
 
 
 def _with(make: Callable[[str], Any]) -> Replace:
-    """The answer whose replacement `make` makes of a text."""
+    """A function from a text to the answer whose replacement `make` builds."""
     return lambda words: {"hookSpecificOutput": {"hookEventName": _RETURNED, "updatedToolOutput": make(words)}}
 
 
-def _bash(event: Json, response: object) -> Returned:
-    """The client gives the beginning of a long output, and where all of it is."""
+def _bash(event: Json, response: object) -> ToolReturn:
+    """Of a long output the client gives the beginning, and the path of the whole."""
     given = mapping(response)
     output, errors = given.get("stdout"), given.get("stderr")
     if not isinstance(output, str) or not isinstance(errors, str) or given.get("isImage"):
         return _other(event, response)
     rest = {key: value for key, value in given.items() if not key.startswith("persistedOutput")}
     joined = f"{output}\n{errors}" if output and errors else output or errors
-    return result(
+    return tool_return(
         event,
         joined,
         file=text(given.get("persistedOutputPath")),
@@ -56,7 +66,7 @@ def _bash(event: Json, response: object) -> Returned:
     )
 
 
-def _read(event: Json, response: object) -> Returned:
+def _read(event: Json, response: object) -> ToolReturn:
     given = mapping(response)
     file = mapping(given.get("file"))
     content = file.get("content")
@@ -64,14 +74,14 @@ def _read(event: Json, response: object) -> Returned:
         asked = mapping(event.get("tool_input"))
         first = asked.get("offset") if isinstance(asked.get("offset"), int) else 1
         known = {"filePath": file.get("filePath", ""), "startLine": first}
-        return result(event, json.dumps(given), replace=_with(_page(known)), numbered=True, unchanged=True)
+        return tool_return(event, json.dumps(given), replace=_with(_page(known)), numbered=True, unchanged=True)
     if given.get("type") != "text" or not isinstance(content, str):
         return _other(event, response)
-    return result(event, content, replace=_with(_page(file)), numbered=True)
+    return tool_return(event, content, replace=_with(_page(file)), numbered=True)
 
 
 def _page(file: Json) -> Callable[[str], Json]:
-    """A text as the tool shows a file; the client puts the numbers before its lines."""
+    """A function from a text to a page of a file; the client adds the line numbers."""
 
     def page(words: str) -> Json:
         lines = words.count("\n") + 1
@@ -80,25 +90,25 @@ def _page(file: Json) -> Callable[[str], Json]:
     return page
 
 
-def _grep(event: Json, response: object) -> Returned:
+def _grep(event: Json, response: object) -> ToolReturn:
     given = mapping(response)
     names, content = _names(given), given.get("content")
     if given.get("mode") == "files_with_matches" and names is not None:
         found: Json = {"mode": "content", "numFiles": 0, "filenames": []}
         replace = _with(lambda words: {**found, "content": words})
-        return result(event, "\n".join(names), replace=replace, most=_GREP_MOST)
+        return tool_return(event, "\n".join(names), replace=replace, most=_GREP_MOST)
     if not isinstance(content, str):
         return _other(event, response)
-    return result(event, content, replace=_with(lambda words: {**given, "content": words}), most=_GREP_MOST)
+    return tool_return(event, content, replace=_with(lambda words: {**given, "content": words}), most=_GREP_MOST)
 
 
-def _glob(event: Json, response: object) -> Returned:
+def _glob(event: Json, response: object) -> ToolReturn:
     given = mapping(response)
     names = _names(given)
     if names is None:
         return _other(event, response)
     replace = _with(lambda words: {**given, "filenames": words.split("\n")})
-    return result(event, "\n".join(names), replace=replace)
+    return tool_return(event, "\n".join(names), replace=replace)
 
 
 def _names(given: Json) -> list[str] | None:
@@ -108,20 +118,20 @@ def _names(given: Json) -> list[str] | None:
     return names  # pyright: ignore[reportUnknownVariableType]
 
 
-def _mcp(event: Json, response: object) -> Returned:
+def _mcp(event: Json, response: object) -> ToolReturn:
     if isinstance(response, str):
-        return result(event, response, replace=_with(lambda words: words), most=_MCP_MOST)
+        return tool_return(event, response, replace=_with(lambda words: words), most=_MCP_MOST)
     words = texts(response)
     if words is None:
         return _other(event, response)
     replace = _with(lambda shown: [{"type": "text", "text": shown}])
-    return result(event, "\n".join(words), replace=replace, most=_MCP_MOST)
+    return tool_return(event, "\n".join(words), replace=replace, most=_MCP_MOST)
 
 
-def _other(event: Json, response: object) -> Returned:
-    """A shape that was not tried: kept as it is, never replaced."""
-    return result(event, response if isinstance(response, str) else json.dumps(response, ensure_ascii=False))
+def _other(event: Json, response: object) -> ToolReturn:
+    """A result of a shape that was not tested: kept, never replaced."""
+    return tool_return(event, response if isinstance(response, str) else json.dumps(response, ensure_ascii=False))
 
 
-_Shape: TypeAlias = Callable[[Json, object], Returned]
+_Shape: TypeAlias = Callable[[Json, object], ToolReturn]
 _SHAPES: dict[str, _Shape] = {"Bash": _bash, "Read": _read, "Grep": _grep, "Glob": _glob}

@@ -1,37 +1,37 @@
-"""opencode: what our plugin there passes on, and what it takes back.
+"""opencode: what Keepwhole's plugin there sends, and what it accepts as an answer.
 
 Owns: the two messages of `opencode.js`: a tool returned, a session is compacted.
 Must not know: the record, files, what is cut.
 """
 
-from keepwhole.apps.hooks.payload import Boundary, Heard, Json, Returned, mapping, text
+from keepwhole.apps.hooks.payload import Boundary, HookPayload, Json, ToolReturn, mapping, text
 
 READER = "read"
 
 
-def hear(event: Json) -> Heard:
-    """What the plugin says; None where it is nothing to us."""
+def parse(event: Json) -> HookPayload:
+    """Parse the plugin's message; None for one that is not handled."""
     if event.get("event") == "compacting":
-        return Boundary("PreCompact", {"trigger": "auto"}, _telling)
+        return Boundary("PreCompact", {"trigger": "auto"}, _as_context)
     output = event.get("output")
     if event.get("event") != "returned" or not isinstance(output, str):
         return None
     metadata = mapping(event.get("metadata"))
     code = metadata.get("exit")
-    return Returned(
+    return ToolReturn(
         tool=str(event.get("tool", "")),
         arguments=event.get("args"),
         call_id=text(event.get("call_id")),
         output=output,
         file=text(metadata.get("outputPath")) if metadata.get("truncated") else None,
         exit_code=code if isinstance(code, int) else None,
-        replace=None if event.get("attachments") else _instead,
+        replace=None if event.get("attachments") else _replacement,
     )
 
 
-def _instead(words: str) -> Json:
+def _replacement(words: str) -> Json:
     return {"output": words}
 
 
-def _telling(words: str) -> Json:
+def _as_context(words: str) -> Json:
     return {"context": words}

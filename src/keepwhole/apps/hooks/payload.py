@@ -1,6 +1,6 @@
-"""What a client's hook has to say, as values.
+"""The payload of a client's hook, as values.
 
-Owns: what the files of the clients and the shell that runs them agree on.
+Owns: the types on which the clients' parsers and the code that runs them agree.
 Must not know: any client, files, the record.
 """
 
@@ -9,31 +9,31 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 Json: TypeAlias = dict[str, Any]
 Replace: TypeAlias = Callable[[str], Json]
-"""The hook's answer that puts a text in place of a result, in the shape its tool answers in."""
+"""Makes the hook's answer that replaces a result by a text, in the shape of its tool's results."""
 
 
-class Returned(NamedTuple):
-    """A tool returned something."""
+class ToolReturn(NamedTuple):
+    """A tool returned a result."""
 
     tool: str
     arguments: object
     call_id: str | None
     output: str
-    """What it returned, as far as the hook was given it."""
+    """The result, as far as the hook received it."""
     file: str | None = None
-    """The client's own file that holds all of it, where the hook was given a part."""
+    """The client's own file with the whole result, where the hook received only a part."""
     is_error: bool = False
     exit_code: int | None = None
     agent: str | None = None
-    """The sub-agent that called."""
+    """The sub-agent that called the tool."""
     replace: Replace | None = None
-    """None where the client takes no other text: then the result is only kept."""
+    """None where the client accepts no replacement: then the result is only kept."""
     most: int | None = None
     """Characters above which the client would cut a replacement itself."""
     numbered: bool = False
-    """Whether the client numbers the lines, so that only the end may be left out."""
+    """Whether the client numbers the lines, so that only the end may be cut."""
     unchanged: bool = False
-    """Whether the client only said that an earlier result still holds."""
+    """Whether the client only reported that an earlier result is still valid."""
 
 
 class Boundary(NamedTuple):
@@ -42,24 +42,24 @@ class Boundary(NamedTuple):
     event: str
     details: Json
     tell: Replace | None = None
-    """The hook's answer that tells the model something; None where there is nothing to tell."""
+    """Makes the hook's answer that gives the model a text; None where the client accepts none."""
 
 
-Heard: TypeAlias = Returned | Boundary | None
+HookPayload: TypeAlias = ToolReturn | Boundary | None
 
 
 def mapping(value: object) -> Json:
-    """`value` where it is an object, else an empty one: what a client sends is not ours to trust."""
+    """`value` where it is an object, else an empty one: what a client sends is not trusted."""
     return cast("Json", value) if isinstance(value, dict) else {}
 
 
 def text(value: object) -> str | None:
-    """`value` where it is text, and not empty."""
+    """`value` where it is a non-empty text, else None."""
     return value if isinstance(value, str) and value else None
 
 
 def texts(blocks: object) -> list[str] | None:
-    """The texts of content blocks as MCP has them; None where there is anything else among them."""
+    """The texts of MCP content blocks; None where one of them is not text."""
     if not isinstance(blocks, list):
         return None
     found = [_text_of(block) for block in cast("list[object]", blocks)]
@@ -72,9 +72,9 @@ def _text_of(block: object) -> str | None:
     return words if fields.get("type") == "text" and isinstance(words, str) else None
 
 
-def result(event: Json, output: str, **more: Any) -> Returned:
-    """A result as Claude Code and Codex name its fields."""
-    return Returned(
+def tool_return(event: Json, output: str, **more: Any) -> ToolReturn:
+    """A result from the fields that Claude Code and Codex use."""
+    return ToolReturn(
         tool=str(event.get("tool_name", "")),
         arguments=event.get("tool_input"),
         call_id=text(event.get("tool_use_id")),
@@ -85,15 +85,15 @@ def result(event: Json, output: str, **more: Any) -> Returned:
 
 
 def boundary(event: Json) -> Boundary | None:
-    """What PreCompact and SessionStart of Claude Code and Codex say; None for any other event."""
+    """The boundary of a PreCompact or SessionStart event of Claude Code and Codex; None for any other event."""
     name = event.get("hook_event_name")
     if name == "PreCompact":
         return Boundary(name, {"trigger": event.get("trigger")})
     if name == "SessionStart":
         source = event.get("source")
-        return Boundary(name, {"source": source}, _telling if source in ("resume", "compact") else None)
+        return Boundary(name, {"source": source}, _as_context if source in ("resume", "compact") else None)
     return None
 
 
-def _telling(words: str) -> Json:
+def _as_context(words: str) -> Json:
     return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": words}}

@@ -1,6 +1,6 @@
-"""What a hook heard, kept on record; and what the model is shown of it.
+"""A result that a hook reported: kept whole, and replaced by its view.
 
-Owns: that nothing is replaced unless all of it is durable, and that what reads back is not cut again.
+Owns: that a result is replaced only once all of it is durable, and that a result that was read back is not cut again.
 Must not know: clients.
 """
 
@@ -8,7 +8,7 @@ import json
 import os
 from typing import Any, NamedTuple
 
-from keepwhole.apps.hooks.payload import Boundary, Json, Returned, mapping
+from keepwhole.apps.hooks.payload import Boundary, Json, ToolReturn, mapping
 from keepwhole.canonical.body import measure
 from keepwhole.canonical.entry import Result
 from keepwhole.config import Settings
@@ -22,24 +22,26 @@ from keepwhole.truncation.cut import Source
 _RESULTS = "results"
 
 
-class Place(NamedTuple):
-    """Where a hook runs: whose session, in which folder, under which settings."""
+class HookContext(NamedTuple):
+    """The session, client, folder and settings of one hook."""
 
     session: str
     client: str
     folder: str
     settings: Settings
     command: str
-    """How our command line is called from there."""
+    """The command line of Keepwhole, as the client can call it."""
 
 
 class HookSession(Session):
-    """A session whose limits also mind what one result's client can do with a replacement."""
+    """A session whose limits also respect what the client accepts as a replacement."""
 
-    def __init__(self, place: Place, returned: Returned | None = None) -> None:
-        settings = place.settings
+    def __init__(self, context: HookContext, returned: ToolReturn | None = None) -> None:
+        settings = context.settings
         recall: Any = settings.recall if "recall" in settings.sources else "path"
-        super().__init__(place.session, agent=place.client, settings=settings, workspace=place.folder, recall=recall)
+        super().__init__(
+            context.session, agent=context.client, settings=settings, workspace=context.folder, recall=recall
+        )
         self._returned = returned
 
     def _adjust_limits(self, limits: Limits, source: Source) -> Limits:
@@ -52,11 +54,11 @@ class HookSession(Session):
             return limits.replace(strategy="head", chosen_by_user=True, artifact_threshold=source.chars)
         return limits
 
-    def earlier(self, returned: Returned) -> str | None:
-        """The way back to the newest result of the same call, where only a part of that was shown."""
+    def earlier(self, returned: ToolReturn) -> str | None:
+        """The recall notice of the newest result of the same call, where only a part of it was shown."""
         pointer = measure(returned.output.encode("utf-8", "surrogatepass")).digest
         for row in reversed(list(self.store.rows(self.id, kind="result", light=True))):
-            if row.digest != pointer and _same(result_of(row), returned):
+            if row.digest != pointer and _is_same_call(result_of(row), returned):
                 return self._way_back(row.trace_id)
         return None
 
@@ -68,40 +70,40 @@ class HookSession(Session):
         return notice.unchanged(cut.above or cut.below)
 
 
-def kept(place: Place, returned: Returned) -> Json | None:
-    """Keep a result; the hook's answer where something else is to be shown instead."""
-    returned = _only_kept(place, returned)
+def keep_result(context: HookContext, returned: ToolReturn) -> Json | None:
+    """Keep a result; return the hook's answer where a view replaces it."""
+    returned = _without_replacement(context, returned)
     if returned.unchanged:
-        return _unchanged(place, returned)
-    whole = _whole(returned)
-    if whole is None:  # the client's file is gone: what we have is a part, which must not pass for the whole
+        return _keep_unchanged(context, returned)
+    whole = _read_whole(returned)
+    if whole is None:  # the client's file is gone: the part at hand must not pass for the whole
         returned, whole = returned._replace(replace=None), returned.output
-    with HookSession(place, returned) as session:
+    with HookSession(context, returned) as session:
         shown = _keep(session, returned, whole)
     if returned.replace is None or shown.problem is not None:
         return None
     return None if shown.content == returned.output else returned.replace(shown.content)
 
 
-def marked(place: Place, boundary: Boundary) -> Json | None:
-    """Record a boundary; the hook's answer where there is something to tell."""
-    with HookSession(place) as session:
+def record_boundary(context: HookContext, boundary: Boundary) -> Json | None:
+    """Record a boundary; return the hook's answer where the model is told how to read results back."""
+    with HookSession(context) as session:
         known = next(session.store.rows(session.id, kind="result", light=True), None)
         session.keep(boundary.event, boundary.details, json.dumps(boundary.details), on_trouble="raise")
     if boundary.tell is None or known is None:
         return None
-    return boundary.tell(notice.before(place.session, place.command))
+    return boundary.tell(notice.before(context.session, context.command))
 
 
-def _unchanged(place: Place, returned: Returned) -> Json | None:
-    session = HookSession(place, returned._replace(replace=None))
+def _keep_unchanged(context: HookContext, returned: ToolReturn) -> Json | None:
+    session = HookSession(context, returned._replace(replace=None))
     with session:
         earlier = session.earlier(returned) if returned.replace is not None else None
         _keep(session, returned, returned.output)
     return None if earlier is None or returned.replace is None else returned.replace(earlier)
 
 
-def _keep(session: Session, returned: Returned, output: str | bytes) -> KeptResult:
+def _keep(session: Session, returned: ToolReturn, output: str | bytes) -> KeptResult:
     return session.keep(
         returned.tool,
         returned.arguments,
@@ -113,15 +115,15 @@ def _keep(session: Session, returned: Returned, output: str | bytes) -> KeptResu
     )
 
 
-def _only_kept(place: Place, returned: Returned) -> Returned:
-    """Without replacement where settings say so, or where the call reads back what we left out."""
-    laid_out = os.path.join(os.path.abspath(place.settings.home), _RESULTS)
+def _without_replacement(context: HookContext, returned: ToolReturn) -> ToolReturn:
+    """Remove the replacement where the settings say so, or where the call itself reads a result back."""
+    laid_out = os.path.join(os.path.abspath(context.settings.home), _RESULTS)
     reads_back = laid_out in json.dumps(returned.arguments, ensure_ascii=False, default=str)
-    return returned._replace(replace=None) if reads_back or place.settings.mode != "on" else returned
+    return returned._replace(replace=None) if reads_back or context.settings.mode != "on" else returned
 
 
-def _whole(returned: Returned) -> str | bytes | None:
-    """All of an output: what came, or the client's own file; None where that cannot be read or is not it."""
+def _read_whole(returned: ToolReturn) -> str | bytes | None:
+    """The whole output, from the hook or the client's own file; None where that file cannot be read or is shorter."""
     if returned.file is None:
         return returned.output
     try:
@@ -132,8 +134,8 @@ def _whole(returned: Returned) -> str | bytes | None:
     return data if len(data) >= len(returned.output) else None
 
 
-def _same(result: Result, returned: Returned) -> bool:
-    """Whether a result on record is of the same agent's same call as this one."""
+def _is_same_call(result: Result, returned: ToolReturn) -> bool:
+    """Whether a recorded result is of the same call by the same agent."""
     if (result.tool, result.task_id) != (returned.tool, returned.agent):
         return False
     try:

@@ -1,6 +1,6 @@
-"""What a client calls: one hook's JSON in, an answer or nothing out.
+"""The entry point of all hooks: the JSON of one hook in, an answer or nothing out.
 
-Owns: that a client never fails for us: whatever goes wrong, its own result stands.
+Owns: that Keepwhole never breaks a client: on any error the client keeps its own result.
 """
 
 import hashlib
@@ -12,56 +12,58 @@ from importlib import import_module
 from typing import Any, NoReturn, cast
 
 from keepwhole.apps.hooks.command import command_line
-from keepwhole.apps.hooks.payload import Heard, Json, Returned
+from keepwhole.apps.hooks.payload import HookPayload, Json, ToolReturn
 from keepwhole.errors import KeepwholeError
 
 CLIENTS = {"claude-code": "claude_code", "codex": "codex", "opencode": "opencode"}
 _TAIL = 1_048_576
-"""Bytes at the end of a client's log in which a call that just ended is looked for."""
+"""Bytes at the end of a client's log that are searched for a call that just ended."""
 
 
 def run(client: str) -> int:
-    """Answer the hook on standard input. Always 0: any other code would be read as trouble with the tool."""
+    """Answer the hook on standard input. Always returns 0: the client takes any other code for an error of its tool."""
     try:
-        answer = answered(client, sys.stdin.buffer.read())
-        if answer is not None:
-            sys.stdout.write(json.dumps(answer))
+        reply = answer(client, sys.stdin.buffer.read())
+        if reply is not None:
+            sys.stdout.write(json.dumps(reply))
             sys.stdout.flush()
-    except Exception as error:  # nothing may pass: the client would take it for its tool's trouble
-        print(f"keepwhole: the result was passed on as it is: {_said(error)}", file=sys.stderr)
+    except Exception as error:  # the client would take any failure for an error of its tool
+        print(f"keepwhole: the result was passed on as it is: {_message(error)}", file=sys.stderr)
     return 0
 
 
 def run_and_leave(client: str) -> NoReturn:
-    """Answer the hook and end the process without tidying up, which would take longer than the work did."""
+    """Answer the hook and exit without cleanup, which would take longer than the work itself."""
     code = run(client)
     sys.stderr.flush()
     os._exit(code)
 
 
-def answered(client: str, data: bytes) -> Json | None:
-    """The answer to one hook's input; None where the client goes on as it would."""
+def answer(client: str, data: bytes) -> Json | None:
+    """Return the answer to one hook's input; None where the client continues unchanged."""
     event: Any = json.loads(data)
     if not isinstance(event, dict):
         return None
     event = cast("Json", event)
     module = import_module(f"keepwhole.apps.hooks.{CLIENTS[client]}")
-    heard: Heard = module.hear(event, _newest_lines(event)) if client == "codex" else module.hear(event)
-    if heard is None:
+    payload: HookPayload = module.parse(event, _newest_lines(event)) if client == "codex" else module.parse(event)
+    if payload is None:
         return None
     from keepwhole import config
-    from keepwhole.apps.hooks.replace import Place, kept, marked
+    from keepwhole.apps.hooks.replace import HookContext, keep_result, record_boundary
 
     folder = str(event.get("cwd") or os.getcwd())
     settings = config.load(folder=folder)
     if "recall_reader" not in settings.sources:
         settings = settings.replace(recall_reader=module.READER)
-    place = Place(_session(client, event), client, folder, settings, command_line())
-    return kept(place, heard) if isinstance(heard, Returned) else marked(place, heard)
+    context = HookContext(_session(client, event), client, folder, settings, command_line())
+    if isinstance(payload, ToolReturn):
+        return keep_result(context, payload)
+    return record_boundary(context, payload)
 
 
 def _session(client: str, event: Json) -> str:
-    """The client's own id of its session, where it can name one of ours."""
+    """The client's own session id where it is a valid name, else a name made from its hash."""
     from keepwhole.canonical.ids import is_session_id
 
     given = str(event.get("session_id") or "unnamed")
@@ -80,5 +82,5 @@ def _newest_lines(event: Json) -> Iterator[bytes]:
         return
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     return str(error) if isinstance(error, KeepwholeError) else f"{type(error).__name__}: {error}"

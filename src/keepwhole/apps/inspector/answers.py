@@ -1,52 +1,55 @@
-"""What each address of the page tells, as JSON: a function an address. They run on worker threads.
+"""The answer of each address of the page, as JSON: one function for each address. They run on worker threads.
 
-Owns: which question goes to whom.
+Owns: which part of the inspector answers which address.
 Must not know: sockets, who may ask.
 """
 
+import hashlib
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from keepwhole.apps.inspector import health, requests, results, shapes, what_if_settings
-from keepwhole.apps.inspector.services import Desk
+from keepwhole.apps.inspector import health, results, shapes, what_if
+from keepwhole.apps.inspector.services import InspectorServices
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+_PAGE = 65_536
+"""Characters of a request or a response that one answer holds at most."""
 
 
-class Asked(NamedTuple):
-    """What a request asks for."""
+class PageRequest(NamedTuple):
+    """What a request of the page asks for."""
 
     names: tuple[str, ...] = ()
-    """What stands in the places of the path: a session, then a result or a request of it."""
+    """The variable segments of the path: a session, then a result or a request of it."""
     query: Mapping[str, str] = _NOTHING
     given: Mapping[str, Any] = _NOTHING
     """The body."""
 
     @property
     def session(self) -> str:
-        """The session that is meant."""
+        """The name of the session."""
         return self.names[0]
 
     @property
     def id(self) -> str:
-        """The result or request that is meant."""
+        """The id of the result or request."""
         return self.names[1]
 
 
-def list_sessions(desk: Desk, asked: Asked) -> Mapping[str, Any]:
+def list_sessions(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
     """The sessions of the record."""
-    return desk.sessions.listed(asked.query)
+    return services.sessions.list_page(asked.query)
 
 
-def one_session(desk: Desk, asked: Asked) -> Mapping[str, Any]:
+def one_session(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
     """One session at a glance."""
-    return desk.sessions.one(asked.session)
+    return services.sessions.describe(asked.session)
 
 
-def list_steps(desk: Desk, asked: Asked) -> Mapping[str, Any]:
-    """Some steps of a session."""
-    timeline = desk.record.timeline(asked.session)
+def list_steps(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
+    """A page of a session's steps."""
+    timeline = services.record.timeline(asked.session)
     with timeline.lock:
         total = len(timeline.steps)
         start, count = shapes.number(asked.query, "from", 0, 0, total), shapes.number(asked.query, "count", 40, 1, 100)
@@ -54,71 +57,85 @@ def list_steps(desk: Desk, asked: Asked) -> Mapping[str, Any]:
         return {"total": total, "from": start, "seq": timeline.seq, "steps": steps}
 
 
-def list_results(desk: Desk, asked: Asked) -> Mapping[str, Any]:
-    """Some results of a session."""
-    return results.listed(desk.record, asked.session, asked.query)
+def list_results(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
+    """A page of a session's results."""
+    return results.list_results(services.record, asked.session, asked.query)
 
 
-def search(desk: Desk, asked: Asked) -> Mapping[str, Any]:
-    """The results in which some words are."""
-    return desk.search(asked.session, asked.query.get("query", ""), shapes.number(asked.query, "most", 20, 1, 100))
+def search(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
+    """The results that contain these words."""
+    return services.search(asked.session, asked.query.get("query", ""), shapes.number(asked.query, "most", 20, 1, 100))
 
 
-def one_result(desk: Desk, asked: Asked) -> Mapping[str, Any]:
-    """One result beside what is shown of it."""
-    return results.one(desk.record, asked.session, asked.id, asked.query)
+def one_result(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
+    """One result and the view of it."""
+    return results.describe_result(services.record, asked.session, asked.id, asked.query)
 
 
-def lines(desk: Desk, asked: Asked) -> Mapping[str, Any]:
-    """Some lines of a result."""
-    return results.lines(desk.record, asked.session, asked.id, asked.query)
+def lines(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
+    """A page of a result's lines."""
+    return results.read_lines(services.record, asked.session, asked.id, asked.query)
 
 
-def lines_at_once(desk: Desk, asked: Asked) -> Mapping[str, Any] | None:
-    """The same, where it takes hardly any time; else None."""
-    return results.lines_at_once(desk.record, asked.session, asked.id, asked.query)
+def lines_if_ready(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any] | None:
+    """The same where the result is open already; else None."""
+    return results.read_lines_if_ready(services.record, asked.session, asked.id, asked.query)
 
 
-def find(desk: Desk, asked: Asked) -> Mapping[str, Any]:
-    """The lines of a result in which a text is."""
-    return results.find(desk.record, asked.session, asked.id, asked.query)
+def find(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
+    """The lines of a result that contain a text."""
+    return results.find_text(services.record, asked.session, asked.id, asked.query)
 
 
-def one_request(desk: Desk, asked: Asked) -> Mapping[str, Any]:
-    """Some of a request as it was sent."""
-    return requests.request(desk.record, asked.session, asked.id, asked.query)
+def one_request(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
+    """A page of a request as it was sent."""
+    return _text_page(services.record.request_body(asked.session, asked.id), asked.query)
 
 
-def one_response(desk: Desk, asked: Asked) -> Mapping[str, Any]:
-    """Some of what came back for a request."""
-    return requests.response(desk.record, asked.session, asked.id, asked.query)
+def one_response(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
+    """A page of the response to a request."""
+    return _text_page(services.record.response_body(asked.session, asked.id), asked.query)
 
 
-def play(desk: Desk, asked: Asked) -> Mapping[str, Any]:
-    """What other settings would have come to."""
-    return desk.play.play(asked.session, asked.given)
+def try_settings(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
+    """The figures that other settings would have given."""
+    return services.what_if.compare(asked.session, asked.given)
 
 
-def verify(desk: Desk, asked: Asked) -> Mapping[str, Any]:
-    """Proof that a session is what was written."""
-    return health.verified(desk.record, asked.session)
+def verify(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
+    """Verify a session byte by byte."""
+    return health.verify_session(services.record, asked.session)
 
 
-def pin(desk: Desk, asked: Asked) -> Mapping[str, Any]:
-    """Keep a result whole from now on."""
-    return {"tokens": desk.record.session(asked.session).pin(asked.id)}
+def pin(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
+    """Pin a result: it is shown whole from the next request on."""
+    return {"tokens": services.record.session(asked.session).pin(asked.id)}
 
 
-def undo(desk: Desk, asked: Asked) -> Mapping[str, Any]:
-    """Show a result whole again."""
-    return {"tokens": desk.record.session(asked.session).undo(asked.id)}
+def undo(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
+    """Undo the decisions on a result: it is shown whole again."""
+    return {"tokens": services.record.session(asked.session).undo(asked.id)}
 
 
-def policies(desk: Desk, asked: Asked) -> Mapping[str, Any]:
-    """What can be tried."""
-    return what_if_settings.policies(desk.record.settings)
+def policies(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
+    """The policies and settings that can be tried."""
+    return what_if.policies(services.record.settings)
 
 
-def look(desk: Desk, asked: Asked) -> Mapping[str, Any]:
-    """How the record is."""
-    return desk.health.look()
+def health_report(services: InspectorServices, asked: PageRequest) -> Mapping[str, Any]:
+    """The health of the record."""
+    return services.health.report()
+
+
+def _text_page(data: bytes, query: Mapping[str, str]) -> dict[str, Any]:
+    """A page of a request or a response as text."""
+    start, count = shapes.number(query, "from", 0, 0, 1 << 40), shapes.number(query, "count", _PAGE, 1, _PAGE)
+    text = data.decode("utf-8", "replace")
+    return {
+        "size": len(data),
+        "digest": hashlib.sha256(data).hexdigest(),
+        "from": start,
+        "chars": len(text),
+        "text": text[start : start + count],
+        "more": start + count < len(text),
+    }

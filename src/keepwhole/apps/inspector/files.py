@@ -1,6 +1,6 @@
-"""The page's own files, in memory: nothing that is asked for becomes a path.
+"""The page's own files, in memory: no name in a request becomes a path.
 
-Owns: which files there are, their types, and that a browser need not load them twice.
+Owns: the files, their types, and that a browser does not load them twice.
 Must not know: who asks.
 """
 
@@ -27,7 +27,7 @@ _TYPES = {
 
 class _File(NamedTuple):
     data: bytes
-    packed: bytes
+    compressed: bytes
     type: str
     mark: str
 
@@ -36,10 +36,10 @@ class PageFiles:
     """The files of the page by name."""
 
     def __init__(self) -> None:
-        self._files = dict(_read(files("keepwhole.apps.inspector") / "page"))
+        self._files = dict(_read_files(files("keepwhole.apps.inspector") / "page"))
 
     def answer(self, name: str, asked: Mapping[str, str]) -> web.Response | None:
-        """The answer with a file, or that the browser has it already; None where there is no such file."""
+        """The answer with a file, or 304 where the browser has it already; None where there is no such file."""
         file = self._files.get(name)
         if file is None:
             return None
@@ -49,15 +49,15 @@ class PageFiles:
         own["Content-Type"] = file.type
         if "gzip" not in asked.get("accept-encoding", ""):
             return web.Response(body=file.data, headers=own)
-        return web.Response(body=file.packed, headers={**own, "Content-Encoding": "gzip"})
+        return web.Response(body=file.compressed, headers={**own, "Content-Encoding": "gzip"})
 
 
-def _read(folder: Traversable, before: str = "") -> list[tuple[str, _File]]:
+def _read_files(folder: Traversable, before: str = "") -> list[tuple[str, _File]]:
     found: list[tuple[str, _File]] = []
     for entry in folder.iterdir() if folder.is_dir() else ():
         ending = entry.name.rpartition(".")[2]
         if entry.is_dir():
-            found += _read(entry, f"{before}{entry.name}/")
+            found += _read_files(entry, f"{before}{entry.name}/")
         elif ending in _TYPES:
             data = entry.read_bytes()
             mark = f'"{hashlib.sha256(data).hexdigest()[:32]}"'

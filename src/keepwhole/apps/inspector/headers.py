@@ -1,7 +1,7 @@
-"""What every answer says to the browser about itself: run nothing but our files, show nothing elsewhere, keep nothing.
+"""The security headers of every answer: the browser runs only the page's own files, embeds nothing, keeps nothing.
 
 Owns: the headers.
-Must not know: what is answered.
+Must not know: what an answer holds.
 """
 
 import re
@@ -29,7 +29,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 
 
 def attachment(name: str) -> dict[str, str]:
-    """The headers of bytes that tools made: saved, never shown."""
+    """The headers of a tool's bytes: the browser saves them and never displays them."""
     plain = _UNSAFE.sub("_", name)[:120]
     return {
         "Content-Security-Policy": SANDBOX,

@@ -1,6 +1,6 @@
-"""The record's health: counters, room, what the doctor finds.
+"""The record's health: counters, disk space, and what the doctor finds.
 
-Owns: what is counted, a little at a time. Nothing is mended here: a look changes nothing.
+Owns: what is counted, a few sessions at a time. Nothing is changed here.
 Must not know: sockets.
 """
 
@@ -9,13 +9,12 @@ import shutil
 import time
 from typing import Any
 
-from keepwhole.apps.cli import doctor
+from keepwhole.apps import doctor
 from keepwhole.apps.inspector.record import Record
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import Damaged, StoreError
 from keepwhole.metrics import Metrics
 from keepwhole.store.protocol import SessionInfo, entry_of
-from keepwhole.store.sqlite.store import SqliteStore
 from keepwhole.store.verify import verify
 from keepwhole.version import VERSION
 
@@ -31,36 +30,30 @@ class Health:
         self._record = record
         self._counted: dict[tuple[str, int, int], dict[str, float]] = {}
 
-    def look(self) -> dict[str, Any]:
-        """How the record is."""
+    def report(self) -> dict[str, Any]:
+        """Count what is in the record and run the checks that change nothing."""
         infos = self._record.store.sessions()
         counters, counted = self._counters(infos)
         return {
             "counters": counters,
             "counted": counted,
-            "store": {"home": self._record.shown, "sessions": len(infos), **self._room(infos)},
+            "store": {"home": self._record.location, "sessions": len(infos), **self._space(infos)},
             "doctor": [
                 {"name": name, "state": _STATES[finding.grade], "words": showable(finding.what)}
-                for name, finding in self._looked(len(infos))
+                for name, finding in doctor.look_at_record(self._record.settings, self._record.store, len(infos))
             ],
             "version": VERSION,
         }
 
-    def _room(self, infos: list[SessionInfo]) -> dict[str, int | None]:
-        """What the record takes, and what is free: of a server's disk nothing is known but what we stored."""
+    def _space(self, infos: list[SessionInfo]) -> dict[str, int | None]:
+        """The size of the record and the free space; on a server only the stored bytes are known."""
         home = self._record.settings.home
         if self._record.settings.store:
             return {"bytes": sum(info.stored for info in infos), "free": None}
         return {"bytes": _size(home), "free": shutil.disk_usage(home).free if os.path.isdir(home) else None}
 
-    def _looked(self, count: int) -> list[tuple[str, doctor.Finding]]:
-        settings, store = self._record.settings, self._record.store
-        if isinstance(store, SqliteStore):
-            return doctor.looked(doctor.Where(settings, store))
-        return [("server", finding) for finding in doctor.on_server(settings.store, count)] if settings.store else []
-
     def _counters(self, infos: list[SessionInfo]) -> tuple[dict[str, float], int]:
-        """The counters over all sessions, and over how many they are by now."""
+        """The counters over the sessions counted so far, and the number of these sessions."""
         until, total, counted = time.monotonic() + _BUDGET, dict[str, float](), 0
         for info in infos:
             key = info.name, info.entries, info.last_at
@@ -89,8 +82,8 @@ class Health:
         return metrics.as_dict() | {"refetches": metrics.refetches_total}
 
 
-def verified(record: Record, name: str) -> dict[str, Any]:
-    """Proof that a session is what was written, or what is not."""
+def verify_session(record: Record, name: str) -> dict[str, Any]:
+    """Verify every entry of a session; the findings say what differs from what was written."""
     record.info(name)
     report = verify(record.store, name)
     findings = [{"entry": finding.seq, "what": showable(finding.what)} for finding in report.findings[:200]]

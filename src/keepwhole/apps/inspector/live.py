@@ -1,8 +1,8 @@
-"""What is new in the record, told to pages that are open.
+"""New entries of the record, sent to open pages as events.
 
-Owns: when to look, and where each page stands. Nothing is queued for a page: what it lacks follows from the number of
-the last entry it was told of, so that a slow page gets less often what a quick one gets, and one that comes back gets
-what it missed, each once.
+Owns: when to look, and which entry each page has seen last. Nothing is queued for a page: its events follow from the
+number of the last entry that it got. So a slow page gets fewer and larger updates, and a page that reconnects gets what
+it missed, each entry once.
 Must not know: how steps are found, sockets.
 """
 
@@ -17,45 +17,45 @@ import msgspec
 from keepwhole.apps.inspector import shapes
 from keepwhole.apps.inspector.record import Record
 from keepwhole.apps.inspector.sessions import Sessions
-from keepwhole.apps.inspector.timeline import Kept, Timeline
+from keepwhole.apps.inspector.timeline import KeptResult, Timeline
 from keepwhole.errors import NotFound, StoreError
 from keepwhole.standalone.transport_limiter import TransportLimiter
 from keepwhole.store.protocol import Watchable
 
 POLL = 0.25
-"""Seconds between two looks at a record that cannot tell of what is new, while a page is open."""
+"""Seconds between two looks at a record that cannot notify, while a page is open."""
 SELDOM = 15.0
-"""The same for a record that can, in case that something was not told."""
+"""The same for a record that can notify, in case a notification was lost."""
 _SOON = (0.1, 1.0)
-"""Seconds after which to look again where something was told: another append may just have been on its way."""
+"""Seconds after a notification at which to look again: another append may have been under way."""
 _APART = 0.05
-"""Seconds between two looks at least, however often something is told."""
+"""Seconds between two looks at least, however many notifications arrive."""
 _LIST = 1.0
 """Seconds between two looks at all sessions, and between two rows of one session."""
 _NEWEST = 200
-"""Sessions that are looked at for what has changed, those written to last."""
+"""Sessions that are checked for changes, the most recently written ones."""
 _PING = 15.0
 _PREVIEWS = 3
 _LIMITER = TransportLimiter()
 
 
 class Event(NamedTuple):
-    """Something to tell a page."""
+    """One event for a page."""
 
     name: str
     data: dict[str, Any]
     seq: int | None = None
-    """Where a page stands that has got it; None where more of the same entry follows."""
+    """The number of the entry that a page has seen with this event; None where more of the same entry follows."""
 
     @property
     def encoded(self) -> bytes:
-        """As a stream of events has it."""
+        """The event as a server-sent event."""
         number = b"" if self.seq is None else b"id: %d\n" % self.seq
         return number + b"event: %s\ndata: %s\n\n" % (self.name.encode(), msgspec.json.encode(self.data))
 
 
 class Live:
-    """Looks at the record for all pages that are open."""
+    """Reads the new entries of the record for all open pages."""
 
     def __init__(self, record: Record, sessions: Sessions) -> None:
         self._record, self._sessions = record, sessions
@@ -65,14 +65,14 @@ class Live:
         self._poller: asyncio.Task[None] | None = None
         self._is_closed = False
         self._listed = 0.0
-        self._can_tell = isinstance(record.store, Watchable)
+        self._can_notify = isinstance(record.store, Watchable)
 
     def wake(self) -> None:
-        """Something was put on record by this process just now."""
+        """Look at once: this process has written to the record."""
         self._woken.set()
 
     async def close(self) -> None:
-        """Let all pages go."""
+        """Disconnect all pages."""
         self._is_closed = True
         for event in self._listeners:
             event.set()
@@ -81,18 +81,18 @@ class Live:
             await asyncio.gather(self._poller, return_exceptions=True)
 
     async def events(self, name: str | None, after: int | None) -> AsyncGenerator[Event]:
-        """What happens in a session, or in the list of sessions, from an entry on, until somebody stops listening."""
+        """Yield the events of a session after an entry, or of the list of sessions, until the page leaves."""
         changed = asyncio.Event()
         self._listeners[changed] = name
         if self._poller is None or self._poller.done():
             self._poller = asyncio.get_running_loop().create_task(self._poll())
         try:
-            told = self._of_session(name, after, changed) if name is not None else self._of_list(changed)
-            async for event in told:
+            events = self._of_session(name, after, changed) if name is not None else self._of_list(changed)
+            async for event in events:
                 yield event
         finally:
             del self._listeners[changed]
-            self._woken.set()  # so that nobody looks who need not
+            self._woken.set()  # so that the poller ends where no page is left
 
     async def _of_session(self, name: str, after: int | None, changed: asyncio.Event) -> AsyncGenerator[Event]:
         seq, row_at = after, 0.0
@@ -100,7 +100,7 @@ class Live:
         while not self._is_closed:
             changed.clear()
             try:
-                found, seq = await asyncio.to_thread(self._news, name, seq)
+                found, seq = await asyncio.to_thread(self._read_news, name, seq)
             except NotFound:
                 yield Event("gone", {"session": name})
                 return
@@ -114,8 +114,8 @@ class Live:
                 yield Event("ping", {"session": name}, seq)
             await _wait(changed, _LIST if owed else _PING)
 
-    def _news(self, name: str, seq: int | None) -> tuple[list[Event], int]:
-        """On a worker thread: what a page lacks that stands at an entry, and where it stands then."""
+    def _read_news(self, name: str, seq: int | None) -> tuple[list[Event], int]:
+        """The events of a page that has seen an entry, and the last entry it has seen then; runs on a worker thread."""
         timeline = self._record.timeline(name)
         with timeline.lock:
             upto = timeline.seq
@@ -125,14 +125,14 @@ class Live:
             found = _steps(timeline, seq)
         return [*self._previews(name, fresh[-_PREVIEWS:]), *found], upto
 
-    def _previews(self, name: str, fresh: list[Kept]) -> list[Event]:
-        """How new results begin, bounded; what cannot be read is not previewed."""
+    def _previews(self, name: str, fresh: list[KeptResult]) -> list[Event]:
+        """The beginnings of new results; a result that cannot be read has none."""
         found: list[Event] = []
         for kept in fresh:
             if kept.result.media_type != "text/plain":
                 continue
             try:
-                with self._record.reading(name, kept.result.trace_id) as (_, reader):
+                with self._record.open_result(name, kept.result.trace_id) as (_, reader):
                     text = reader.text(0, 2 * _LIMITER.max_chars)
             except StoreError:
                 continue
@@ -170,13 +170,13 @@ class Live:
         return [self._sessions.row(infos[name], until) for name in changed[:50]], gone
 
     async def _poll(self) -> None:
-        """Look while somebody listens: when somebody wrote, and now and then."""
-        stop = self._watched()
+        """Look at the record while a page is open: after each write, and now and then."""
+        stop = self._watch_store()
         looks = 0
         try:
             while self._listeners and not self._is_closed:
                 self._woken.clear()
-                changed = await asyncio.to_thread(self._look, set(self._listeners.values()))
+                changed = await asyncio.to_thread(self._find_changed, set(self._listeners.values()))
                 for event, name in self._listeners.items():
                     if name in changed:
                         event.set()
@@ -186,21 +186,21 @@ class Live:
             stop()
 
     def _pause(self, looks: int) -> float:
-        """Seconds until the next look, after so many of which nothing was told."""
-        return POLL if not self._can_tell else _SOON[looks] if looks < len(_SOON) else SELDOM
+        """Seconds until the next look, after this number of looks without a notification."""
+        return POLL if not self._can_notify else _SOON[looks] if looks < len(_SOON) else SELDOM
 
-    def _watched(self) -> Callable[[], None]:
-        """Be woken by whoever writes to the record, if it can tell; gives what ends it."""
+    def _watch_store(self) -> Callable[[], None]:
+        """Subscribe to writes of the record where it can notify; return the function that ends that."""
         store, loop = self._record.store, asyncio.get_running_loop()
 
         def wake() -> None:
             with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(self._woken.set)
 
-        return store.watch(wake) if isinstance(store, Watchable) else _nothing
+        return store.watch(wake) if isinstance(store, Watchable) else _do_nothing
 
-    def _look(self, names: set[str | None]) -> set[str | None]:
-        """On a worker thread: which sessions have changed since the last look."""
+    def _find_changed(self, names: set[str | None]) -> set[str | None]:
+        """The sessions that have changed since the last look; runs on a worker thread."""
         self._heads = {name: head for name, head in self._heads.items() if name in names}
         changed: set[str | None] = set()
         for name in names:
@@ -225,7 +225,7 @@ class Live:
 
 
 def _steps(timeline: Timeline, seq: int) -> list[Event]:
-    """The steps that changed after an entry; of several that one entry changed, the last one carries its number."""
+    """The steps that changed after an entry; of several changed by one entry, the last one carries its number."""
     steps = timeline.changed_after(seq)
     about = {"session": timeline.session, "total": len(timeline.steps)}
     numbers = [step.last for step in steps]
@@ -238,7 +238,7 @@ def _steps(timeline: Timeline, seq: int) -> list[Event]:
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> bool:
-    """Whether it happened within so many seconds."""
+    """Wait for an event; return whether it happened in time."""
     try:
         async with asyncio.timeout(seconds):
             return await event.wait()
@@ -246,5 +246,5 @@ async def _wait(event: asyncio.Event, seconds: float) -> bool:
         return False
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     pass

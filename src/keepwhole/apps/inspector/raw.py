@@ -1,6 +1,6 @@
-"""The bytes of a result as a download: all of them or a range, piece by piece, however many.
+"""The bytes of a result as a download: all of them or a range, piece by piece.
 
-Owns: ranges, and that nothing is loaded whole.
+Owns: ranges, and that no body is loaded whole.
 Must not know: who may ask.
 """
 
@@ -11,23 +11,25 @@ from aiohttp import web
 
 from keepwhole.apps.inspector import headers
 from keepwhole.apps.inspector.record import Record
-from keepwhole.apps.inspector.timeline import Kept
-from keepwhole.apps.proxy.request_reader import Gone, hang_up, write
+from keepwhole.apps.inspector.timeline import KeptResult
+from keepwhole.apps.proxy.connection import ClientGone, hang_up, write
 from keepwhole.errors import KeepwholeError
 
 _PIECE = 1 << 20
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
-async def result(record: Record, name: str, kept: Kept, request: web.BaseRequest) -> web.StreamResponse:
-    """A download of a result."""
+async def send_result(record: Record, name: str, kept: KeptResult, request: web.BaseRequest) -> web.StreamResponse:
+    """Send a result, or the range of it that the request asks for."""
     size = kept.facts.size
-    asked = ranged(request.headers.get("range", ""), size)
+    asked = parse_range(request.headers.get("range", ""), size)
     own = {**headers.ALWAYS, **headers.attachment(kept.result.artifact_id)}
     if asked is not None and asked[0] >= asked[1]:
         return web.Response(status=416, headers={**own, "Content-Range": f"bytes */{size}"})
     start, stop = asked or (0, size)
-    first = await asyncio.to_thread(_piece, record, name, kept, start, stop)  # what is damaged is said before any byte
+    first = await asyncio.to_thread(
+        _read_piece, record, name, kept, start, stop
+    )  # damage is reported before the first byte
     if asked is not None:
         own["Content-Range"] = f"bytes {start}-{stop - 1}/{size}"
     answer = web.StreamResponse(status=206 if asked else 200, headers={**own, "Content-Length": str(stop - start)})
@@ -36,14 +38,17 @@ async def result(record: Record, name: str, kept: Kept, request: web.BaseRequest
         while first:
             await write(answer, request, first)
             start += len(first)
-            first = await asyncio.to_thread(_piece, record, name, kept, start, stop)
-    except (Gone, KeepwholeError):  # it left, or the rest is damaged or purged: what it has must not look whole
+            first = await asyncio.to_thread(_read_piece, record, name, kept, start, stop)
+    except (
+        ClientGone,
+        KeepwholeError,
+    ):  # the client left, or the rest is damaged or purged: what was sent must not look complete
         hang_up(request)
     return answer
 
 
-def ranged(header: str, size: int) -> tuple[int, int] | None:
-    """The bytes that a header asks for, none where they lie outside; None where it asks for all of them."""
+def parse_range(header: str, size: int) -> tuple[int, int] | None:
+    """The bytes that a header asks for, an empty range where they are outside; None where it asks for all of them."""
     found = _RANGE.fullmatch(header.strip())
     if found is None or found[0] == "bytes=-":
         return None
@@ -53,8 +58,8 @@ def ranged(header: str, size: int) -> tuple[int, int] | None:
     return int(first), min(size, int(last) + 1) if last else size
 
 
-def _piece(record: Record, name: str, kept: Kept, start: int, stop: int) -> bytes:
+def _read_piece(record: Record, name: str, kept: KeptResult, start: int, stop: int) -> bytes:
     if start >= stop:
         return b""
-    with record.reading(name, kept.result.trace_id) as (_, reader):
+    with record.open_result(name, kept.result.trace_id) as (_, reader):
         return reader.read(start, min(stop, start + _PIECE))

@@ -1,6 +1,6 @@
-"""The record as the page reads it: timelines and open bodies that are remembered.
+"""The record as the page reads it, with a cache of timelines and open bodies.
 
-Owns: what is remembered between two requests of the page, and that nothing of it outlives a purge.
+Owns: what is cached between two requests of the page, and that no cache outlives a purge.
 Must not know: JSON, sockets.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from keepwhole.apps.inspector.timeline import Kept, Timeline
+from keepwhole.apps.inspector.timeline import KeptResult, Timeline
 from keepwhole.canonical.utf8 import showable
 from keepwhole.config import Settings
 from keepwhole.errors import NotFound
@@ -24,19 +24,19 @@ from keepwhole.store.requests import Requests
 
 _TIMELINES, _READERS, _BODIES = 32, 8, 4
 _FRESH = 0.25
-"""Seconds for which a session that was there is taken to be there still."""
+"""Seconds for which a session that was found is assumed to exist still."""
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
 
-class _Open:
+class _OpenBody:
     """A body that stays open for the next page of it."""
 
     def __init__(self, reader: BodyReader) -> None:
         self.reader, self.lock, self.is_closed = reader, threading.Lock(), False
 
     def close(self) -> None:
-        """Give back what it holds, once nobody reads it."""
+        """Close the reader once no thread uses it."""
         with self.lock:
             self.is_closed = True
             self.reader.close()
@@ -49,12 +49,12 @@ class Record:
         self.settings, self.store = settings, store
         self._lock = threading.Lock()
         self._timelines: OrderedDict[str, Timeline] = OrderedDict()
-        self._readers: OrderedDict[tuple[str, int, str], _Open] = OrderedDict()
+        self._readers: OrderedDict[tuple[str, int, str], _OpenBody] = OrderedDict()
         self._bodies: OrderedDict[tuple[str, int, str], bytes] = OrderedDict()
 
     @property
-    def shown(self) -> str:
-        """Where it is, in words: its server without what is secret, or its folder."""
+    def location(self) -> str:
+        """The server of the record without its secrets, or its folder."""
         return showable(redacted(self.settings.store or self.settings.home))
 
     def info(self, name: str) -> SessionInfo:
@@ -71,31 +71,31 @@ class Record:
         if timeline is None:
             self.info(name)
             with self._lock:
-                timeline = _recent(self._timelines, name, Timeline(self.store, name), _TIMELINES)
+                timeline = _cached(self._timelines, name, Timeline(self.store, name), _TIMELINES)
         timeline.catch_up()
         if not timeline.seq:
             self.info(name)
         return timeline
 
-    def kept(self, name: str, any_id: str) -> Kept:
+    def find_result(self, name: str, any_id: str) -> KeptResult:
         """One result of a session."""
-        return _found(self.timeline(name), any_id)
+        return _find(self.timeline(name), any_id)
 
     @contextmanager
-    def reading(self, name: str, any_id: str) -> Generator[tuple[Kept, BodyReader]]:
-        """A result open for reading; the next one who reads it need not open it."""
+    def open_result(self, name: str, any_id: str) -> Generator[tuple[KeptResult, BodyReader]]:
+        """Open a result for reading; the reader stays open for the next call."""
         timeline = self.timeline(name)
-        kept = _found(timeline, any_id)
+        kept = _find(timeline, any_id)
         while True:
-            opened = self._opened(name, timeline.generation, kept)
+            opened = self._open_body(name, timeline.generation, kept)
             with opened.lock:
-                if not opened.is_closed:  # else it was given back just now, since others were read meanwhile
+                if not opened.is_closed:  # else it was evicted just now, since other results were read
                     yield kept, opened.reader
                     return
 
     @contextmanager
-    def reading_at_once(self, name: str, any_id: str) -> Generator[tuple[Kept, BodyReader] | None]:
-        """The same without waiting for anybody: None unless it is open, free, and was there a moment ago."""
+    def open_result_if_ready(self, name: str, any_id: str) -> Generator[tuple[KeptResult, BodyReader] | None]:
+        """The same without waiting: None unless the result is open, unlocked, and its session was found just now."""
         timeline = self._timelines.get(name)
         is_fresh = timeline is not None and time.monotonic() - timeline.looked < _FRESH
         kept = timeline.find(any_id) if timeline is not None and is_fresh else None
@@ -109,7 +109,7 @@ class Record:
         finally:
             opened.lock.release()
 
-    def _opened(self, name: str, generation: int, kept: Kept) -> _Open:
+    def _open_body(self, name: str, generation: int, kept: KeptResult) -> _OpenBody:
         key = (name, generation, kept.result.trace_id)
         with self._lock:
             known = self._readers.get(key)
@@ -119,7 +119,7 @@ class Record:
         row = self.store.find(name, kept.result.trace_id)
         if row is None:
             raise NotFound(f"Session `{name[:80]}` has no result `{kept.result.trace_id}` any more.")
-        made = _Open(self.store.open(body_of(row)))
+        made = _OpenBody(self.store.open(body_of(row)))
         with self._lock:
             known = self._readers.setdefault(key, made)
             stale = [old for old in self._readers if old[0] == name and old[1] != generation]
@@ -129,7 +129,7 @@ class Record:
             each.close()
         return known
 
-    def sent(self, name: str, trace_id: str) -> bytes:
+    def request_body(self, name: str, trace_id: str) -> bytes:
         """A request exactly as it was sent."""
         timeline = self.timeline(name)
         key = (name, timeline.generation, trace_id)
@@ -141,11 +141,11 @@ class Record:
                 raise NotFound(f"Session `{name[:80]}` has no request `{trace_id[:80]}`.")
             body = Requests(self.store, name).body(row)
             with self._lock:
-                body = _recent(self._bodies, key, body, _BODIES)
+                body = _cached(self._bodies, key, body, _BODIES)
         return body
 
-    def answered(self, name: str, trace_id: str) -> bytes:
-        """What came back for a request, as it came."""
+    def response_body(self, name: str, trace_id: str) -> bytes:
+        """The response to a request exactly as it was received."""
         return RequestLog(self.session(name)).response(trace_id)
 
     def session(self, name: str) -> Session:
@@ -154,22 +154,22 @@ class Record:
         return Session(name, store=self.store, settings=self.settings, policy=self.settings.truncation)
 
     def close(self) -> None:
-        """Give back what is open."""
+        """Close all readers."""
         with self._lock:
             readers, self._readers = self._readers, OrderedDict()
         for each in readers.values():
             each.close()
 
 
-def _found(timeline: Timeline, any_id: str) -> Kept:
+def _find(timeline: Timeline, any_id: str) -> KeptResult:
     kept = timeline.find(any_id)
     if kept is None:
         raise NotFound(f"Session `{timeline.session[:80]}` has no result `{any_id[:80]}`.")
     return kept
 
 
-def _recent(known: "OrderedDict[_K, _V]", key: _K, made: _V, most: int) -> _V:
-    """What is remembered under a key, now the newest; the oldest is forgotten where there are too many."""
+def _cached(known: "OrderedDict[_K, _V]", key: _K, made: _V, most: int) -> _V:
+    """Return the value cached under a key and make it the newest; drop the oldest where there are too many."""
     found = known.setdefault(key, made)
     known.move_to_end(key)
     while len(known) > most:

@@ -1,6 +1,6 @@
-"""Results for the page: lists, one result beside what was shown of it, any lines, places where a text is.
+"""Results for the page: lists, one result and the view of it, any lines, places that contain a text.
 
-Owns: how much of a body goes out at a time. A body is never loaded whole, however large.
+Owns: how much of a body one answer holds. A body is never loaded whole, however large.
 Must not know: sockets.
 """
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from keepwhole.apps.inspector import shapes
 from keepwhole.apps.inspector.record import Record
-from keepwhole.apps.inspector.timeline import Kept
+from keepwhole.apps.inspector.timeline import KeptResult
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import UsageError
 from keepwhole.recall.answer import RecallCall
@@ -26,7 +26,7 @@ _FOUND_LINE = 400
 _SECONDS = 0.25
 
 
-def listed(record: Record, name: str, query: Mapping[str, str]) -> dict[str, Any]:
+def list_results(record: Record, name: str, query: Mapping[str, str]) -> dict[str, Any]:
     """The results of a session that a search asks for, a page at a time."""
     words, only = query.get("query", "").lower().split(), query.get("only", "")
     start, count = shapes.number(query, "from", 0, 0, 1 << 40), shapes.number(query, "count", 100, 1, 200)
@@ -36,10 +36,10 @@ def listed(record: Record, name: str, query: Mapping[str, str]) -> dict[str, Any
         return {"total": len(found), "from": start, "results": [shapes.result(k) for k in found[start : start + count]]}
 
 
-def one(record: Record, name: str, any_id: str, query: Mapping[str, str]) -> dict[str, Any]:
-    """One result: what is known of it, how it begins, and what is shown of it, or was up to an entry of the record."""
+def describe_result(record: Record, name: str, any_id: str, query: Mapping[str, str]) -> dict[str, Any]:
+    """One result: its facts, its beginning, and the view of it, now or as of an entry of the record."""
     upto = shapes.number(query, "upto", 1 << 40, 0, 1 << 40)
-    with record.reading(name, any_id) as (kept, reader):
+    with record.open_result(name, any_id) as (kept, reader):
         is_text = kept.result.media_type == "text/plain"
         text = showable(reader.text(0, _CANONICAL)) if is_text else ""
         holding = [number for number, seq in enumerate(kept.decided) if seq < upto][-1:]
@@ -59,20 +59,22 @@ def one(record: Record, name: str, any_id: str, query: Mapping[str, str]) -> dic
         }
 
 
-def lines(record: Record, name: str, any_id: str, query: Mapping[str, str]) -> dict[str, Any]:
-    """Some lines of a result; fewer than asked for where they are long."""
-    with record.reading(name, any_id) as (kept, reader):
+def read_lines(record: Record, name: str, any_id: str, query: Mapping[str, str]) -> dict[str, Any]:
+    """A page of a result's lines; fewer than asked for where they are long."""
+    with record.open_result(name, any_id) as (kept, reader):
         return _page(kept, reader, query)
 
 
-def lines_at_once(record: Record, name: str, any_id: str, query: Mapping[str, str]) -> dict[str, Any] | None:
-    """The same for somebody who scrolls, on the server's own thread: reading a page of a body that is open takes less
-    time than handing it to another thread. None where it might take longer."""
-    with record.reading_at_once(name, any_id) as found:
+def read_lines_if_ready(record: Record, name: str, any_id: str, query: Mapping[str, str]) -> dict[str, Any] | None:
+    """The same on the server's own thread, for scrolling; None where it might take longer.
+
+    Reading a page of a body that is open takes less time than handing the work to another thread.
+    """
+    with record.open_result_if_ready(name, any_id) as found:
         return None if found is None else _page(*found, query)
 
 
-def _page(kept: Kept, reader: BodyReader, query: Mapping[str, str]) -> dict[str, Any]:
+def _page(kept: KeptResult, reader: BodyReader, query: Mapping[str, str]) -> dict[str, Any]:
     first, count = shapes.number(query, "from", 1, 1, 1 << 40), shapes.number(query, "count", 200, 1, _LINES)
     found = _lines(reader, first, count)
     long: list[int] = []
@@ -90,7 +92,7 @@ def _page(kept: Kept, reader: BodyReader, query: Mapping[str, str]) -> dict[str,
 
 
 def _lines(reader: BodyReader, first: int, count: int) -> list[str]:
-    """So many lines as far as they fit on a page; about as many bytes are read as lines of this text mostly take."""
+    """Read up to `count` lines that fit on a page, from about as many bytes as lines of this text take on average."""
     if first > reader.lines:
         return []
     size = reader.facts.size
@@ -101,7 +103,7 @@ def _lines(reader: BodyReader, first: int, count: int) -> list[str]:
         wanted = _BYTES
         found = _split(reader, start, start + wanted, count)
     if len(found) > count or not found[-1] or (start + wanted < size and len(found) > 1):
-        found.pop()  # what follows, nothing, or a line within which the page ends
+        found.pop()  # the text after the page, an empty end, or a line that the page cuts
     return found
 
 
@@ -109,14 +111,14 @@ def _split(reader: BodyReader, start: int, stop: int, count: int) -> list[str]:
     return reader.read(start, stop).decode("utf-8", "replace").split(reader.eol, count)
 
 
-def find(record: Record, name: str, any_id: str, query: Mapping[str, str]) -> dict[str, Any]:
-    """The lines of a result in which a text is, as far as the time allows, and where to go on."""
+def find_text(record: Record, name: str, any_id: str, query: Mapping[str, str]) -> dict[str, Any]:
+    """The lines of a result that contain a text, as far as the time allows, and where to continue."""
     text = query.get("text", "")
     if not text:
         raise UsageError("Give a text to look for.")
     first, most = shapes.number(query, "from", 1, 1, 1 << 40), shapes.number(query, "most", 50, 1, 200)
     found: list[dict[str, Any]] = []
-    with record.reading(name, any_id) as (_, reader):
+    with record.open_result(name, any_id) as (_, reader):
         at, size = reader.line_bytes(first, first)[0], reader.facts.size
         if first > reader.lines:
             return {"found": [], "next": None, "searched_to": reader.lines}
@@ -131,7 +133,7 @@ def find(record: Record, name: str, any_id: str, query: Mapping[str, str]) -> di
 
 
 def _line_round(reader: BodyReader, match: tuple[int, int]) -> tuple[int, str, int]:
-    """The line of a match, what is shown of it, and the byte at which the next one begins."""
+    """The line of a match, an excerpt of it, and the byte at which the next line begins."""
     line, eol = reader.line_at(match[0]), reader.eol.encode()
     start, stop = reader.line_bytes(line, line)
     low = max(start, match[0] - _FOUND_LINE // 4)
@@ -140,8 +142,8 @@ def _line_round(reader: BodyReader, match: tuple[int, int]) -> tuple[int, str, i
     return line, ("…" if low > start else "") + shown + ("…" if low + _FOUND_LINE < stop else ""), max(stop, match[1])
 
 
-def _cut(record: Record, name: str, kept: Kept, holding: list[int]) -> Cut | None:
-    """The cut of the decision that holds; None where a result is shown as it came."""
+def _cut(record: Record, name: str, kept: KeptResult, holding: list[int]) -> Cut | None:
+    """The cut of the decision in force; None where a result is shown unchanged."""
     row = record.store.entry(name, kept.decided[holding[0]]) if holding else None
     if row is None or row.inline is None or decision_of(row).trace_id != kept.result.trace_id:
         return None
@@ -149,7 +151,7 @@ def _cut(record: Record, name: str, kept: Kept, holding: list[int]) -> Cut | Non
 
 
 def _segments(cut: Cut, reader: BodyReader) -> Iterator[dict[str, Any]]:
-    """What is shown and what is not, in order."""
+    """The shown and the hidden parts, in order."""
     yield from _notice(cut.above)
     for piece in cut.pieces:
         if isinstance(piece, Inserted):
@@ -173,7 +175,7 @@ def _notice(text: str) -> Iterator[dict[str, Any]]:
 
 
 def _bounded(segments: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The segments, as far as they fit; what is too long is cut, and says so."""
+    """The segments as far as they fit; a segment that is too long is cut and marked."""
     room = _SHOWN
     for number, segment in enumerate(segments):
         if number == _SEGMENTS or room <= 0:
@@ -186,8 +188,8 @@ def _bounded(segments: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         yield segment
 
 
-def _calls(name: str, kept: Kept) -> dict[str, str]:
-    """How a result is fetched: by a model, by a program, on the command line."""
+def _calls(name: str, kept: KeptResult) -> dict[str, str]:
+    """The calls that fetch a result: a model's, a program's, the command line's."""
     own = kept.result.artifact_id
     return {
         "whole": RecallCall(own).text(),
@@ -196,7 +198,7 @@ def _calls(name: str, kept: Kept) -> dict[str, str]:
     }
 
 
-def _is_wanted(kept: Kept, words: list[str], only: str) -> bool:
+def _is_wanted(kept: KeptResult, words: list[str], only: str) -> bool:
     if only == "cut" and not kept.is_cut:
         return False
     if only == "error" and not kept.result.is_error:

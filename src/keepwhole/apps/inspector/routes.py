@@ -1,6 +1,6 @@
-"""Every address that the inspector answers: how it is asked, who may, and what answers.
+"""Every address of the inspector: its method, its access rule and its answer.
 
-Owns: the table. A route without a rule cannot be written.
+Owns: the table. A route cannot be written without a rule.
 Must not know: sockets; the server does the reading and writing.
 """
 
@@ -10,12 +10,12 @@ from urllib.parse import unquote
 
 from keepwhole.apps.inspector import answers
 from keepwhole.apps.inspector.access import Rule
-from keepwhole.apps.inspector.answers import Asked
-from keepwhole.apps.inspector.services import Desk
+from keepwhole.apps.inspector.answers import PageRequest
+from keepwhole.apps.inspector.services import InspectorServices
 
-Told: TypeAlias = Callable[[Desk, Asked], Mapping[str, Any]]
+Answer: TypeAlias = Callable[[InspectorServices, PageRequest], Mapping[str, Any]]
 Kind: TypeAlias = Literal["page", "static", "enter", "raw_result", "raw_request", "live"]
-"""What the server answers by itself."""
+"""Answers that the server writes itself: they are not JSON."""
 
 
 class Route(NamedTuple):
@@ -24,11 +24,11 @@ class Route(NamedTuple):
     method: Literal["GET", "POST"]
     path: str
     rule: Rule
-    tells: Told | Kind
-    packed: bool = False
-    """Whether it is worth compressing."""
-    at_once: Callable[[Desk, Asked], Mapping[str, Any] | None] | None = None
-    """Tried first, without another thread; gives None where that might take time."""
+    answer: Answer | Kind
+    is_compressed: bool = False
+    """Whether the answer is large enough to be worth compressing."""
+    if_ready: Callable[[InspectorServices, PageRequest], Mapping[str, Any] | None] | None = None
+    """Tried first on the server's own thread; returns None where it might take longer."""
 
 
 _S = "/api/sessions/{name}"
@@ -39,25 +39,25 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", "/static/{file}", Rule.OPEN, "static"),
     Route("GET", "/static/{folder}/{file}", Rule.OPEN, "static"),
     Route("POST", "/api/enter", Rule.ENTER, "enter"),
-    Route("GET", "/api/sessions", Rule.READ, answers.list_sessions, packed=True),
-    Route("GET", _S, Rule.READ, answers.one_session, packed=True),
-    Route("GET", _S + "/steps", Rule.READ, answers.list_steps, packed=True),
-    Route("GET", _S + "/results", Rule.READ, answers.list_results, packed=True),
+    Route("GET", "/api/sessions", Rule.READ, answers.list_sessions, is_compressed=True),
+    Route("GET", _S, Rule.READ, answers.one_session, is_compressed=True),
+    Route("GET", _S + "/steps", Rule.READ, answers.list_steps, is_compressed=True),
+    Route("GET", _S + "/results", Rule.READ, answers.list_results, is_compressed=True),
     Route("GET", _S + "/search", Rule.READ, answers.search),
     Route("GET", _R, Rule.READ, answers.one_result),
-    Route("GET", _R + "/lines", Rule.READ, answers.lines, at_once=answers.lines_at_once),
+    Route("GET", _R + "/lines", Rule.READ, answers.lines, if_ready=answers.lines_if_ready),
     Route("GET", _R + "/find", Rule.READ, answers.find),
     Route("GET", _R + "/raw", Rule.READ, "raw_result"),
     Route("GET", _Q, Rule.READ, answers.one_request),
     Route("GET", _Q + "/raw", Rule.READ, "raw_request"),
     Route("GET", _Q + "/response", Rule.READ, answers.one_response),
-    Route("POST", _S + "/play", Rule.CHANGE, answers.play),
+    Route("POST", _S + "/play", Rule.CHANGE, answers.try_settings),
     Route("POST", _S + "/verify", Rule.CHANGE, answers.verify),
     Route("POST", _R + "/pin", Rule.CHANGE, answers.pin),
     Route("POST", _R + "/undo", Rule.CHANGE, answers.undo),
-    Route("GET", "/api/policies", Rule.READ, answers.policies, packed=True),
+    Route("GET", "/api/policies", Rule.READ, answers.policies, is_compressed=True),
     Route("GET", "/api/live", Rule.READ, "live"),
-    Route("GET", "/api/health", Rule.READ, answers.look),
+    Route("GET", "/api/health", Rule.READ, answers.health_report),
 )
 
 
@@ -72,8 +72,8 @@ def _by_length() -> dict[int, list[tuple[Route, list[str]]]]:
 _BY_LENGTH = _by_length()
 
 
-def found(method: str, path: str) -> tuple[Route, tuple[str, ...]] | int:
-    """The route of a path with what stands in its places; 404 or 405 where there is none."""
+def find_route(method: str, path: str) -> tuple[Route, tuple[str, ...]] | int:
+    """The route of a path with its variable segments; the status 404 or 405 where there is none."""
     segments = path.split("/")
     status = 404
     for route, wanted in _BY_LENGTH.get(len(segments), ()):
@@ -85,6 +85,6 @@ def found(method: str, path: str) -> tuple[Route, tuple[str, ...]] | int:
 
 
 def _is_at(wanted: list[str], segments: list[str]) -> bool:
-    """Whether a path is that of a route; what is last differs most often."""
+    """Whether a path matches a route, compared from its end, where paths differ most often."""
     pairs = zip(reversed(wanted), reversed(segments), strict=True)
     return all(own == given or own[:1] == "{" for own, given in pairs)

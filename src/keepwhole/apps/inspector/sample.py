@@ -1,7 +1,7 @@
-"""A made-up coding session, played into a record as the proxy would have: so that a newcomer sees something at once.
+"""A made-up coding session, recorded as the proxy would have done, so that a newcomer sees something at once.
 
-Owns: a client that sends the whole conversation each time, and a model that says what it is made to.
-Must not know: how requests are viewed and put on record; that is what is shown. No network, no clock but its own.
+Owns: a client that sends the whole conversation each time, and a model that follows a script.
+Must not know: how requests are edited and recorded. No network, no clock but its own.
 """
 
 import itertools
@@ -22,7 +22,7 @@ _BUGS = 16
 _SECONDS = 8.0
 """Between two requests."""
 _RECALLED = 5
-"""Requests with something left out, after which the model reads some of it back."""
+"""Requests with a cut result after which the model reads one of them back."""
 _MODEL = "claude-sonnet-4-5"
 _SYSTEM = (
     "You are a coding agent in the repository of a harbour's software. Run the tests, find what is wrong, mend it with "
@@ -40,14 +40,14 @@ _TOOLS: list[dict[str, Any]] = [
 
 
 class _Clock(NamedTuple):
-    """A time that goes on only when it is told to."""
+    """A clock that moves only when it is advanced."""
 
     at: list[float]
 
     def __call__(self) -> float:
         return self.at[0]
 
-    def go_on(self, seconds: float) -> None:
+    def advance(self, seconds: float) -> None:
         self.at[0] += seconds
 
 
@@ -55,45 +55,49 @@ def _always() -> bool:
     return True
 
 
-def play(settings: Settings, store: Store, now: float, bugs: int = _BUGS, goes_on: Callable[[], bool] = _always) -> str:
-    """Put the session on record, as if its last request had been answered just now; gives its name."""
+def play(
+    settings: Settings, store: Store, now: float, bugs: int = _BUGS, keeps_going: Callable[[], bool] = _always
+) -> str:
+    """Record the session as if its last request had been answered just now; return its name."""
     messages = list(anthropic_messages(coding(1, "claude-code", bugs)))
     asked = sum(message["role"] == "assistant" for message in messages)
     clock = _Clock([now - asked * _SECONDS - 1])
-    desk = SessionRouter(NAME, store=store, settings=settings, agent="sample", workspace="/srv/harbour", clock=clock)
+    router = SessionRouter(NAME, store=store, settings=settings, agent="sample", workspace="/srv/harbour", clock=clock)
     model = _Model(itertools.count())
     for at, message in enumerate(messages):
-        if not goes_on():
+        if not keeps_going():
             break
         if message["role"] == "assistant":
-            clock.go_on(_SECONDS)
-            _ask(desk, _request(messages[:at]), model, message)
-    desk.close()
+            clock.advance(_SECONDS)
+            _ask(router, _request(messages[:at]), model, message)
+    router.close()
     return NAME
 
 
-def _ask(desk: SessionRouter, body: bytes, model: "_Model", answer: dict[str, Any]) -> None:
-    """One request of the client with all the rounds it takes."""
-    exchange = desk.begin("POST", "/v1/messages", {}, body)
+def _ask(router: SessionRouter, body: bytes, model: "_Model", answer: dict[str, Any]) -> None:
+    """Send one request of the client, with all rounds it takes."""
+    exchange = router.begin("POST", "/v1/messages", {}, body)
     assert isinstance(exchange, Exchange)
     for number in itertools.count():
-        said = model.says(exchange, answer)
-        client = exchange.whole(said)
-        usage = exchange.finish(200, said, complete=True)
-        exchange.record(number, 200, said, "complete", usage, (340 + 7 * (len(said) % 90), 1200 + len(said)))
+        answered = model.answer(exchange, answer)
+        client = exchange.whole(answered)
+        usage = exchange.finish(200, answered, complete=True)
+        exchange.record(
+            number, 200, answered, "complete", usage, (340 + 7 * (len(answered) % 90), 1200 + len(answered))
+        )
         if client is not None:
             return
 
 
 class _Model(NamedTuple):
-    """Says what the script says; once it reads back something that was left out."""
+    """Answers by the script; once it reads back a part that was left out."""
 
     hidden: Iterator[int]
 
-    def says(self, exchange: Exchange, answer: dict[str, Any]) -> bytes:
-        """The answer to a request, billed as foreseen."""
-        content = answer["content"]
-        name = _left_out(exchange.body) if not exchange.count else None
+    def answer(self, exchange: Exchange, scripted: dict[str, Any]) -> bytes:
+        """The answer to a request, billed as predicted."""
+        content = scripted["content"]
+        name = _cut_result(exchange.body) if not exchange.count else None
         if name is not None and next(self.hidden) == _RECALLED:
             call = {
                 "type": "tool_use",
@@ -103,8 +107,8 @@ class _Model(NamedTuple):
             }
             content = [{"type": "text", "text": "I look at what was left out of an earlier result."}, call]
         stop = "tool_use" if any(part["type"] == "tool_use" for part in content) else "end_turn"
-        told = {"id": answer["id"], "type": "message", "role": "assistant", "model": _MODEL, "content": content}
-        return json.dumps(told | {"stop_reason": stop, "usage": _bill(exchange, content)}).encode()
+        message = {"id": scripted["id"], "type": "message", "role": "assistant", "model": _MODEL, "content": content}
+        return json.dumps(message | {"stop_reason": stop, "usage": _bill(exchange, content)}).encode()
 
 
 def _bill(exchange: Exchange, content: object) -> dict[str, int]:
@@ -119,7 +123,7 @@ def _bill(exchange: Exchange, content: object) -> dict[str, int]:
     }
 
 
-def _left_out(body: bytes) -> str | None:
+def _cut_result(body: bytes) -> str | None:
     """The id of a result that a request shows cut."""
     at = body.find(b'get_artifact(id=\\"')
     return body[at + 18 : body.index(b'\\"', at + 18)].decode() if at >= 0 else None

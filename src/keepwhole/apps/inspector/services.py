@@ -1,4 +1,4 @@
-"""Everything that answers need, made once for a record.
+"""The parts of the inspector that answer the page, made once for a record.
 
 Must not know: sockets.
 """
@@ -9,7 +9,7 @@ from typing import Any
 from keepwhole.apps.inspector.health import Health
 from keepwhole.apps.inspector.record import Record
 from keepwhole.apps.inspector.sessions import Sessions
-from keepwhole.apps.inspector.what_if import Play
+from keepwhole.apps.inspector.what_if import WhatIf
 from keepwhole.canonical.utf8 import showable
 from keepwhole.config import Settings
 from keepwhole.store.protocol import Store
@@ -17,17 +17,17 @@ from keepwhole.store.protocol import Store
 _SEARCH_SECONDS = 0.5
 
 
-class Desk:
-    """The record and those who speak of it. Safe from threads."""
+class InspectorServices:
+    """The record with everything that answers questions about it. Safe from threads."""
 
     def __init__(self, settings: Settings, store: Store) -> None:
         self.record = Record(settings, store)
         self.sessions = Sessions(self.record)
         self.health = Health(self.record)
-        self.play = Play(self.record)
+        self.what_if = WhatIf(self.record)
 
     def search(self, name: str, words: str, most: int) -> dict[str, Any]:
-        """The results of a session in which all these words are, each with its first such line."""
+        """The results of a session that contain all these words, each with its first matching line."""
         timeline = self.record.timeline(name)
         until = time.monotonic() + _SEARCH_SECONDS
         matches = self.record.store.search(name, words, most, until=until) if words.split() else []
@@ -40,5 +40,5 @@ class Desk:
         return {"found": found, "is_all": time.monotonic() < until}
 
     def close(self) -> None:
-        """Give back what is open."""
+        """Close the record's readers."""
         self.record.close()

@@ -1,26 +1,30 @@
-"""The list of sessions, and one session at a glance.
+"""The list of sessions, and the summary of one session.
 
-Owns: what is summed up of a session, and that a long list is counted a little at a time.
+Owns: the figures of a session, and that a long list is counted a few sessions at a time.
 Must not know: sockets.
 """
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import lru_cache, partial
 from typing import Any
 
-from keepwhole.apps.inspector import costs, shapes, window
+from keepwhole.apps import request_figures
+from keepwhole.apps.inspector import shapes, window
 from keepwhole.apps.inspector.record import Record
-from keepwhole.apps.inspector.timeline import Step, Timeline
+from keepwhole.apps.inspector.timeline import Timeline, TimelineStep
 from keepwhole.canonical.utf8 import showable
+from keepwhole.config import Settings
 from keepwhole.errors import StoreError
+from keepwhole.exchange.request_log import LoggedRequest as SentStep
 from keepwhole.models.profiles import profile_for
 from keepwhole.models.tokens import estimate_from_length
 from keepwhole.store.protocol import SessionInfo
 from keepwhole.version import VERSION
 
 _BUDGET = 0.4
-"""Seconds that one look at the list may count; sessions that are not counted by then have no figures yet."""
+"""Seconds that one request may count; sessions that are not counted by then have no figures yet."""
 _POINTS = 200
 _FIGURES = ("results", "requests", "tokens_whole", "tokens_sent", "cost_whole", "cost_sent", "cost_unit")
 
@@ -31,10 +35,10 @@ class Sessions:
     def __init__(self, record: Record) -> None:
         self._record = record
         self._counted: dict[tuple[str, int, int], dict[str, Any]] = {}
-        self._parts: dict[tuple[str, str], list[window.Part]] = {}
+        self._parts: dict[tuple[str, str], list[window.WindowPart]] = {}
 
-    def listed(self, query: Mapping[str, str]) -> dict[str, Any]:
-        """The sessions that a search asks for, the newest first, a page at a time."""
+    def list_page(self, query: Mapping[str, str]) -> dict[str, Any]:
+        """A page of the sessions that match a search, the newest first."""
         words, after = query.get("query", "").lower().split(), query.get("after", "")
         most = shapes.number(query, "most", 50, 1, 200)
         infos = self._record.store.sessions(None if words or after else most + 1)
@@ -46,12 +50,12 @@ class Sessions:
         return {
             "sessions": rows,
             "next": rows[-1]["name"] if len(found) > most else None,
-            "home": self._record.shown,
+            "home": self._record.location,
             "version": VERSION,
         }
 
     def row(self, info: SessionInfo, until: float | None = None) -> dict[str, Any]:
-        """One session in the list; without figures where the time is up and they are not known."""
+        """One session in the list; without figures where they are not cached and the time is up."""
         key = info.name, info.entries, info.last_at
         figures = self._counted.get(key)
         if figures is None and (until is None or time.monotonic() < until):
@@ -59,7 +63,9 @@ class Sessions:
             if len(self._counted) > 2_000:
                 self._counted.clear()
             self._counted[key] = figures
-        return _described(info) | (figures or {**dict.fromkeys(_FIGURES), "health": "ok", "note": "not counted yet"})
+        return _session_fields(info) | (
+            figures or {**dict.fromkeys(_FIGURES), "health": "ok", "note": "not counted yet"}
+        )
 
     def _count(self, name: str) -> dict[str, Any]:
         try:
@@ -69,15 +75,15 @@ class Sessions:
         with timeline.lock:
             return _figures(timeline, self._record)
 
-    def one(self, name: str) -> dict[str, Any]:
-        """One session at a glance."""
+    def describe(self, name: str) -> dict[str, Any]:
+        """The summary of one session."""
         timeline = self._record.timeline(name)
         info = self._record.info(name)
         with timeline.lock:
             newest = _newest(timeline)
             model = newest.request.model if newest is not None and newest.request is not None else ""
             return {
-                **_described(info),
+                **_session_fields(info),
                 **_figures(timeline, self._record),
                 "seq": timeline.seq,
                 "model": showable(model),
@@ -89,7 +95,7 @@ class Sessions:
                 "notes": _notes(timeline),
             }
 
-    def _indicator(self, timeline: Timeline, newest: Step | None, model: str) -> dict[str, Any] | None:
+    def _indicator(self, timeline: Timeline, newest: TimelineStep | None, model: str) -> dict[str, Any] | None:
         if not timeline.results and newest is None:
             return None
         settings = self._record.settings
@@ -102,12 +108,12 @@ class Sessions:
         parts = self._parts_of(timeline.session, request.trace_id)
         return window.indicator(parts, request.tokens_sent, request.tokens_whole, size, settings.thresholds)
 
-    def _parts_of(self, name: str, trace_id: str) -> list[window.Part]:
-        """Who fills a request; decoded once, since it stays what it is. Nothing where it is damaged."""
+    def _parts_of(self, name: str, trace_id: str) -> list[window.WindowPart]:
+        """The parts of a request by their tokens, decoded once; empty where the request is damaged."""
         parts = self._parts.get((name, trace_id))
         if parts is None:
             try:
-                parts = window.parts_of_request(self._record.sent(name, trace_id))
+                parts = window.parts_of_request(self._record.request_body(name, trace_id))
             except StoreError:
                 parts = []
             if len(self._parts) > 200:
@@ -117,10 +123,10 @@ class Sessions:
 
 
 def course(timeline: Timeline) -> dict[str, list[Any]]:
-    """How full the window was, step by step, of the branch that most steps are of; thinned, rewrites never lost."""
+    """The use of the window step by step, on the branch with the most steps; thinned without losing a rewrite."""
     points = _of_requests(timeline) or _of_results(timeline)
     size = -(-len(points) // _POINTS) or 1
-    thinned = [_joined(points[at : at + size]) for at in range(0, len(points), size)]
+    thinned = [_merged(points[at : at + size]) for at in range(0, len(points), size)]
     names = ("seq", "whole", "sent", "cached", "predicted", "rewritten", "index")
     return {name: [point[number] for point in thinned] for number, name in enumerate(names)}
 
@@ -139,7 +145,7 @@ def _of_requests(timeline: Timeline) -> list[tuple[Any, ...]]:
 
 
 def _of_results(timeline: Timeline) -> list[tuple[Any, ...]]:
-    """The same by results alone: all that were kept so far, as they were shown at the end of each step."""
+    """The same from results alone: the sum of all results so far, as they were shown at the end of each step."""
     found: list[tuple[Any, ...]] = []
     whole = sent = 0
     for step in timeline.steps:
@@ -150,19 +156,19 @@ def _of_results(timeline: Timeline) -> list[tuple[Any, ...]]:
     return found
 
 
-def _joined(points: list[tuple[Any, ...]]) -> tuple[Any, ...]:
-    """One point for several: where they end, and the place of the rewrite if there was one."""
+def _merged(points: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """One point for several: the last one, with the position of a rewrite among them."""
     rewritten = next((point for point in points if point[5]), None)
     return (*points[-1][:5], rewritten is not None, (rewritten or points[-1])[6])
 
 
 def _main(timeline: Timeline) -> str:
-    """The branch that most requests are of."""
+    """The branch with the most requests."""
     counts = Counter(step.request.branch for step in timeline.steps if step.request is not None)
     return max(counts, key=lambda name: counts[name], default="")
 
 
-def _newest(timeline: Timeline) -> Step | None:
+def _newest(timeline: Timeline) -> TimelineStep | None:
     """The newest request of the main branch."""
     main = _main(timeline)
     found = (step for step in reversed(timeline.steps) if step.request is not None and step.request.branch == main)
@@ -182,14 +188,32 @@ def _figures(timeline: Timeline, record: Record) -> dict[str, Any]:
         "requests": timeline.requests,
         "tokens_whole": estimate_from_length(sum(whole for _, whole in chars)),
         "tokens_sent": estimate_from_length(sum(shown for shown, _ in chars)),
-        **costs.cost_of(timeline.steps, record.settings),
+        **_cost(timeline.steps, record.settings),
         "health": "broken" if timeline.broken else "warning" if notes else "ok",
         "note": notes[0] if notes else "",
     }
 
 
+def _cost(steps: Iterable[TimelineStep], settings: Settings) -> dict[str, Any]:
+    """The cost of the requests: in dollars, or in tokens at the price of uncached input where a price is unknown.
+
+    All values are None where no provider billed them.
+    """
+    sent = [SentStep(step.seq, step.request, step.response) for step in steps if step.request is not None]
+    cost = request_figures.cost_of(sent, lru_cache(partial(profile_for, overrides=settings.models)))
+    if cost is None:
+        return dict.fromkeys(("cost_whole", "cost_sent", "cost_unit"))
+    if cost.dollars is None or cost.dollars_whole is None:
+        return _cost_fields(cost.whole, cost.paid, "tokens")
+    return _cost_fields(cost.dollars_whole, cost.dollars, "usd")
+
+
+def _cost_fields(whole: float, sent: float, unit: str) -> dict[str, Any]:
+    return {"cost_whole": round(whole, 6), "cost_sent": round(sent, 6), "cost_unit": unit}
+
+
 def _notes(timeline: Timeline) -> list[str]:
-    """What is worth knowing of a session's health, in words."""
+    """Sentences about damage, broken answers and foreign cuts in a session."""
     broken = [f"entry {each.seq} is damaged and left out" for each in timeline.broken[:20]]
     outcomes = Counter(step.response.outcome for step in timeline.steps if step.response is not None)
     ended = [
@@ -210,7 +234,7 @@ def _searched(info: SessionInfo) -> str:
     return f"{info.name} {info.agent or ''} {info.workspace or ''}".lower()
 
 
-def _described(info: SessionInfo) -> dict[str, Any]:
+def _session_fields(info: SessionInfo) -> dict[str, Any]:
     return {
         "name": info.name,
         "agent": None if info.agent is None else showable(info.agent),

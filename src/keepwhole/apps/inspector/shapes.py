@@ -1,4 +1,4 @@
-"""What the page is given of steps, results and decisions: plain values, and no more of a text than it shows.
+"""Steps, results and decisions as the page gets them: plain values, and no more of a text than the page shows.
 
 Owns: the names of the fields.
 Must not know: stores, sockets.
@@ -7,7 +7,7 @@ Must not know: stores, sockets.
 from collections.abc import Mapping
 from typing import Any
 
-from keepwhole.apps.inspector.timeline import Kept, Step
+from keepwhole.apps.inspector.timeline import KeptResult, TimelineStep
 from keepwhole.canonical.entry import Decision, Request, Response
 from keepwhole.canonical.utf8 import showable
 from keepwhole.exchange.request_log import NO_ANSWER
@@ -16,12 +16,12 @@ from keepwhole.policies.policy import rule_meaning
 
 _ARGUMENTS = 200
 _LISTED = 50
-"""Results and decisions of a step that are listed; a step may have many more."""
+"""Results and decisions of a step that are listed at most."""
 _LARGE_REWRITE = 8_192
-"""Bytes that have to be sent anew before a request counts as one that rewrote the prompt, where no rule did."""
+"""Bytes that must differ before a request counts as a rewrite of the prompt, where no rule rewrote it."""
 
 
-def step(of: Step) -> dict[str, Any]:
+def step(of: TimelineStep) -> dict[str, Any]:
     """One step."""
     request, response = of.request, of.response
     return {
@@ -34,15 +34,15 @@ def step(of: Step) -> dict[str, Any]:
         "rounds": of.rounds,
         "results": [result(kept) for kept in of.results[:_LISTED]],
         "results_more": max(0, len(of.results) - _LISTED),
-        "decisions": [_decided(kept, decision) for kept, decision in of.decisions[:_LISTED]],
+        "decisions": [_decision_fields(kept, decision) for kept, decision in of.decisions[:_LISTED]],
         "decisions_more": max(0, len(of.decisions) - _LISTED),
     }
 
 
 def _sent(request: Request | None, response: Response | None) -> dict[str, Any]:
-    """What was sent and what came of it; nothing but `null` where there was no request."""
+    """The request and its outcome; all values are None where there was no request."""
     keys = ("branch", "model", "purpose", "policy", "mode", "tokens_whole", "tokens_sent", "predicted")
-    about = {key: _said(getattr(request, key, None)) for key in keys}
+    about = {key: _printable(getattr(request, key, None)) for key in keys}
     timed = {key: getattr(response, key, None) for key in ("first_ms", "total_ms")}
     outcome = None if request is None else NO_ANSWER if response is None else response.outcome
     name = None if request is None else request.trace_id
@@ -50,40 +50,40 @@ def _sent(request: Request | None, response: Response | None) -> dict[str, Any]:
     return {"id": name, "size": size, **about, "usage": usage(response), "outcome": outcome, **timed}
 
 
-def _said(value: object) -> object:
+def _printable(value: object) -> object:
     return showable(value) if isinstance(value, str) else value
 
 
 def usage(response: Response | None) -> dict[str, int | None] | None:
-    """What a provider billed; None where it said nothing."""
+    """The usage that a provider reported; None where it reported none."""
     if response is None or response.input is None:
         return None
     return {key: getattr(response, key) for key in ("input", "cached", "written", "output")}
 
 
-def rewritten(of: Step) -> dict[str, int] | None:
-    """What a request sent otherwise than the one before it had, where that was more than its end.
+def rewritten(of: TimelineStep) -> dict[str, int] | None:
+    """How much a request changed before the end of the request that it follows; None where it only added to it.
 
-    Bytes alone do not tell: clients move their cache markers. So where no rule of ours rewrote, what was foreseen of
-    the cache has to say so too.
+    Bytes alone do not show that: clients move their cache markers. So where no rule of Keepwhole rewrote, the
+    forecast of the cache must show a rewrite too.
     """
     request, base = of.request, of.base
     if request is None or base is None:
         return None
-    anew = max(0, base.size - request.same)
+    changed = max(0, base.size - request.same)
     foreseen = request.tokens_sent if request.predicted is None else request.predicted
     by_rule = request.decisions > 0 and request.mode == "on"
-    if not by_rule and (anew < _LARGE_REWRITE or 2 * anew < base.size or 2 * foreseen > base.tokens_sent):
+    if not by_rule and (changed < _LARGE_REWRITE or 2 * changed < base.size or 2 * foreseen > base.tokens_sent):
         return None
     tokens = (
-        estimate_from_length(anew)
+        estimate_from_length(changed)
         if request.predicted is None
         else max(0, min(base.tokens_sent, request.tokens_sent) - foreseen)
     )
-    return {"bytes": anew, "tokens": tokens}
+    return {"bytes": changed, "tokens": tokens}
 
 
-def result(kept: Kept) -> dict[str, Any]:
+def result(kept: KeptResult) -> dict[str, Any]:
     """One result in a list."""
     own, facts = kept.result, kept.facts
     return {
@@ -105,12 +105,12 @@ def result(kept: Kept) -> dict[str, Any]:
     }
 
 
-def whole_result(kept: Kept) -> dict[str, Any]:
-    """One result with everything that is known of it."""
+def whole_result(kept: KeptResult) -> dict[str, Any]:
+    """One result with all of its fields."""
     own, facts = kept.result, kept.facts
     return result(kept) | {
         "arguments": showable(own.arguments or ""),
-        "call_id": _said(own.call_id),
+        "call_id": _printable(own.call_id),
         "turn": own.turn,
         "digest": facts.digest.hex(),
         "size": facts.size,
@@ -120,19 +120,19 @@ def whole_result(kept: Kept) -> dict[str, Any]:
     }
 
 
-def decisions(kept: Kept) -> list[dict[str, Any]]:
+def decisions(kept: KeptResult) -> list[dict[str, Any]]:
     """All decisions about a result, the oldest first."""
-    return [_decided(kept, decision) for decision in kept.decisions]
+    return [_decision_fields(kept, decision) for decision in kept.decisions]
 
 
-def _shown(kept: Kept) -> dict[str, Any] | None:
+def _shown(kept: KeptResult) -> dict[str, Any] | None:
     if not kept.decisions:
         return None
     return shown(kept.decisions[-1])
 
 
 def shown(decision: Decision) -> dict[str, Any]:
-    """How a result is shown by a decision."""
+    """How a decision shows a result."""
     return {
         "rule": decision.rule,
         "strategy": decision.strategy,
@@ -141,7 +141,7 @@ def shown(decision: Decision) -> dict[str, Any]:
     }
 
 
-def _decided(kept: Kept | None, decision: Decision) -> dict[str, Any]:
+def _decision_fields(kept: KeptResult | None, decision: Decision) -> dict[str, Any]:
     saved = 0 if kept is None else estimate_from_length(kept.facts.chars) - estimate_from_length(decision.shown_chars)
     return {
         "trace_id": decision.trace_id,
@@ -160,6 +160,6 @@ def _short(arguments: str | None) -> str:
 
 
 def number(query: Mapping[str, str], key: str, default: int, least: int, most: int) -> int:
-    """A number that the page asks with, kept within what is served."""
+    """A number of the query, limited to the allowed range."""
     text = query.get(key, "")
     return max(least, min(most, int(text))) if text.isascii() and text.lstrip("-").isdecimal() else default

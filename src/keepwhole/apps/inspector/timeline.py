@@ -1,11 +1,11 @@
-"""A session's record as steps: read once, then only what is new.
+"""A session's record as steps: read once, then only the new entries.
 
-Owns: which results and decisions belong to which request, and how far the record was read. No body is loaded, but
-for manifests where several conversations go on side by side: only they tell whose result is whose.
+Owns: which results and decisions belong to which request, and how far the record was read. The only bodies that are
+loaded are manifests, and only where a session has several branches: the manifests say which branch shows which result.
 Must not know: JSON, sockets.
 
-A step is one request with what was kept since the one before it. What is kept without a request (by the library, by
-hooks, on the command line) makes a step a turn, or a step a result, so that every session has a timeline.
+A step is one request with the results that were kept since the request before it. Results that are kept without any
+request (by the library, by hooks, on the command line) form one step for each turn, or one step for each result.
 """
 
 import threading
@@ -21,20 +21,20 @@ from keepwhole.store.follower import RecordFollower
 from keepwhole.store.protocol import Store, body_of, entry_of
 
 _TOGETHER = 600_000
-"""Milliseconds before a session's first request in which results count as its own; older ones stay steps apart."""
+"""Milliseconds before a session's first request in which results belong to it; older ones stay separate steps."""
 
 _PATIENCE = 8
-"""Requests of others that a result waits for its own."""
+"""Requests of other branches for which a result waits for the request that shows it."""
 
 
-class Broken(NamedTuple):
+class BrokenEntry(NamedTuple):
     """An entry that cannot be read."""
 
     seq: int
     why: str
 
 
-class Kept:
+class KeptResult:
     """One result, with all decisions about it."""
 
     __slots__ = ("decided", "decisions", "facts", "number", "result", "seq", "step")
@@ -44,22 +44,22 @@ class Kept:
         self.facts = facts.replace(blocks=b"")
         self.decisions: list[Decision] = []
         self.decided: list[int] = []
-        """The numbers of these decisions on record."""
-        self.step: Step | None = None
+        """The entry numbers of these decisions."""
+        self.step: TimelineStep | None = None
 
     @property
     def shown_chars(self) -> int:
-        """Characters that are shown of it now."""
+        """Characters of the result that are shown now."""
         return self.decisions[-1].shown_chars if self.decisions else self.facts.chars
 
     @property
     def is_cut(self) -> bool:
-        """Whether less than the whole is shown now."""
+        """Whether only a part is shown now."""
         return self.shown_chars < self.facts.chars
 
 
-class Step:
-    """One request, or what was kept without one."""
+class TimelineStep:
+    """One request with its results, or results without a request."""
 
     __slots__ = ("base", "decisions", "index", "last", "request", "response", "results", "rounds", "seq")
 
@@ -67,46 +67,46 @@ class Step:
         self.index, self.seq, self.last = index, seq, seq
         self.request: Request | None = None
         self.base: Request | None = None
-        """The request that it is written against."""
+        """The request on which its manifest is based."""
         self.response: Response | None = None
-        self.results: list[Kept] = []
-        self.decisions: list[tuple[Kept | None, Decision]] = []
+        self.results: list[KeptResult] = []
+        self.decisions: list[tuple[KeptResult | None, Decision]] = []
         self.rounds = 0
-        """Rounds of recall that the client does not know of."""
+        """Hidden rounds of recall."""
 
     @property
     def at(self) -> int:
-        """When it was."""
+        """When the step happened, in milliseconds."""
         if self.request is not None:
             return self.request.at
         return self.results[0].result.at if self.results else self.decisions[0][1].at if self.decisions else 0
 
 
 class Timeline:
-    """The steps of one session. Safe from threads; whoever looks calls `catch_up` first and holds `lock`."""
+    """The steps of one session. Safe from threads; a reader calls `catch_up` first and holds `lock`."""
 
     def __init__(self, store: Store, session: str) -> None:
         self.session = session
         self.lock = threading.RLock()
         self.generation = 0
-        """Counts how often the session was purged meanwhile."""
+        """How often the session was purged since the timeline was made."""
         self.looked = 0.0
-        """When the record was looked at last, by the monotonic clock."""
+        """When the record was read last, by the monotonic clock."""
         self._store = store
         self._following = RecordFollower(store, session)
         self._clear()
 
     def _clear(self) -> None:
-        self.steps: list[Step] = []
-        self.results: dict[str, Kept] = {}
-        self.broken: list[Broken] = []
-        self._by_artifact: dict[str, Kept] = {}
-        self._by_request: dict[str, Step] = {}
+        self.steps: list[TimelineStep] = []
+        self.results: dict[str, KeptResult] = {}
+        self.broken: list[BrokenEntry] = []
+        self._by_artifact: dict[str, KeptResult] = {}
+        self._by_request: dict[str, TimelineStep] = {}
         self._requests: dict[int, Request] = {}
         self._rounds = 0
         self._branches: set[str] = set()
         self._passed: dict[str, int] = {}
-        """How many requests have gone by that did not show a result, while others wait for theirs."""
+        """For each result that waits: how many requests did not show it."""
 
     @property
     def seq(self) -> int:
@@ -119,7 +119,7 @@ class Timeline:
         return len(self._by_request)
 
     def catch_up(self) -> "Timeline":
-        """Read what is new; from the beginning where the session was purged."""
+        """Read the new entries; start again where the session was purged."""
         with self.lock:
             if not self._following.look():
                 self.generation += 1
@@ -128,20 +128,16 @@ class Timeline:
                 try:
                     self._add(entry_of(row))
                 except Damaged as error:
-                    self.broken.append(Broken(row.seq, str(error)))
+                    self.broken.append(BrokenEntry(row.seq, str(error)))
             self.looked = time.monotonic()
         return self
 
-    def find(self, any_id: str) -> Kept | None:
+    def find(self, any_id: str) -> KeptResult | None:
         """The result with this trace id or artifact id."""
         return self.results.get(any_id) or self._by_artifact.get(any_id)
 
-    def of_request(self, trace_id: str) -> Step | None:
-        """The step of a request."""
-        return self._by_request.get(trace_id)
-
-    def changed_after(self, seq: int) -> list[Step]:
-        """The steps in which something happened after an entry, in the order in which it did."""
+    def changed_after(self, seq: int) -> list[TimelineStep]:
+        """The steps that changed after an entry, in the order of their changes."""
         return sorted((step for step in self.steps if step.last > seq), key=lambda step: step.last)
 
     def _add(self, entry: Entry) -> None:
@@ -161,9 +157,9 @@ class Timeline:
         if result.tool == ROUND:
             self._rounds += 1
             return
-        kept = Kept(entry.seq, len(self.results), result, entry.facts)
+        kept = KeptResult(entry.seq, len(self.results), result, entry.facts)
         self.results[result.trace_id] = self._by_artifact[result.artifact_id] = kept
-        step = self._open(entry.seq, result.turn)
+        step = self._open_step(entry.seq, result.turn)
         step.results.append(kept)
         kept.step, step.last = step, entry.seq
 
@@ -173,14 +169,14 @@ class Timeline:
             kept.decisions.append(decision)
             kept.decided.append(seq)
         home = kept.step if kept is not None else None
-        step = self._open(seq, None) if self._by_request or home is None else home
+        step = self._open_step(seq, None) if self._by_request or home is None else home
         step.decisions.append((kept, decision))
         step.last = seq
         if home is not None:
-            home.last = seq  # what is shown of its result is another from now on
+            home.last = seq  # its result is shown differently from now on
 
     def _add_request(self, seq: int, request: Request) -> None:
-        step = self._open(seq, None) if self._by_request else self._first(seq, request.at)
+        step = self._open_step(seq, None) if self._by_request else self._first_step(seq, request.at)
         step.request, step.seq, step.last = request, seq, seq
         step.base = self._requests.get(request.base) if request.base is not None else None
         step.rounds, self._rounds = self._rounds, 0
@@ -188,15 +184,15 @@ class Timeline:
         self._requests[seq] = request
         self._branches.add(request.branch)
         if len(self._branches) > 1 and step.results:
-            self._leave_others(step)
+            self._move_results_of_others(step)
 
-    def _leave_others(self, step: Step) -> None:
-        """Let results wait that are of another conversation: this request does not show them."""
+    def _move_results_of_others(self, step: TimelineStep) -> None:
+        """Move the results that this request does not show to a new step: they belong to another branch."""
         shown = self._shown_by(step.seq)
         others = [kept for kept in step.results if kept.result.trace_id not in shown and self._waits(kept)]
         if not shown or not others:
             return
-        waiting = self._new(step.seq)
+        waiting = self._new_step(step.seq)
         names = {kept.result.trace_id for kept in others}
         waiting.results = others
         waiting.decisions = [pair for pair in step.decisions if pair[1].trace_id in names]
@@ -205,14 +201,14 @@ class Timeline:
         for kept in others:
             kept.step = waiting
 
-    def _waits(self, kept: Kept) -> bool:
-        """Whether the request of a result may still come."""
+    def _waits(self, kept: KeptResult) -> bool:
+        """Count one more request that did not show a result; return whether the result waits for another one."""
         name = kept.result.trace_id
         self._passed[name] = self._passed.get(name, 0) + 1
         return self._passed[name] <= _PATIENCE
 
     def _shown_by(self, seq: int) -> set[str]:
-        """The results that a request shows and its base does not; none where that cannot be read."""
+        """The results that a request shows and its base does not; none where the manifest cannot be read."""
         try:
             row = self._store.entry(self.session, seq)
             if row is None:
@@ -223,21 +219,21 @@ class Timeline:
             return set()
         return {piece.trace_id for piece in pieces if isinstance(piece, ShownPiece)}
 
-    def _open(self, seq: int, turn: int | None) -> Step:
-        """The step that what is new belongs to."""
+    def _open_step(self, seq: int, turn: int | None) -> TimelineStep:
+        """The step to which a new entry belongs; a new one where the last step is complete."""
         last = self.steps[-1] if self.steps else None
         if last is not None and last.request is None:
             same = turn is not None and bool(last.results) and last.results[-1].result.turn == turn
             if self._by_request or same:
                 return last
-        return self._new(seq)
+        return self._new_step(seq)
 
-    def _first(self, seq: int, at: int) -> Step:
+    def _first_step(self, seq: int, at: int) -> TimelineStep:
         """The step of a session's first request, with the results that were kept just before it."""
-        own: list[Step] = []
+        own: list[TimelineStep] = []
         while self.steps and self.steps[-1].at >= at - _TOGETHER:
             own.insert(0, self.steps.pop())
-        step = self._new(seq)
+        step = self._new_step(seq)
         for each in own:
             step.results += each.results
             step.decisions += each.decisions
@@ -245,7 +241,7 @@ class Timeline:
             kept.step = step
         return step
 
-    def _new(self, seq: int) -> Step:
-        step = Step(len(self.steps), seq)
+    def _new_step(self, seq: int) -> TimelineStep:
+        step = TimelineStep(len(self.steps), seq)
         self.steps.append(step)
         return step

@@ -1,22 +1,29 @@
-"""Policy play: what other settings would have cost and kept on a session of the record.
+"""What other settings would have cost and kept on a session of the record.
 
-Owns: a session as a run that `replay` measures, and the settings that can be tried.
-Must not know: how figures are found; that is `replay`. Nothing is sent, nothing is written.
+Owns: a session as a run that `replay` measures, which settings can be tried, and how they are written as YAML.
+Must not know: how figures are measured; that is `replay`. Nothing is sent, nothing is written.
 """
 
+import inspect
 import threading
+from ast import AnnAssign, ClassDef, Constant, Expr, Name, parse
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from itertools import pairwise
+from textwrap import dedent
+from typing import Any, NamedTuple, cast
+
+import yaml
 
 from keepwhole.apps.inspector.record import Record
-from keepwhole.apps.inspector.timeline import Step, Timeline
-from keepwhole.apps.inspector.what_if_settings import EVERYTHING, as_yaml, tried
+from keepwhole.apps.inspector.timeline import Timeline, TimelineStep
 from keepwhole.config import Settings
-from keepwhole.errors import KeepwholeError
+from keepwhole.errors import KeepwholeError, UsageError
 from keepwhole.logs.run import Run, run_of
 from keepwhole.models.profiles import Profile, input_price, profile_for
-from keepwhole.policies.catalog import policy_named
+from keepwhole.policies.catalog import BUILT_IN, policy_named
+from keepwhole.policies.peers import PEERS
+from keepwhole.policies.settings import PRESETS, AutoSettings
 from keepwhole.replay.cost import price_of
 from keepwhole.replay.frequency import Frequency
 from keepwhole.replay.outcome import Outcome
@@ -25,16 +32,19 @@ from keepwhole.replay.run_facts import Measured
 from keepwhole.replay.summary import Pair, summarise
 from keepwhole.wire.request_body import read_request
 
+EVERYTHING = "everything"
+"""Sends all results whole: no policy, the setting `mode: off`."""
+_TRUNCATION = ("inline_limit", "head_ratio")
 _MOST = 8_000_000
-"""Characters of a session that is replayed while somebody waits."""
-_REMEMBERED = 2
+"""Characters of results up to which a session is replayed while somebody waits."""
+_CACHED = 2
 
 
-class TooLittle(KeepwholeError):
-    """A session of which not enough is on record to replay it."""
+class NotEnoughRecorded(KeepwholeError):
+    """Too little of a session is recorded to replay it, or too much to do so while somebody waits."""
 
 
-class _Played(NamedTuple):
+class _ReplayedSession(NamedTuple):
     """A session, measured once for all settings."""
 
     measured: Measured
@@ -44,49 +54,49 @@ class _Played(NamedTuple):
     outcomes: dict[str, Outcome]
 
 
-class Play:
-    """Replays sessions, one at a time. Safe from threads."""
+class WhatIf:
+    """Replays sessions under other settings, one at a time. Safe from threads."""
 
     def __init__(self, record: Record) -> None:
         self._record = record
         self._lock = threading.Lock()
-        self._known: OrderedDict[tuple[str, int], _Played] = OrderedDict()
+        self._known: OrderedDict[tuple[str, int], _ReplayedSession] = OrderedDict()
 
-    def play(self, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """What the settings that hold came to on a session, and what those asked for would have."""
+    def compare(self, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """The figures of a session under the current settings and under those asked for."""
         now = self._record.settings
-        wanted = tried(now, asked)
+        wanted = settings_to_try(now, asked)
         with self._lock:
-            played, notes = self._played(name)
-            before, after = (_figures(played, settings) for settings in (now, wanted))
+            replayed, notes = self._replay_session(name)
+            before, after = (_figures(replayed, settings) for settings in (now, wanted))
         return {"before": before, "after": after, "yaml": as_yaml(wanted), "notes": notes}
 
-    def _played(self, name: str) -> tuple[_Played, list[str]]:
+    def _replay_session(self, name: str) -> tuple[_ReplayedSession, list[str]]:
         timeline = self._record.timeline(name)
         run, notes = run_of_session(self._record, timeline)
         key = name, timeline.seq
-        played = self._known.get(key)
-        if played is None:
+        replayed = self._known.get(key)
+        if replayed is None:
             model = str(run.meta.get("model", ""))
             profile = profile_for(model, self._record.settings.models)
             measured = Measured(run, Frequency([run]))
-            played = _Played(measured, sent_whole(measured, profile, profile.window), profile, model, {})
-            self._known[key] = played
-            while len(self._known) > _REMEMBERED:
+            replayed = _ReplayedSession(measured, sent_whole(measured, profile, profile.window), profile, model, {})
+            self._known[key] = replayed
+            while len(self._known) > _CACHED:
                 self._known.popitem(last=False)
-        return played, notes
+        return replayed, notes
 
 
 def run_of_session(record: Record, timeline: Timeline) -> tuple[Run, list[str]]:
-    """A session as a run: its newest request with every result whole, else its results alone."""
+    """A session as a run: its newest request with every result whole, or its results where it has no request."""
     with timeline.lock:
         newest = next((step for step in reversed(timeline.steps) if _is_turn(step)), None)
         size = sum(kept.facts.chars for kept in timeline.results.values())
         results = [kept.result for kept in timeline.results.values()]
     if len(results) < 2:
-        raise TooLittle("There are fewer than two results on record, so there is nothing to compare yet.")
+        raise NotEnoughRecorded("There are fewer than two results in the record, so there is nothing to compare yet.")
     if size > _MOST:
-        raise TooLittle(
+        raise NotEnoughRecorded(
             f"This session has {size:,} characters of results: too many to replay while you wait. Export its log and "
             "use `keepwhole replay`."
         )
@@ -99,15 +109,15 @@ def run_of_session(record: Record, timeline: Timeline) -> tuple[Run, list[str]]:
     return run_of({"source": "record", "id": timeline.session, "messages": messages}), notes
 
 
-def _is_turn(step: Step) -> bool:
+def _is_turn(step: TimelineStep) -> bool:
     return step.request is not None and step.request.purpose == "turn"
 
 
 def _hydrated(record: Record, name: str, trace_id: str) -> list[Any]:
-    """The messages of a request, what came after it not among them, each result as it is on record."""
-    request = read_request(record.sent(name, trace_id))
+    """The messages of a request with each result whole, as it is recorded."""
+    request = read_request(record.request_body(name, trace_id))
     if request is None or not request.messages:
-        raise TooLittle("The newest request has no messages that can be read.")
+        raise NotEnoughRecorded("The newest request has no messages that can be read.")
     fields = (request.fields.get(key) for key in ("system", "instructions"))
     system = [{"role": "system", "content": value} for value in fields if value]
     end = {"role": "assistant", "content": ""}  # the step that the request was made for
@@ -115,8 +125,8 @@ def _hydrated(record: Record, name: str, trace_id: str) -> list[Any]:
 
 
 def _messages(record: Record, name: str, result: Any) -> Iterator[dict[str, Any]]:
-    """A call and its result, as a chat has them."""
-    with record.reading(name, result.trace_id) as (kept, reader):
+    """A call and its result as two messages of a chat."""
+    with record.open_result(name, result.trace_id) as (kept, reader):
         text = reader.text() if kept.result.media_type == "text/plain" else ""
     call = {"name": result.tool, "arguments": result.arguments or "{}"}
     calls = [{"id": result.trace_id, "type": "function", "function": call}]
@@ -124,26 +134,20 @@ def _messages(record: Record, name: str, result: Any) -> Iterator[dict[str, Any]
     yield {"role": "tool", "tool_call_id": result.trace_id, "content": text}
 
 
-def _figures(played: _Played, settings: Settings) -> dict[str, Any]:
-    """What one choice of settings comes to."""
+def _figures(replayed: _ReplayedSession, settings: Settings) -> dict[str, Any]:
+    """The figures of a session under one choice of settings."""
     name = settings.policy if settings.mode != "off" else EVERYTHING
     key = f"{name} {settings.auto!r} {settings.truncation!r}"
-    outcome = played.outcomes.get(key)
+    outcome = replayed.outcomes.get(key)
     if outcome is None:
-        outcome = played.full
+        outcome = replayed.full
         if name != EVERYTHING:
-            policy = policy_named(
-                name,
-                auto=settings.auto,
-                rolling=settings.rolling,
-                retention=settings.retention,
-                truncation=settings.truncation,
-            )
-            outcome = replay(played.measured, policy, played.profile, played.profile.window)
-        played.outcomes[key] = outcome
-    price = price_of(played.profile, input_price(played.model))
-    row = summarise([Pair(outcome, played.full)], price, {}, played.profile.window)
-    total, whole = (sum(request.total for request in one.requests) for one in (outcome, played.full))
+            policy = policy_named(name, auto=settings.auto, truncation=settings.truncation)
+            outcome = replay(replayed.measured, policy, replayed.profile, replayed.profile.window)
+        replayed.outcomes[key] = outcome
+    price = price_of(replayed.profile, input_price(replayed.model))
+    row = summarise([Pair(outcome, replayed.full)], price, {}, replayed.profile.window)
+    total, whole = (sum(request.total for request in one.requests) for one in (outcome, replayed.full))
     return {
         "policy": name,
         "tokens": total,
@@ -156,3 +160,101 @@ def _figures(played: _Played, settings: Settings) -> dict[str, Any]:
         "rewrites": outcome.rewrites,
         "compaction_step": outcome.first_compaction,
     }
+
+
+def settings_to_try(now: Settings, asked: Mapping[str, Any]) -> Settings:
+    """The settings with the changes that the page asks for; `ConfigError` or `UsageError` for an impossible one."""
+    preset = asked.get("preset") or now.preset
+    policy = asked.get("policy") or now.policy
+    if not isinstance(preset, str) or preset not in PRESETS:
+        raise UsageError(f"There is no preset `{preset}`. Give one of {', '.join(PRESETS)}.")
+    if not isinstance(policy, str) or policy not in (*BUILT_IN, *PEERS, EVERYTHING):
+        raise UsageError(f"There is no policy `{policy}`. Keepwhole has {', '.join(BUILT_IN)}.")
+    given: object = {} if asked.get("settings") is None else asked["settings"]
+    if not isinstance(given, dict):
+        raise UsageError("`settings` holds keys and values, such as `auto.patience: 1`.")
+    start = now.auto if preset == now.preset else PRESETS[preset]
+    auto, truncation = start, now.truncation
+    for key, value in cast("dict[str, Any]", given).items():
+        group, _, rest = key.partition(".")
+        if group == "auto":
+            auto = _with_number(auto, rest, value)
+        elif key.startswith("tools.truncation.") and rest.partition(".")[2] in _TRUNCATION:
+            truncation = truncation.replace(**{rest.partition(".")[2]: value})
+        else:
+            raise UsageError(f"`{key}` cannot be tried here. `GET /api/policies` lists what can.")
+    mode = "off" if policy == EVERYTHING else "on"
+    return now.replace(
+        preset=preset, policy=now.policy if mode == "off" else policy, mode=mode, auto=auto, truncation=truncation
+    )
+
+
+def _with_number(auto: AutoSettings, path: str, value: object) -> AutoSettings:
+    name, _, member = path.partition(".")
+    if name not in AutoSettings.fields or isinstance(getattr(auto, name), Mapping) != bool(member):
+        raise UsageError(f"`auto.{path}` is no setting of one number.")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UsageError(f"`auto.{path}` is {value!r}; give a number.")
+    if not member:
+        return auto.replace(**{name: value})
+    return auto.replace(**{name: {**cast("Mapping[str, int]", getattr(auto, name)), member: value}})
+
+
+def as_yaml(settings: Settings) -> str:
+    """The text for `keepwhole.yaml` that gives these settings; only what differs from the defaults."""
+    if settings.mode == "off":
+        return "mode: off\n"
+    found: dict[str, Any] = {"policy": settings.policy}
+    if settings.policy == "auto":
+        found["preset"] = settings.preset
+        start = PRESETS[settings.preset]
+        own = {name: getattr(settings.auto, name) for name in AutoSettings.fields}
+        changed = {name: value for name, value in own.items() if value != getattr(start, name)}
+        found |= {"auto": {name: _as_dict(value) for name, value in changed.items()}} if changed else {}
+    default = type(settings.truncation)()
+    cuts = {name: getattr(settings.truncation, name) for name in _TRUNCATION}
+    cuts = {name: value for name, value in cuts.items() if value != getattr(default, name)}
+    found |= {"tools": {"truncation": cuts}} if cuts else {}
+    return yaml.safe_dump(found, sort_keys=False)
+
+
+def _as_dict(value: object) -> object:
+    return dict(cast("Mapping[str, int]", value)) if isinstance(value, Mapping) else value
+
+
+def policies(settings: Settings) -> dict[str, Any]:
+    """The policies, the presets and every number that can be tried."""
+    sentences = _sentences(AutoSettings)
+    rows: list[dict[str, Any]] = []
+    for name in AutoSettings.fields:
+        value = getattr(settings.auto, name)
+        members = cast("Mapping[str, Any]", value).items() if isinstance(value, Mapping) else [("", value)]
+        for member, default in members:
+            key = f"auto.{name}.{member}".rstrip(".")
+            rows.append(_row(key, default, sentences[name]))
+    truncation = settings.truncation
+    rows.append(
+        _row("tools.truncation.inline_limit", truncation.inline_limit, _sentences(type(truncation))["inline_limit"])
+    )
+    rows.append(_row("tools.truncation.head_ratio", truncation.head_ratio, _sentences(type(truncation))["head_ratio"]))
+    return {
+        "policies": [*BUILT_IN, EVERYTHING, *PEERS],
+        "presets": list(PRESETS),
+        "now": {"policy": settings.policy, "preset": settings.preset, "mode": settings.mode},
+        "settings": rows,
+    }
+
+
+def _row(key: str, default: object, explained: str) -> dict[str, Any]:
+    return {"key": key, "default": default, "explained": explained, "kind": "number", "choices": None}
+
+
+def _sentences(kind: type) -> dict[str, str]:
+    """The docstring under each field of a class, so that each sentence is written once."""
+    body = cast("ClassDef", parse(dedent(inspect.getsource(kind))).body[0]).body
+    found: dict[str, str] = {}
+    for here, after in pairwise(body):
+        if isinstance(here, AnnAssign) and isinstance(here.target, Name):
+            docstring = after.value if isinstance(after, Expr) else None
+            found[here.target.id] = str(docstring.value) if isinstance(docstring, Constant) else ""
+    return found

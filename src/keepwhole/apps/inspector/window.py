@@ -1,6 +1,6 @@
-"""The context-window indicator: how full, what fills it, and the three thresholds.
+"""The context-window indicator: how full the window is, what fills it, and the three thresholds.
 
-Owns: what of a request counts as whose.
+Owns: to which part each token of a request is counted.
 Must not know: stores, sockets.
 """
 
@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from keepwhole.apps.inspector.timeline import Kept
+from keepwhole.apps.inspector.timeline import KeptResult
 from keepwhole.canonical.message import Message
 from keepwhole.canonical.utf8 import showable
 from keepwhole.models.thresholds import Thresholds
@@ -20,19 +20,19 @@ from keepwhole.wire.request_body import read_request
 _STATES = {"normal": "ok", "warn": "warning", "compact": "compaction", "hard": "hard"}
 _LABELS = {"system": "System", "user": "User", "assistant": "Assistant", "overhead": "Tool definitions"}
 _TOOLS = 12
-"""Tools that are named; what the others take is one part."""
+"""Tools that are listed; the tokens of all others form one part."""
 
 
-class Part(NamedTuple):
-    """What somebody takes of the window."""
+class WindowPart(NamedTuple):
+    """The tokens of one speaker or tool."""
 
     kind: str
     label: str
     tokens: int
 
 
-def parts_of_request(body: bytes) -> list[Part]:
-    """Who fills a request, by estimated tokens; nothing where it cannot be read."""
+def parts_of_request(body: bytes) -> list[WindowPart]:
+    """The parts of a request by estimated tokens; none where the request cannot be read."""
     request = read_request(body)
     if request is None:
         return []
@@ -40,7 +40,7 @@ def parts_of_request(body: bytes) -> list[Part]:
     for kind, keys in (("system", ("system", "instructions")), ("overhead", ("tools",))):
         for key in keys:
             if request.fields.get(key):
-                _count(counts, kind, _LABELS[kind], estimate(_written(request.fields[key])))
+                _count(counts, kind, _LABELS[kind], estimate(_as_text(request.fields[key])))
     if isinstance(request.fields.get("input"), str):
         _count(counts, "user", _LABELS["user"], estimate(request.fields["input"]))
     transcript = Transcript()
@@ -52,16 +52,16 @@ def parts_of_request(body: bytes) -> list[Part]:
     return _ordered(counts)
 
 
-def parts_of_results(results: Iterable[Kept]) -> list[Part]:
-    """Who fills a window with results, where no request is on record."""
+def parts_of_results(results: Iterable[KeptResult]) -> list[WindowPart]:
+    """The parts of a window from results alone, where no request is recorded."""
     counts: dict[tuple[str, str], int] = {}
     for kept in results:
         _count(counts, "tool", showable(kept.result.tool), estimate_from_length(kept.shown_chars))
     return _ordered(counts)
 
 
-def indicator(parts: list[Part], used: int, whole: int, window: int, thresholds: Thresholds) -> dict[str, Any]:
-    """How full a window is; the parts are made to add up to what is used."""
+def indicator(parts: list[WindowPart], used: int, whole: int, window: int, thresholds: Thresholds) -> dict[str, Any]:
+    """How full a window is; the parts are scaled to add up to `used`."""
     state = thresholds.indicator(used, window)
     total = sum(part.tokens for part in parts) or 1
     shares = [part._replace(tokens=round(part.tokens * used / total)) for part in parts]
@@ -97,14 +97,14 @@ def _count(counts: dict[tuple[str, str], int], kind: str, label: str, tokens: in
     counts[kind, label] = counts.get((kind, label), 0) + tokens
 
 
-def _ordered(counts: dict[tuple[str, str], int]) -> list[Part]:
-    """Words first, then tools, the largest first."""
-    words = [Part(*key, counts[key]) for key in counts if key[0] != "tool"]
+def _ordered(counts: dict[tuple[str, str], int]) -> list[WindowPart]:
+    """Speakers first, then tools, the largest tool first."""
+    words = [WindowPart(*key, counts[key]) for key in counts if key[0] != "tool"]
     words.sort(key=lambda part: list(_LABELS).index(part.kind))
-    tools = sorted((Part(*key, counts[key]) for key in counts if key[0] == "tool"), key=lambda part: -part.tokens)
+    tools = sorted((WindowPart(*key, counts[key]) for key in counts if key[0] == "tool"), key=lambda part: -part.tokens)
     rest = sum(part.tokens for part in tools[_TOOLS:])
-    return words + tools[:_TOOLS] + ([Part("tool", "other tools", rest)] if rest else [])
+    return words + tools[:_TOOLS] + ([WindowPart("tool", "other tools", rest)] if rest else [])
 
 
-def _written(value: object) -> str:
+def _as_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -16,7 +16,7 @@ from mcp_types import INVALID_PARAMS, LOG_LEVEL_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from keepwhole.apps.mcp.clients import Clients, who_of
-from keepwhole.apps.mcp.recall_tools import SCHEME, read_artifact, recalled, text_item
+from keepwhole.apps.mcp.recall_tools import SCHEME, read_artifact, recall, text_item
 from keepwhole.apps.mcp.results import Kept
 from keepwhole.apps.mcp.routes import Routes
 from keepwhole.apps.mcp.server_requests import Direct, Parked, driven
@@ -44,7 +44,7 @@ class Calling:
         name = str(params["name"])
         arguments: dict[str, Any] = params.get("arguments") or {}
         if name in NAMES:
-            return await recalled(self._session, name, arguments)
+            return await recall(self._session, name, arguments)
         upstream, params["name"] = self._routes.inside(name)
         try:
             result = await self._through(ctx, upstream, params, again=False)

@@ -1,7 +1,7 @@
-"""How clients reach a server of ours: over standard input and output, or over HTTP.
+"""How clients reach Keepwhole's MCP servers: over standard input and output, or over HTTP.
 
-Owns: the HTTP listener's guard. Loopback is no boundary: every request shows the token, names a host of ours and, if
-it comes from a page, an origin of ours; whatever does not is turned away before anything reads it.
+Owns: the guard of the HTTP listener. A loopback address is no protection: every request needs the token, an accepted
+host and, where it comes from a page, an accepted origin; any other is refused before anything reads it.
 Must not know: what is served.
 """
 
@@ -16,13 +16,13 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from keepwhole.apps.listener import Address, is_same, token_for
+from keepwhole.apps.listener import Address, Refusal, is_same, read_token
 
 TOKEN = "KEEPWHOLE_MCP_TOKEN"
 
 
 class Guard:
-    """Turns away every request without the token, to another host, or from another origin."""
+    """Refuses every request without the token, to another host, or from another origin."""
 
     def __init__(self, app: ASGIApp, address: Address, token: str) -> None:
         self._app, self._token = app, f"Bearer {token}"
@@ -34,18 +34,19 @@ class Guard:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        refused = self._refused(Headers(scope=scope)) if scope["type"] == "http" else (403, "HTTP only.")
-        app = self._app if refused is None else PlainTextResponse(refused[1] + "\n", refused[0])
+        is_http = scope["type"] == "http"
+        refusal = self._refusal(Headers(scope=scope)) if is_http else Refusal(403, "HTTP only.")
+        app = self._app if refusal is None else PlainTextResponse(refusal.message + "\n", refusal.status)
         await app(scope, receive, send)
 
-    def _refused(self, headers: Headers) -> tuple[int, str] | None:
+    def _refusal(self, headers: Headers) -> Refusal | None:
         origin = headers.get("origin")
         if headers.get("host", "") not in self._hosts:
-            return 403, "This host is not served here."
+            return Refusal(403, "This host is not served here.")
         if origin is not None and origin not in self._origins:
-            return 403, "Pages of this origin are not served here."
+            return Refusal(403, "Pages of this origin are not served here.")
         if not is_same(headers.get("authorization", ""), self._token):
-            return 401, "The token is missing or wrong. It goes into `Authorization: Bearer`."
+            return Refusal(401, "The token is missing or wrong. It goes into `Authorization: Bearer`.")
         return None
 
 
@@ -67,7 +68,7 @@ def http_app(server: Server[Any], address: Address, token: str) -> ASGIApp:
 
 
 def http_server(server: Server[Any], address: Address, token: str) -> uvicorn.Server:
-    """What serves it; `serve` runs until interrupted."""
+    """The HTTP server; its `serve` runs until interrupted."""
     app = http_app(server, address, token)
     return uvicorn.Server(
         uvicorn.Config(app, address.host, address.port, log_level="warning", access_log=False, server_header=False)
@@ -76,6 +77,6 @@ def http_server(server: Server[Any], address: Address, token: str) -> uvicorn.Se
 
 async def serve_http(server: Server[Any], address: Address, home: str, name: str) -> None:
     """Serve clients until interrupted; says where, and where the token is."""
-    token, where = token_for(home, name, TOKEN)
+    token, where = read_token(home, name, TOKEN)
     print(f"keepwhole {name}: {address.url}/mcp, token in {where}", file=sys.stderr, flush=True)
     await http_server(server, address, token).serve()

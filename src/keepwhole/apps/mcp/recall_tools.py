@@ -60,7 +60,7 @@ def shown_items(shown: KeptResult, version: str) -> list[dict[str, Any]]:
     return [text_item(shown.content), *link_items(shown.artifact_id, shown.metadata.original_bytes, version)]
 
 
-async def recalled(session: Session, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+async def recall(session: Session, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """The result of a call of one of our recall tools."""
     answer: RecallAnswer = await session.acall_tool(name, arguments)
     return {"content": [text_item(answer.content)], "isError": answer.is_error}

@@ -9,7 +9,7 @@ from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
-from keepwhole.apps.mcp.recall_tools import SCHEME, TEMPLATE, complete, read_artifact, recalled, shown_items, text_item
+from keepwhole.apps.mcp.recall_tools import SCHEME, TEMPLATE, complete, read_artifact, recall, shown_items, text_item
 from keepwhole.recall.names import NAMES
 from keepwhole.session import Session
 from keepwhole.version import VERSION
@@ -50,7 +50,7 @@ def record_server(session: Session) -> Server[Any]:
             return await _kept(session, arguments, ctx.protocol_version)
         if params.name not in NAMES or session.recall_by != "tools":
             raise MCPError(code=types.INVALID_PARAMS, message=f"There is no tool `{params.name[:80]}` here.")
-        return await recalled(session, params.name, arguments)
+        return await recall(session, params.name, arguments)
 
     async def read(_: Context, params: types.ReadResourceRequestParams) -> dict[str, Any]:
         if not str(params.uri).startswith(SCHEME):

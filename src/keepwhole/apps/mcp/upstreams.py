@@ -170,7 +170,7 @@ class Upstream:
             sampling_callback=self._asked_to_sample,
             elicitation_callback=self._asked_to_elicit,
             list_roots_callback=self._asked_for_roots,
-            message_handler=self._told,
+            message_handler=self._note_change,
             client_info=types.Implementation(name="keepwhole-gateway", version=VERSION),
             cache=None,
             mode=self.spec.mode,
@@ -217,7 +217,7 @@ class Upstream:
         ):
             tasks.start_soon(self._until_watched_again, tasks)
             with suppress(SubscriptionLost):
-                async for _ in changes:  # `_told` gets the same events
+                async for _ in changes:  # `_note_change` gets the same events
                     pass
             tasks.cancel_scope.cancel()
 
@@ -234,7 +234,7 @@ class Upstream:
     async def _asked_for_roots(self, context: ClientRequestContext) -> Any:
         return await self._hooks.ask(self, types.ListRootsRequest())
 
-    async def _told(self, message: IncomingMessage) -> None:
+    async def _note_change(self, message: IncomingMessage) -> None:
         if not isinstance(message, Exception):
             await self._hooks.tell(self, message)
 

@@ -1,7 +1,7 @@
-"""The proxy: every request that comes in, from its head to its last byte.
+"""The proxy: every request from its head to its last byte, and its record afterwards.
 
-Owns: what is ours to answer, what is refused, and which requests are looked at.
-Must not know: how a session views, how bytes are relayed.
+Owns: what the proxy answers by itself, what it refuses, and which requests it reads.
+Must not know: how a session edits a request, how bytes are relayed.
 """
 
 import asyncio
@@ -14,17 +14,23 @@ from typing import Any, NamedTuple
 import aiohttp
 from aiohttp import HttpVersion10, web
 
-from keepwhole.apps.proxy.counters import Counters
-from keepwhole.apps.proxy.errors import refusal
-from keepwhole.apps.proxy.gate import Gate, TurnedAway
-from keepwhole.apps.proxy.headers import BYPASS
-from keepwhole.apps.proxy.relay import Relay, Unreachable, refused
-from keepwhole.apps.proxy.request_reader import Gone, Late, TooLarge, body_of, body_pieces, hang_up
-from keepwhole.apps.proxy.tenant_router import Desks
-from keepwhole.apps.proxy.turn import Turn
-from keepwhole.apps.proxy.upstreams import Upstreams
+from keepwhole.apps.listener import Gate, Refusal
+from keepwhole.apps.proxy.connection import (
+    BYPASS,
+    BodyTimeout,
+    BodyTooLarge,
+    ClientGone,
+    error_response,
+    hang_up,
+    read_body,
+    stream_body,
+)
+from keepwhole.apps.proxy.destination import TenantRouter, Upstreams
+from keepwhole.apps.proxy.proxied_request import ProxiedRequest
+from keepwhole.apps.proxy.relay import Relay, Unreachable, unreachable_response
+from keepwhole.apps.proxy.telemetry import Counters, Reporter
 from keepwhole.exchange.exchange import Exchange
-from keepwhole.exchange.router import Refusal
+from keepwhole.exchange.router import OwnAnswer
 from keepwhole.version import VERSION
 from keepwhole.wire.dialects import Endpoint, endpoint_of
 
@@ -32,142 +38,143 @@ _TRACE = ("traceparent", "tracestate")
 
 
 class Setup(NamedTuple):
-    """What the settings say; another one takes its place when they are read again."""
+    """The parts that depend on the settings; replaced as a whole when the settings are read again."""
 
     gate: Gate
     upstreams: Upstreams
-    desks: Desks
+    router: TenantRouter
 
 
 class Proxy:
-    """Answers requests until it is told to stop."""
+    """Answers requests until it is stopped."""
 
-    def __init__(self, setup: Setup, client: aiohttp.ClientSession, told: Sequence[Callable[[Turn], None]]) -> None:
+    def __init__(self, setup: Setup, client: aiohttp.ClientSession, reporters: Sequence[Reporter]) -> None:
         self.setup = setup
         self._client = client
-        self._told = told
+        self._reporters = reporters
         self.counters = Counters()
-        self.spoke: Callable[[Any], None] = lambda _: None
-        """Told of every connection that sent a request."""
+        self.on_request: Callable[[Any], None] = lambda _: None
+        """Called with the connection of every request."""
         self._pending: set[asyncio.Future[Any]] = set()
         self._latest: dict[str, asyncio.Future[Any]] = {}
-        """What is still to be done last, by its order."""
+        """The last action of each queue that still runs."""
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
-        self.spoke(request.protocol)
+        self.on_request(request.protocol)
         setup = self.setup
         if request.version < HttpVersion10:
-            return refusal(400, "Ask in HTTP/1.1.")
+            return error_response(400, "Ask in HTTP/1.1.")
         target = setup.gate.admit(request.raw_path, request.headers)
-        if isinstance(target, TurnedAway):
-            self.counters.refused(target.status)
-            return refusal(target.status, target.message, endpoint_of(request.raw_path.partition("?")[0]))
-        own = self._own(request.method, target)
-        if own is not None:
-            return own
+        if isinstance(target, Refusal):
+            self.counters.add_refused(target.status)
+            return error_response(target.status, target.message, endpoint_of(request.raw_path.partition("?")[0]))
+        if request.method == "GET" and target in ("/healthz", "/metrics"):
+            return self._own_response(target)
         endpoint = endpoint_of(target.partition("?")[0]) if request.method == "POST" else None
-        turn = Turn(endpoint, {name: value for name in _TRACE if (value := request.headers.get(name))})
+        proxied = ProxiedRequest(endpoint, {name: value for name in _TRACE if (value := request.headers.get(name))})
         with self.counters.open():
             try:
-                return await self._relayed(setup, request, target, turn)
+                return await self._relay(setup, request, target, proxied)
             finally:
-                turn.end()
-                self._later(partial(self._finish, turn, asyncio.get_running_loop()), _order_of(turn))
+                proxied.end()
+                self._run_later(partial(self._finish, proxied, asyncio.get_running_loop()), _queue_of(proxied))
 
     async def drain(self) -> None:
-        """Wait for what is still to be put on record."""
+        """Wait until all answers are recorded."""
         while self._pending:
             await asyncio.gather(*self._pending, return_exceptions=True)
 
-    def _own(self, method: str, target: str) -> web.Response | None:
-        """An answer of the proxy's own."""
-        if method != "GET" or target not in ("/healthz", "/metrics"):
-            return None
+    def _own_response(self, target: str) -> web.Response:
+        """The proxy's own answer to `/healthz` or `/metrics`."""
         if target == "/metrics":
             return web.Response(
-                text=self.counters.text() + self.setup.desks.metrics.prometheus(),
+                text=self.counters.text() + self.setup.router.metrics.prometheus(),
                 content_type="text/plain",
                 charset="utf-8",
             )
         return web.Response(text=json.dumps({"status": "ok", "version": VERSION}), content_type="application/json")
 
-    async def _relayed(self, setup: Setup, request: web.BaseRequest, target: str, turn: Turn) -> web.StreamResponse:
+    async def _relay(
+        self, setup: Setup, request: web.BaseRequest, target: str, proxied: ProxiedRequest
+    ) -> web.StreamResponse:
         if "websocket" in request.headers.get("upgrade", "").lower():
-            return _refused(turn, 426, "WebSockets are not served here; send the request over HTTP.")
+            return _refuse(proxied, 426, "WebSockets are not served here; send the request over HTTP.")
         name, path = setup.upstreams.target(target, request.headers)
-        relay = Relay(self._client, request, setup.upstreams.url(name, path), setup.upstreams.way(name), turn)
+        relay = Relay(
+            self._client, request, setup.upstreams.url(name, path), setup.upstreams.network_proxy(name), proxied
+        )
         try:
-            begun, body = await self._begun(setup, request, path, turn.endpoint)
-            if isinstance(begun, Refusal):
-                turn.outcome = "refused"
-                return web.Response(status=begun.status, body=begun.body, content_type="application/json")
-            if begun is None:
-                return await relay.passed(body)
-            turn.exchange = begun
-            return await relay.exchanged(begun, self._later)
+            exchange, body = await self._begin_exchange(setup, request, path, proxied.endpoint)
+            if isinstance(exchange, OwnAnswer):
+                proxied.outcome = "refused"
+                return web.Response(status=exchange.status, body=exchange.body, content_type="application/json")
+            if exchange is None:
+                return await relay.pass_through(body)
+            proxied.exchange = exchange
+            return await relay.run_exchange(exchange, self._run_later)
         except Unreachable as error:
-            return refused(error, turn)
-        except TooLarge:
-            return _refused(turn, 413, "The request is larger than `proxy.max_body`. Raise it, or send less.")
-        except Late:
-            return _refused(turn, 408, "The request did not come in time. Send it again.")
-        except Gone:
-            turn.broken = "incomplete"
+            return unreachable_response(error, proxied)
+        except BodyTooLarge:
+            return _refuse(proxied, 413, "The request is larger than `proxy.max_body`. Raise it, or send less.")
+        except BodyTimeout:
+            return _refuse(proxied, 408, "The request did not come in time. Send it again.")
+        except ClientGone:
+            proxied.broken = "incomplete"
             hang_up(request)
-            return web.Response()  # nobody gets it
+            return web.Response()  # the client is gone
 
-    async def _begun(
+    async def _begin_exchange(
         self, setup: Setup, request: web.BaseRequest, path: str, endpoint: Endpoint | None
-    ) -> tuple[Exchange | Refusal | None, Any]:
-        """The exchange that a request begins, and its body; a body that nobody looks at is not waited for."""
-        if endpoint is None or setup.desks.settings.mode == "off" or request.headers.get(BYPASS) == "1":
-            return None, body_pieces(request) if request.body_exists else None
-        body = await body_of(request, setup.desks.settings.proxy.max_body)
-        begin = setup.desks.begin
+    ) -> tuple[Exchange | OwnAnswer | None, Any]:
+        """Begin the exchange of a request; return it with the body. A body that is not read here is not waited for."""
+        if endpoint is None or setup.router.settings.mode == "off" or request.headers.get(BYPASS) == "1":
+            return None, stream_body(request) if request.body_exists else None
+        body = await read_body(request, setup.router.settings.proxy.max_body)
+        begin = setup.router.begin
         return await asyncio.to_thread(begin, request.method, path.partition("?")[0], request.headers, body), body
 
-    def _finish(self, turn: Turn, loop: asyncio.AbstractEventLoop) -> None:
-        """On a worker thread: learn from an answer, put it on record, then let it be counted and told."""
+    def _finish(self, proxied: ProxiedRequest, loop: asyncio.AbstractEventLoop) -> None:
+        """Learn from the answers and record them on a worker thread, then report the request on the event loop."""
         try:
-            turn.finish()
+            proxied.finish()
         finally:
-            loop.call_soon_threadsafe(self._tell, turn)
+            loop.call_soon_threadsafe(self._report, proxied)
 
-    def _tell(self, turn: Turn) -> None:
-        self.counters.add(turn)
-        for told in self._told:
-            with suppress(OSError, ValueError):  # nobody may read along any more
-                told(turn)
+    def _report(self, proxied: ProxiedRequest) -> None:
+        self.counters.add(proxied)
+        for report in self._reporters:
+            with suppress(OSError, ValueError):  # the reader of a report may be gone
+                report(proxied)
 
-    def _later(self, act: Callable[[], None], order: str | None = None) -> None:
-        """Do something on a worker thread that nobody waits for; `drain` does. One after another within an `order`."""
-        before = self._latest.get(order) if order is not None else None
+    def _run_later(self, act: Callable[[], None], queue: str | None = None) -> None:
+        """Run an action on a worker thread; only `drain` waits for it. Actions of one `queue` run one after another."""
+        before = self._latest.get(queue) if queue is not None else None
         loop = asyncio.get_running_loop()
-        future = loop.run_in_executor(None, act) if before is None else loop.create_task(_after(before, act))
+        future = loop.run_in_executor(None, act) if before is None else loop.create_task(_run_after(before, act))
         self._pending.add(future)
         future.add_done_callback(self._pending.discard)
-        if order is not None:
-            self._latest[order] = future
-            future.add_done_callback(partial(self._is_done, order))
+        if queue is not None:
+            self._latest[queue] = future
+            future.add_done_callback(partial(self._close_queue, queue))
 
-    def _is_done(self, order: str, future: asyncio.Future[Any]) -> None:
-        if self._latest.get(order) is future:
-            del self._latest[order]
+    def _close_queue(self, queue: str, future: asyncio.Future[Any]) -> None:
+        if self._latest.get(queue) is future:
+            del self._latest[queue]
 
 
-async def _after(before: asyncio.Future[Any], act: Callable[[], None]) -> None:
+async def _run_after(before: asyncio.Future[Any], act: Callable[[], None]) -> None:
     await asyncio.wait([before])
     await asyncio.to_thread(act)
 
 
-def _order_of(turn: Turn) -> str | None:
-    """The session: an answer is learned from and put on record after the one before it, which may take longer."""
-    exchange = turn.exchange
+def _queue_of(proxied: ProxiedRequest) -> str | None:
+    """The session: its answers are recorded in their order, although an earlier one may take longer."""
+    exchange = proxied.exchange
     return exchange.session if exchange is not None and exchange.has_record else None
 
 
-def _refused(turn: Turn, status: int, message: str) -> web.Response:
-    """A request that the proxy does not take."""
-    turn.status, turn.outcome = status, "refused"
-    return refusal(status, message, turn.endpoint)
+def _refuse(proxied: ProxiedRequest, status: int, message: str) -> web.Response:
+    """Note that the proxy refuses a request, and return its answer."""
+    proxied.status, proxied.outcome = status, "refused"
+    return error_response(status, message, proxied.endpoint)

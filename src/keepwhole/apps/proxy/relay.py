@@ -1,11 +1,14 @@
-"""One request on its way: let in, viewed, sent on, its answer streamed back, and put on record.
+"""One request on its way: sent to its upstream, its answer streamed back to the client.
 
-Owns: the order of these, what a client gets when a provider fails, and that nothing is sent twice after its first byte.
-Must not know: what is hidden and why (`session`), how a provider spells (`wire`).
+Owns: the order of the steps, what a client gets when a provider fails, that nothing is sent twice after its first byte,
+and that an answer whose connection is gone is never waited for.
+Must not know: what is hidden and why (`conversation`), how a provider spells it (`wire`).
 """
 
 import asyncio
-from collections.abc import Callable
+import zlib
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 import aiohttp
@@ -13,131 +16,147 @@ from aiohttp import web
 from multidict import CIMultiDict
 from yarl import URL
 
-from keepwhole.apps.proxy import headers as passing
-from keepwhole.apps.proxy.answer import CUT, Held, pieces, unpacked, unpacker
-from keepwhole.apps.proxy.errors import error_body, refusal
-from keepwhole.apps.proxy.request_reader import Gone, Late, hang_up, write
-from keepwhole.apps.proxy.turn import Turn
+from keepwhole.apps.proxy.connection import (
+    BodyTimeout,
+    ClientGone,
+    error_body,
+    error_response,
+    hang_up,
+    headers_to_client,
+    headers_to_upstream,
+    write,
+)
+from keepwhole.apps.proxy.proxied_request import ProxiedRequest
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.wire.sse import is_between_events, is_event_stream
 
 Later: TypeAlias = Callable[[Callable[[], None]], None]
-"""Does something on another thread that nobody waits for."""
+"""Runs an action on another thread without waiting for it."""
 _SETTLE_AFTER = 0.02
-"""Seconds after an answer's head that what was sent whole is put on record: first the client gets its first bytes."""
-_SKIPPED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
-"""Headers that the client library would add by itself."""
+"""Seconds after an answer's head at which the exchange is settled: the client gets its first bytes before that."""
+_ADDED_HEADERS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
+"""Headers that the HTTP library would add by itself."""
+_BROKEN_OFF = (aiohttp.ClientError, TimeoutError, ConnectionError, zlib.error)
+"""The exceptions with which an answer breaks off."""
+_MOST_HELD = 64 * 1024 * 1024
+"""Bytes of an answer that are buffer to be recorded."""
 
 
 class Unreachable(Exception):
-    """An upstream did not answer, or answered what must not be passed on."""
+    """An upstream did not answer, or its answer must not be forwarded."""
 
 
 class Relay:
-    """Sends one request and its further rounds, and the answer back."""
+    """Sends one request and its hidden rounds, and the answer back."""
 
     def __init__(
-        self, client: aiohttp.ClientSession, request: web.BaseRequest, url: URL, way: str | None, turn: Turn
+        self,
+        client: aiohttp.ClientSession,
+        request: web.BaseRequest,
+        url: URL,
+        network_proxy: str | None,
+        proxied: ProxiedRequest,
     ) -> None:
-        """`way` is the network's own proxy on the way to `url`."""
-        self._client, self._request, self._url, self._way, self._turn = client, request, url, way, turn
+        """`network_proxy` is the network's own proxy on the way to `url`."""
+        self._client, self._request, self._proxied = client, request, proxied
+        self._url, self._network_proxy = url, network_proxy
         self._response: web.StreamResponse | None = None
 
-    async def passed(self, body: Any) -> web.StreamResponse:
-        """Send a request on as it came, and the answer back as it comes."""
-        async with await self._sent(body, is_read=False) as upstream:
-            response = await self._begun(upstream, is_changed=False)
+    async def pass_through(self, body: Any) -> web.StreamResponse:
+        """Forward a request and its answer unread."""
+        async with await self._send(body, is_read=False) as upstream:
+            response = await self._begin_response(upstream, is_changed=False)
             try:
-                async for piece in pieces(upstream):
+                async for piece in stream_answer(upstream):
                     await write(response, self._request, piece)
-            except CUT as error:
-                self._cut(error)
+            except _BROKEN_OFF as error:
+                self._note_broken(error)
                 hang_up(self._request)
                 return response
             await response.write_eof()
             return response
 
-    async def exchanged(self, exchange: Exchange, later: Later) -> web.StreamResponse:
-        """Send a viewed request, and further rounds of it while calls of ours are answered."""
+    async def run_exchange(self, exchange: Exchange, later: Later) -> web.StreamResponse:
+        """Send an edited request, and hidden rounds of it while the model calls Keepwhole's own tools."""
         while True:
-            self._turn.sent(exchange.count)
-            self._turn.broken = "incomplete"  # until its answer has come
+            self._proxied.note_sent(exchange.count)
+            self._proxied.broken = "incomplete"  # until its answer is complete
             try:
-                async with await self._sent(exchange.body, is_read=True) as upstream:
+                async with await self._send(exchange.body, is_read=True) as upstream:
                     if exchange.is_unsettled:
                         asyncio.get_running_loop().call_later(_SETTLE_AFTER, later, exchange.settle)
-                    done = await self._round(exchange, upstream)
+                    response = await self._relay_round(exchange, upstream)
             except Unreachable as error:
                 if self._response is None:
                     raise
-                await self._end_cut(exchange, b"", True, error)
+                await self._end_broken(exchange, b"", True, error)
                 return self._response
-            self._turn.broken = ""
-            if done is not None:
-                return done
+            self._proxied.broken = ""
+            if response is not None:
+                return response
 
-    async def _round(self, exchange: Exchange, upstream: aiohttp.ClientResponse) -> web.StreamResponse | None:
+    async def _relay_round(self, exchange: Exchange, upstream: aiohttp.ClientResponse) -> web.StreamResponse | None:
         if upstream.status != 200 or not exchange.offers:
-            return await self._watched(exchange, upstream)
+            return await self._relay_answer(exchange, upstream)
         if is_event_stream(upstream.headers.get("content-type", "")):
-            return await self._streamed(exchange, upstream)
+            return await self._relay_stream(exchange, upstream)
         if self._response is not None:
             raise Unreachable(f"{self._url.host} went on with a stream in another form.")
-        data = await self._all(upstream)
-        self._turn.came(exchange, upstream.status, data, is_stream=False)
+        data = await self._read_all(upstream)
+        self._proxied.note_answer(exchange, upstream.status, data, is_stream=False)
         out = await asyncio.to_thread(exchange.whole, data)
         if out is None:
             return None
-        response = await self._begun(upstream, is_changed=True)
+        response = await self._begin_response(upstream, is_changed=True)
         await write(response, self._request, out)
         await response.write_eof()
         return response
 
-    async def _watched(self, exchange: Exchange, upstream: aiohttp.ClientResponse) -> web.StreamResponse:
-        """Pass an answer on as it comes, and look at it when it has ended."""
+    async def _relay_answer(self, exchange: Exchange, upstream: aiohttp.ClientResponse) -> web.StreamResponse:
+        """Forward an answer unchanged while it arrives, and hold it to be read at its end."""
         is_stream = is_event_stream(upstream.headers.get("content-type", ""))
         if self._response is not None:  # a later round was refused
-            data = await self._all(upstream)
-            self._turn.came(exchange, upstream.status, data, is_stream)
+            data = await self._read_all(upstream)
+            self._proxied.note_answer(exchange, upstream.status, data, is_stream)
             await write(self._response, self._request, exchange.failed(upstream.status, data))
             await self._response.write_eof()
             return self._response
-        response = await self._begun(upstream, is_changed=False)
-        held = Held(upstream.headers.get("content-encoding", ""))
+        response = await self._begin_response(upstream, is_changed=False)
+        buffer = _AnswerBuffer(upstream.headers.get("content-encoding", ""))
         try:
-            async for piece in pieces(upstream):
-                held.add(piece)
+            async for piece in stream_answer(upstream):
+                buffer.add(piece)
                 await write(response, self._request, piece)
-        except CUT as error:
-            self._turn.came(exchange, upstream.status, held.data(), is_stream, is_cut=True)
-            await self._end_cut(exchange, held.last, is_stream, error)
+        except _BROKEN_OFF as error:
+            self._proxied.note_answer(exchange, upstream.status, buffer.data(), is_stream, is_cut=True)
+            await self._end_broken(exchange, buffer.last, is_stream, error)
             return response
-        except (asyncio.CancelledError, Gone):
-            self._turn.came(exchange, upstream.status, held.data(), is_stream, is_cut=True)
+        except (asyncio.CancelledError, ClientGone):
+            self._proxied.note_answer(exchange, upstream.status, buffer.data(), is_stream, is_cut=True)
             raise
-        self._turn.came(exchange, upstream.status, held.data(), is_stream)
+        self._proxied.note_answer(exchange, upstream.status, buffer.data(), is_stream)
         await response.write_eof()
         return response
 
-    async def _streamed(self, exchange: Exchange, upstream: aiohttp.ClientResponse) -> web.StreamResponse | None:
-        """Pass a stream on without what is ours in it; None where another round follows."""
-        response = self._response or await self._begun(upstream, is_changed=True)
-        held = Held("")
+    async def _relay_stream(self, exchange: Exchange, upstream: aiohttp.ClientResponse) -> web.StreamResponse | None:
+        """Forward a stream without Keepwhole's own calls in it; None where another round follows."""
+        response = self._response or await self._begin_response(upstream, is_changed=True)
+        buffer = _AnswerBuffer("")
         last = b""
         try:
-            async for piece in unpacked(upstream):
-                held.add(piece)
+            async for piece in stream_unpacked(upstream):
+                buffer.add(piece)
                 if out := exchange.feed(piece):
                     last = out[-4:]
                     await write(response, self._request, out)
-        except CUT as error:
-            self._turn.came(exchange, upstream.status, held.data(), is_stream=True, is_cut=True)
-            await self._end_cut(exchange, last, True, error)
+        except _BROKEN_OFF as error:
+            self._proxied.note_answer(exchange, upstream.status, buffer.data(), is_stream=True, is_cut=True)
+            await self._end_broken(exchange, last, True, error)
             return response
-        except (asyncio.CancelledError, Gone):
-            self._turn.came(exchange, upstream.status, held.data(), is_stream=True, is_cut=True)
+        except (asyncio.CancelledError, ClientGone):
+            self._proxied.note_answer(exchange, upstream.status, buffer.data(), is_stream=True, is_cut=True)
             raise
-        self._turn.came(exchange, upstream.status, held.data(), is_stream=True)
+        self._proxied.note_answer(exchange, upstream.status, buffer.data(), is_stream=True)
         rest = exchange.ended() if exchange.is_unread else await asyncio.to_thread(exchange.ended)
         if rest is None:
             return None
@@ -146,23 +165,23 @@ class Relay:
         await response.write_eof()
         return response
 
-    async def _end_cut(self, exchange: Exchange, last: bytes, is_stream: bool, error: Exception) -> None:
-        """End an answer whose provider was cut off: between two events with the wire's own error, else as abruptly."""
-        self._cut(error)
+    async def _end_broken(self, exchange: Exchange, last: bytes, is_stream: bool, error: Exception) -> None:
+        """End an answer that the provider broke off: between two events with an error of the dialect, else abruptly."""
+        self._note_broken(error)
         if self._response is None:
             return
         if is_stream and is_between_events(last):
-            said = exchange.failed(502, error_body(502, "The upstream's answer was cut.", self._turn.endpoint))
-            await write(self._response, self._request, said)
+            event = exchange.failed(502, error_body(502, "The upstream's answer was cut.", self._proxied.endpoint))
+            await write(self._response, self._request, event)
             await self._response.write_eof()
         else:
             hang_up(self._request)
 
-    def _cut(self, error: Exception) -> None:
-        self._turn.broken, self._turn.note = "incomplete", f"the upstream was cut: {type(error).__name__}"
+    def _note_broken(self, error: Exception) -> None:
+        self._proxied.broken, self._proxied.note = "incomplete", f"the upstream was cut: {type(error).__name__}"
 
-    async def _sent(self, body: Any, is_read: bool) -> aiohttp.ClientResponse:
-        headers: CIMultiDict[str] = passing.to_upstream(self._request.headers, is_read)
+    async def _send(self, body: Any, is_read: bool) -> aiohttp.ClientResponse:
+        headers: CIMultiDict[str] = headers_to_upstream(self._request.headers, is_read)
         length = self._request.headers.get("content-length")
         if not isinstance(body, bytes) and length is not None:
             headers["content-length"] = length
@@ -173,37 +192,115 @@ class Relay:
                 data=body if body is None or not isinstance(body, bytes) or body else None,
                 headers=headers,
                 allow_redirects=False,
-                proxy=self._way,
-                skip_auto_headers=_SKIPPED,
+                proxy=self._network_proxy,
+                skip_auto_headers=_ADDED_HEADERS,
             )
-        except Late:
+        except BodyTimeout:
             raise
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise Unreachable(f"{self._url.host} cannot be reached ({type(error).__name__}).") from error
         if upstream.status in (301, 302, 303, 307, 308):
             upstream.close()
             raise Unreachable(f"{self._url.host} answered with a redirect, and none is followed.")
-        self._turn.first_byte(upstream.status)
+        self._proxied.note_first_byte(upstream.status)
         return upstream
 
-    async def _begun(self, upstream: aiohttp.ClientResponse, is_changed: bool) -> web.StreamResponse:
-        """The head of the answer, sent to the client."""
-        is_unpacked = is_changed and unpacker(upstream.headers.get("content-encoding", "")) is not None
-        headers = passing.to_client(upstream.headers, is_unpacked, self._turn.said())
+    async def _begin_response(self, upstream: aiohttp.ClientResponse, is_changed: bool) -> web.StreamResponse:
+        """Send the head of the answer to the client."""
+        is_decompressed = is_changed and decompressor(upstream.headers.get("content-encoding", "")) is not None
+        headers = headers_to_client(upstream.headers, is_decompressed, self._proxied.figures())
         if is_changed:
             headers.popall("content-length", None)
         self._response = response = web.StreamResponse(status=upstream.status, reason=upstream.reason, headers=headers)
         await response.prepare(self._request)
         return response
 
-    async def _all(self, upstream: aiohttp.ClientResponse) -> bytes:
+    async def _read_all(self, upstream: aiohttp.ClientResponse) -> bytes:
         try:
-            return b"".join([piece async for piece in unpacked(upstream)])
-        except CUT as error:
+            return b"".join([piece async for piece in stream_unpacked(upstream)])
+        except _BROKEN_OFF as error:
             raise Unreachable(f"{self._url.host} was cut off ({type(error).__name__}).") from error
 
 
-def refused(error: Exception, turn: Turn) -> web.Response:
-    """What a client gets where an upstream failed before its first byte."""
-    turn.status, turn.broken, turn.note = 502, "refused", str(error)
-    return refusal(502, str(error), turn.endpoint)
+def unreachable_response(error: Unreachable, proxied: ProxiedRequest) -> web.Response:
+    """The answer to a client where an upstream failed before its first byte."""
+    proxied.status, proxied.broken, proxied.note = 502, "refused", str(error)
+    return error_response(502, str(error), proxied.endpoint)
+
+
+async def stream_answer(upstream: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    """Yield an answer as it arrives; one of `_BROKEN_OFF` where it breaks off.
+
+    The HTTP library closes the connection when bytes that are not HTTP arrive in an answer, but does not tell the
+    reader of that answer. So the connection is watched here.
+    """
+    connection = upstream.connection
+    closed = getattr(connection.protocol, "closed", None) if connection is not None else None
+    fail = partial(_fail_reader, upstream.content)
+    if closed is not None:
+        closed.add_done_callback(fail)
+    elif connection is not None:
+        fail(None)
+    try:
+        async for piece in upstream.content.iter_any():
+            yield piece
+    finally:
+        if closed is not None:
+            closed.remove_done_callback(fail)
+            closed.remove_done_callback(_retrieve_exception)  # one is enough for all answers of a connection
+            closed.add_done_callback(_retrieve_exception)
+
+
+async def stream_unpacked(upstream: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    """Yield an answer decompressed, where the provider compressed it although it was asked not to."""
+    unpack = decompressor(upstream.headers.get("content-encoding", "identity"))
+    async for piece in stream_answer(upstream):
+        yield piece if unpack is None else unpack.decompress(piece)
+
+
+def _retrieve_exception(closed: asyncio.Future[None]) -> None:
+    """Take the exception of a closed connection that no answer waits for, so that asyncio does not log it."""
+    if not closed.cancelled():
+        closed.exception()
+
+
+def _fail_reader(content: aiohttp.StreamReader, closed: asyncio.Future[None] | None) -> None:
+    """Raise an error in the reader that still waits for bytes of a closed connection."""
+    if closed is not None:
+        _retrieve_exception(closed)
+    if not content.is_eof() and content.exception() is None:
+        content.set_exception(aiohttp.ClientPayloadError("the answer is no HTTP"))
+
+
+class _AnswerBuffer:
+    """An upstream's answer, held to be read and recorded at its end."""
+
+    def __init__(self, encoding: str) -> None:
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._encoding = encoding
+        self.last = b""
+        """The last four bytes."""
+
+    def add(self, piece: bytes) -> None:
+        """Add a piece; an answer that is too large is not held at all."""
+        self.last = (self.last + piece)[-4:]
+        self._size += len(piece)
+        if self._size <= _MOST_HELD:
+            self._pieces.append(piece)
+        else:
+            self._pieces.clear()
+
+    def data(self) -> bytes:
+        """The whole answer, decompressed where that is possible."""
+        data = b"".join(self._pieces)
+        unpack = decompressor(self._encoding)
+        try:
+            return data if unpack is None else unpack.decompress(data, _MOST_HELD)
+        except zlib.error:
+            return data
+
+
+def decompressor(encoding: str) -> Any:
+    """The decompressor of a content encoding; None where there is none or it is unknown."""
+    return zlib.decompressobj(47) if encoding.lower() in ("gzip", "x-gzip", "deflate") else None

@@ -1,7 +1,7 @@
 """The proxy as a process: from the settings to a port, and down again without losing a stream.
 
-Owns: start, reload, stop, and what the process allows itself.
-Must not know: what a request is.
+Owns: start, reload, stop, and the limits that the process sets itself.
+Must not know: what is in a request.
 """
 
 import asyncio
@@ -16,14 +16,11 @@ from typing import Any, NamedTuple
 import aiohttp
 from aiohttp import web
 
-from keepwhole.apps.listener import Address, listened_at
-from keepwhole.apps.proxy.gate import Gate
+from keepwhole.apps.listener import Address, Gate, usage_error_if_taken
+from keepwhole.apps.proxy.connection import Connections
+from keepwhole.apps.proxy.destination import TenantRouter, Tenants, Upstreams
 from keepwhole.apps.proxy.proxy import Proxy, Setup
-from keepwhole.apps.proxy.request_reader import Connections
-from keepwhole.apps.proxy.tenant_router import Desks
-from keepwhole.apps.proxy.tenants import Tenants
-from keepwhole.apps.proxy.turn import Turn
-from keepwhole.apps.proxy.upstreams import Upstreams
+from keepwhole.apps.proxy.telemetry import Reporter
 from keepwhole.apps.redaction import redact_logs
 from keepwhole.config import Settings
 from keepwhole.metrics import Metrics
@@ -32,60 +29,62 @@ from keepwhole.store.protocol import Store
 DRAIN_WITHIN = 10.0
 """Seconds that streams get to end when the proxy stops."""
 _LET_GO_WITHIN = 0.5
-"""Seconds until those that have not ended by then are let go; the library takes this time twice."""
+"""Seconds after which the remaining streams are closed; the library takes this time twice."""
 _LONGEST_HEADER = 65_536
 _SWITCH = 0.0005
-"""Seconds after which a worker thread lets the loop go on: streams must not wait for what is put on record."""
+"""Seconds after which a worker thread yields to the event loop: streams must not wait for recording."""
 
 
-class Wanted(NamedTuple):
-    """Where and how to listen."""
+class ProxyOptions(NamedTuple):
+    """Where a proxy listens, and how it names sessions."""
 
     address: Address
     token: str | None
-    told: Sequence[Callable[[Turn], None]] = ()
-    """Who is told of each request, once it is on record."""
+    reporters: Sequence[Reporter] = ()
+    """Called with each request once it is recorded."""
     session: str | None = None
-    """The session of all requests; else each has the one that it names."""
+    """The session of all requests; without it each request names its own."""
     agent: str | None = None
-    """What sessions go by on record."""
+    """The agent's name in the record."""
 
 
-def setup_of(settings: Settings, store: Store, wanted: Wanted, port: int, metrics: Metrics | None = None) -> Setup:
-    """What the settings say, for a listener at this port; `metrics` are counted on where there were some before."""
+def build_setup(
+    settings: Settings, store: Store, options: ProxyOptions, port: int, metrics: Metrics | None = None
+) -> Setup:
+    """Build the parts that depend on the settings; `metrics` of an earlier setup are counted on."""
     tenants = Tenants(settings.home, settings.proxy.tenants, settings.proxy.holdout, store)
     return Setup(
-        Gate(wanted.address.replace(port=port), wanted.token, settings.proxy.hosts),
+        Gate(options.address.replace(port=port), options.token, settings.proxy.hosts),
         Upstreams(settings.proxy.upstreams),
-        Desks(settings, store, tenants, metrics, session=wanted.session, agent=wanted.agent),
+        TenantRouter(settings, store, tenants, metrics, session=options.session, agent=options.agent),
     )
 
 
 @asynccontextmanager
-async def listening(settings: Settings, store: Store, wanted: Wanted) -> AsyncGenerator[tuple[Proxy, int]]:
-    """A proxy that listens, and its port; on leaving, streams get time to end and everything is put on record."""
-    private()
+async def start_proxy(settings: Settings, store: Store, options: ProxyOptions) -> AsyncGenerator[tuple[Proxy, int]]:
+    """Start a proxy and yield it with its port; on leaving, streams get time to end and everything is recorded."""
+    harden_process()
     sys.setswitchinterval(_SWITCH)
     async with _client(settings.proxy.patience) as client:
-        proxy = Proxy(setup_of(settings, store, wanted, wanted.address.port), client, wanted.told)
+        proxy = Proxy(build_setup(settings, store, options, options.address.port), client, options.reporters)
         server = Connections(proxy.handle, settings.proxy.max_connections, **_limits())
         runner = web.ServerRunner(server, shutdown_timeout=_LET_GO_WITHIN)
-        proxy.spoke = server.spoke
+        proxy.on_request = server.note_request
         await runner.setup()
         try:
-            with listened_at(wanted.address):
-                await web.TCPSite(runner, wanted.address.host, wanted.address.port).start()
+            with usage_error_if_taken(options.address):
+                await web.TCPSite(runner, options.address.host, options.address.port).start()
             port = runner.addresses[0][1]
-            proxy.setup = setup_of(settings, store, wanted, port)
+            proxy.setup = build_setup(settings, store, options, port)
             yield proxy, port
         finally:
-            await _drained(runner, proxy)
+            await _drain_streams(runner, proxy)
             await runner.cleanup()
             await proxy.drain()
 
 
-async def _drained(runner: web.ServerRunner, proxy: Proxy) -> None:
-    """Let nobody new in, and give streams time to end."""
+async def _drain_streams(runner: web.ServerRunner, proxy: Proxy) -> None:
+    """Accept no more connections, and give streams time to end."""
     for site in list(runner.sites):
         await site.stop()
     until = asyncio.get_running_loop().time() + DRAIN_WITHIN
@@ -93,8 +92,8 @@ async def _drained(runner: web.ServerRunner, proxy: Proxy) -> None:
         await asyncio.sleep(0.02)
 
 
-async def until_stopped(reload: Callable[[], None]) -> None:
-    """Wait for SIGTERM or SIGINT, after which a second one waits for nothing; SIGHUP reads the settings again."""
+async def wait_until_stopped(reload: Callable[[], None]) -> None:
+    """Wait for SIGTERM or SIGINT, of which a second one cancels the task; SIGHUP calls `reload`."""
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
     task = asyncio.current_task()
 
@@ -109,8 +108,8 @@ async def until_stopped(reload: Callable[[], None]) -> None:
     await stopped.wait()
 
 
-def private() -> None:
-    """Leave nothing of a client's key behind: no core dumps, no files that others read, no key in a log."""
+def harden_process() -> None:
+    """Keep clients' keys inside the process: no core dumps, no files that others can read, no key in a log."""
     redact_logs()
     os.umask(0o077)
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))

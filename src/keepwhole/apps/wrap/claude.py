@@ -1,7 +1,7 @@
-"""Claude Code for one run: an address in its environment, and leave to read what was left out.
+"""Claude Code for one run: an address in its environment, and permission to read the files of results.
 
-What its settings files put into the environment counts more than the environment itself, and `--settings` more than
-both. Permissions are given on the command line, so that none of its files change.
+What its settings files put into the environment overrides the environment itself, and `--settings` overrides both.
+Permissions are given on the command line, so that none of its files change.
 """
 
 import json
@@ -9,25 +9,25 @@ import os
 from collections.abc import Iterator
 
 from keepwhole.apps.hooks.payload import mapping
-from keepwhole.apps.wrap.launch import ANTHROPIC, BASE, Pointing, Run, by_environment
+from keepwhole.apps.wrap.launch import ANTHROPIC, BASE, Client, ClientCommand, Launch, by_environment
 from keepwhole.proxy_settings import check_upstream
 
 _SETTINGS = "--settings"
 
 
-def pointed(run: Run) -> Pointing:
-    """How Claude Code is made to speak to the proxy."""
-    may_read = f"--allowedTools=Read(/{run.results}/**)"
-    former = next(_named_in_settings(run), None)
-    if former is None or any(word.startswith(_SETTINGS) for word in run.argv):
-        return by_environment(run, openai=())._replace(words=[may_read])
+def launch(command: ClientCommand) -> Launch:
+    """How Claude Code is started so that it uses the proxy."""
+    may_read = f"--allowedTools=Read(/{command.results}/**)"
+    former = next(_addresses_in_settings(command), None)
+    if former is None or any(word.startswith(_SETTINGS) for word in command.argv):
+        return by_environment(command, openai=())._replace(words=[may_read])
     over = json.dumps({"env": {ANTHROPIC: f"{BASE}/anthropic"}})
-    return Pointing({"anthropic": check_upstream("anthropic", former)}, words=[may_read, f"{_SETTINGS}={over}"])
+    return Launch({"anthropic": check_upstream("anthropic", former)}, words=[may_read, f"{_SETTINGS}={over}"])
 
 
-def _named_in_settings(run: Run) -> Iterator[str]:
-    """Addresses that settings files give, the one that counts first."""
-    own = run.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(run.environ.get("HOME", ""), ".claude")
+def _addresses_in_settings(command: ClientCommand) -> Iterator[str]:
+    """The addresses in settings files, the one in effect first."""
+    own = command.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(command.environ.get("HOME", ""), ".claude")
     here = os.path.join(os.getcwd(), ".claude")
     for folder, name in ((here, "settings.local.json"), (here, "settings.json"), (own, "settings.json")):
         try:
@@ -37,3 +37,6 @@ def _named_in_settings(run: Run) -> Iterator[str]:
             continue
         if isinstance(address, str) and address:
             yield address
+
+
+CLIENT = Client("claude-code", launch, recall="path", reader="Read")

@@ -7,38 +7,38 @@ import tomllib
 from typing import Any
 
 from keepwhole.apps.hooks.payload import mapping
-from keepwhole.apps.wrap.launch import BASE, Pointing, Run, own_upstreams
+from keepwhole.apps.wrap.launch import BASE, Client, ClientCommand, Launch, own_upstreams
 from keepwhole.proxy_settings import check_upstream
 
 _BY_SUBSCRIPTION = "https://chatgpt.com/backend-api/codex"
 _ANSWERS_WITHIN = 10
 
 
-def pointed(run: Run) -> Pointing:
-    """How Codex is made to speak to the proxy."""
-    settings = _settings(run)
+def launch(command: ClientCommand) -> Launch:
+    """How Codex is started so that it uses the proxy."""
+    settings = _settings(command)
     providers = mapping(settings.get("model_providers"))
     named = {name: mapping(provider).get("base_url") for name, provider in providers.items()}
     upstreams = own_upstreams({name: url for name, url in named.items() if name != "openai"})
-    words = [word for name in upstreams for word in _set(f"model_providers.{name}.base_url", f"{BASE}/{name}")]
+    words = [word for name in upstreams for word in _option(f"model_providers.{name}.base_url", f"{BASE}/{name}")]
     former = settings.get("openai_base_url")
     if isinstance(former, str) and former:
         upstreams["openai"] = check_upstream("openai", former)
-        words += _set("openai_base_url", f"{BASE}/openai")
-    elif not settings.get("model_provider") and _is_by_subscription(run):
+        words += _option("openai_base_url", f"{BASE}/openai")
+    elif not settings.get("model_provider") and _is_by_subscription(command):
         upstreams["openai"] = _BY_SUBSCRIPTION
-        words += _set("openai_base_url", f"{BASE}/openai")
+        words += _option("openai_base_url", f"{BASE}/openai")
     else:
-        words += _set("openai_base_url", f"{BASE}/v1")
-    return Pointing(upstreams, words=words)
+        words += _option("openai_base_url", f"{BASE}/v1")
+    return Launch(upstreams, words=words)
 
 
-def _set(key: str, value: str) -> list[str]:
+def _option(key: str, value: str) -> list[str]:
     return ["-c", f"{key}={json.dumps(value)}"]
 
 
-def _settings(run: Run) -> dict[str, Any]:
-    folder = run.environ.get("CODEX_HOME") or os.path.join(run.environ.get("HOME", ""), ".codex")
+def _settings(command: ClientCommand) -> dict[str, Any]:
+    folder = command.environ.get("CODEX_HOME") or os.path.join(command.environ.get("HOME", ""), ".codex")
     try:
         with open(os.path.join(folder, "config.toml"), "rb") as file:
             return tomllib.load(file)
@@ -46,14 +46,14 @@ def _settings(run: Run) -> dict[str, Any]:
         return {}
 
 
-def _is_by_subscription(run: Run) -> bool:
-    """Whether Codex says that it is signed in with a subscription, which has another address than keys have."""
-    if run.environ.get("CODEX_API_KEY"):
+def _is_by_subscription(command: ClientCommand) -> bool:
+    """Whether Codex is signed in with a subscription, which uses another address than an API key."""
+    if command.environ.get("CODEX_API_KEY"):
         return False
     try:
         asked = subprocess.run(
-            [run.argv[0], "login", "status"],
-            env=dict(run.environ),
+            [command.argv[0], "login", "status"],
+            env=dict(command.environ),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_ANSWERS_WITHIN,
@@ -62,3 +62,6 @@ def _is_by_subscription(run: Run) -> bool:
     except (OSError, subprocess.TimeoutExpired):
         return False
     return b"using ChatGPT" in asked.stdout + asked.stderr
+
+
+CLIENT = Client("codex", launch, recall="path", reader="sed")

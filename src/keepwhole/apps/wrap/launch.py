@@ -1,12 +1,15 @@
-"""How an agent is made to speak to the proxy: what its environment and its command line are to say for one run.
+"""What a client is, and how it is started so that it uses the proxy for one run.
 
-Owns: the form of it, the words for the commonest case (addresses in environment variables), and loopback staying
-loopback where a network has a proxy of its own.
-Must not know: ports and tokens; where the proxy is, is put in place of `BASE` when that is known.
+A client is one `Client`: its name, and a function from the command that the user typed (`ClientCommand`) to the changes
+of its environment and its arguments (`Launch`).
+
+Owns: these three types, the most common case (addresses in environment variables), and that requests to loopback do
+not go through the network's own proxy.
+Must not know: ports and tokens; `BASE` is replaced by the proxy's address when that is known.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -14,7 +17,7 @@ from keepwhole.errors import ConfigError
 from keepwhole.proxy_settings import check_upstream
 
 BASE = "{base}"
-"""Stands for the proxy's address, its token in it."""
+"""Placeholder for the proxy's address with its token."""
 ANTHROPIC, OPENAI = "ANTHROPIC_BASE_URL", ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 _LOOPBACK = ("127.0.0.1", "localhost")
 _NAME = re.compile(r"[A-Za-z][\w.-]*")
@@ -22,45 +25,61 @@ _TAKEN = ("v1", "healthz", "metrics")
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-class Run(NamedTuple):
-    """What an agent was to be started with."""
+class ClientCommand(NamedTuple):
+    """The command that the user typed, and its environment."""
 
     argv: Sequence[str]
     environ: Mapping[str, str]
     results: str
-    """The folder of results that notices name."""
+    """The folder with the files of results that notices name."""
 
 
-class Pointing(NamedTuple):
-    """What changes so that an agent speaks to the proxy."""
+class Launch(NamedTuple):
+    """The changes with which a client uses the proxy."""
 
     upstreams: Mapping[str, str] = _NOTHING
-    """Where the proxy passes on to: what the agent's own settings name."""
+    """The providers behind the proxy that the client's own settings name, by name."""
     environ: Mapping[str, str] = _NOTHING
+    """Variables that are set; a value may contain `BASE`."""
     words: Sequence[str] = ()
-    """Put in after the command's name."""
+    """Arguments that are inserted after the command's name; they may contain `BASE`."""
 
-    def command(self, run: Run, base: str) -> tuple[list[str], dict[str, str]]:
-        """The command and its environment, with the proxy at `base`."""
+    def applied(self, command: ClientCommand, base: str) -> tuple[list[str], dict[str, str]]:
+        """The arguments and the environment, with the proxy at `base`."""
         words = [word.replace(BASE, base) for word in self.words]
         given = {name: value.replace(BASE, base) for name, value in self.environ.items()}
-        return [run.argv[0], *words, *run.argv[1:]], {**run.environ, **_direct(run.environ), **given}
+        return [command.argv[0], *words, *command.argv[1:]], {**command.environ, **_direct(command.environ), **given}
 
 
-def by_environment(run: Run, openai: Sequence[str] = OPENAI, anthropic: Sequence[str] = (ANTHROPIC,)) -> Pointing:
-    """The variables that most programs look at; what they said before is where the proxy passes on to."""
+class Client(NamedTuple):
+    """A kind of client."""
+
+    name: str
+    """The agent's name in the record."""
+    launch: Callable[[ClientCommand], Launch]
+    """How it is started so that it uses the proxy."""
+    recall: str = "tools"
+    """How its model reads results back: by `tools`, or by the `path` of a file."""
+    reader: str = "Read"
+    """With `path`, the client's tool that reads files: `Read`, `read`, `read_file` or `sed`."""
+
+
+def by_environment(
+    command: ClientCommand, openai: Sequence[str] = OPENAI, anthropic: Sequence[str] = (ANTHROPIC,)
+) -> Launch:
+    """Set the variables that most programs read; their values so far are the providers behind the proxy."""
     environ: dict[str, str] = {}
     upstreams: dict[str, str] = {}
     for name, variables, path in (("anthropic", anthropic, ""), ("openai", openai, "/v1")):
-        former = next((run.environ[variable] for variable in variables if run.environ.get(variable)), None)
+        former = next((command.environ[variable] for variable in variables if command.environ.get(variable)), None)
         if former is not None:
             upstreams[name], path = check_upstream(name, former), f"/{name}"
         environ |= dict.fromkeys(variables, BASE + path)
-    return Pointing(upstreams, environ)
+    return Launch(upstreams, environ)
 
 
 def own_upstreams(found: Mapping[str, object]) -> dict[str, str]:
-    """Of addresses by name, those that can be passed on to under `/NAME`; the others stay as they are."""
+    """The addresses that the proxy can serve under `/NAME`; the others stay unchanged."""
     upstreams: dict[str, str] = {}
     for name, url in found.items():
         if _NAME.fullmatch(name) and name not in _TAKEN:

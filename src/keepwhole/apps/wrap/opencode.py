@@ -1,6 +1,6 @@
-"""opencode for one run: addresses in its environment, and settings over its own for the providers that those name.
+"""opencode for one run: addresses in its environment, and settings that override those of its providers.
 
-Its settings are put together from many files and variables, so it is asked what they come to.
+Its settings are merged from many files and variables, so opencode itself is asked for the result.
 """
 
 import json
@@ -8,54 +8,63 @@ import subprocess
 from typing import Any
 
 from keepwhole.apps.hooks.payload import mapping
-from keepwhole.apps.wrap.launch import ANTHROPIC, BASE, OPENAI, Pointing, Run, by_environment, own_upstreams
+from keepwhole.apps.wrap.launch import (
+    ANTHROPIC,
+    BASE,
+    OPENAI,
+    Client,
+    ClientCommand,
+    Launch,
+    by_environment,
+    own_upstreams,
+)
 
 CONTENT = "OPENCODE_CONFIG_CONTENT"
 _OUTSIDE = "external_directory"
 _ANSWERS_WITHIN = 20
 
 
-def pointed(run: Run) -> Pointing:
-    """How opencode is made to speak to the proxy."""
-    settings = _settings(run)
+def launch(command: ClientCommand) -> Launch:
+    """How opencode is started so that it uses the proxy."""
+    settings = _settings(command)
     providers = {name: mapping(found).get("options") for name, found in mapping(settings.get("provider")).items()}
     named = own_upstreams({name: mapping(options).get("baseURL") for name, options in providers.items()})
     by_name = {name: {"options": {"baseURL": f"{BASE}/{name}"}} for name in named}
-    over = {"provider": by_name, "permission": _may_read(settings.get("permission"), run.results)}
-    usual = by_environment(run, openai=OPENAI[:1])
-    environ = {**usual.environ, CONTENT: json.dumps(_over(_given(run), over))}
+    over = {"provider": by_name, "permission": _permissions(settings.get("permission"), command.results)}
+    usual = by_environment(command, openai=OPENAI[:1])
+    environ = {**usual.environ, CONTENT: json.dumps(_merged(_content_before(command), over))}
     if "anthropic" not in usual.upstreams:
         environ[ANTHROPIC] = f"{BASE}/v1"
-    return Pointing({**usual.upstreams, **named}, environ)
+    return Launch({**usual.upstreams, **named}, environ)
 
 
-def _may_read(permission: object, results: str) -> dict[str, Any]:
-    """Leave to read what was left out, beside what the user allows and forbids."""
+def _permissions(permission: object, results: str) -> dict[str, Any]:
+    """Permission to read the files of results, beside what the user allows and forbids."""
     everything = {"*": permission} if isinstance(permission, str) else {}
     outside = everything.get("*") or mapping(permission).get(_OUTSIDE, {})
     before = {"*": outside} if isinstance(outside, str) else mapping(outside)
     return {**everything, _OUTSIDE: {**before, f"{results}/**": "allow"}}
 
 
-def _over(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """`one` with what `other` says over it."""
+def _merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """`one` overridden by `other`, level by level."""
     inner = {key: mapping(value) for key, value in other.items() if mapping(value)}
-    return {**one, **other, **{key: _over(mapping(one.get(key)), value) for key, value in inner.items()}}
+    return {**one, **other, **{key: _merged(mapping(one.get(key)), value) for key, value in inner.items()}}
 
 
-def _given(run: Run) -> dict[str, Any]:
+def _content_before(command: ClientCommand) -> dict[str, Any]:
     try:
-        return mapping(json.loads(run.environ.get(CONTENT) or "{}"))
+        return mapping(json.loads(command.environ.get(CONTENT) or "{}"))
     except ValueError:
         return {}
 
 
-def _settings(run: Run) -> dict[str, Any]:
-    """What opencode says that its settings are; nothing where it does not."""
+def _settings(command: ClientCommand) -> dict[str, Any]:
+    """The settings that opencode reports; empty where it does not."""
     try:
         asked = subprocess.run(
-            [run.argv[0], "debug", "config"],
-            env=dict(run.environ),
+            [command.argv[0], "debug", "config"],
+            env=dict(command.environ),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_ANSWERS_WITHIN,
@@ -64,3 +73,6 @@ def _settings(run: Run) -> dict[str, Any]:
         return mapping(json.loads(asked.stdout))
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return {}
+
+
+CLIENT = Client("opencode", launch, recall="path", reader="read")

@@ -1,21 +1,123 @@
-"""What a run came to, in a few lines: only what was recorded or billed, and nothing where nothing is known.
+"""What a wrapped run came to, and the receipt that is printed of it: only what was recorded or billed.
 
-Owns: the words.
-Must not know: where the figures come from.
+Owns: which sessions belong to a run and which of their entries are the run's own, and the words of the receipt.
+Must not know: how costs are computed (`request_figures`).
 """
 
+import logging
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from types import MappingProxyType
+from typing import NamedTuple
 
-from keepwhole.apps import steps as figures
-from keepwhole.apps.steps import Cost, ProfileOf
-from keepwhole.apps.wrap.meter import Tally
-from keepwhole.exchange.request_log import LoggedRequest
+from keepwhole.apps import request_figures as figures
+from keepwhole.apps.proxy.proxied_request import ProxiedRequest
+from keepwhole.apps.request_figures import Cost, ProfileOf
+from keepwhole.canonical.entry import Result
+from keepwhole.config import Settings
+from keepwhole.errors import Damaged, StoreError
+from keepwhole.exchange.hidden_rounds import TOOL as ROUND
+from keepwhole.exchange.request_log import LoggedRequest, RequestLog
+from keepwhole.recall.names import is_recall
+from keepwhole.session import Session
+from keepwhole.store.protocol import Store, entry_of
 
+_OWN = "keepwhole_"
+"""The prefix of the tools under which Keepwhole records entries of its own."""
 _WIDTH = 9
 _SAME = 0.005
-"""Share of a cost below which a difference is none."""
+"""Share of a cost below which a difference is not reported."""
+
+
+def results_in(home: str) -> str:
+    """The folder of a record from which clients read results back."""
+    return os.path.join(home, "results")
+
+
+class WarningCounter(logging.Handler):
+    """Counts Keepwhole's warnings by their subject; printed, they would disturb the client's terminal."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.counts: Counter[str] = Counter()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Count a warning."""
+        self.counts[str(record.msg).partition(":")[0]] += 1
+
+
+class Tally(NamedTuple):
+    """The requests, results and errors of a run."""
+
+    steps: dict[str, list[LoggedRequest]]
+    """Recorded requests by session."""
+    passed: int = 0
+    """Requests that are not recorded: forwarded unread, or of a conversation without a name yet."""
+    kept: int = 0
+    recalls: int = 0
+    trouble: Mapping[str, int] = MappingProxyType({})
+    """What went wrong, and how often."""
+
+
+class Meter:
+    """Counts the requests of a run."""
+
+    def __init__(self, since: int) -> None:
+        self._since = since
+        """When the run began, in milliseconds."""
+        self._sessions: dict[str, None] = {}
+        self._passed = self._unstored = 0
+        self._trouble: Counter[str] = Counter()
+
+    def add(self, proxied: ProxiedRequest) -> None:
+        """Count a request after it was answered, or failed."""
+        if proxied.endpoint is None or proxied.endpoint.counts:
+            return
+        if proxied.note or proxied.status >= 400:
+            self._trouble[f"request failed, {proxied.status or 'no answer'}"] += 1
+        elif proxied.outcome == "incomplete":
+            self._trouble["answer cut off"] += 1
+        if proxied.exchange is None or not proxied.exchange.has_record:
+            self._passed += 1
+            return
+        self._sessions[proxied.exchange.session] = None
+        self._unstored = max(self._unstored, proxied.exchange.account.unstored)
+
+    def tally(self, store: Store, settings: Settings) -> Tally:
+        """Read the requests and results of the run from the record."""
+        steps: dict[str, list[LoggedRequest]] = {}
+        kept = recalls = 0
+        folder = results_in(settings.home)
+        for name in self._sessions:
+            steps[name] = self._read_steps(Session(name, store=store, settings=settings))
+            for result in self._read_results(store, name):
+                kept += not result.tool.startswith(_OWN)
+                recalls += is_recall(result.tool) or result.tool == ROUND or folder in (result.arguments or "")
+        unstored = Counter({"result not kept and so shown whole": self._unstored}) if self._unstored else Counter[str]()
+        return Tally(steps, self._passed, kept, recalls, self._trouble + unstored)
+
+    def _read_steps(self, session: Session) -> list[LoggedRequest]:
+        """The requests of this run; none where they cannot be read, which must not change the client's exit code."""
+        try:
+            return [step for step in RequestLog(session).all() if step.request.at >= self._since]
+        except StoreError:
+            self._trouble["record that cannot be read"] += 1
+            return []
+
+    def _read_results(self, store: Store, name: str) -> Iterator[Result]:
+        """The results of this run."""
+        try:
+            for row in store.rows(name, kind="result", light=True):
+                try:
+                    header = entry_of(row).header
+                except Damaged:
+                    continue
+                if isinstance(header, Result) and header.at >= self._since:
+                    yield header
+        except StoreError:
+            return
 
 
 def receipt(tally: Tally, profile_of: ProfileOf, command: str) -> list[str]:
@@ -26,8 +128,8 @@ def receipt(tally: Tally, profile_of: ProfileOf, command: str) -> list[str]:
             "keepwhole: no request came through",
             f"  Either nothing was asked, or a setting of `{command}` counts more than the address it was given.",
         ]
-    told = [*_sent(steps), *_kept(tally), *_cache(steps), *_cost(tally, profile_of), *_window(tally, profile_of)]
-    lines = [f"  {name:<{_WIDTH}} {words}" for name, words in (*told, *_trouble(tally.trouble), *_look(tally))]
+    facts = [*_sent(steps), *_kept(tally), *_cache(steps), *_cost(tally, profile_of), *_window(tally, profile_of)]
+    lines = [f"  {name:<{_WIDTH}} {words}" for name, words in (*facts, *_trouble(tally.trouble), *_look(tally))]
     passed = f", {tally.passed} of them not on record" if tally.passed else ""
     return [f"keepwhole: {_count(len(steps) + tally.passed, 'request')}{passed}", *lines]
 
@@ -49,7 +151,7 @@ def _kept(tally: Tally) -> Iterator[tuple[str, str]]:
 
 
 def _cache(steps: Sequence[LoggedRequest]) -> Iterator[tuple[str, str]]:
-    """What the cache served, beside what was predicted of the same requests."""
+    """The tokens that the cache served, and the prediction for the same requests."""
     answers = [(step.request, step.response) for step in steps if figures.billed(step) is not None and step.response]
     told = [(asked, answer) for asked, answer in answers if answer.cached is not None]
     if not told:

@@ -1,7 +1,7 @@
-"""One run of an agent behind a proxy of its own, from the command line to the exit code.
+"""One run of a client behind a proxy of its own, from the command line to the exit code.
 
-Owns: the order of things, and that nothing is left behind but the record.
-Must not know: how an agent is pointed (`agents`), what a receipt says.
+Owns: the order of the steps, and that nothing is left behind but the record.
+Must not know: how a client is started (`launch`), what a receipt says.
 """
 
 import asyncio
@@ -15,14 +15,11 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from keepwhole.apps.listener import Address
-from keepwhole.apps.proxy.gate import PREFIX
-from keepwhole.apps.proxy.server import Wanted, listening
-from keepwhole.apps.proxy.turn import Turn
-from keepwhole.apps.wrap.agents import Agent
+from keepwhole.apps.proxy.server import ProxyOptions, start_proxy
+from keepwhole.apps.proxy.telemetry import Reporter
 from keepwhole.apps.wrap.child import Child, Inherited, leave_signals_to_the_child
-from keepwhole.apps.wrap.launch import Pointing, Run
-from keepwhole.apps.wrap.meter import Meter, Trouble, results_in
-from keepwhole.apps.wrap.receipt import receipt
+from keepwhole.apps.wrap.launch import Client, ClientCommand, Launch
+from keepwhole.apps.wrap.receipt import Meter, WarningCounter, receipt, results_in
 from keepwhole.config import Settings
 from keepwhole.models.profiles import profile_for
 from keepwhole.store.factory import open_store
@@ -33,7 +30,7 @@ _BY_PATH = ("recall", "recall_reader")
 
 
 class Ended(NamedTuple):
-    """How a run ended."""
+    """The exit code and the receipt of a run."""
 
     code: int
     receipt: list[str]
@@ -41,50 +38,52 @@ class Ended(NamedTuple):
 
 def run(
     argv: Sequence[str],
-    agent: Agent,
+    client: Client,
     settings: Settings,
     session: str | None = None,
-    told: Sequence[Callable[[Turn], None]] = (),
+    reporters: Sequence[Reporter] = (),
 ) -> Ended:
-    """Run a command as this kind of agent, and wait until it has ended."""
+    """Run a command as this kind of client, and wait until it has ended."""
     inherited = Inherited.now()
-    asked = Run(argv, dict(os.environ), results_in(settings.home))
-    pointing = agent.pointed(asked)
-    settings = settings_for(agent, settings, pointing)
+    command = ClientCommand(argv, dict(os.environ), results_in(settings.home))
+    launch = client.launch(command)
+    settings = settings_for(client, settings, launch)
     store = open_store(settings.store, settings.home, blobs=settings.blobs, inline_body=settings.inline_body)
     meter = Meter(since=int(time.time() * 1000))
 
     def start(base: str) -> Child:
-        return Child(*pointing.command(asked, base), inherited)
+        return Child(*launch.applied(command, base), inherited)
 
-    wanted = Wanted(Address(_HOST, 0), secrets.token_urlsafe(24), (meter.told, *told), session, agent.name)
+    options = ProxyOptions(Address(_HOST, 0), secrets.token_urlsafe(24), (meter.add, *reporters), session, client.name)
     leave_signals_to_the_child()
-    with _troubles() as trouble:
-        code = asyncio.run(_behind_a_proxy(settings, store, wanted, start))
+    with _counted_warnings() as trouble:
+        code = asyncio.run(_run_behind_proxy(settings, store, options, start))
         tally = meter.tally(store, settings)
     store.close()
     tally = tally._replace(trouble={**tally.trouble, **trouble.counts})
     return Ended(code, receipt(tally, lambda model: profile_for(model, settings.models), argv[0]))
 
 
-def settings_for(agent: Agent, settings: Settings, pointing: Pointing) -> Settings:
-    """The settings of a run; how results are read back is the agent's, unless the user said something else."""
-    proxy = settings.proxy.replace(tenants="one", upstreams={**settings.proxy.upstreams, **pointing.upstreams})
-    own = {} if any(key in settings.sources for key in _BY_PATH) else {"recall": agent.recall}
-    return settings.replace(proxy=proxy, **own, **({"recall_reader": agent.reader} if own else {}))
+def settings_for(client: Client, settings: Settings, launch: Launch) -> Settings:
+    """The settings of a run; how results are read back depends on the client, unless the user has set it."""
+    proxy = settings.proxy.replace(tenants="one", upstreams={**settings.proxy.upstreams, **launch.upstreams})
+    own = {} if any(key in settings.sources for key in _BY_PATH) else {"recall": client.recall}
+    return settings.replace(proxy=proxy, **own, **({"recall_reader": client.reader} if own else {}))
 
 
-async def _behind_a_proxy(settings: Settings, store: Store, wanted: Wanted, start: Callable[[str], Child]) -> int:
-    async with listening(settings, store, wanted) as (_, port):
-        child = start(f"{wanted.address.replace(port=port).url}/{PREFIX}{wanted.token}")
-        with ThreadPoolExecutor(1) as waiting:  # the threads that there are belong to requests
+async def _run_behind_proxy(
+    settings: Settings, store: Store, options: ProxyOptions, start: Callable[[str], Child]
+) -> int:
+    async with start_proxy(settings, store, options) as (_, port):
+        child = start(options.address.replace(port=port).base_url(options.token))
+        with ThreadPoolExecutor(1) as waiting:  # the default threads belong to requests
             return await asyncio.get_running_loop().run_in_executor(waiting, child.wait)
 
 
 @contextmanager
-def _troubles() -> Generator[Trouble]:
-    """Our warnings, counted instead of printed."""
-    log, counting = logging.getLogger("keepwhole"), Trouble()
+def _counted_warnings() -> Generator[WarningCounter]:
+    """Count Keepwhole's warnings instead of printing them."""
+    log, counting = logging.getLogger("keepwhole"), WarningCounter()
     before, log.propagate = log.propagate, False
     log.addHandler(counting)
     try:

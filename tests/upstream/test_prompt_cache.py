@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.upstream.billing import Breakpoints, ChatPrefixes, Clock, Prefixes, Refused
+from tests.upstream.prompt_cache import Breakpoints, ChatPrefixes, Clock, Prefixes, Refused
 
 Json = dict[str, Any]
 MARK = {"type": "ephemeral"}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from keepwhole.store.protocol import Store
-from tests.apps.proxy.serving import DIALECTS, PATHS, Served, ask, offered, proxy
+from tests.apps.proxy.proxy_server import DIALECTS, PATHS, Served, ask, offered, proxy
 from tests.stores import EACH, place
 from tests.upstream.server import Upstream, upstream
 from tests.upstream.spelling import Dialect, Json, Part, Text, Tool

@@ -18,8 +18,8 @@ from keepwhole import Session
 from keepwhole.recall.names import NAMES
 from keepwhole.store.protocol import Store, entry_of
 from tests.apps.proxy.agent_model import Model
-from tests.apps.proxy.serving import Process, ask, request, until
-from tests.apps.proxy.several import (
+from tests.apps.proxy.proxy_server import Process, ask, request, until
+from tests.apps.proxy.several_proxies import (
     WAYS,
     Hedging,
     Place,
@@ -32,7 +32,7 @@ from tests.apps.proxy.several import (
     unlikeness,
 )
 from tests.upstream.answer import Answer
-from tests.upstream.billing import TILLS, Clock
+from tests.upstream.prompt_cache import TILLS, Clock
 from tests.upstream.server import Upstream, upstream
 from tests.upstream.spelling import Dialect, Json, Text
 
@@ -247,8 +247,8 @@ def test_what_bills_have_taught_one_proxy_every_other_one_knows(tmp_path: Path) 
     with provider("openai_chat", 12) as served, proxies(at, served.url, ("a",), models=models("openai_chat")) as found:
         Wandering("openai_chat", {"a": found["a"].url}, "work", 5).run()
         found["a"].rest()
-        desk: Any = found["a"].proxy.setup.desks
-        ((name, (session, *_)),) = desk._desk._sessions.items()
+        router: Any = found["a"].proxy.setup.router
+        ((name, (session, *_)),) = router._router._sessions.items()
         other = Session(name, store=at.store("b"), settings=session.settings)
         other.view([{"role": "user", "content": "go on"}])
         known, learned = session.billing, other.billing

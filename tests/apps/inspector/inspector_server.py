@@ -8,8 +8,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from keepwhole.apps.inspector.server import Inspector, inspecting
-from keepwhole.apps.inspector.services import Desk
+from keepwhole.apps.inspector.server import Inspector, start_inspector
+from keepwhole.apps.inspector.services import InspectorServices
 from keepwhole.apps.listener import Address
 
 TOKEN = "t" * 43
@@ -33,7 +33,7 @@ class Served:
 
     def __init__(self, inspector: Inspector, port: int) -> None:
         self.inspector, self.port = inspector, port
-        self.cookie = f"{inspector.guard.cookie}={inspector.guard.swapped(TOKEN)}"
+        self.cookie = f"{inspector.guard.cookie}={inspector.guard.cookie_for(TOKEN)}"
 
     def ask(self, method: str, path: str, headers: dict[str, str] | None = None, body: bytes | None = None) -> Answer:
         """An answer to exactly this."""
@@ -55,13 +55,13 @@ class Served:
 
 
 @contextmanager
-def served(desk: Desk) -> Generator[Served]:
+def served(services: InspectorServices) -> Generator[Served]:
     """An inspector over a record, in a thread of its own."""
     loop, ready, stop = asyncio.new_event_loop(), threading.Event(), asyncio.Event()
     made: list[Served] = []
 
     async def serve() -> None:
-        async with inspecting(desk, Address(host="127.0.0.1", port=0), TOKEN) as (inspector, address):
+        async with start_inspector(services, Address(host="127.0.0.1", port=0), TOKEN) as (inspector, address):
             made.append(Served(inspector, address.port))
             ready.set()
             await stop.wait()

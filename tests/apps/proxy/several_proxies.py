@@ -22,7 +22,7 @@ from keepwhole.config import Settings
 from keepwhole.policies.settings import CAREFUL
 from keepwhole.store.protocol import Store, entry_of
 from tests.apps.proxy.agent import Agent, Outcome
-from tests.apps.proxy.serving import Served, proxy
+from tests.apps.proxy.proxy_server import Served, proxy
 from tests.postgres import fresh_url
 from tests.upstream.server import Asked
 from tests.upstream.spelling import Dialect, Json

@@ -1,4 +1,4 @@
-"""What the requests of a session came to: tokens, cost, and when the window would have been full.
+"""Figures of a session's requests: tokens, cost, and when the window would have been full.
 
 Owns: the arithmetic over requests on record. What a provider billed counts where it said so; where it did not, nothing
 is made up.
@@ -17,16 +17,16 @@ _MILLION = 1_000_000
 
 
 class Cost(NamedTuple):
-    """What input cost and what it would have cost whole, in tokens at the price of uncached input."""
+    """The cost of the input as sent and as it would have been whole, in tokens at the price of uncached input."""
 
     paid: float = 0.0
     whole: float = 0.0
     dollars: float | None = 0.0
-    """What was paid; None where the price of a model is not known."""
+    """The cost as sent in dollars; None where the price of a model is unknown."""
     dollars_whole: float | None = 0.0
 
     def __add__(self, other: "Cost") -> "Cost":  # type: ignore[override]
-        """Both together."""
+        """The sum of both."""
         return Cost(
             self.paid + other.paid,
             self.whole + other.whole,
@@ -36,24 +36,24 @@ class Cost(NamedTuple):
 
 
 def turns(steps: Iterable[LoggedRequest]) -> list[LoggedRequest]:
-    """Those that an agent made progress with: no counting, no calls beside the conversation."""
+    """The requests of the conversation itself, without token counts and side calls."""
     return [step for step in steps if step.request.purpose in ("turn", "compaction")]
 
 
 def billed(step: LoggedRequest) -> int | None:
-    """Tokens of input that the provider counted, from the cache or not; None where it did not say."""
+    """Input tokens that the provider reported, cached or not; None where it reported none."""
     return None if step.response is None else step.response.input
 
 
 def sizes(step: LoggedRequest) -> tuple[float, float]:
-    """Tokens that were sent and that it would have been whole, by the provider's count where there is one."""
+    """The tokens of a request as sent and whole, scaled to the provider's count where there is one."""
     count, sent = billed(step), step.request.tokens_sent
     scale = count / sent if count and sent else 1.0
     return sent * scale, step.request.tokens_whole * scale
 
 
 def branches(steps: Iterable[LoggedRequest]) -> list[list[LoggedRequest]]:
-    """The steps of each conversation that a session holds side by side, in order."""
+    """The steps of each branch of a session, in order."""
     found: dict[str, list[LoggedRequest]] = {}
     for step in steps:
         found.setdefault(step.request.branch, []).append(step)
@@ -61,7 +61,7 @@ def branches(steps: Iterable[LoggedRequest]) -> list[list[LoggedRequest]]:
 
 
 def cost_of(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Cost | None:
-    """The cost of a session's requests; None where the provider billed nothing that we know of.
+    """The cost of a session's requests; None where the provider reported no usage.
 
     Whole, every request is taken to find all of the one before it in the cache, which is the best that can happen: a
     saving is rather more than it says here.
@@ -72,17 +72,17 @@ def cost_of(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Cost | Non
 
 
 def _cost_of_branch(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Cost | None:
-    told = [step for step in steps if billed(step) is not None]
-    is_cached = any(step.response.cached for step in told if step.response)
+    billed_steps = [step for step in steps if billed(step) is not None]
+    is_cached = any(step.response.cached for step in billed_steps if step.response)
     total, before = Cost(), None
-    for step in told:
+    for step in billed_steps:
         cost, before = _cost_of_step(step, profile_of(step.request.model), before if is_cached else 0.0)
         total += cost
-    return total if told else None
+    return total if billed_steps else None
 
 
 def _cost_of_step(step: LoggedRequest, profile: Profile, before: float | None) -> tuple[Cost, float]:
-    """A step's cost, and its size whole; `before` is that of the one before it, if that is known."""
+    """The cost of a step and its size whole; `before` is the whole size of the step before it, where that is known."""
     response = step.response
     assert response is not None
     cached, written = response.cached or 0, response.written or 0
@@ -97,7 +97,7 @@ def _cost_of_step(step: LoggedRequest, profile: Profile, before: float | None) -
 
 
 def first_full(steps: Sequence[LoggedRequest], profile_of: ProfileOf, *, whole: bool) -> int | None:
-    """The number of the first step at which a client would compact, as it was sent or whole; None if at none."""
+    """The number of the first step at which a client would compact, as sent or whole; None where there is none."""
     share = Thresholds().compact
     for number, step in enumerate(steps, 1):
         if sizes(step)[whole] >= share * profile_of(step.request.model).window:

@@ -8,15 +8,14 @@ from typing import Any
 import pytest
 
 from keepwhole import config
-from keepwhole.apps.proxy.spans import attributes, tracing
-from keepwhole.apps.proxy.tenants import Tenants
-from keepwhole.apps.proxy.turn import Turn
-from keepwhole.apps.proxy.watch import line
+from keepwhole.apps.proxy.destination import Tenants
+from keepwhole.apps.proxy.proxied_request import ProxiedRequest
+from keepwhole.apps.proxy.telemetry import attributes, span_reporter, summary_line
 from keepwhole.exchange.request_log import RequestLog
 from keepwhole.session import Session
-from tests.apps.proxy.serving import PATHS, Talk, ask, offered, proxy, until, written
+from tests.apps.proxy.proxy_server import PATHS, Talk, ask, offered, proxy, until, written
 from tests.upstream.answer import Answer
-from tests.upstream.billing import TILLS, Clock
+from tests.upstream.prompt_cache import TILLS, Clock
 from tests.upstream.server import upstream
 from tests.upstream.spelling import Json, Text
 
@@ -35,10 +34,10 @@ def _request(**more: Any) -> Json:
     return {"model": "claude-sonnet-5", "max_tokens": 9, "messages": messages, "tools": [tool], **more}
 
 
-def _asked(told: list[Turn], session: str = "s", **settings: Any) -> tuple[Any, bytes, str]:
+def _asked(told: list[ProxiedRequest], session: str = "s", **settings: Any) -> tuple[Any, bytes, str]:
     """The headers of an answer, what the upstream got, and the proxy's own counters."""
     provider = upstream(lambda _: [Text("hello")], TILLS["anthropic"](Clock()))
-    with provider as served, proxy(served.url, told=told.append, **settings) as running:
+    with provider as served, proxy(served.url, reporter=told.append, **settings) as running:
         answer = ask(running.port, PATHS["anthropic"], _request(), {"x-keepwhole-session": session})
         assert answer.status == 200
         running.rest()
@@ -55,35 +54,35 @@ def test_headers_say_what_was_done() -> None:
 
 
 def test_in_the_shadow_everything_is_said_to_have_been_sent() -> None:
-    told: list[Turn] = []
+    told: list[ProxiedRequest] = []
     headers, sent, metrics = _asked(told, mode="shadow")
     assert json.loads(sent) == _request()
     assert headers["x-keepwhole-tokens-sent"] == headers["x-keepwhole-tokens-whole"]
     assert headers["x-keepwhole-edited"] == "0"
     assert attributes(told[0])["keepwhole.tokens.saved"] == 0
-    assert "shown otherwise" not in line(told[0])
-    assert "if it were not the shadow" in line(told[0])
+    assert "shown otherwise" not in summary_line(told[0])
+    assert "if it were not the shadow" in summary_line(told[0])
     assert "keepwhole_proxy_decisions_total 0\n" in metrics
 
 
 def test_a_conversation_that_has_no_name_yet_is_given_none() -> None:
-    told: list[Turn] = []
+    told: list[ProxiedRequest] = []
     first = _request() | {"messages": [{"role": "user", "content": "go"}]}
-    with upstream(lambda _: [Text("hello")]) as served, proxy(served.url, told=told.append) as running:
+    with upstream(lambda _: [Text("hello")]) as served, proxy(served.url, reporter=told.append) as running:
         headers = ask(running.port, PATHS["anthropic"], first).headers
         running.rest()
     assert {name: value for name, value in headers.items() if name.startswith("x-keepwhole")} == {
         "x-keepwhole-mode": "off"
     }
     assert told[0].exchange is not None
-    assert told[0].exchange.session not in line(told[0])
+    assert told[0].exchange.session not in summary_line(told[0])
     assert "gen_ai.conversation.id" not in attributes(told[0])
 
 
 def test_a_line_says_it_for_people_and_has_no_content() -> None:
-    told: list[Turn] = []
+    told: list[ProxiedRequest] = []
     _asked(told)
-    said = line(told[0])
+    said = summary_line(told[0])
     assert "1 result shown otherwise" in said
     assert "200 · complete" in said
     assert "cached 0 of" in said
@@ -92,12 +91,12 @@ def test_a_line_says_it_for_people_and_has_no_content() -> None:
 
 
 def test_a_name_that_a_client_chose_cannot_write_to_a_terminal() -> None:
-    told: list[Turn] = []
+    told: list[ProxiedRequest] = []
     _asked(told)
     exchange = told[0].exchange
     assert exchange is not None
     exchange.identity = exchange.identity._replace(branch="\x1b[2J\n")
-    assert line(told[0]).isprintable()
+    assert summary_line(told[0]).isprintable()
 
 
 def test_counters_count_tokens_and_results() -> None:
@@ -110,7 +109,7 @@ def test_counters_count_tokens_and_results() -> None:
 
 
 def test_a_span_goes_by_the_names_of_the_semantic_conventions() -> None:
-    told: list[Turn] = []
+    told: list[ProxiedRequest] = []
     _asked(told)
     facts = attributes(told[0])
     assert facts["gen_ai.operation.name"] == "chat"
@@ -133,17 +132,17 @@ def test_spans_are_written_where_there_is_a_tracer_and_belong_to_the_clients_tra
         def get_tracer(self, *_: Any, **__: Any) -> Any:
             return Tracer()
 
-    told: list[Turn] = []
+    told: list[ProxiedRequest] = []
     _asked(told)
-    told[0].traced = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
-    tracing(Provider())(told[0])
+    told[0].trace = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+    report = span_reporter(Provider())
+    assert report is not None
+    report(told[0])
     assert begun == [("chat claude-sonnet-5", 0x0AF7651916CD43DD8448EB211C80319C)]
 
 
 def test_without_a_tracer_nothing_is_written() -> None:
-    told: list[Turn] = []
-    _asked(told)
-    assert tracing()(told[0]) is None
+    assert span_reporter() is None
 
 
 def test_a_session_that_is_held_out_is_left_as_it_is_and_put_on_record() -> None:
@@ -181,13 +180,13 @@ def test_a_request_that_gets_no_answer_is_on_record_with_its_results(how: str) -
 
 def test_answers_are_learned_from_in_the_order_in_which_they_came(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the second would be expected to find nothing in the cache, and the first what the second put there."""
-    finish, slow = Turn.finish, [0.4]
+    finish, slow = ProxiedRequest.finish, [0.4]
 
-    def finish_slowly(turn: Turn) -> None:
+    def finish_slowly(proxied: ProxiedRequest) -> None:
         time.sleep(slow.pop() if slow else 0)
-        finish(turn)
+        finish(proxied)
 
-    monkeypatch.setattr(Turn, "finish", finish_slowly)
+    monkeypatch.setattr(ProxiedRequest, "finish", finish_slowly)
     more = [{"role": "assistant", "content": "well"}, {"role": "user", "content": "go on"}]
     said = {"x-keepwhole-session": "s"}
     till = TILLS["openai_chat"](Clock())

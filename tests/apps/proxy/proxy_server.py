@@ -20,8 +20,10 @@ from typing import Any, NamedTuple
 
 from keepwhole import config
 from keepwhole.apps.listener import Address
+from keepwhole.apps.proxy.proxied_request import ProxiedRequest
 from keepwhole.apps.proxy.proxy import Proxy
-from keepwhole.apps.proxy.server import Wanted, listening
+from keepwhole.apps.proxy.server import ProxyOptions, start_proxy
+from keepwhole.apps.proxy.telemetry import Reporter
 from keepwhole.store.protocol import Store
 from keepwhole.store.sqlite.store import SqliteStore
 from tests.upstream.spelling import Dialect, Json
@@ -79,7 +81,7 @@ def proxy(
     upstreams: Mapping[str, str] | str,
     token: str | None = None,
     store: Store | None = None,
-    told: Callable[[Any], None] = lambda _: None,
+    reporter: Reporter = lambda _: None,
     mode: str = "on",
     settings: config.Settings | None = None,
     **own: Any,
@@ -93,12 +95,12 @@ def proxy(
     mask = os.umask(0o022)
 
     async def run() -> None:
-        def tell(turn: Any) -> None:
-            made[0].outcomes.append(turn.outcome)
-            told(turn)
+        def report(proxied: ProxiedRequest) -> None:
+            made[0].outcomes.append(proxied.outcome)
+            reporter(proxied)
 
-        wanted = Wanted(Address(host="127.0.0.1", port=0), token, (tell,))
-        async with listening(settings, kept, wanted) as (running, port):
+        wanted = ProxyOptions(Address(host="127.0.0.1", port=0), token, (report,))
+        async with start_proxy(settings, kept, wanted) as (running, port):
             made.append(Served(running, port, asyncio.get_running_loop()))
             ready.set()
             await stop.wait()

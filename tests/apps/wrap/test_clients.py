@@ -1,16 +1,19 @@
-"""How each agent is pointed at the proxy: by what it looks at, and on to where it went before."""
+"""How each client is started so that it uses the proxy, and where its requests go from there."""
 
 import json
 import os
+import re
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from keepwhole.apps.wrap.agents import agent_for
-from keepwhole.apps.wrap.launch import Run
+from keepwhole.apps.wrap.clients import client_for
+from keepwhole.apps.wrap.launch import ClientCommand
 from keepwhole.apps.wrap.run import settings_for
 from keepwhole.config import Settings
+from tests.apps.cli.cli import Cli
 
 BASE = "http://127.0.0.1:1/kw-t"
 RESULTS = "/home/u/.keepwhole/results"
@@ -22,11 +25,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def pointed(home: Path, *argv: str, **environ: str) -> tuple[list[str], dict[str, str], dict[str, str]]:
+def started(home: Path, *argv: str, **environ: str) -> tuple[list[str], dict[str, str], dict[str, str]]:
     """The command, its environment, and where the proxy passes on to."""
-    run = Run(argv, {"HOME": str(home), "PATH": os.environ["PATH"], **environ}, RESULTS)
-    pointing = agent_for(argv[0]).pointed(run)
-    return *pointing.command(run, BASE), dict(pointing.upstreams)
+    command = ClientCommand(argv, {"HOME": str(home), "PATH": os.environ["PATH"], **environ}, RESULTS)
+    launch = client_for(argv[0]).launch(command)
+    return *launch.applied(command, BASE), dict(launch.upstreams)
 
 
 def script(home: Path, name: str, text: str) -> str:
@@ -38,7 +41,7 @@ def script(home: Path, name: str, text: str) -> str:
 
 
 def test_claude_code_may_read_back_and_keeps_its_own_words(home: Path) -> None:
-    argv, environ, upstreams = pointed(home, "claude", "-p", "hi")
+    argv, environ, upstreams = started(home, "claude", "-p", "hi")
     assert argv == ["claude", f"--allowedTools=Read(/{RESULTS}/**)", "-p", "hi"]
     assert environ["ANTHROPIC_BASE_URL"] == BASE
     assert "OPENAI_BASE_URL" not in environ
@@ -49,7 +52,7 @@ def test_an_address_in_the_settings_of_claude_code_counts_and_the_nearest_most(h
     for folder, address in ((".claude/settings.json", "https://one.example"), (".claude/settings.local.json", "")):
         (home / ".claude").mkdir(exist_ok=True)
         (home / folder).write_text(json.dumps({"env": {"ANTHROPIC_BASE_URL": address}}))
-    argv, environ, upstreams = pointed(home, "claude")
+    argv, environ, upstreams = started(home, "claude")
     assert upstreams == {"anthropic": "https://one.example"}
     assert "ANTHROPIC_BASE_URL" not in environ
     given = json.loads(argv[2].removeprefix("--settings="))
@@ -59,7 +62,7 @@ def test_an_address_in_the_settings_of_claude_code_counts_and_the_nearest_most(h
 def test_settings_on_the_command_line_of_claude_code_stay_alone(home: Path) -> None:
     (home / ".claude").mkdir()
     (home / ".claude" / "settings.json").write_text('{"env": {"ANTHROPIC_BASE_URL": "https://one.example"}}')
-    argv, _, _ = pointed(home, "claude", "--settings", "mine.json")
+    argv, _, _ = started(home, "claude", "--settings", "mine.json")
     assert argv[2:] == ["--settings", "mine.json"]
 
 
@@ -68,8 +71,8 @@ def test_settings_that_cannot_be_read_are_as_none(home: Path) -> None:
     (home / ".claude" / "settings.json").write_text("{no json")
     (home / ".codex").mkdir()
     (home / ".codex" / "config.toml").write_text("no toml [")
-    assert pointed(home, "claude")[2] == {}
-    argv, _, upstreams = pointed(home, "codex", CODEX_API_KEY="k")
+    assert started(home, "claude")[2] == {}
+    argv, _, upstreams = started(home, "codex", CODEX_API_KEY="k")
     assert argv == ["codex", "-c", f'openai_base_url="{BASE}/v1"']
     assert upstreams == {}
 
@@ -81,7 +84,7 @@ def test_every_provider_of_codex_is_reached_by_its_name(home: Path) -> None:
         '[model_providers.azure]\nbase_url = "https://key:secret@azure.example"\n'
         '[model_providers.v1]\nbase_url = "https://odd.example"\n'
     )
-    argv, _, upstreams = pointed(home, "codex", "exec", "hi")
+    argv, _, upstreams = started(home, "codex", "exec", "hi")
     assert upstreams == {"mine": "https://mine.example/v1"}
     assert argv == [
         *("codex", "-c", f'model_providers.mine.base_url="{BASE}/mine"'),
@@ -91,18 +94,18 @@ def test_every_provider_of_codex_is_reached_by_its_name(home: Path) -> None:
 
 def test_a_subscription_of_codex_has_an_address_of_its_own(home: Path) -> None:
     codex = script(home, "codex", "Logged in using ChatGPT")
-    argv, _, upstreams = pointed(home, codex)
+    argv, _, upstreams = started(home, codex)
     assert upstreams == {"openai": "https://chatgpt.com/backend-api/codex"}
     assert argv[1:] == ["-c", f'openai_base_url="{BASE}/openai"']
-    assert pointed(home, codex, CODEX_API_KEY="k")[2] == {}
-    assert pointed(home, script(home, "codex", "Logged in using an API key"))[2] == {}
+    assert started(home, codex, CODEX_API_KEY="k")[2] == {}
+    assert started(home, script(home, "codex", "Logged in using an API key"))[2] == {}
 
 
 def test_the_providers_and_permissions_of_opencode_stay_beside_ours(home: Path) -> None:
     provider = {"mine": {"options": {"baseURL": "https://mine.example/v1"}}, "plain": {"options": {}}}
     settings = {"provider": provider, "permission": {"bash": "deny", "external_directory": "ask"}}
     opencode = script(home, "opencode", json.dumps(settings))
-    _, environ, upstreams = pointed(home, opencode, OPENCODE_CONFIG_CONTENT='{"theme": "dark"}')
+    _, environ, upstreams = started(home, opencode, OPENCODE_CONFIG_CONTENT='{"theme": "dark"}')
     assert upstreams == {"mine": "https://mine.example/v1"}
     assert json.loads(environ["OPENCODE_CONFIG_CONTENT"]) == {
         "theme": "dark",
@@ -113,32 +116,81 @@ def test_the_providers_and_permissions_of_opencode_stay_beside_ours(home: Path) 
 
 
 def test_an_opencode_that_says_nothing_of_its_settings_is_pointed_all_the_same(home: Path) -> None:
-    _, environ, upstreams = pointed(home, script(home, "opencode", "no JSON"))
+    _, environ, upstreams = started(home, script(home, "opencode", "no JSON"))
     assert upstreams == {}
     assert environ["OPENAI_BASE_URL"] == f"{BASE}/v1"
 
 
 def test_any_other_command_finds_the_usual_variables(home: Path) -> None:
-    argv, environ, upstreams = pointed(home, "my-agent", "--fast", OPENAI_API_BASE="https://gate.example/api")
+    argv, environ, upstreams = started(home, "my-agent", "--fast", OPENAI_API_BASE="https://gate.example/api")
     assert argv == ["my-agent", "--fast"]
     assert upstreams == {"openai": "https://gate.example/api"}
     assert environ["OPENAI_BASE_URL"] == environ["OPENAI_API_BASE"] == f"{BASE}/openai"
     assert environ["ANTHROPIC_BASE_URL"] == BASE
-    assert pointed(home, "aider")[1]["ANTHROPIC_API_BASE"] == BASE
+    assert started(home, "aider")[1]["ANTHROPIC_API_BASE"] == BASE
 
 
 def test_the_way_to_this_machine_stays_direct(home: Path) -> None:
-    _, environ, _ = pointed(home, "my-agent", no_proxy="localhost,.corp", HTTPS_PROXY="http://proxy.corp:3128")
+    _, environ, _ = started(home, "my-agent", no_proxy="localhost,.corp", HTTPS_PROXY="http://proxy.corp:3128")
     assert environ["no_proxy"] == "localhost,.corp,127.0.0.1"
     assert environ["NO_PROXY"] == "127.0.0.1,localhost"
     assert environ["HTTPS_PROXY"] == "http://proxy.corp:3128"
 
 
 def test_who_says_how_to_read_back_is_heeded(home: Path) -> None:
-    claude = agent_for("/usr/bin/claude")
-    pointing = claude.pointed(Run(["claude"], {"HOME": str(home)}, RESULTS))
-    plain = settings_for(claude, Settings(home="/r"), pointing)
+    claude = client_for("/usr/bin/claude")
+    launch = claude.launch(ClientCommand(["claude"], {"HOME": str(home)}, RESULTS))
+    plain = settings_for(claude, Settings(home="/r"), launch)
     assert (plain.recall, plain.recall_reader, plain.proxy.tenants) == ("path", "Read", "one")
-    own = settings_for(claude, Settings(home="/r", recall="tools", sources={"recall": "keepwhole.yaml"}), pointing)
+    own = settings_for(claude, Settings(home="/r", recall="tools", sources={"recall": "keepwhole.yaml"}), launch)
     assert own.recall == "tools"
-    assert settings_for(agent_for("codex"), Settings(home="/r"), pointing).recall_reader == "sed"
+    assert settings_for(client_for("codex"), Settings(home="/r"), launch).recall_reader == "sed"
+
+
+TOY = """
+from keepwhole.apps.wrap.launch import BASE, Client, Launch
+
+def launch(command):
+    return Launch(environ={"TOY_URL": BASE + "/v1"}, words=["--results", command.results])
+
+CLIENT = Client("toy", launch, recall="path", reader="read_file")
+"""
+
+
+def install(folder: Path, entry: str) -> None:
+    """A package that offers a client, as an installer leaves it: a module and the metadata of its distribution."""
+    (folder / "toy_client.py").write_text(TOY)
+    about = folder / "toy_client-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-client\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(f"[keepwhole.clients]\ntoy-client = {entry}\n")
+
+
+def wrapped_toy(tmp_path: Path, entry: str) -> tuple[Cli, "subprocess.CompletedProcess[bytes]"]:
+    """`keepwhole wrap toy-client`, with a package that offers the client and a command that says what it was given."""
+    site = tmp_path / "site"
+    site.mkdir()
+    install(site, entry)
+    command = tmp_path / "toy-client"
+    command.write_text('#!/bin/sh\necho "$TOY_URL $@"\n')
+    command.chmod(0o755)
+    cli = Cli(tmp_path)
+    cli.environ["PATH"] = f"{tmp_path}:{cli.environ['PATH']}"
+    cli.environ["PYTHONPATH"] = f"{site}:{cli.environ.get('PYTHONPATH', '')}"
+    return cli, cli("wrap", "toy-client", "go")
+
+
+def test_a_client_of_another_package_is_found_by_its_entry_point(tmp_path: Path) -> None:
+    cli, done = wrapped_toy(tmp_path, "toy_client:CLIENT")
+    url, *words = done.stdout.decode().split()
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/kw-[\w-]+/v1", url), done.stderr
+    assert words == ["--results", f"{cli.folder}/home/results", "go"]
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(("entry", "says"), [("toy_client:launch", b"must name a"), ("toy_client:GONE", b"toy-client")])
+def test_a_package_that_offers_something_else_is_named(tmp_path: Path, entry: str, says: bytes) -> None:
+    _, done = wrapped_toy(tmp_path, entry)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert b"uninstall" in done.stderr

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.apps.proxy.serving import PATHS, Served, Talk, proxy, request, status_of, unchunked, until, written
-from tests.apps.proxy.torn import HOWS, How, Recording, Torn, recordings, torn
+from tests.apps.proxy.broken_upstream import HOWS, How, Recording, Torn, recordings, torn
+from tests.apps.proxy.proxy_server import PATHS, Served, Talk, proxy, request, status_of, unchunked, until, written
 
 RECORDINGS = recordings()
 every_recording = pytest.mark.parametrize("recording", RECORDINGS, ids=lambda one: one.name)

@@ -1,0 +1,211 @@
+"""Whether a record is safe where it is: each check says what it found and what to do.
+
+Owns: the checks, for the command `keepwhole doctor` and for the page of the inspector.
+Must not know: how they are printed.
+"""
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
+
+from keepwhole.apps.earlier_name import steps_to_move
+from keepwhole.canonical.entry import Entry
+from keepwhole.canonical.utf8 import stringzilla
+from keepwhole.canonical.value import Value
+from keepwhole.config import Settings
+from keepwhole.errors import KeepwholeError
+from keepwhole.install import UPDATE_HINT, install_hint
+from keepwhole.store.blobs.stores import BlobStores
+from keepwhole.store.postgres.address import redacted
+from keepwhole.store.protocol import Store
+from keepwhole.store.sqlite import database
+from keepwhole.store.sqlite.database import FIXED_IN, connect_read_only, needs_turnstile
+from keepwhole.store.sqlite.schema import scripts, version_of
+from keepwhole.store.sqlite.store import SqliteStore
+from keepwhole.store.verify import verify
+
+_T = TypeVar("_T")
+Grade: TypeAlias = Literal["ok", "note", "bad"]
+_FREE_SHARE = 0.05
+
+
+class Diagnosis(Value):
+    """What one check found."""
+
+    grade: Grade
+    what: str
+
+
+class LocalRecord(NamedTuple):
+    """A record in a folder, with its settings."""
+
+    settings: Settings
+    store: SqliteStore
+
+
+Named: TypeAlias = tuple[str, Diagnosis]
+Check: TypeAlias = Callable[[LocalRecord], Iterator[Diagnosis]]
+
+
+def examine_record(settings: Settings, store: Store) -> list[Named]:
+    """Run all checks, and remove bodies that a killed process left behind."""
+    if isinstance(store, SqliteStore):
+        checks = (_folder, _earlier_name, _sqlite, _database, _files, _space, _speed)
+        found = _run(checks, LocalRecord(settings, store))
+    else:
+        found = [("server", one) for one in _guarded(partial(_server, settings.store), store)]
+    return found + [("blobs", one) for one in _guarded(partial(_external_blobs, settings.blobs), store)]
+
+
+def look_at_record(settings: Settings, store: Store, sessions: int) -> list[Named]:
+    """Run the checks that change nothing, on a record with this number of sessions."""
+    if isinstance(store, SqliteStore):
+        checks = (_folder, _earlier_name, _sqlite, _database, _space, _speed)
+        return _run(checks, LocalRecord(settings, store))
+    return [("server", one) for one in _on_server(settings.store, sessions)] if settings.store else []
+
+
+def verify_sessions(store: Store, on_entry: Callable[[Entry], None]) -> list[Diagnosis]:
+    """Verify every byte of every session; `on_entry` is called after each entry."""
+    return _guarded(partial(_sessions, on_entry), store)
+
+
+def any_bad(found: Sequence[Diagnosis]) -> bool:
+    """Whether something must be repaired."""
+    return any(one.grade == "bad" for one in found)
+
+
+def _run(checks: Sequence[Check], record: LocalRecord) -> list[Named]:
+    found: list[Named] = []
+    for check in checks:
+        found += [(check.__name__.strip("_"), one) for one in _guarded(check, record)]
+        if found and found[-1][1].grade == "bad" and check is _folder:
+            break
+    return found
+
+
+def _guarded(check: Callable[[_T], Iterator[Diagnosis]], subject: _T) -> list[Diagnosis]:
+    found: list[Diagnosis] = []
+    try:
+        for one in check(subject):
+            found.append(one)
+    except (KeepwholeError, OSError, sqlite3.Error) as error:
+        found.append(Diagnosis("bad", str(error)))
+    return found
+
+
+def _server(address: str, store: Store) -> Iterator[Diagnosis]:
+    from keepwhole.store.postgres.store import PostgresStore  # installed wherever this check runs
+
+    count = len(store.sessions())
+    dropped = store.collect_orphans() if isinstance(store, PostgresStore) else 0
+    if dropped:
+        yield Diagnosis("note", _removed(dropped))
+    yield from _on_server(address, count)
+
+
+def _on_server(address: str, count: int) -> Iterator[Diagnosis]:
+    yield Diagnosis("ok", f"the record is at {redacted(address)}, {count} session{'' if count == 1 else 's'}")
+    yield Diagnosis("ok", "what it says is stored is on its disk (`synchronous_commit` and `fsync` are on)")
+
+
+def _folder(record: LocalRecord) -> Iterator[Diagnosis]:
+    folder = record.settings.home
+    if not os.path.exists(os.path.join(folder, "record.db")):
+        yield Diagnosis("note", f"there is no record in {folder} yet; the first `keepwhole run` makes one")
+        return
+    database.prepare_folder(folder)
+    database.refuse_network(folder)
+    yield Diagnosis("ok", f"the record is {folder}, private, on {database.file_system(folder) or 'a local disk'}")
+    loose = [
+        name
+        for name in ("record.db", "record.db-wal", "record.lock")
+        if os.path.exists(os.path.join(folder, name)) and os.stat(os.path.join(folder, name)).st_mode & 0o077
+    ]
+    if loose:
+        yield Diagnosis("bad", f"others can read {', '.join(loose)}; run `chmod 600` on them")
+
+
+def _earlier_name(record: LocalRecord) -> Iterator[Diagnosis]:
+    for sentence in steps_to_move(record.settings.home, os.environ, os.getcwd()):
+        yield Diagnosis("note", sentence)
+
+
+def _sqlite(record: LocalRecord) -> Iterator[Diagnosis]:
+    version = sqlite3.sqlite_version
+    if needs_turnstile(sqlite3.sqlite_version_info):
+        fixed = ".".join(map(str, FIXED_IN))
+        yield Diagnosis("note", f"SQLite {version} is older than {fixed}; the writer lock guards against its WAL bug")
+    else:
+        yield Diagnosis("ok", f"SQLite {version}")
+
+
+def _database(record: LocalRecord) -> Iterator[Diagnosis]:
+    if not os.path.exists(record.store.path):
+        return
+    connection = connect_read_only(record.store.path)
+    try:
+        found, known = version_of(connection), len(scripts())
+        if found > known:
+            yield Diagnosis("bad", f"the schema is {found}, newer than this Keepwhole's {known}. {UPDATE_HINT}")
+            return
+        problems = [row[0] for row in connection.execute("PRAGMA quick_check(5)") if row[0] != "ok"]
+        problems += [f"foreign key in {row[0]}" for row in connection.execute("PRAGMA foreign_key_check")]
+    finally:
+        connection.close()
+    for problem in problems:
+        yield Diagnosis("bad", f"the database is damaged: {problem}; export what verifies and start a new record")
+    if not problems:
+        count = len(record.store.sessions())
+        yield Diagnosis("ok", f"schema {found}, {count} session{'' if count == 1 else 's'}, database structure whole")
+
+
+def _files(record: LocalRecord) -> Iterator[Diagnosis]:
+    if not os.path.exists(record.store.path):
+        return
+    dropped = record.store.collect_orphans()
+    if dropped:
+        yield Diagnosis("note", _removed(dropped))
+    count = record.store.select("SELECT count(*) FROM entries WHERE blob IS NOT NULL")[0][0]
+    yield Diagnosis("ok", f"{count} large {'body' if count == 1 else 'bodies'} in files")
+
+
+def _removed(count: int) -> str:
+    return f"removed {count} {'body' if count == 1 else 'bodies'} that no entry has: a killed process left them"
+
+
+def _external_blobs(address: str, store: Store) -> Iterator[Diagnosis]:
+    """Whether large bodies can be written to the place that `blobs` names, read there and deleted."""
+    places = getattr(store, "blobs", None)
+    if not address or not isinstance(places, BlobStores):
+        return
+    for lack in places.outside().check():
+        yield Diagnosis("note", f"{redacted(address)}: {lack}")
+    yield Diagnosis("ok", f"large bodies are in {redacted(address)}: written, read in part and deleted one")
+
+
+def _space(record: LocalRecord) -> Iterator[Diagnosis]:
+    folder = record.settings.home
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    usage = shutil.disk_usage(folder)
+    grade: Grade = "ok" if usage.free > usage.total * _FREE_SHARE else "note"
+    yield Diagnosis(grade, f"{usage.free / 2**30:.1f} GB free of {usage.total / 2**30:.1f} GB")
+
+
+def _speed(record: LocalRecord) -> Iterator[Diagnosis]:
+    if stringzilla() is None:
+        yield Diagnosis("note", f"large outputs are kept faster with {install_hint('speed')}")
+    else:
+        yield Diagnosis("ok", "stringzilla speeds up large outputs")
+
+
+def _sessions(on_entry: Callable[[Entry], None], store: Store) -> Iterator[Diagnosis]:
+    sessions = store.sessions()
+    for info in sessions:
+        for finding in verify(store, info.name, on_entry).findings:
+            yield Diagnosis("bad", f"session {info.name}, entry {finding.seq}: {finding.what}")
+    yield Diagnosis("ok", f"verified every byte of {len(sessions)} session{'' if len(sessions) == 1 else 's'}")

@@ -1,0 +1,141 @@
+"""Where a request goes: to which upstream, and into which session of which tenant.
+
+Hosts come from the settings alone; nothing that a client sends can name another. A tenant is the owner of a provider
+key, known by a keyed hash that reveals nothing about the key; no key is kept, written or compared beyond the request
+that carries it.
+
+Owns: the upstream of a path and its URL, the names of tenants and of their sessions, and which sessions are held out.
+Must not know: what is in a session, how a request is sent.
+"""
+
+import hashlib
+import hmac
+import os
+from collections.abc import Mapping
+from functools import cached_property, partial
+from typing import Any
+from urllib.request import getproxies, proxy_bypass
+
+from yarl import URL
+
+from keepwhole.apps.listener import read_secret
+from keepwhole.config import Settings
+from keepwhole.exchange.exchange import Exchange
+from keepwhole.exchange.router import OwnAnswer, SessionRouter
+from keepwhole.metrics import Metrics
+from keepwhole.proxy_settings import check_upstream
+from keepwhole.store.protocol import Store
+from keepwhole.wire import dialects
+from keepwhole.wire.dialects import dialect_of_headers, endpoint_of
+
+_VERSION = "/v1"
+_SECRET = "tenants.secret"
+_KEY_HEADERS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
+_LONGEST_NAME = 100
+_EVERYBODY = ""
+
+
+class Upstreams:
+    """The providers by name, with their URLs."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        usual = {dialect.provider: dialect.upstream for dialect in dialects.TABLE.dialects}
+        urls = {name: check_upstream(name, url) for name, url in {**usual, **given}.items()}
+        self._urls = {name: URL(url, encoded=True) for name, url in urls.items()}
+        self._network_proxies = {name: network_proxy(url) for name, url in self._urls.items()}
+
+    def __getitem__(self, name: str) -> URL:
+        """The URL of an upstream."""
+        return self._urls[name]
+
+    def network_proxy(self, name: str) -> str | None:
+        """The network's own proxy on the way to an upstream; None where the connection is direct."""
+        return self._network_proxies[name]
+
+    def target(self, target: str, headers: Mapping[str, str]) -> tuple[str, str]:
+        """The name of the upstream for a path, and the path at that upstream."""
+        first, slash, rest = target[1:].partition("/")
+        if slash and first in self._urls:
+            return first, slash + rest
+        endpoint = endpoint_of(target.partition("?")[0])
+        dialect = endpoint.dialect if endpoint is not None else dialect_of_headers(headers)
+        return dialect.provider, target
+
+    def url(self, name: str, target: str) -> URL:
+        """The full URL of a path at an upstream, with every character of the path unchanged."""
+        base = self._urls[name]
+        path = base.raw_path.rstrip("/")
+        if path.endswith(_VERSION) and target.startswith(f"{_VERSION}/"):
+            target = target[len(_VERSION) :]
+        return URL(f"{base.scheme}://{base.raw_authority}{path}{target}", encoded=True)
+
+
+def network_proxy(url: URL) -> str | None:
+    """The proxy that `HTTPS_PROXY` or `HTTP_PROXY` names for a URL; None where `NO_PROXY` excludes it."""
+    host = url.host or ""
+    return None if proxy_bypass(host) else getproxies().get(url.scheme)
+
+
+class Tenants:
+    """The owners that one proxy tells apart."""
+
+    def __init__(self, home: str, kind: str, holdout: float = 0.0, store: Store | None = None) -> None:
+        """Proxies that share a `store` on a server share its secret, so that they derive the same names."""
+        self._local = read_secret(os.path.join(home, _SECRET))
+        self._store, self._kind, self._holdout = store, kind, holdout
+
+    @cached_property
+    def _secret(self) -> bytes:
+        """Read at its first use, so that the proxy starts even while the server of the store is down."""
+        shared = getattr(self._store, "secret", None)
+        return (shared(_SECRET, self._local) if shared is not None else self._local).encode()
+
+    def of(self, headers: Mapping[str, str]) -> str:
+        """The tenant of a request; the same for all requests where tenants are not told apart."""
+        if self._kind == "one":
+            return _EVERYBODY
+        shown = [f"{name}={headers[name]}" for name in _KEY_HEADERS if name in headers]
+        return self._hash("tenant", "\n".join(shown))[:16]
+
+    def scoped(self, owner: str, session: str) -> str:
+        """The stored name of a session: it contains the tenant, so that no client can name another tenant's."""
+        if not owner:
+            return session
+        if len(session) > _LONGEST_NAME:
+            session = "told-" + hashlib.sha256(session.encode()).hexdigest()[:32]
+        return f"{session}@{owner}"
+
+    def is_held_out(self, session: str) -> bool:
+        """Whether a session is left unedited for comparison: always the same answer for the same session."""
+        return int(self._hash("holdout", session)[:8], 16) < self._holdout * 0x1_0000_0000
+
+    def _hash(self, use: str, text: str) -> str:
+        message = f"{use}\n{text}".encode("utf-8", "surrogateescape")
+        return hmac.new(self._secret, message, hashlib.sha256).hexdigest()
+
+
+class TenantRouter:
+    """Routes each request to a session of its tenant. Safe from threads."""
+
+    def __init__(
+        self, settings: Settings, store: Store, tenants: Tenants, metrics: Metrics | None = None, **options: Any
+    ) -> None:
+        self.settings = settings
+        self._tenants = tenants
+        self._held_out = settings.replace(mode="shadow")
+        self.metrics = metrics or Metrics()
+        """Metrics of all sessions since the proxy started."""
+        # A conversation without a name may turn out to be one that is held out, so it begins unedited.
+        first = self._held_out if settings.proxy.holdout and settings.mode == "on" else settings
+        own: dict[str, Any] = {"settings": first, "store": store, "metrics": self.metrics, **options}
+        self._router = SessionRouter(each=True, settles=True, settings_of=self._settings_of, **own)
+
+    def begin(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Exchange | OwnAnswer | None:
+        """Begin the exchange of a request; None for a request that is passed through unread."""
+        return self._router.begin(method, path, headers, body, partial(self._scoped, headers))
+
+    def _scoped(self, headers: Mapping[str, str], session: str) -> str:
+        return self._tenants.scoped(self._tenants.of(headers), session)
+
+    def _settings_of(self, session: str) -> Settings:
+        return self._held_out if self._tenants.is_held_out(session) else self.settings

@@ -1,0 +1,121 @@
+"""One proxied request: how far it has come, and what its answers were.
+
+Owns: the figures of one request, and the order in which its answers are learned from and recorded.
+Must not know: sockets.
+"""
+
+import time
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from keepwhole.exchange.exchange import Exchange
+from keepwhole.exchange.request_log import Outcome
+from keepwhole.wire.dialects import Endpoint
+from keepwhole.wire.usage import Usage
+
+_UNTRACED: Mapping[str, str] = MappingProxyType({})
+
+
+class Answer(NamedTuple):
+    """The provider's answer to one round."""
+
+    number: int
+    status: int
+    data: bytes
+    is_stream: bool
+    is_cut: bool
+    took: tuple[int, int]
+    """Milliseconds until the request's first byte, and from sending this round to its end."""
+
+
+class ProxiedRequest:
+    """One request from its head to its record."""
+
+    def __init__(self, endpoint: Endpoint | None, trace: Mapping[str, str] = _UNTRACED) -> None:
+        self.endpoint = endpoint
+        self.trace = trace
+        """The headers that name the trace of this request."""
+        self.exchange: Exchange | None = None
+        self.status = 0
+        self.outcome = "passed"
+        """`passed` on unread, `complete`, `incomplete` or `refused`."""
+        self.broken = ""
+        """The outcome where the client or the provider left: it replaces the outcome of the answered rounds."""
+        self.note = ""
+        """What went wrong, in a few words without content."""
+        self.usage: Usage | None = None
+        """Usage of the last round."""
+        self.predicted: int | None = None
+        """Tokens of the last round that the cache should have served."""
+        self.first = 0.0
+        """Seconds until the provider's first byte."""
+        self.seconds = 0.0
+        self._started = self._sent = time.monotonic()
+        self._newest: int | None = None
+        """The number of the round that was sent last."""
+        self._answers: list[Answer] = []
+
+    def note_sent(self, number: int) -> None:
+        """Remember that a round is sent now."""
+        self._sent, self._newest = time.monotonic(), number
+
+    def note_first_byte(self, status: int) -> None:
+        """Remember the status of an answer and when its head arrived."""
+        self.status = status
+        self.first = self.first or time.monotonic() - self._started
+
+    def note_answer(self, exchange: Exchange, status: int, data: bytes, is_stream: bool, is_cut: bool = False) -> None:
+        """Remember the answer to a round at its end."""
+        now = time.monotonic()
+        took = round((self.first or now - self._started) * 1000), round((now - self._sent) * 1000)
+        self._answers.append(Answer(exchange.count, status, data, is_stream, is_cut, took))
+
+    def figures(self) -> dict[str, str]:
+        """The figures for the client, by the names of their headers."""
+        exchange = self.exchange
+        if exchange is None:
+            return {}
+        account = exchange.account.as_sent
+        figures: dict[str, object] = {"mode": account.mode}
+        if exchange.has_record:
+            figures |= {"session": exchange.session, "edited": account.edited}
+            figures |= {"tokens-whole": account.tokens_whole, "tokens-sent": account.tokens_sent}
+        figures |= {"decisions": account.new_decisions} if account.new_decisions else {}
+        figures |= {"unstored": account.unstored} if account.unstored else {}
+        if exchange.count:
+            figures |= {"rounds": exchange.count + 1}
+            figures |= {name.replace("_", "-"): count for name, count in exchange.tokens.items()}
+        figures |= {"note": exchange.trouble} if exchange.trouble else {}
+        return {name: str(value) for name, value in figures.items()}
+
+    def end(self) -> None:
+        """Stop the clock: the client has its answer."""
+        self.seconds = time.monotonic() - self._started
+
+    def finish(self) -> None:
+        """Learn from the answers and record them; runs on a worker thread."""
+        if self.exchange is not None:
+            self._record_answers(self.exchange)
+        self._answers.clear()
+        self.outcome = self.broken or self.outcome
+
+    def _record_answers(self, exchange: Exchange) -> None:
+        if exchange.is_unsettled:  # it was never sent, or the client left before it was settled
+            exchange.settle()
+        for answer in self._answers:
+            outcome = _outcome(exchange, answer)
+            usage = exchange.finish(answer.status, answer.data, outcome == "complete")
+            exchange.record(answer.number, answer.status, answer.data, outcome, usage, answer.took)
+            self.outcome, self.usage = outcome, usage
+            expected = exchange.expected
+            self.predicted = expected.cached if expected is not None else None
+        if self._newest is not None and all(answer.number != self._newest for answer in self._answers):
+            exchange.record_unanswered(self._newest)
+
+
+def _outcome(exchange: Exchange, answer: Answer) -> Outcome:
+    if answer.status != 200:
+        return "refused"
+    is_complete = not answer.is_cut and exchange.dialect.is_whole(answer.data, answer.is_stream)
+    return "complete" if is_complete else "incomplete"

@@ -1,0 +1,178 @@
+"""What is reported of each proxied request: counters for `/metrics`, a span, a line for people. Never content.
+
+Owns: the names. Labels of counters are fixed words: no model, path or id that a client chose. Span attributes named
+`gen_ai.*` follow the semantic conventions of OpenTelemetry (status: development); the others begin with `keepwhole.`.
+Must not know: exporters. Without a tracer in the process nothing of OpenTelemetry is loaded.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any, TypeAlias
+
+from keepwhole.apps.proxy.proxied_request import ProxiedRequest
+
+Reporter: TypeAlias = Callable[[ProxiedRequest], None]
+"""Called with each request once it is recorded."""
+_HELP = {
+    "active": "Requests that are being answered.",
+    "turned_away_total": "Requests without the token, to another host or from a page.",
+    "requests_total": "Requests that were answered.",
+    "request_seconds_total": "Seconds until their last byte.",
+    "first_byte_seconds_total": "Seconds until their first byte.",
+    "tokens_whole_total": "Tokens that clients meant to send, about.",
+    "tokens_sent_total": "Tokens that were sent of these, about.",
+    "input_tokens_total": "Tokens that providers billed as input.",
+    "cached_tokens_total": "Tokens of these that came from their caches.",
+    "foreseen_cached_tokens_total": "Tokens that should have come from their caches.",
+    "decisions_total": "Results that were shown otherwise from then on.",
+    "unstored_total": "Results that could not be stored and were sent whole.",
+    "recall_rounds_total": "Rounds in which a model read something back.",
+}
+
+
+class Counters:
+    """Sums over all requests since the proxy started, by outcome. Used from one event loop."""
+
+    def __init__(self) -> None:
+        self.active = 0
+        self._counts: dict[tuple[str, str], float] = {}
+
+    @contextmanager
+    def open(self) -> Generator[None]:
+        """Count a request as active while it is answered."""
+        self.active += 1
+        try:
+            yield
+        finally:
+            self.active -= 1
+
+    def add_refused(self, status: int) -> None:
+        """Count a request that the gate refused."""
+        self._add("turned_away_total", 1, f'{{status="{status}"}}')
+
+    def add(self, proxied: ProxiedRequest) -> None:
+        """Count a request that was answered."""
+        dialect = proxied.endpoint.dialect.name if proxied.endpoint is not None else "other"
+        self._add("requests_total", 1, f'{{dialect="{dialect}",outcome="{proxied.outcome}"}}')
+        self._add("request_seconds_total", proxied.seconds)
+        self._add("first_byte_seconds_total", proxied.first)
+        exchange = proxied.exchange
+        if exchange is not None and not (proxied.endpoint is not None and proxied.endpoint.counts):
+            account = exchange.account.as_sent
+            self._add("tokens_whole_total", account.tokens_whole)
+            self._add("tokens_sent_total", account.tokens_sent)
+            self._add("decisions_total", account.new_decisions)
+            self._add("unstored_total", account.unstored)
+            self._add("recall_rounds_total", exchange.count)
+        if proxied.usage is not None:
+            self._add("input_tokens_total", proxied.usage.input)
+            self._add("cached_tokens_total", proxied.usage.cached)
+            self._add("foreseen_cached_tokens_total", proxied.predicted or 0)
+
+    def text(self) -> str:
+        """All counters in the text format of Prometheus."""
+        lines: list[str] = []
+        counts = {("active", ""): float(self.active), **self._counts}
+        for name in _HELP:
+            kind = "gauge" if name == "active" else "counter"
+            lines += [f"# HELP keepwhole_proxy_{name} {_HELP[name]}", f"# TYPE keepwhole_proxy_{name} {kind}"]
+            found = [(labels, value) for (known, labels), value in counts.items() if known == name]
+            lines += [f"keepwhole_proxy_{name}{labels} {value:.12g}" for labels, value in sorted(found)]
+        return "\n".join(lines) + "\n"
+
+    def _add(self, name: str, value: float, labels: str = "") -> None:
+        self._counts[name, labels] = self._counts.get((name, labels), 0.0) + value
+
+
+def span_reporter(provider: Any = None) -> Reporter | None:
+    """A reporter that writes a span for each request; None where no tracer is configured."""
+    if find_spec("opentelemetry") is None:
+        return None
+    from opentelemetry import trace
+
+    provider = provider or trace.get_tracer_provider()
+    if isinstance(provider, trace.ProxyTracerProvider | trace.NoOpTracerProvider):
+        return None
+    tracer: Any = trace.get_tracer("keepwhole", tracer_provider=provider)
+
+    def report(proxied: ProxiedRequest) -> None:
+        if proxied.exchange is not None:
+            _write_span(tracer, proxied)
+
+    return report
+
+
+def _write_span(tracer: Any, proxied: ProxiedRequest) -> None:
+    from opentelemetry import propagate
+
+    ended = time.time_ns()
+    started = ended - int(proxied.seconds * 1e9)
+    facts = attributes(proxied)
+    name = f"chat {facts['gen_ai.request.model']}"
+    span = tracer.start_span(name, context=propagate.extract(proxied.trace), start_time=started, attributes=facts)
+    span.end(ended)
+
+
+def attributes(proxied: ProxiedRequest) -> Mapping[str, str | int]:
+    """The attributes of a request's span."""
+    exchange = proxied.exchange
+    assert exchange is not None
+    account = exchange.account.as_sent
+    facts: dict[str, str | int] = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": exchange.dialect.provider,
+        "gen_ai.request.model": exchange.model,
+        "keepwhole.policies.policy": account.policy,
+        "keepwhole.tokens.whole": account.tokens_whole,
+        "keepwhole.tokens.saved": account.tokens_saved,
+        "keepwhole.results.edited": account.edited,
+        "keepwhole.outcome": proxied.outcome,
+    }
+    if exchange.has_record:
+        facts["gen_ai.conversation.id"] = exchange.session
+    if proxied.usage is not None:
+        facts["gen_ai.usage.input_tokens"] = proxied.usage.input
+        facts["gen_ai.usage.output_tokens"] = proxied.usage.output
+        facts["gen_ai.usage.cache_read.input_tokens"] = proxied.usage.cached
+        facts["gen_ai.usage.cache_creation.input_tokens"] = proxied.usage.written
+    if proxied.predicted is not None:
+        facts["keepwhole.tokens.cached.foreseen"] = proxied.predicted
+    return facts
+
+
+def summary_line(proxied: ProxiedRequest) -> str:
+    """The size of a request, how much of it was sent, and how long it took, in one line."""
+    words = [time.strftime("%H:%M:%S"), str(proxied.status or "–"), f"{proxied.outcome:<10}"]
+    exchange = proxied.exchange if proxied.exchange is not None and proxied.exchange.has_record else None
+    if exchange is not None:
+        would, account = exchange.account, exchange.account.as_sent
+        words.append(f"{_short(account.tokens_whole)} → {_short(account.tokens_sent)} tokens")
+        words += [f"{_short(would.tokens_sent)} if it were not the shadow"] * (would.tokens_sent < account.tokens_sent)
+        words += [f"{_results(account.edited)} shown otherwise"] * bool(account.edited)
+        words += [f"{account.new_decisions} of them from now on"] * bool(account.new_decisions)
+        words += [f"{account.unstored} not stored"] * bool(account.unstored)
+        words += [f"{exchange.count} rounds of recall"] * bool(exchange.count)
+    if proxied.usage is not None:
+        foreseen = "" if proxied.predicted is None else f" (foreseen {_short(proxied.predicted)})"
+        words.append(f"cached {_short(proxied.usage.cached)} of {_short(proxied.usage.input)}{foreseen}")
+    words.append(f"{proxied.first:.2f} s to the first byte, {proxied.seconds:.1f} s")
+    if exchange is not None:
+        words.append(f"{ascii(exchange.session[:60])[1:-1]} {ascii(exchange.identity.branch[:20])[1:-1]}")
+    words += [proxied.note] * bool(proxied.note)
+    return " · ".join(words)
+
+
+def print_summary(proxied: ProxiedRequest) -> None:
+    """Print the line of a request to standard error."""
+    print(summary_line(proxied), file=sys.stderr, flush=True)
+
+
+def _results(count: int) -> str:
+    return f"{count} result{'s' * (count != 1)}"
+
+
+def _short(tokens: int) -> str:
+    return f"{tokens / 1000:.1f}k" if tokens >= 1000 else str(tokens)

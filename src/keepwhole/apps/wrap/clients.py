@@ -1,0 +1,41 @@
+"""The clients that `keepwhole wrap` knows by name.
+
+Owns: the table. A client of another package is found by its entry point in the group `keepwhole.clients`; any other
+command gets the environment variables that most programs read.
+Must not know: how a proxy is started, how a command is run.
+"""
+
+import os
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from keepwhole import plugins
+from keepwhole.apps.wrap import claude, codex, opencode
+from keepwhole.apps.wrap.launch import ANTHROPIC, Client, ClientCommand, Launch, by_environment
+from keepwhole.errors import UsageError
+
+
+def _launch_aider(command: ClientCommand) -> Launch:
+    return by_environment(command, anthropic=(ANTHROPIC, "ANTHROPIC_API_BASE"))
+
+
+CLIENTS: Mapping[str, Client] = MappingProxyType(
+    {
+        "claude": claude.CLIENT,
+        "codex": codex.CLIENT,
+        "opencode": opencode.CLIENT,
+        "aider": Client("aider", _launch_aider),
+    }
+)
+
+
+def client_for(command: str) -> Client:
+    """The client that a command starts, by the last part of its path."""
+    name = os.path.basename(command)
+    client: object = CLIENTS.get(name) or plugins.load("clients", name) or Client(name, by_environment)
+    if not isinstance(client, Client):
+        raise UsageError(
+            f"The entry point `{name}` in `keepwhole.clients` is a {type(client).__name__}. It must name a "
+            "`keepwhole.apps.wrap.launch.Client`; update or uninstall its package."
+        )
+    return client

@@ -1,0 +1,34 @@
+"""How to install what is missing: the packages of an extra, or a newer Keepwhole.
+
+Keepwhole is in no package index yet, so a hint names the extra's own packages, as the installed distribution declares
+them: such a command works from a clone and from a wheel alike.
+
+Owns: the words of every installation hint.
+Must not know: which part needs an extra.
+"""
+
+import re
+import shlex
+
+UPDATE_HINT = "Update Keepwhole: `git pull` and `pip install .` in its clone, or `pip install` its newer wheel"
+_EXTRA = re.compile(r"""\bextra\s*==\s*["']([\w.-]+)["']""")
+
+
+def requirements_of(extra: str) -> list[str]:
+    """The requirements of an extra, as the installed distribution declares them; none where it declares none."""
+    from importlib.metadata import PackageNotFoundError, requires  # takes a while, and few commands need it
+
+    try:
+        declared = requires("keepwhole") or []
+    except PackageNotFoundError:
+        return []
+    pairs = (line.partition(";") for line in declared)
+    return [need.strip() for need, _, marker in pairs if extra in _EXTRA.findall(marker)]
+
+
+def install_hint(extra: str) -> str:
+    """The command that installs the packages of an extra, in backticks."""
+    needed = requirements_of(extra)
+    # Without a distribution the code is run from its clone, where pip reads the extra itself.
+    words = needed or [f".[{extra}]"]
+    return f"`pip install {' '.join(shlex.quote(word) for word in words)}`"
