@@ -9,8 +9,8 @@ import pytest
 
 from keepwhole.errors import UsageError
 from keepwhole.logs.lines import Unread
-from keepwhole.logs.locations import known_places
-from keepwhole.logs.reader import files, read_runs
+from keepwhole.logs.locations import find_log_locations
+from keepwhole.logs.reader import find_logs, read_runs
 from tests.logs.log_files import (
     USUAL,
     anthropic_messages,
@@ -124,17 +124,17 @@ def test_folders_are_searched_to_the_bottom_in_order_once_and_without_companions
         written(tmp_path / name, [])
     (tmp_path / "b" / "loop").symlink_to(tmp_path)
     (tmp_path / "again.jsonl").symlink_to(tmp_path / "b" / "x.jsonl")
-    found = files([tmp_path, tmp_path / "b" / "x.jsonl", tmp_path / "readme.txt"])
+    found = find_logs([tmp_path, tmp_path / "b" / "x.jsonl", tmp_path / "readme.txt"])
     assert len(found) == 6
     assert sorted(os.path.realpath(one) for one in found) == sorted(
         str(tmp_path / name) for name in [*names[:5], "readme.txt"]
     )
-    assert found == files([tmp_path, tmp_path / "b" / "x.jsonl", tmp_path / "readme.txt"])
+    assert found == find_logs([tmp_path, tmp_path / "b" / "x.jsonl", tmp_path / "readme.txt"])
 
 
 def test_a_folder_without_logs_is_said_to_have_none(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no logs"):
-        files([tmp_path])
+        find_logs([tmp_path])
 
 
 def test_the_usual_places_are_found_with_their_sizes(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_the_usual_places_are_found_with_their_sizes(tmp_path: Path) -> None:
     written(tmp_path / ".gemini" / "tmp" / "p" / "logs.json", [])
     opencode_database(tmp_path / ".local" / "share" / "opencode" / "opencode.db", {"s": opencode_session()})
     written(tmp_path / "work" / "trajectories" / "me" / "t.traj", [])
-    places = known_places(tmp_path, {}, tmp_path / "work")
+    places = find_log_locations(tmp_path, {}, tmp_path / "work")
     assert [(place.client, len(place.files)) for place in places] == [
         ("claude-code", 2),
         ("codex", 1),
@@ -167,6 +167,6 @@ def test_variables_move_the_places(tmp_path: Path) -> None:
     variables = {"CLAUDE_CONFIG_DIR": "cc", "CODEX_HOME": "cx", "GEMINI_CLI_HOME": "ge", "XDG_DATA_HOME": "xdg"}
     environ = {name: str(tmp_path / folder) for name, folder in variables.items()}
     environ["SWE_AGENT_TRAJECTORY_DIR"] = str(tmp_path / "swe")
-    places = known_places(tmp_path / "home", environ, tmp_path)
+    places = find_log_locations(tmp_path / "home", environ, tmp_path)
     assert [place.client for place in places] == ["claude-code", "codex", "gemini-cli", "opencode", "swe-agent"]
-    assert known_places(tmp_path / "home", {}, tmp_path) == []
+    assert find_log_locations(tmp_path / "home", {}, tmp_path) == []

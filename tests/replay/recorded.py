@@ -4,7 +4,8 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from keepwhole.logs.run import Run, run_of
+from keepwhole.logs.own_format import run_of
+from keepwhole.logs.run import Run
 from keepwhole.policies.policy import ANYWHERE, Choice, Decided, Situation, replaced
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.replay.frequency import Frequency

@@ -3,7 +3,8 @@
 import pytest
 
 from keepwhole.errors import UsageError
-from keepwhole.logs.run import Run, run_of
+from keepwhole.logs.own_format import run_of
+from keepwhole.logs.run import Run
 from keepwhole.replay.atoms import atoms, in_context, lines, occurs, parts
 from keepwhole.replay.evidence import Evidence, evidence, recorded_under_masking
 from keepwhole.replay.frequency import Frequency

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from keepwhole.errors import UsageError
-from keepwhole.logs.reader import files
+from keepwhole.logs.reader import find_logs
 from keepwhole.models.profiles import DEFAULT
 from keepwhole.models.tokens import estimate
 from keepwhole.replay.contenders import contender
@@ -59,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
 
 def work_from(args: argparse.Namespace) -> Work:
     """The runs that the arguments name, ready to replay."""
-    everything = list(spread(survey, files(args.paths), args.jobs))
+    everything = list(spread(survey, find_logs(args.paths), args.jobs))
     runs, totals = summed(everything)
     for unread in totals.unread:
         line = f" (line {unread['first_line']})" if unread["first_line"] else ""

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from keepwhole.logs.duplicates import Marks, marks, originals
-from keepwhole.logs.lines import Unread
+from keepwhole.logs.duplicates import PrefixDigests, numbers_without_copies, prefix_digests
+from keepwhole.logs.lines import Unread, file_size
 from keepwhole.logs.reader import read_runs
 from keepwhole.logs.run import Length, Run, length_of
 from keepwhole.models.tokens import estimate
@@ -42,7 +42,7 @@ class Logged(NamedTuple):
     tools: dict[str, tuple[int, int]]
     """Results of each tool, and their tokens."""
     model: str
-    marks: Marks
+    prefix_digests: PrefixDigests
     """By which copies are known."""
 
 
@@ -65,15 +65,7 @@ def survey(path: Path) -> Iterator[Found]:
             ordinal += 1
         else:
             yield found
-    yield Finished(path, size_of(path))
-
-
-def size_of(path: Path) -> int:
-    """Bytes of a file; 0 where it is gone."""
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
+    yield Finished(path, file_size(path))
 
 
 def logged(run: Run, where: Where) -> Logged:
@@ -92,7 +84,7 @@ def logged(run: Run, where: Where) -> Logged:
         measured.tokens,
         _tools(measured),
         str(run.meta.get("model") or ""),
-        marks(run),
+        prefix_digests(run),
     )
 
 
@@ -159,7 +151,7 @@ class Totals:
 def without_copies(runs: Sequence[Logged]) -> list[Logged]:
     """The runs that are not the beginning of another one, those of one file together."""
     in_order = sorted(runs, key=lambda run: run.where)
-    return [in_order[number] for number in originals([run.marks for run in in_order])]
+    return [in_order[number] for number in numbers_without_copies([run.prefix_digests for run in in_order])]
 
 
 def summed(found: Iterable[Found]) -> tuple[list[Logged], Totals]:

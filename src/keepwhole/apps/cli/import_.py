@@ -12,11 +12,10 @@ from keepwhole.apps.cli.place import Place, add_options
 from keepwhole.apps.cli.replay_screen import unread
 from keepwhole.errors import UsageError
 from keepwhole.logs.duplicates import read_all
-from keepwhole.logs.lines import Unread
-from keepwhole.logs.reader import files
+from keepwhole.logs.lines import Unread, file_size
+from keepwhole.logs.reader import find_logs
 from keepwhole.logs.run import Run
 from keepwhole.record.log_import import Imported, import_run
-from keepwhole.replay.survey import size_of
 
 _NOTHING = 1
 _MEGABYTE = 1 << 20
@@ -41,7 +40,7 @@ def import_logs(args: argparse.Namespace) -> int:
     if missing:
         raise UsageError(f"There is no `{missing[0]}`. Give a log, or a folder of logs.")
     place = Place(args)
-    paths = files(args.paths)
+    paths = find_logs(args.paths)
     done: list[Imported] = []
     bad: list[Unread] = []
     try:
@@ -60,7 +59,7 @@ def import_logs(args: argparse.Namespace) -> int:
 def _imported(place: Place, paths: Sequence[Path]) -> Iterator[Imported | Unread]:
     """Each run as it is put on record, and what could not be read."""
     now, chars = int(time.time() * 1000), 0
-    with screen.Progress("importing MB", sum(map(size_of, paths)) // _MEGABYTE) as progress:
+    with screen.Progress("importing MB", sum(map(file_size, paths)) // _MEGABYTE) as progress:
         for found in read_all(paths):
             if isinstance(found, Unread):
                 yield found

@@ -13,8 +13,9 @@ from keepwhole import config
 from keepwhole.apps.cli import replay_screen, screen
 from keepwhole.apps.cli.main import EXIT_INTERRUPTED
 from keepwhole.errors import UsageError
-from keepwhole.logs.locations import known_places
-from keepwhole.logs.reader import files
+from keepwhole.logs.lines import file_size
+from keepwhole.logs.locations import find_log_locations
+from keepwhole.logs.reader import find_logs
 from keepwhole.models.profiles import Profile, input_price
 from keepwhole.policies.catalog import policy_named
 from keepwhole.replay import prices
@@ -25,7 +26,7 @@ from keepwhole.replay.report import Basis, Report, report
 from keepwhole.replay.run_sample import draw
 from keepwhole.replay.runner import KNOWN, Work, frequencies, replay_all
 from keepwhole.replay.samples.files import write_samples
-from keepwhole.replay.survey import Found, Logged, Totals, size_of, summed, survey
+from keepwhole.replay.survey import Found, Logged, Totals, summed, survey
 from keepwhole.replay.totals import Gathered
 
 _EARLY = 1.5
@@ -87,19 +88,19 @@ def _logs(args: argparse.Namespace) -> Generator[Sequence[Path] | None]:
     if args.sample:
         with tempfile.TemporaryDirectory(prefix="keepwhole-replay-") as folder:
             write_samples(Path(folder))
-            yield files([Path(folder)])
+            yield find_logs([Path(folder)])
     elif args.paths:
         missing = [path for path in args.paths if not path.exists()]
         if missing:
             raise UsageError(f"There is no `{missing[0]}`. Give a log, or a folder of logs.")
-        yield files(args.paths)
+        yield find_logs(args.paths)
     else:
         yield _kept_here(ask=not args.json)
 
 
 def _kept_here(ask: bool) -> Sequence[Path] | None:
     """The logs that clients keep on this machine; None where people do not want them replayed."""
-    found = known_places(Path.home(), os.environ)
+    found = find_log_locations(Path.home(), os.environ)
     if not found:
         screen.warn(
             "No logs of Claude Code, Codex, Gemini CLI, opencode or SWE-agent were found here.\n"
@@ -155,7 +156,7 @@ class _Replay:
 
     def _read(self, paths: Sequence[Path]) -> None:
         """The first pass."""
-        sizes = {path: size_of(path) for path in paths}
+        sizes = {path: file_size(path) for path in paths}
         largest_first = sorted(paths, key=lambda path: -sizes[path])
         began, told = time.monotonic(), self._args.json
         with screen.Progress("reading MB", sum(sizes.values()) // _MEGABYTE) as progress:

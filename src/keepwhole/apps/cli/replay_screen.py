@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from keepwhole.apps.cli import screen
-from keepwhole.logs.locations import Place
+from keepwhole.logs.locations import LogLocation
 from keepwhole.replay.report import Report
 from keepwhole.replay.survey import Totals
 from keepwhole.truncation.notice import size_text
@@ -60,7 +60,7 @@ def percent(share: float | None) -> str:
     return f"{share:.{int(nearly)}%}".replace("100.0%", ">99.9%").replace("%", " %")
 
 
-def places(found: Sequence[Place]) -> None:
+def places(found: Sequence[LogLocation]) -> None:
     """Where logs were found."""
     rows = [(place.client, str(place.path), f"{len(place.files):,}", size_text(place.bytes)) for place in found]
     screen.table(("client", "where", "logs", "size"), rows, right=(2, 3))

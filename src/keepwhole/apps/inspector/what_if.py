@@ -14,7 +14,8 @@ from keepwhole.apps.inspector.timeline import Step, Timeline
 from keepwhole.apps.inspector.what_if_settings import EVERYTHING, as_yaml, tried
 from keepwhole.config import Settings
 from keepwhole.errors import KeepwholeError
-from keepwhole.logs.run import Run, run_of
+from keepwhole.logs.own_format import run_of
+from keepwhole.logs.run import Run
 from keepwhole.models.profiles import Profile, input_price, profile_for
 from keepwhole.policies.catalog import policy_named
 from keepwhole.replay.cost import price_of
