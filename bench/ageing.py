@@ -2,16 +2,16 @@
 
 Prints, for results of at least 200 tokens, in how many turns something of them was first used, for each thousand
 tokens and thousand turns that they had been there, by their age in turns. Takes the options of
-`python -m keepwhole.replay`.
+`python -m bench.frontier`.
 """
 
 from collections import Counter
 from collections.abc import Iterator
 
+from bench.frontier import parser, read_job
 from keepwhole.policies.transcript import Transcript
-from keepwhole.replay.__main__ import parser, work_from
-from keepwhole.replay.run_facts import Measured
-from keepwhole.replay.run_sample import batches, read_again
+from keepwhole.replay.run_facts import RunFacts
+from keepwhole.replay.run_sample import batches, read_batch
 
 _LEAST = 200
 _AGES = (5, 10, 20, 40, 80, 160)
@@ -22,12 +22,12 @@ Cell = tuple[str, bool, int]
 
 def main() -> None:
     """Count and print the table."""
-    work = work_from(parser().parse_args())
+    job = read_job(parser().parse_args())
     used: Counter[Cell] = Counter()
     carried: Counter[Cell] = Counter()
-    for batch in batches(work.runs, 1):
-        for run in read_again(batch):
-            _count(Measured(run, work.frequencies[run.source], work.counter), used, carried)
+    for batch in batches(job.runs, 1):
+        for run in read_batch(batch):
+            _count(RunFacts(run, job.frequencies[run.source], job.counter), used, carried)
     print(f"| kind | user spoke since | {' | '.join(f'from {age} turns' for age in _AGES)} |")
     print(f"|{'---|' * (2 + len(_AGES))}")
     for kind in _KINDS:
@@ -36,17 +36,17 @@ def main() -> None:
             print(f"| {kind} | {'yes' if since else 'no'} | {' | '.join(cells)} |")
 
 
-def _count(measured: Measured, used: Counter[Cell], carried: Counter[Cell]) -> None:
+def _count(facts: RunFacts, used: Counter[Cell], carried: Counter[Cell]) -> None:
     transcript = Transcript()
-    transcript.extend(measured.run.messages)
+    transcript.extend(facts.run.messages)
     uses: dict[int, set[int]] = {}
-    for one in measured.evidence:
+    for one in facts.evidence:
         uses.setdefault(one.sources[-1], set()).add(one.step)
     asked = [(item, transcript.asked_after(item)) for item in transcript.items]
     for item, spoke in asked:
-        tokens = measured.result_tokens[item.number]
+        tokens = facts.result_tokens[item.number]
         if tokens >= _LEAST:
-            for age, turn in _turns(item.turn, measured.steps):
+            for age, turn in _turns(item.turn, facts.steps):
                 cell = item.kind, spoke is not None and spoke < turn, age
                 carried[cell] += tokens
                 used[cell] += turn in uses.get(item.number, ())

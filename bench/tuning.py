@@ -1,6 +1,6 @@
 """`python -m bench.tuning PATH…`: replay the written grid of `auto` on recorded runs, losers included.
 
-Takes the options of `python -m keepwhole.replay`.
+Takes the options of `python -m bench.frontier`.
 
 Each row changes one thing against `careful`; two groups change how `auto` works. Prints Markdown, by source and in all.
 """
@@ -9,16 +9,16 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bench.frontier import parser, read_job
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.auto import Auto, capped_at
 from keepwhole.policies.auto_settings import CAREFUL, LEAN, AutoSettings
 from keepwhole.policies.policy import Choice, Decided
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.policies.truncation import artifact_of, question_in
-from keepwhole.replay.__main__ import parser, work_from
-from keepwhole.replay.contenders import Contender, contender, same
+from keepwhole.replay.contenders import Contender, contender_named, same_policy
 from keepwhole.replay.runner import replay_all
-from keepwhole.replay.summary import Pair, Row, by_source, summarise
+from keepwhole.replay.summary import Comparison, PolicySummary, summarize, summarize_by_source
 from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.truncation.cut import TextSource
 from keepwhole.truncation.present import present
@@ -112,7 +112,7 @@ def _rows() -> Iterator[tuple[str, Contender]]:
     yield "In use", _contender("careful", CAREFUL)
     yield "In use", _contender("lean", LEAN)
     for name in ("clear_tool_uses", "clear_tool_uses_70k", "langchain", "opencode", "clairvoyant"):
-        yield "Others", contender(name)
+        yield "Others", contender_named(name)
     for group, values in GRID.items():
         for value, changes in values.items():
             yield group, _contender(value, CAREFUL.replace(**changes))
@@ -123,42 +123,42 @@ def _rows() -> Iterator[tuple[str, Contender]]:
 
 
 def _contender(name: str, settings: AutoSettings) -> Contender:
-    return Contender(name, same(lambda: Named(name, settings)))
+    return Contender(name, same_policy(lambda: Named(name, settings)))
 
 
 def _leaving(name: str, kinds: Sequence[str], chars: int, by: str) -> Contender:
-    return Contender(name, same(lambda: Leaving(name, CAREFUL, kinds, chars, by)))
+    return Contender(name, same_policy(lambda: Leaving(name, CAREFUL, kinds, chars, by)))
 
 
 def main() -> None:
     """Replay the grid and print it."""
     args = parser().parse_args()
-    work, rows = work_from(args), list(_rows())
-    found: list[list[Pair]] = []
-    for pairs in replay_all(work, [one for _, one in rows], args.jobs):
+    job, rows = read_job(args), list(_rows())
+    found: list[list[Comparison]] = []
+    for pairs in replay_all(job, [one for _, one in rows], args.jobs):
         found += [pairs[1:]] if pairs else []
         print(f"{len(found)} runs", file=sys.stderr)
     _print(rows, [list(pairs) for pairs in zip(*found, strict=True)])
 
 
-def _print(rows: Sequence[tuple[str, Contender]], by_row: Sequence[list[Pair]]) -> None:
+def _print(rows: Sequence[tuple[str, Contender]], by_row: Sequence[list[Comparison]]) -> None:
     sources = sorted({pair.outcome.source for pair in by_row[0]})
     print(f"{len(by_row[0])} runs. Evidence kept in context @ all-in cost; `dearest` is the dearest run.\n")
     print(f"| what | value | all | {' | '.join(sources)} | $ .05 | $ .02 | $ tail | dearest | over 128k |")
     print(f"|{'---|' * (8 + len(sources))}")
     before = ""
     for (group, one), pairs in zip(rows, by_row, strict=True):
-        row, split = summarise(pairs), by_source(pairs)
+        row, split = summarize(pairs), summarize_by_source(pairs)
         cells = [_point(row), *(_point(split[source]) for source in sources)]
-        price = (f"{row.by_price['.05']:.3f}", f"{row.by_price['.02']:.3f}", f"{row.tail:.3f}")
+        price = (f"{row.cost.by_price['.05']:.3f}", f"{row.cost.by_price['.02']:.3f}", f"{row.cost.tail:.3f}")
         over = sum(pair.outcome.peak > 128_000 for pair in pairs)
-        cells += [*price, f"{row.dearest:.3f}", str(over)]
+        cells += [*price, f"{row.cost.highest:.3f}", str(over)]
         print(f"| {'' if group == before else group} | {one.name} | {' | '.join(cells)} |", flush=True)
         before = group
 
 
-def _point(row: Row) -> str:
-    return f"{row.in_context.value:.3f} @ {row.all_in_context.value:.3f}"
+def _point(row: PolicySummary) -> str:
+    return f"{row.evidence.in_context.value:.3f} @ {row.cost.all_in_context.value:.3f}"
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from keepwhole.config import Settings
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.router import Desk
-from keepwhole.replay.samples.coding import coding
+from keepwhole.replay.samples.coding import coding_session
 from keepwhole.replay.samples.files import anthropic_messages
 from keepwhole.store.protocol import Store
 from keepwhole.wire.as_dict import fields_of, parts_of
@@ -57,7 +57,7 @@ def _always() -> bool:
 
 def play(settings: Settings, store: Store, now: float, bugs: int = _BUGS, goes_on: Callable[[], bool] = _always) -> str:
     """Put the session on record, as if its last request had been answered just now; gives its name."""
-    messages = list(anthropic_messages(coding(1, "claude-code", bugs)))
+    messages = list(anthropic_messages(coding_session(1, "claude-code", bugs)))
     asked = sum(message["role"] == "assistant" for message in messages)
     clock = _Clock([now - asked * _SECONDS - 1])
     desk = Desk(NAME, store=store, settings=settings, agent="sample", workspace="/srv/harbour", clock=clock)

@@ -21,9 +21,9 @@ from keepwhole.policies.catalog import policy_named
 from keepwhole.replay.cost import price_of
 from keepwhole.replay.frequency import Frequency
 from keepwhole.replay.outcome import Outcome
-from keepwhole.replay.replay import replay, sent_whole
-from keepwhole.replay.run_facts import Measured
-from keepwhole.replay.summary import Pair, summarise
+from keepwhole.replay.replay import replay, replay_unchanged
+from keepwhole.replay.run_facts import RunFacts
+from keepwhole.replay.summary import Comparison, summarize
 from keepwhole.wire.request_body import read_request
 
 _MOST = 8_000_000
@@ -38,8 +38,8 @@ class TooLittle(KeepwholeError):
 class _Played(NamedTuple):
     """A session, measured once for all settings."""
 
-    measured: Measured
-    full: Outcome
+    facts: RunFacts
+    baseline: Outcome
     profile: Profile
     model: str
     outcomes: dict[str, Outcome]
@@ -70,8 +70,8 @@ class Play:
         if played is None:
             model = str(run.meta.get("model", ""))
             profile = profile_for(model, self._record.settings.models)
-            measured = Measured(run, Frequency([run]))
-            played = _Played(measured, sent_whole(measured, profile, profile.window), profile, model, {})
+            facts = RunFacts(run, Frequency([run]))
+            played = _Played(facts, replay_unchanged(facts, profile, profile.window), profile, model, {})
             self._known[key] = played
             while len(self._known) > _REMEMBERED:
                 self._known.popitem(last=False)
@@ -131,22 +131,22 @@ def _figures(played: _Played, settings: Settings) -> dict[str, Any]:
     key = f"{name} {settings.auto!r} {settings.truncation!r}"
     outcome = played.outcomes.get(key)
     if outcome is None:
-        outcome = played.full
+        outcome = played.baseline
         if name != EVERYTHING:
             policy = policy_named(name, auto=settings.auto, truncation=settings.truncation)
-            outcome = replay(played.measured, policy, played.profile, played.profile.window)
+            outcome = replay(played.facts, policy, played.profile, played.profile.window)
         played.outcomes[key] = outcome
     price = price_of(played.profile, input_price(played.model))
-    row = summarise([Pair(outcome, played.full)], price, {}, played.profile.window)
-    total, whole = (sum(request.total for request in one.requests) for one in (outcome, played.full))
+    row = summarize([Comparison(outcome, played.baseline)], price, {}, played.profile.window)
+    total, whole = (sum(request.total for request in one.requests) for one in (outcome, played.baseline))
     return {
         "policy": name,
         "tokens": total,
         "tokens_whole": whole,
-        "cost": row.cost.value,
-        "cost_all_in": row.all_in_context.value,
-        "dollars": row.dollars,
-        "evidence": row.in_context.value if outcome.evidence else None,
+        "cost": row.cost.prefix.value,
+        "cost_all_in": row.cost.all_in_context.value,
+        "dollars": row.cost.dollars,
+        "evidence": row.evidence.in_context.value if outcome.evidence else None,
         "evidence_total": outcome.evidence,
         "rewrites": outcome.rewrites,
         "compaction_step": outcome.first_compaction,

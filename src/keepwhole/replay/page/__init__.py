@@ -14,7 +14,7 @@ from importlib.resources import files
 from string import Template
 from typing import Any, NamedTuple, cast
 
-from keepwhole.replay.page.account import method, settings, unread
+from keepwhole.replay.page.appendix import method, settings, unread
 from keepwhole.replay.page.figures import Part, words
 from keepwhole.replay.page.frontier import frontier
 from keepwhole.replay.page.headline import facts, headline, title

@@ -3,7 +3,7 @@
 import random
 from typing import Any, TypeAlias
 
-from keepwhole.replay.samples.session import NOUNS, PARTS, VERBS, Client, Session, Turn
+from keepwhole.replay.samples.session import NOUNS, PARTS, VERBS, Client, SampleSession, SampleTurn
 
 
 class _Project:
@@ -118,14 +118,14 @@ class _Codex(_Claude):
         return self.run(f"apply_patch <<'EOF'\n*** Update File: {path}\n-{old}\n+{new}\nEOF")
 
 
-def coding(seed: int, client: Client, bugs: int) -> Session:
+def coding_session(seed: int, client: Client, bugs: int) -> SampleSession:
     """Somebody mends a harbour's software, a failing test at a time."""
     chance = random.Random(seed)
     project = _Project(chance)
     words = _Codex() if client == "codex" else _Claude()
     listing = "\n".join(f"{path}  {chance.randrange(2_000, 30_000)}" for path in project.paths)
     turns = [
-        Turn("user", "The nightly tests fail. Mend them one after the other, and say at the end what was wrong."),
+        SampleTurn("user", "The nightly tests fail. Mend them one after the other, and say at the end what was wrong."),
         _called(words.run("git ls-files --stage | head -100"), listing, "I look at the tree first."),
     ]
     told: list[str] = []
@@ -138,11 +138,11 @@ def coding(seed: int, client: Client, bugs: int) -> Session:
         if bug % 4 == 3:  # something read long ago is wanted again
             turns.append(_called(words.read(project.paths[bug]), project.numbered(project.paths[bug])))
             turns.append(_called(words.run("make lint"), f"make: *** [lint] Error 2 (E{seed}{bug:03d})", is_error=True))
-    turns.append(Turn("assistant", "All tests pass. What was wrong:\n" + "\n".join(told)))
-    return Session(f"sample-{client}-{seed}", client, turns)
+    turns.append(SampleTurn("assistant", "All tests pass. What was wrong:\n" + "\n".join(told)))
+    return SampleSession(f"sample-{client}-{seed}", client, turns)
 
 
-def _mend(project: _Project, words: _Claude, chance: random.Random, path: str, told: list[str]) -> list[Turn]:
+def _mend(project: _Project, words: _Claude, chance: random.Random, path: str, told: list[str]) -> list[SampleTurn]:
     """One failing test: run, search, read, edit, run again."""
     name, line = project.function(path)
     want = chance.randrange(100, 9_000)
@@ -161,7 +161,7 @@ def _mend(project: _Project, words: _Claude, chance: random.Random, path: str, t
     return turns
 
 
-def _from_memory(project: _Project, words: _Claude, path: str) -> Turn:
+def _from_memory(project: _Project, words: _Claude, path: str) -> SampleTurn:
     """A file that was read long ago is edited without another look."""
     fault = project.a_fault(path)
     said = f"The same mistake is in {path.split('/')[1]}, as I saw before."
@@ -170,5 +170,5 @@ def _from_memory(project: _Project, words: _Claude, path: str) -> Turn:
     )
 
 
-def _called(call: Called, result: str, said: str = "", is_error: bool = False) -> Turn:
-    return Turn("assistant", said, *call, result, is_error)
+def _called(call: Called, result: str, said: str = "", is_error: bool = False) -> SampleTurn:
+    return SampleTurn("assistant", said, *call, result, is_error)

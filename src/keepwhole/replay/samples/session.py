@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 Client: TypeAlias = Literal["claude-code", "codex", "chat"]
 
 
-class Turn(NamedTuple):
+class SampleTurn(NamedTuple):
     """What somebody said, or one call with its result."""
 
     role: Literal["user", "assistant"]
@@ -21,12 +21,12 @@ class Turn(NamedTuple):
     is_error: bool = False
 
 
-class Session(NamedTuple):
+class SampleSession(NamedTuple):
     """One made-up session."""
 
     id: str
     client: Client
-    turns: list[Turn]
+    turns: list[SampleTurn]
 
 
 PARTS = ("berth", "cargo", "crane", "customs", "ferry", "invoice", "manifest", "pilot", "quay", "tide", "tug", "yard")

@@ -4,13 +4,13 @@ import json
 import random
 from typing import Any
 
-from keepwhole.replay.samples.session import PARTS, Session, Turn
+from keepwhole.replay.samples.session import PARTS, SampleSession, SampleTurn
 
 
-def support(seed: int, cases: int) -> Session:
+def support_session(seed: int, cases: int) -> SampleSession:
     """An agent answers a ferry line's customers by way of an API."""
     chance = random.Random(seed)
-    turns: list[Turn] = []
+    turns: list[SampleTurn] = []
     others: list[dict[str, Any]] = []
     for case in range(cases):
         booking, customer = f"FB-{chance.randrange(16**6):06X}", f"cust_{chance.randrange(16**8):08x}"
@@ -18,7 +18,7 @@ def support(seed: int, cases: int) -> Session:
         rows = _bookings(chance, booking, customer)
         others.append(rows[0])
         turns += [
-            Turn("user", f"Case {case + 1}: my crossing was cancelled and nobody paid me back."),
+            SampleTurn("user", f"Case {case + 1}: my crossing was cancelled and nobody paid me back."),
             _api("search_bookings", {"status": "cancelled", "page": case}, {"bookings": rows, "next_page": None}),
             _api("get_customer", {"customer_id": customer}, _customer(chance, customer, booking)),
             _api("list_payments", {"booking_id": booking}, _payments(chance, payment, booking)),
@@ -28,12 +28,12 @@ def support(seed: int, cases: int) -> Session:
         turns.append(_api("refund", {"payment_id": payment, "booking_id": booking}, {"ok": True, "payment": payment}))
         if case > 9 and case % 3 == 0:  # somebody whose booking stood in an answer of long ago
             turns.append(_api("notify", {"customer_id": others[case - 9]["customer_id"]}, {"ok": True}))
-        turns.append(Turn("assistant", f"Booking {booking} is refunded by payment {payment}."))
-    return Session(f"sample-chat-{seed}", "chat", turns)
+        turns.append(SampleTurn("assistant", f"Booking {booking} is refunded by payment {payment}."))
+    return SampleSession(f"sample-chat-{seed}", "chat", turns)
 
 
-def _api(tool: str, arguments: dict[str, Any], answer: object, is_error: bool = False) -> Turn:
-    return Turn("assistant", "", tool, arguments, json.dumps(answer, indent=1), is_error)
+def _api(tool: str, arguments: dict[str, Any], answer: object, is_error: bool = False) -> SampleTurn:
+    return SampleTurn("assistant", "", tool, arguments, json.dumps(answer, indent=1), is_error)
 
 
 def _bookings(chance: random.Random, booking: str, customer: str) -> list[dict[str, Any]]:

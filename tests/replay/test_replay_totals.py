@@ -3,14 +3,13 @@
 import pytest
 
 from keepwhole.logs.run import Run
-from keepwhole.replay.contenders import contender
+from keepwhole.replay.contenders import contender_named
 from keepwhole.replay.missed_evidence import answer_to, brings_back
-from keepwhole.replay.outcome import Change
+from keepwhole.replay.outcome import ResultChange
 from keepwhole.replay.replay import replay
-from keepwhole.replay.run_course import Became, courses, histories
-from keepwhole.replay.summary import Pair
-from keepwhole.replay.totals import Gathered
-from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, measured, once_read, result, run, user
+from keepwhole.replay.replay_totals import ReplayTotals, result_histories, run_timelines
+from keepwhole.replay.summary import Comparison
+from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, facts, once_read, result, run, user
 
 ORDER = "the order W-2380 is open"
 RULES = "rules of the house, of which there are many"
@@ -25,17 +24,17 @@ RUN = run(
 )
 
 
-def pairs(policy: Made, one: Run = RUN) -> list[Pair]:
-    whole = measured(one)
+def pairs(policy: Made, one: Run = RUN) -> list[Comparison]:
+    whole = facts(one)
     full = replay(whole, KEEP_ALL)
-    return [Pair(full, full), Pair(replay(whole, policy), full)]
+    return [Comparison(full, full), Comparison(replay(whole, policy), full)]
 
 
 def test_a_course_has_the_tokens_of_each_request_and_the_steps_that_rewrote() -> None:
     replayed = pairs(once_read("gone"))
     full, aged = (pair.outcome.requests for pair in replayed)
-    (course,) = courses([replayed])
-    assert (course.id, course.task, course.steps, course.tokens) == ("one", "shop", 3, sum(measured(RUN).sizes))
+    (course,) = run_timelines([replayed])
+    assert (course.id, course.task, course.steps, course.tokens) == ("one", "shop", 3, sum(facts(RUN).sizes))
     assert course.context["made"] == [one.total for one in aged]
     assert [a.total - b.total for a, b in zip(full, aged, strict=True)] == [0, 0, len(ORDER) - len("gone")]
     assert course.rewrites == {"made": [2]}
@@ -44,24 +43,24 @@ def test_a_course_has_the_tokens_of_each_request_and_the_steps_that_rewrote() ->
 def test_the_longest_runs_come_first_and_no_more_than_asked_for() -> None:
     long = run(calls("a"), result("x" * 1_000, "a"), calls("b"), id="long")
     both = [pairs(DROP_ALL), pairs(DROP_ALL, long)]
-    assert [one.id for one in courses(both)] == ["long", "one"]
-    assert [one.id for one in courses(both, most=1)] == ["long"]
+    assert [one.id for one in run_timelines(both)] == ["long", "one"]
+    assert [one.id for one in run_timelines(both, most=1)] == ["long"]
 
 
 def test_a_history_says_which_rule_changed_a_result_when_and_to_what() -> None:
-    largest, other = histories([pairs(once_read("gone"))])
+    largest, other = result_histories([pairs(once_read("gone"))])
     assert (largest.tokens, largest.used, largest.became) == (len(RULES), 0, {"made": []})
     assert (other.run, other.tool, other.arguments, other.step) == ("one", "tool", '{"q": "orders"}', 0)
-    assert (other.tokens, other.used, other.became) == (len(ORDER), 1, {"made": [Became(2, "made", 4)]})
+    assert (other.tokens, other.used, other.became) == (len(ORDER), 1, {"made": [ResultChange(0, 2, "made", 4)]})
 
 
 def test_a_result_that_is_shown_as_before_has_not_changed() -> None:
     twice = Made(ageing=lambda transcript, item: "same" if item.number == 0 else None)
-    assert pairs(twice)[1].outcome.changes == (Change(0, 1, "made", 4),)
+    assert pairs(twice)[1].outcome.changes == (ResultChange(0, 1, "made", 4),)
 
 
-def gathered(*replayed: list[Pair]) -> Gathered:
-    found = Gathered([contender("everything"), contender("auto")])
+def gathered(*replayed: list[Comparison]) -> ReplayTotals:
+    found = ReplayTotals([contender_named("everything"), contender_named("auto")])
     for one in replayed:
         found.add(one)
     return found
@@ -77,7 +76,7 @@ def test_what_no_step_used_was_never_used() -> None:
 
 def test_a_string_that_two_results_show_makes_both_used() -> None:
     twice = run(calls("a"), result("W-2380 is", "a"), calls("b"), result("see W-2380", "b"), calls("c", id="W-2380"))
-    assert [one.used for one in measured(twice).results] == [1, 1]
+    assert [one.used for one in facts(twice).results] == [1, 1]
 
 
 def test_what_was_missed_is_named_with_its_source_its_rule_and_the_call_that_brings_it_back() -> None:
@@ -88,7 +87,7 @@ def test_what_was_missed_is_named_with_its_source_its_rule_and_the_call_that_bri
 
 
 def test_the_same_misses_are_kept_whichever_run_is_replayed_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("keepwhole.replay.totals.MISSED", 1)
+    monkeypatch.setattr("keepwhole.replay.replay_totals.MOST_MISSED", 1)
     first, second = (pairs(DROP_ALL, RUN.replace(id=name)) for name in ("one", "two"))
     assert gathered(first, second).missed == gathered(second, first).missed
     assert [one["run"] for one in gathered(second, first).missed] == ["one"]
