@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from bench.database import Database, database
 from bench.postgres import Group
 from bench.proxy import cpu, process, request
-from bench.setup import PYTHON, Setup, say
+from bench.support.postgres_server import Database, database
+from bench.support.setup import PYTHON, Setup, say
 from keepwhole.logs.reader import find_logs, read_runs
 from keepwhole.logs.run import Run
 from keepwhole.replay.samples.files import write_samples

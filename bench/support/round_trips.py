@@ -1,4 +1,4 @@
-"""A relay before a PostgreSQL server that counts how often a client waits for it."""
+"""A relay in front of a PostgreSQL server that counts the round trips of a client."""
 
 import os
 import shutil
@@ -9,8 +9,8 @@ import threading
 _NAME = ".s.PGSQL.5432"
 
 
-class Trips:
-    """Listens on a socket of its own, passes everything on, and counts."""
+class RoundTripRelay:
+    """Listens on a socket, forwards everything to the server, and counts the round trips."""
 
     def __init__(self, server_folder: str) -> None:
         self.folder = tempfile.mkdtemp(prefix="trips-")
@@ -22,7 +22,7 @@ class Trips:
         self._listener.listen()
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def __enter__(self) -> "Trips":
+    def __enter__(self) -> "RoundTripRelay":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""A measured figure as one row, and rows as a table for people, for the docs and for programs."""
+"""A measured figure as a row, and rows as a table for the terminal, for the docs and for programs."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ HEADINGS = ("what", "figure", "reference", "ratio or value", "spread", "floor", 
 
 @dataclass(frozen=True)
 class Row:
-    """One figure. `number` is what was judged; the rest is how it is written."""
+    """One figure. `number` is compared with the floor; the other fields are texts of the table."""
 
     what: str
     figure: str
@@ -30,21 +30,21 @@ class Row:
 
 
 def judged(what: str, figure: str, reference: str, values: Sequence[float], floor: Floor) -> Row:
-    """A row whose median decides whether the floor is met; the spread is from the least to the greatest value."""
+    """Return a row whose median is compared with the floor; the spread is from the least to the greatest value."""
     row = reported(what, figure, reference, values, floor.unit, floor.digits)
     middle = median(values)
     return Row(what, figure, reference, row.value, row.spread, floor=str(floor), met=floor.holds(middle), number=middle)
 
 
 def reported(what: str, figure: str, reference: str, values: Sequence[float], unit: str, digits: int = 2) -> Row:
-    """A row that nothing was promised about."""
+    """Return a row without a floor."""
     middle = median(values)
     spread = f"{min(values):.{digits}f}–{max(values):.{digits}f}" if len(values) > 1 else "–"
     return Row(what, figure, reference, f"{middle:.{digits}f}{unit}", spread, number=middle)
 
 
 def text_table(rows: Sequence[Row]) -> str:
-    """An aligned table for a terminal."""
+    """Return an aligned table for a terminal."""
     lines = [HEADINGS, *(row.cells for row in rows)]
     widths = [max(_width(line[column]) for line in lines) for column in range(len(HEADINGS))]
     lines.insert(1, tuple("─" * width for width in widths))
@@ -52,7 +52,7 @@ def text_table(rows: Sequence[Row]) -> str:
 
 
 def markdown_table(rows: Sequence[Row]) -> str:
-    """The same table in Markdown."""
+    """Return the table in Markdown."""
     lines = [HEADINGS, tuple("---" for _ in HEADINGS), *(row.cells for row in rows)]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 

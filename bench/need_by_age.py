@@ -1,4 +1,4 @@
-"""`python -m bench.ageing PATH…`: how need falls with age, by kind of result, on recorded runs.
+"""`python -m bench.need_by_age PATH…`: how often results are still used, by their age and kind, on recorded runs.
 
 Prints, for results of at least 200 tokens, in how many turns something of them was first used, for each thousand
 tokens and thousand turns that they had been there, by their age in turns. Takes the options of

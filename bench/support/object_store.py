@@ -1,4 +1,4 @@
-"""An object store of our own on the disk to measure, from a wheel; it is gone afterwards."""
+"""A temporary object store from a wheel, on the disk that is measured."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -7,12 +7,12 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from bench.setup import Setup
+from bench.support.setup import Setup
 
 ENDPOINT, BUCKET = "BENCH_ENDPOINT", "BENCH_BUCKET"
 
 
-def objects(setup: Setup, stack: ExitStack) -> Mapping[str, str] | None:
+def start_object_store(setup: Setup, stack: ExitStack) -> Mapping[str, str] | None:
     """The environment of a process whose large bodies go to the store; None where there is none to start."""
     if find_spec("obstore") is None or find_spec("tests") is None:
         return None

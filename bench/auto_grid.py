@@ -1,4 +1,4 @@
-"""`python -m bench.tuning PATH…`: replay the written grid of `auto` on recorded runs, losers included.
+"""`python -m bench.auto_grid PATH…`: compares settings of `auto`, one changed at a time, on recorded runs.
 
 Takes the options of `python -m bench.frontier`.
 

@@ -1,4 +1,4 @@
-"""Large texts, the same every time: log lines in ASCII, and lines that are mostly not ASCII."""
+"""Large files, the same every time: log lines in ASCII, and lines that are mostly not ASCII."""
 
 import os
 import random

@@ -1,8 +1,8 @@
-"""`python -m bench.needles`: does the first answer of a selection hold what a paraphrased question asks for?
+"""`python -m bench.selection_recall`: is the answer to a paraphrased question in the first page of `Session.select`?
 
 A record of 150 results of six kinds has facts planted in it, and beside each fact a dozen others in the same words
 about somebody else. A question shares a name, or some words in other forms, with its fact, never its wording. The
-needle is a code that only the fact holds; it counts if it is in the text of `Session.select` with 1,000 tokens.
+needle is a code that only the fact contains; it counts if it is in the text of `Session.select` with 1,000 tokens.
 
 The scorer was tuned on `KNOWN` with seeds below 100. `HELD_OUT` and the seeds from 100 on were only measured.
 """
@@ -232,7 +232,9 @@ _ROWS = (
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(prog="python -m bench.needles", description="Needles in the first answer.")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.selection_recall", description="Needles in the first answer."
+    )
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     args = parser.parse_args()
     rows = [(name, *found(templates, seeds)) for name, templates, seeds in _ROWS]

@@ -1,4 +1,4 @@
-"""Texts of the kinds that tools print, made up, the same every time: what token counts are checked against."""
+"""Made-up tool outputs of many kinds, the same every time: token estimates are checked against them."""
 
 import base64
 import json
@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-_ROOT = Path(__file__).parent.parent
+_ROOT = Path(__file__).parent.parent.parent
 _NAMES = ("alpha", "order", "payload", "session", "widget", "customer", "invoice", "retry", "shard", "cache", "token")
 _LEVELS = ("INFO", "INFO", "DEBUG", "WARN", "ERROR")
 _CHINESE = (

@@ -1,4 +1,4 @@
-"""The least a durable log needs, as the reference: the same columns, the same syncs, one commit, nothing checked."""
+"""The reference for durable appends: a log with the same columns, syncs and commits, and without any check."""
 
 import os
 import sqlite3

@@ -1,11 +1,11 @@
-"""What all benchmarks share: where they may write, how long they may take, and a clean environment."""
+"""The setup of a benchmark: the folder it writes to, how long it takes, and a clean environment."""
 
 import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PYTHON = sys.executable
 USER_HOME = os.path.expanduser("~")
 KEEPWHOLE = (PYTHON, "-m", "keepwhole")

@@ -1,6 +1,6 @@
-"""`python -m bench.tokens [FOLDER]`: estimated tokens against exact ones, on transcripts and on made-up texts.
+"""`python -m bench.token_estimate [FOLDER]`: estimated tokens against exact ones, on transcripts and on made-up texts.
 
-The texts are other people's: only counts leave this program. `--fit` finds the coefficients of `projection/tokens.py`.
+The texts are other people's: only counts leave this program. `--fit` finds the coefficients of `models/tokens.py`.
 """
 
 import argparse
@@ -14,8 +14,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from bench.sniffing import FOLDER, rendered
-from bench.spelled import SPELLED
+from bench.sniff_accuracy import FOLDER, rendered
+from bench.texts.tool_outputs import SPELLED
 from keepwhole.models import tokens
 
 _LONGER_THAN = 500
@@ -147,7 +147,7 @@ def _solve(rows: Sequence[list[float]], weights: Sequence[float], coefficients: 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.tokens", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.token_estimate", description=__doc__)
     parser.add_argument("folder", nargs="?", default=FOLDER, help="where transcripts are (default: ../shared/corpus)")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     parser.add_argument("--fit", action="store_true", help="print new coefficients instead")

@@ -1,4 +1,4 @@
-"""Looking into a store from outside, to check what a benchmark put there."""
+"""Reads a store from outside, to check what a benchmark wrote there."""
 
 import os
 
@@ -7,8 +7,8 @@ from keepwhole.store.protocol import body_of
 from keepwhole.store.sqlite.store import SqliteStore
 
 
-def largest(home: str) -> tuple[BodyFacts, str]:
-    """The largest result of a store: its facts, and its file."""
+def read_largest(home: str) -> tuple[BodyFacts, str]:
+    """Return the facts of the largest result of a store, and its file."""
     store = SqliteStore(home)
     bodies = [body_of(row) for info in store.sessions() for row in store.rows(info.name, kind="result")]
     store.close()

@@ -1,7 +1,7 @@
-"""What it costs those who add to a record in PostgreSQL that somebody may watch it, against no trigger at all.
+"""Appends to a PostgreSQL record with the trigger that tells watchers about them, against no trigger at all.
 
-Judged by wall time. Clients are connections of two processes that insert rows as an append does, so that the server
-and not Python is what they wait for. `plain` is what the trigger would be that notifies of every append.
+Judged by wall time. The clients are connections of two processes that insert rows as an append does, so that they wait
+for the server and not for Python. `plain` is a trigger that notifies of every append.
 """
 
 import multiprocessing
@@ -16,10 +16,10 @@ from statistics import median
 
 import psycopg
 
-from bench.database import database
-from bench.row import Row, reported
-from bench.setup import Setup
-from bench.timing import interleaved
+from bench.support.postgres_server import database
+from bench.support.row import Row, reported
+from bench.support.setup import Setup
+from bench.support.timing import run_interleaved
 from keepwhole.store.postgres.address import Address, address_of
 from keepwhole.store.postgres.store import PostgresStore
 
@@ -35,7 +35,7 @@ _INSERT = (
 )
 
 
-def watched(setup: Setup) -> list[Row]:
+def watchers(setup: Setup) -> list[Row]:
     with database(setup) as server:
         url = server.record()
         return [row for clients in (8, 32) for row in _compared(setup, url, clients)]
@@ -48,7 +48,7 @@ def _compared(setup: Setup, url: str, clients: int) -> list[Row]:
         name: (lambda name=name, watches=watches: _rate(url, setup, name, watches, clients, seconds))
         for name, watches in words.items()
     }
-    found = interleaved(f"PostgreSQL: {clients} clients, watched or not", setup.rounds, subjects)
+    found = run_interleaved(f"PostgreSQL: {clients} clients, watched or not", setup.rounds, subjects)
     bare = found.pop("no trigger")
     return [
         reported(

@@ -1,7 +1,7 @@
-"""Many entries in a record at once, as if they had been appended: rows with true chains, by `COPY`.
+"""Loads many entries into a PostgreSQL record with `COPY`: the rows are the same as after appends, chains included.
 
-Sessions are as long as one another and follow one another in time. Indexes are made after the rows, which is the same
-in the end and far quicker.
+All sessions have the same length and follow each other in time. Indexes are created after the rows, which gives the
+same tables much faster.
 """
 
 import os
@@ -11,7 +11,7 @@ from typing import Any
 
 import psycopg
 
-from bench.setup import say
+from bench.support.setup import say
 from keepwhole.canonical.body import measure
 from keepwhole.canonical.entry import GENESIS, Result, header_bytes, next_chain
 from keepwhole.store.postgres.address import address_of

@@ -1,4 +1,4 @@
-"""Runs one pipeline and prints what each of its processes used. Started by path, with `-I -S`, to stay small.
+"""Runs one pipeline and prints CPU, peak memory and exit code of each process. Started by path, with `-I -S`.
 
 A child's peak memory is never counted lower than that of the process it was started from, so the measured programs
 must not be started from the benchmark itself. This file imports next to nothing and is about as large as the bare

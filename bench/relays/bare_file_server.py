@@ -1,4 +1,4 @@
-"""`python -m bench.relays.pread FILE`: the least that a page of a file over aiohttp takes; prints its port."""
+"""`python -m bench.relays.bare_file_server FILE`: serves ranges of a file, nothing else; prints its port."""
 
 import asyncio
 import os

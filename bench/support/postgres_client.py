@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import psycopg
 
-from bench.objects import bare_put
+from bench.support.object_store import bare_put
 from keepwhole.canonical import ids
 from keepwhole.canonical.entry import Result
 from keepwhole.store.feed import Feed

@@ -1,4 +1,4 @@
-"""Results and questions for the benchmark of selecting: words of very different frequency, and names that are rare."""
+"""Made-up results and questions for `bench select`: words of very different frequency, and rare names."""
 
 import json
 import random

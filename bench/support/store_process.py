@@ -1,4 +1,4 @@
-"""The store alone: standard input into `SqliteStore.take` and `append`, with nothing of a session around it."""
+"""A process that stores its standard input with `SqliteStore.take` and `append`, without a session."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of our own on the disk to measure, from a wheel; it is gone afterwards."""
+"""A temporary PostgreSQL server from a wheel, on the disk that is measured."""
 
 import itertools
 import tempfile
@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from bench.setup import Setup
+from bench.support.setup import Setup
 
 _schemas = itertools.count(1)
 

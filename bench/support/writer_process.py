@@ -1,4 +1,4 @@
-"""One of many writers: says `ready`, waits for a line, writes 1 KB results for a while, prints what it saw as JSON."""
+"""A process that writes results: prints `ready`, waits for a line, writes 1 KB results, prints its commits as JSON."""
 
 import json
 import sys
@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 import keepwhole
-from bench.bare import BareLog
+from bench.support.bare_log import BareLog
 
 _BODY = (b"2026-03-01T12:00:00Z INFO request served " * 25)[:1_000]
 

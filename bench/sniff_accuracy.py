@@ -1,4 +1,4 @@
-"""`python -m bench.sniffing [FOLDER]`: what `sniff` says of real tool results, against a slow judgement of each.
+"""`python -m bench.sniff_accuracy [FOLDER]`: what `sniff` says of real tool results, against a slow judgement of each.
 
 The texts are other people's: only counts may leave this program by `--markdown`; examples are for the screen.
 """
@@ -212,12 +212,12 @@ _LONGER_THAN = 500
 _MOST = 6_000
 _EXAMPLES = 3
 _WIDTH = 80
-_PAGE = """<!-- Written by python -m bench.sniffing --markdown -->
+_PAGE = """<!-- Written by python -m bench.sniff_accuracy --markdown -->
 
 # What kind of text is it?
 
 `sniff`, which sees a sample and no tool's name, against a slow judgement of {count:,} real tool results over {longer:,}
-characters, which sees every line and the call (`judged` in `bench/sniffing.py`). What it goes by:
+characters, which sees every line and the call (`judged` in `bench/sniff_accuracy.py`). What it goes by:
 
 - What the call shows: a file is code or text by its extension or its `#!` line; data is what a parser takes as a whole.
 - What the command runs: tests, checks and builds print logs, also when they are read from a running shell later.
@@ -298,7 +298,7 @@ def rendered(rows: Sequence[Sequence[str]], markdown: bool) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.sniffing", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.sniff_accuracy", description=__doc__)
     parser.add_argument("folder", nargs="?", default=FOLDER, help="where transcripts are (default: ../shared/corpus)")
     parser.add_argument("--markdown", action="store_true", help="print the page for the docs: counts, no examples")
     args = parser.parse_args()

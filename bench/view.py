@@ -13,8 +13,8 @@ from statistics import median
 from typing import Any
 
 from bench import floors
-from bench.row import Row, judged
-from bench.setup import Setup, say
+from bench.support.row import Row, judged
+from bench.support.setup import Setup, say
 from keepwhole import MemoryStore, Session
 
 _STEPS = 1_000
@@ -26,7 +26,7 @@ _AGED = 10
 Message = dict[str, Any]
 
 
-def project(setup: Setup) -> list[Row]:
+def view(setup: Setup) -> list[Row]:
     history = _history(_STEPS, _RESULT)
     session = _kept(history)
     return [*_one_more(setup, session, history), *_cold(setup, session, history), *_per_message(setup)]
@@ -63,7 +63,7 @@ def _one_more(setup: Setup, session: Session, history: list[Message]) -> list[Ro
     plain: list[float] = []
     history = list(history)
     for number in range(setup.rounds * 5):
-        say(f"project, one more step: {number + 1} of {setup.rounds * 5}")
+        say(f"view, one more step: {number + 1} of {setup.rounds * 5}")
         step = _step(_STEPS + number, _RESULT)
         _keep(session, step)
         history = [*history, *step]
@@ -95,7 +95,7 @@ def _cold(setup: Setup, session: Session, history: list[Message]) -> list[Row]:
     ours: list[float] = []
     plain: list[float] = []
     for number in range(setup.rounds):
-        say(f"project, cold: {number + 1} of {setup.rounds}")
+        say(f"view, cold: {number + 1} of {setup.rounds}")
         anew = Session("bench", store=session.store)
         ours.append(_clocked(lambda: anew.view(history, policy="auto")) * 1e3)  # noqa: B023
         plain.append(_clocked(lambda: json.loads(raw)) * 1e3)
@@ -117,7 +117,7 @@ def _per_message(setup: Setup) -> list[Row]:
             store = _kept(history).store
             anew = Session("bench", store=store)
             costs.append(_clocked(lambda: anew.view(history, policy="auto")) / len(history) * 1e6)  # noqa: B023
-            say(f"project, {2 * steps:,} messages: {costs[-1]:.1f} µs each")
+            say(f"view, {2 * steps:,} messages: {costs[-1]:.1f} µs each")
         few, many = costs
         rows.append(many / few)
     floor = floors.PROJECT_FLAT

@@ -1,4 +1,4 @@
-"""`python -m bench.relays.bare URL`: the least that a relay over aiohttp does; prints its port."""
+"""`python -m bench.relays.bare_relay URL`: a relay over aiohttp, nothing else; prints its port."""
 
 import asyncio
 import sys

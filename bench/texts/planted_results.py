@@ -1,4 +1,4 @@
-"""Results as tools give them, of any size, new for every seed: each with one planted fact and a question for it."""
+"""Made-up tool results of any size, different for every seed, each with one planted fact and a question about it."""
 
 import json
 import random
