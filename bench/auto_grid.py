@@ -18,7 +18,7 @@ from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.policies.truncation import artifact_of, question_in
 from keepwhole.replay.contenders import Contender, contender_named, same_policy
 from keepwhole.replay.runner import replay_all
-from keepwhole.replay.summary import Comparison, PolicySummary, summarize, summarize_by_source
+from keepwhole.replay.summary import ComparedRun, PolicySummary, summarize, summarize_by_source
 from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.truncation.cut import TextSource
 from keepwhole.truncation.present import present
@@ -134,14 +134,14 @@ def main() -> None:
     """Replay the grid and print it."""
     args = parser().parse_args()
     job, rows = read_job(args), list(_rows())
-    found: list[list[Comparison]] = []
+    found: list[list[ComparedRun]] = []
     for pairs in replay_all(job, [one for _, one in rows], args.jobs):
         found += [pairs[1:]] if pairs else []
         print(f"{len(found)} runs", file=sys.stderr)
     _print(rows, [list(pairs) for pairs in zip(*found, strict=True)])
 
 
-def _print(rows: Sequence[tuple[str, Contender]], by_row: Sequence[list[Comparison]]) -> None:
+def _print(rows: Sequence[tuple[str, Contender]], by_row: Sequence[list[ComparedRun]]) -> None:
     sources = sorted({pair.outcome.source for pair in by_row[0]})
     print(f"{len(by_row[0])} runs. Evidence kept in context @ all-in cost; `dearest` is the dearest run.\n")
     print(f"| what | value | all | {' | '.join(sources)} | $ .05 | $ .02 | $ tail | dearest | over 128k |")

@@ -20,7 +20,7 @@ from keepwhole.replay.intervals import Interval
 from keepwhole.replay.processes import map_in_processes
 from keepwhole.replay.run_sample import sample_fixed
 from keepwhole.replay.runner import ReplayJob, read_frequencies, replay_all
-from keepwhole.replay.summary import Comparison, PolicySummary, summarize, summarize_by_source
+from keepwhole.replay.summary import ComparedRun, PolicySummary, summarize, summarize_by_source
 from keepwhole.replay.survey import merge_survey, survey
 from keepwhole.replay.tail_recall import tail_recall_line
 
@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     except UsageError as error:
         sys.exit(f"error: {error}")
     _say(f"{len(job.runs)} runs read, {time.monotonic() - started:.1f} s")
-    found: list[list[Comparison]] = []
+    found: list[list[ComparedRun]] = []
     for run in replay_all(job, contenders, args.jobs):
         found += [run] if run else []
         if sys.stderr.isatty():
@@ -100,7 +100,7 @@ def read_job(args: argparse.Namespace) -> ReplayJob:
     return job._replace(window=args.window, profile=DEFAULT.replace(window=args.window)) if args.window else job
 
 
-def _print_tables(found: Sequence[Sequence[Comparison]], by_source: bool, window: int) -> None:
+def _print_tables(found: Sequence[Sequence[ComparedRun]], by_source: bool, window: int) -> None:
     if not found:
         print("No run has that many tokens. Give a smaller `--least`.")
         return
@@ -120,7 +120,7 @@ def _print_tables(found: Sequence[Sequence[Comparison]], by_source: bool, window
             print(f"\n{source}: recorded by an agent that saw recent results only, it seems. Do not tune on it.")
 
 
-def _print_totals(found: Sequence[Sequence[Comparison]]) -> None:
+def _print_totals(found: Sequence[Sequence[ComparedRun]]) -> None:
     baselines = [run[0].baseline for run in found]
     steps, evidence = sum(len(one.requests) for one in baselines), sum(one.evidence for one in baselines)
     tokens = sum(request.total for one in baselines for request in one.requests)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from keepwhole.errors import UsageError
-from keepwhole.logs.lines import Unread
+from keepwhole.logs.lines import UnreadPart
 from keepwhole.logs.locations import find_log_locations
 from keepwhole.logs.reader import find_logs, read_runs
 from tests.logs.log_files import (
@@ -76,13 +76,13 @@ def test_a_damaged_packed_file_is_named(tmp_path: Path) -> None:
     packed = bytearray(gzip.compress(b"x" * 10_000))
     packed[12:20] = b"\xff" * 8
     (tmp_path / "log.gz").write_bytes(packed)
-    assert read(tmp_path / "log.gz") == ([], [Unread(tmp_path / "log.gz", "the packed file is damaged")])
+    assert read(tmp_path / "log.gz") == ([], [UnreadPart(tmp_path / "log.gz", "the packed file is damaged")])
 
 
 @pytest.mark.parametrize("text", ["hello\n", '{"a": 1}\n', "[1, 2]", '{"a": 1', "5\n", '[{"a": 1}]\n', "\x00" * 40])
 def test_a_file_of_no_known_format_is_named(text: str, tmp_path: Path) -> None:
     (tmp_path / "log").write_text(text)
-    assert read(tmp_path / "log") == ([], [Unread(tmp_path / "log", "no log that is known here")])
+    assert read(tmp_path / "log") == ([], [UnreadPart(tmp_path / "log", "no log that is known here")])
 
 
 def test_files_that_are_not_there_or_packed_otherwise_are_named_and_empty_ones_are_none(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_file_of_many_runs_is_read_one_by_one(tmp_path: Path) -> None:
     found = read_runs(path)
     first = next(found)
     path.write_text("")
-    assert not isinstance(first, Unread)
+    assert not isinstance(first, UnreadPart)
     assert first.id == "0"
 
 

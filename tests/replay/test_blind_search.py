@@ -10,7 +10,7 @@ from keepwhole.replay.outcome import Outcome
 from keepwhole.replay.replay import replay
 from keepwhole.replay.run_texts import TextIndex
 from keepwhole.replay.search import PAGE, ResultSearch, pieces
-from keepwhole.replay.summary import Comparison, summarize
+from keepwhole.replay.summary import ComparedRun, summarize
 from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, facts, once_read, result, run, user
 
 SHELVES = "\n".join(f"shelf {number} holds part P-{number:04} and nothing else" for number in range(40))
@@ -123,12 +123,12 @@ def test_a_hit_costs_a_round_trip_with_its_page_and_a_miss_the_whole_result_besi
 def test_who_keeps_all_asks_nothing_and_who_drops_all_pays_more_than_an_oracle() -> None:
     one = shop("Cancel the open order of customer Smith.", id="W-2380")
     full, none = under(KEEP_ALL, one), under(DROP_ALL, one)
-    kept, dropped = summarize([Comparison(full, full)]), summarize([Comparison(none, full)])
+    kept, dropped = summarize([ComparedRun(full, full)]), summarize([ComparedRun(none, full)])
     assert (kept.cost.blind_hits, kept.cost.all_in_blind) == (None, 1.0)
     assert dropped.cost.blind_hits == 1.0
     assert dropped.cost.prefix.value < dropped.cost.all_in_context.value < dropped.cost.all_in_blind
     missed = under(DROP_ALL, shop(id="W-2380"))
-    row = summarize([Comparison(missed, under(KEEP_ALL, shop(id="W-2380")))])
+    row = summarize([ComparedRun(missed, under(KEEP_ALL, shop(id="W-2380")))])
     assert (row.cost.blind_hits, row.cost.all_in_blind > row.cost.rerun) == (0.0, True), (
         "a search in vain, then the tool again"
     )

@@ -5,7 +5,7 @@ from keepwhole.replay.client_compaction import SUMMARY, threshold
 from keepwhole.replay.evidence_uses import EvidenceUse
 from keepwhole.replay.outcome import EvidenceShare, Outcome
 from keepwhole.replay.replay import replay
-from keepwhole.replay.summary import Compactions, Comparison, summarize
+from keepwhole.replay.summary import Compactions, ComparedRun, summarize
 from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, facts, result, run, user
 
 WINDOW = 10_000
@@ -72,7 +72,7 @@ def test_uses_count_although_somebody_has_said_the_string() -> None:
 
 def test_a_run_that_stays_small_has_no_uses_after_a_compaction() -> None:
     outcome = under(KEEP_ALL, window=20_000)
-    row = summarize([Comparison(outcome, outcome)])
+    row = summarize([ComparedRun(outcome, outcome)])
     assert (row.evidence.after_compaction, row.requests.first_compaction) == (None, Compactions(None, 0.0))
 
 
@@ -95,6 +95,6 @@ def test_a_client_compacts_again_when_the_window_fills_again() -> None:
 
 def test_the_row_gives_the_median_step_of_the_runs_that_compact() -> None:
     big, small = under(KEEP_ALL), under(DROP_ALL)
-    row = summarize([Comparison(big, big), Comparison(small, big)])
+    row = summarize([ComparedRun(big, big), ComparedRun(small, big)])
     assert row.requests.first_compaction == Compactions(2, 0.5)
     assert row.evidence.after_compaction == 5 / 8

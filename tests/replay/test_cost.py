@@ -8,7 +8,7 @@ from keepwhole.replay.cost import Loss, Price, RequestTokens, price_of, refetch_
 from keepwhole.replay.intervals import interval, ratio
 from keepwhole.replay.missed_evidence import text_around
 from keepwhole.replay.replay import replay
-from keepwhole.replay.summary import Comparison, summarize
+from keepwhole.replay.summary import ComparedRun, summarize
 from tests.replay.recorded import KEEP_ALL, calls, facts, result, run
 
 NONE = CacheUsage(0, 0, 0)
@@ -151,7 +151,7 @@ def test_runs_of_one_task_are_drawn_together() -> None:
 
 def test_dollars_are_the_cost_at_the_input_price_where_it_is_known() -> None:
     whole = facts(run(calls("a"), result("x" * 999_992, "a"), calls("b")))
-    pair = Comparison(replay(whole, KEEP_ALL), replay(whole, KEEP_ALL))
+    pair = ComparedRun(replay(whole, KEEP_ALL), replay(whole, KEEP_ALL))
     sent = sum(whole.sizes[:2])
     assert summarize([pair], Price(0.1, 1.25, input=3.0)).cost.dollars == pytest.approx(1.25 * sent * 3 / 1e6)
     assert summarize([pair], Price(0.1, 1.25)).cost.dollars is None
@@ -160,6 +160,6 @@ def test_dollars_are_the_cost_at_the_input_price_where_it_is_known() -> None:
 
 def test_a_run_overflows_when_a_request_is_over_the_window() -> None:
     whole = facts(run(calls("a"), result("x" * 1_000, "a"), calls("b")))
-    pair = Comparison(replay(whole, KEEP_ALL), replay(whole, KEEP_ALL))
+    pair = ComparedRun(replay(whole, KEEP_ALL), replay(whole, KEEP_ALL))
     assert summarize([pair], window=pair.baseline.peak).requests.overflow == 0.0
     assert summarize([pair], window=pair.baseline.peak - 1).requests.overflow == 1.0

@@ -3,13 +3,13 @@
 from keepwhole.logs.run import Run
 from keepwhole.replay.replay import replay
 from keepwhole.replay.run_texts import repeated_calls
-from keepwhole.replay.summary import Comparison, Repeated, summarize
+from keepwhole.replay.summary import ComparedRun, Repeated, summarize
 from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, facts, once_read, result, run, user
 
 
 def again(policy: Made, one: Run) -> Repeated:
     whole = facts(one)
-    return summarize([Comparison(replay(whole, policy), replay(whole, KEEP_ALL))]).requests.repeated
+    return summarize([ComparedRun(replay(whole, policy), replay(whole, KEEP_ALL))]).requests.repeated
 
 
 READ_TWICE = run(

@@ -9,7 +9,7 @@ from keepwhole.policies.transcript import Transcript
 from keepwhole.replay.oracles import ORACLES, oracle_named
 from keepwhole.replay.outcome import EvidenceShare, Outcome
 from keepwhole.replay.replay import replay
-from keepwhole.replay.summary import Comparison, summarize
+from keepwhole.replay.summary import ComparedRun, summarize
 from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, facts, once_read, result, run, says, user
 
 ORDER = "the order W-2380 is open, and its owner is u_77"
@@ -31,7 +31,7 @@ def under(policy: Made, run: Run = RUN) -> Outcome:
 
 def test_keeping_all_shows_all_at_the_full_price() -> None:
     full = under(KEEP_ALL)
-    row = summarize([Comparison(full, full)])
+    row = summarize([ComparedRun(full, full)])
     assert (row.evidence.visible, row.evidence.in_context.value, row.evidence.steps_ok) == (1, 1, 1)
     assert (row.cost.tokens, row.cost.all_in) == (1, 1)
     assert set(row.cost.by_price.values()) == {1.0}
@@ -40,7 +40,7 @@ def test_keeping_all_shows_all_at_the_full_price() -> None:
 
 def test_dropping_all_shows_nothing_and_buys_all_back() -> None:
     full, none = under(KEEP_ALL), under(DROP_ALL)
-    row = summarize([Comparison(none, full)])
+    row = summarize([ComparedRun(none, full)])
     evidence = row.evidence
     assert (evidence.visible, evidence.in_context.value, evidence.steps_ok, evidence.pieces) == (0, 0, 0, 2)
     assert row.cost.tokens < 1
@@ -74,7 +74,7 @@ def test_a_digest_that_lists_strings_scores_no_recall_in_context() -> None:
     assert (digest.visible, digest.in_context) == (2, 0)
     assert digest.losses == ()
     assert len(digest.losses_in_context) == 2
-    row = summarize([Comparison(digest, under(KEEP_ALL))])
+    row = summarize([ComparedRun(digest, under(KEEP_ALL))])
     assert (row.evidence.visible, row.evidence.in_context.value) == (1.0, 0.0)
     assert row.cost.all_in == row.cost.by_price[".10"] < row.cost.all_in_context.value, (
         "what is only listed must be bought back too"
@@ -162,7 +162,7 @@ def test_runs_that_only_use_what_they_have_just_read_are_flagged_as_recorded_und
     )
     for one, flagged in ((just_read, True), (remembers, False)):
         outcome = under(KEEP_ALL, one)
-        assert summarize([Comparison(outcome, outcome)] * 5).evidence.recorded_under_masking is flagged
+        assert summarize([ComparedRun(outcome, outcome)] * 5).evidence.recorded_under_masking is flagged
 
 
 def test_a_policy_is_told_when_the_cache_has_gone_cold_where_the_run_has_times() -> None:

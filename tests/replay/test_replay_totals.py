@@ -8,7 +8,7 @@ from keepwhole.replay.missed_evidence import answer_to, brings_back
 from keepwhole.replay.outcome import ResultChange
 from keepwhole.replay.replay import replay
 from keepwhole.replay.replay_totals import ReplayTotals, result_histories, run_timelines
-from keepwhole.replay.summary import Comparison
+from keepwhole.replay.summary import ComparedRun
 from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, facts, once_read, result, run, user
 
 ORDER = "the order W-2380 is open"
@@ -24,10 +24,10 @@ RUN = run(
 )
 
 
-def pairs(policy: Made, one: Run = RUN) -> list[Comparison]:
+def pairs(policy: Made, one: Run = RUN) -> list[ComparedRun]:
     whole = facts(one)
     full = replay(whole, KEEP_ALL)
-    return [Comparison(full, full), Comparison(replay(whole, policy), full)]
+    return [ComparedRun(full, full), ComparedRun(replay(whole, policy), full)]
 
 
 def test_a_course_has_the_tokens_of_each_request_and_the_steps_that_rewrote() -> None:
@@ -59,7 +59,7 @@ def test_a_result_that_is_shown_as_before_has_not_changed() -> None:
     assert pairs(twice)[1].outcome.changes == (ResultChange(0, 1, "made", 4),)
 
 
-def gathered(*replayed: list[Comparison]) -> ReplayTotals:
+def gathered(*replayed: list[ComparedRun]) -> ReplayTotals:
     found = ReplayTotals([contender_named("everything"), contender_named("auto")])
     for one in replayed:
         found.add(one)

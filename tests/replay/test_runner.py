@@ -13,7 +13,7 @@ from keepwhole.policies.transcript import Transcript
 from keepwhole.replay.contenders import Contender, contender_named, same_policy
 from keepwhole.replay.run_sample import sample_fixed
 from keepwhole.replay.runner import ReplayJob, read_frequencies, replay_all
-from keepwhole.replay.summary import Comparison
+from keepwhole.replay.summary import ComparedRun
 from keepwhole.replay.survey import LoggedRun, RunLocation, logged_run, survey
 from tests.replay.recorded import DROP_ALL, Made, calls, result, run
 
@@ -64,7 +64,7 @@ def written(folder: Path, *sizes: int) -> list[LoggedRun]:
     return [found for found in survey(path) if isinstance(found, LoggedRun)]
 
 
-def by_id(found: Iterable[list[Comparison] | None]) -> list[list[Comparison]]:
+def by_id(found: Iterable[list[ComparedRun] | None]) -> list[list[ComparedRun]]:
     return sorted((pairs for pairs in found if pairs), key=lambda pairs: pairs[0].baseline.id)
 
 

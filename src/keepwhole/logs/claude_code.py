@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from keepwhole.canonical.message import Message, Returned
-from keepwhole.logs.lines import DECODE_ERRORS, Lines
+from keepwhole.logs.lines import DECODE_ERRORS, LogLines
 from keepwhole.logs.message_order import Timed, build_run, epoch_seconds, merge_messages
 from keepwhole.logs.run import Run
 from keepwhole.logs.saved_outputs import SavedOutputs
@@ -85,7 +85,7 @@ def recognizes(value: object) -> bool:
     return "parentUuid" in fields or kind in _BOOKKEEPING
 
 
-def read_log(lines: Lines) -> Iterator[Run]:
+def read_log(lines: LogLines) -> Iterator[Run]:
     """Yield the run of the session and of its sub-agents, in the order of their first lines."""
     threads = _Threads(lines.path)
     for line in lines.decode_all(_DECODER, _WHAT):

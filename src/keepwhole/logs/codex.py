@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from keepwhole.canonical.message import Message, Returned
-from keepwhole.logs.lines import Lines
+from keepwhole.logs.lines import LogLines
 from keepwhole.logs.message_order import Timed, build_run, epoch_seconds, first_prompt, merge_responses
 from keepwhole.logs.run import Run
 from keepwhole.logs.saved_outputs import SavedOutputs
@@ -48,7 +48,7 @@ def recognizes(value: object) -> bool:
     return kind_of_part(fields) in _TYPES and isinstance(fields.get("payload"), dict)
 
 
-def read_log(lines: Lines) -> Iterator[Run]:
+def read_log(lines: LogLines) -> Iterator[Run]:
     """Yield the one run of a file."""
     thread = _Thread(lines.path)
     for line in lines.decode_all(_DECODER, _WHAT):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from keepwhole.logs.lines import Unread, file_size
+from keepwhole.logs.lines import UnreadPart, file_size
 from keepwhole.logs.reader import read_runs
 from keepwhole.logs.run import Run
 
@@ -17,7 +17,7 @@ PrefixDigests: TypeAlias = "array[int]"
 """For each message of a run the digest of all messages up to it."""
 
 
-def read_all(paths: Iterable[Path]) -> Iterator[Run | Unread]:
+def read_all(paths: Iterable[Path]) -> Iterator[Run | UnreadPart]:
     """Yield the runs of all these files without copies, and what could not be read; the largest file first.
 
     A file that repeats another one and goes on is larger than it, so a run can be yielded as soon as it is read.
@@ -25,7 +25,7 @@ def read_all(paths: Iterable[Path]) -> Iterator[Run | Unread]:
     seen: set[int] = set()
     for path in sorted(paths, key=file_size, reverse=True):
         for found in read_runs(path):
-            if isinstance(found, Unread) or not found.times:
+            if isinstance(found, UnreadPart) or not found.times:
                 yield found
                 continue
             digests = prefix_digests(found)

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from keepwhole.canonical.message import Message
-from keepwhole.logs.lines import Lines
+from keepwhole.logs.lines import LogLines
 from keepwhole.logs.message_order import TASK_CHARS, Timed, build_run, epoch_seconds
 from keepwhole.logs.run import Run
 from keepwhole.logs.saved_outputs import SavedOutputs
@@ -35,7 +35,7 @@ def recognizes(value: object) -> bool:
     return "$set" in fields or "$rewindTo" in fields or ("id" in fields and kind_of_part(fields) == "gemini")
 
 
-def read_log(lines: Lines) -> Iterator[Run]:
+def read_log(lines: LogLines) -> Iterator[Run]:
     """Yield the one run of a file."""
     messages: dict[str, dict[str, Any]] = {}
     meta: dict[str, Any] = {"format": NAME, "path": str(lines.path)}

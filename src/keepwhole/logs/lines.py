@@ -30,7 +30,7 @@ _PAIR = rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _LONE_SURROGATE = re.compile(rb"\\\\|" + _PAIR + rb"|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})")
 
 
-class Unread(Value):
+class UnreadPart(Value):
     """What could not be read of one log, counted by reason."""
 
     path: Path
@@ -40,7 +40,7 @@ class Unread(Value):
     """The first line with this problem; None where the log has no lines."""
 
 
-class Lines:
+class LogLines:
     """The pieces of one log in order."""
 
     def __init__(self, path: Path, pieces: Iterable[Piece] | None = None) -> None:
@@ -80,10 +80,10 @@ class Lines:
         before, first = self._unread.get(why, (0, self._number))
         self._unread[why] = (before + count, first)
 
-    def unread(self) -> Iterator[Unread]:
+    def unread(self) -> Iterator[UnreadPart]:
         """Yield the notes so far, one per reason."""
         for why, (count, first) in self._unread.items():
-            yield Unread(self.path, why, count, first or None)
+            yield UnreadPart(self.path, why, count, first or None)
 
 
 def decode(piece: Piece, decoder: msgspec.json.Decoder[T]) -> T:

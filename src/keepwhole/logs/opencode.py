@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from keepwhole.logs.lines import Lines
+from keepwhole.logs.lines import LogLines
 from keepwhole.logs.message_order import Timed, build_run, epoch_seconds
 from keepwhole.logs.run import Run
 from keepwhole.logs.saved_outputs import SavedOutputs
@@ -34,7 +34,7 @@ def recognizes(value: object) -> bool:
     return isinstance(fields.get("info"), dict) and (first is None or "parts" in fields_of(first))
 
 
-def read_log(lines: Lines) -> Iterator[Run]:
+def read_log(lines: LogLines) -> Iterator[Run]:
     """Yield the run of each exported session."""
     for record in lines.decode_all(_DECODER, "a session of opencode"):
         session = _Session(fields_of(record.get("info")), lines.path)
@@ -122,7 +122,7 @@ _BLOCKS: Mapping[str, Callable[[Mapping[str, Any]], list[dict[str, Any]]]] = {
 }
 
 
-def read_database(lines: Lines) -> Iterator[Run]:
+def read_database(lines: LogLines) -> Iterator[Run]:
     """Yield the run of each session in a database, oldest first, one in memory at a time."""
     try:
         with closing(_connect(lines.path)) as database:
@@ -153,7 +153,7 @@ def _decode_text(stored: bytes) -> str:
     return stored.decode("utf-8", "replace")
 
 
-def _read_parts(database: sqlite3.Connection, message: str, lines: Lines) -> Iterator[dict[str, Any]]:
+def _read_parts(database: sqlite3.Connection, message: str, lines: LogLines) -> Iterator[dict[str, Any]]:
     for (data,) in database.execute(_PARTS, (message,)):
         yield from lines.decode(_bytes(data), _DECODER, "a part of opencode")
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from keepwhole.errors import UsageError
-from keepwhole.logs.lines import Lines
+from keepwhole.logs.lines import LogLines
 from keepwhole.logs.run import Run
 from keepwhole.wire.as_dict import fields_of
 from keepwhole.wire.decode import decode_message
@@ -20,7 +20,7 @@ def recognizes(value: object) -> bool:
     return isinstance(fields.get("messages"), list) and "source" in fields and "id" in fields
 
 
-def read_log(lines: Lines) -> Iterator[Run]:
+def read_log(lines: LogLines) -> Iterator[Run]:
     """Yield the run of each line; note the lines that are not a run."""
     for record in lines.decode_all(_DECODER, "a run"):
         try:

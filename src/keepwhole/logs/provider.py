@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from keepwhole.canonical.message import Message
-from keepwhole.logs.lines import DECODE_ERRORS, Lines
+from keepwhole.logs.lines import DECODE_ERRORS, LogLines
 from keepwhole.logs.message_order import Timed, build_run, epoch_seconds, merge_responses
 from keepwhole.logs.run import Run
 from keepwhole.wire.as_dict import fields_of, kind_of_part, parts_of, text_of
@@ -143,7 +143,7 @@ def recognizes(value: object) -> bool:
     return _dialect(value) is not None
 
 
-def read_log(lines: Lines) -> Iterator[Run]:
+def read_log(lines: LogLines) -> Iterator[Run]:
     """Yield the runs of a log, in the order in which they end."""
     stem = lines.path.name.partition(".")[0]
     for number, one in enumerate(_conversations(lines), 1):
@@ -156,7 +156,7 @@ def read_log(lines: Lines) -> Iterator[Run]:
             yield run
 
 
-def _conversations(lines: Lines) -> Iterator[_Conversation]:
+def _conversations(lines: LogLines) -> Iterator[_Conversation]:
     """Yield the conversations of a log; one that is full of loose messages comes last."""
     open_ones: list[_Conversation] = []
     loose = _Conversation()

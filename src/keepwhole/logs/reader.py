@@ -17,9 +17,9 @@ from keepwhole.logs import claude_code, codex, gemini_cli, opencode, own_format,
 from keepwhole.logs.lines import (
     DECODE_ERRORS,
     READ_ERRORS,
-    Lines,
+    LogLines,
     Piece,
-    Unread,
+    UnreadPart,
     decode,
     open_log,
     read_error,
@@ -28,7 +28,7 @@ from keepwhole.logs.lines import (
 from keepwhole.logs.run import Run
 from keepwhole.wire.as_dict import parts_of
 
-ReadLog: TypeAlias = Callable[[Lines], Iterator[Run]]
+ReadLog: TypeAlias = Callable[[LogLines], Iterator[Run]]
 _FORMATS: tuple[ModuleType, ...] = (own_format, gemini_cli, claude_code, codex, swe_agent, opencode, provider)
 """In this order, since the last ones also recognize lines that the first ones wrap."""
 _SUFFIXES = (".jsonl", ".ndjson", ".json", ".traj", ".db")
@@ -59,15 +59,15 @@ def find_logs(paths: Iterable[Path]) -> list[Path]:
     return list({os.path.realpath(path): path for path in reversed(found)}.values())[::-1]
 
 
-def read_runs(path: Path) -> Iterator[Run | Unread]:
+def read_runs(path: Path) -> Iterator[Run | UnreadPart]:
     """Yield the runs in a file, and then what could not be read of it."""
     try:
         format = _recognize(path)
     except READ_ERRORS as error:
-        yield Unread(path, read_error(error))
+        yield UnreadPart(path, read_error(error))
         return
     if isinstance(format, _Format):
-        lines = Lines(path, format.pieces)
+        lines = LogLines(path, format.pieces)
         yield from format.read_log(lines)
         yield from lines.unread()
     elif format:
@@ -96,18 +96,18 @@ def is_log(name: str) -> bool:
     return name.removesuffix(".gz").endswith(_SUFFIXES) and not name.endswith(".meta.json")
 
 
-def _recognize(path: Path) -> _Format | Unread | None:
+def _recognize(path: Path) -> _Format | UnreadPart | None:
     """Return the format of a file; None if the file is empty."""
     with open_log(path) as file:
         first = file.read(len(opencode.DATABASE_MAGIC))
     if first == opencode.DATABASE_MAGIC:
         return _Format(opencode.read_database)
     if first.startswith(_ZSTD):
-        return Unread(path, "packed with zstd: unpack it with `zstd -d`")
+        return UnreadPart(path, "packed with zstd: unpack it with `zstd -d`")
     return _recognize_lines(path)
 
 
-def _recognize_lines(path: Path) -> _Format | Unread | None:
+def _recognize_lines(path: Path) -> _Format | UnreadPart | None:
     """Return the format of the first recognized line. A file whose first line is no object may be one document."""
     is_blank = True
     for number, line in enumerate(read_lines(path)):
@@ -119,7 +119,7 @@ def _recognize_lines(path: Path) -> _Format | Unread | None:
             return format
         if number == _LINES_TRIED:
             break
-    return None if is_blank else Unread(path, "no log that is known here")
+    return None if is_blank else UnreadPart(path, "no log that is known here")
 
 
 def _recognize_document(path: Path) -> _Format | None:

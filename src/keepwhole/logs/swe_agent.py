@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from keepwhole.logs.lines import DECODE_ERRORS, Lines
+from keepwhole.logs.lines import DECODE_ERRORS, LogLines
 from keepwhole.logs.message_order import Timed, build_run
 from keepwhole.logs.run import Run
 from keepwhole.wire.as_dict import fields_of, json_text, parts_of, text_of
@@ -29,7 +29,7 @@ def recognizes(value: object) -> bool:
     return isinstance(fields.get("trajectory"), list) and ("history" in fields or "info" in fields)
 
 
-def read_log(lines: Lines) -> Iterator[Run]:
+def read_log(lines: LogLines) -> Iterator[Run]:
     """Yield the run of each document."""
     for number, record in enumerate(lines.decode_all(_DECODER, "a trajectory")):
         name = lines.path.name.partition(".")[0]

@@ -43,7 +43,7 @@ from keepwhole.replay.evidence import LATE, RECENT
 from keepwhole.replay.outcome import EvidenceShare, Outcome, ResultChange, shares_by_kind
 from keepwhole.replay.run_facts import RunFacts
 from keepwhole.replay.tail_recall import TailRecallProbe
-from keepwhole.replay.tally import Tally
+from keepwhole.replay.tally import EvidenceTally
 
 WINDOW = 128_000
 """Tokens of the context window at which runs overflow and clients compact, unless another one is given."""
@@ -100,7 +100,7 @@ class _Replay:
         self._requests: list[RequestTokens] = []
         self._by_step = {step: list(found) for step, found in groupby(facts.evidence, lambda one: one.step)}
         self._request_ends, self._breakpoints = RequestEndCache(), BreakpointCache(profile)
-        self._tally, self._client = Tally(facts), CompactingClient(facts, window)
+        self._tally, self._client = EvidenceTally(facts), CompactingClient(facts, window)
         self._tail_recall = tail_recall
 
     def add(self, index: int) -> None:

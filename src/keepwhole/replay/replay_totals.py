@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from keepwhole.replay.contenders import Contender
 from keepwhole.replay.missed_evidence import MissedEvidence
 from keepwhole.replay.outcome import Outcome, ResultChange
-from keepwhole.replay.summary import Comparison
+from keepwhole.replay.summary import ComparedRun
 
 MOST_RUNS, MOST_RESULTS = 40, 100
 MOST_MISSED = 500
@@ -56,7 +56,7 @@ class ReplayTotals:
         """In the order of comparisons, sending everything first."""
         self.examined = examined_policy(contenders)
         """The index of the policy of which the hidden evidence is kept."""
-        self.comparisons: list[list[Comparison]] = []
+        self.comparisons: list[list[ComparedRun]] = []
         """One list per run."""
         self.runs: list[RunTimeline] = []
         """Longest first."""
@@ -71,7 +71,7 @@ class ReplayTotals:
         self.unused: Counter[str] = Counter()
         """Tokens of results by tool, of which nothing was ever used."""
 
-    def add(self, run: Sequence[Comparison]) -> None:
+    def add(self, run: Sequence[ComparedRun]) -> None:
         """Add what each policy did to one run."""
         outcomes = [one.outcome for one in run]
         for one in outcomes[0].results:
@@ -82,7 +82,7 @@ class ReplayTotals:
         if self.examined is not None:
             self._add_missed(outcomes[self.examined])
         small = [_condensed(outcome) for outcome in outcomes]
-        self.comparisons.append([Comparison(outcome, small[0]) for outcome in small])
+        self.comparisons.append([ComparedRun(outcome, small[0]) for outcome in small])
 
     def _add_missed(self, outcome: Outcome) -> None:
         self.evidence += outcome.evidence
@@ -97,7 +97,7 @@ class ReplayTotals:
         total = sum(self.tokens.values())
         return sum(self.unused.values()) / total if total else None
 
-    def in_order(self) -> list[list[Comparison]]:
+    def in_order(self) -> list[list[ComparedRun]]:
         """Return the runs by source and id, independent of the order of processes."""
         return sorted(self.comparisons, key=lambda run: (run[0].baseline.source, run[0].baseline.id))
 
@@ -108,20 +108,20 @@ def examined_policy(contenders: Sequence[Contender]) -> int | None:
     return next((at for at in real if contenders[at].name == "auto"), next(iter(real), None))
 
 
-def run_timelines(replayed: Iterable[Sequence[Comparison]], most: int = MOST_RUNS) -> list[RunTimeline]:
+def run_timelines(replayed: Iterable[Sequence[ComparedRun]], most: int = MOST_RUNS) -> list[RunTimeline]:
     """Return the timelines of the longest runs, longest first."""
     longest = sorted(replayed, key=lambda run: -run[0].baseline.tokens)[:most]
     return [_timeline(run) for run in longest]
 
 
-def result_histories(replayed: Iterable[Sequence[Comparison]], most: int = MOST_RESULTS) -> list[ResultHistory]:
+def result_histories(replayed: Iterable[Sequence[ComparedRun]], most: int = MOST_RESULTS) -> list[ResultHistory]:
     """Return the histories of the largest results, largest first."""
     sizes = ((one.tokens, run, number) for run in replayed for number, one in enumerate(run[0].baseline.results))
     largest = sorted(sizes, key=lambda one: -one[0])[:most]
     return [_history(run, number) for _, run, number in largest]
 
 
-def _timeline(run: Sequence[Comparison]) -> RunTimeline:
+def _timeline(run: Sequence[ComparedRun]) -> RunTimeline:
     baseline, outcomes = run[0].baseline, [one.outcome for one in run]
     return RunTimeline(
         baseline.source,
@@ -134,7 +134,7 @@ def _timeline(run: Sequence[Comparison]) -> RunTimeline:
     )
 
 
-def _history(run: Sequence[Comparison], number: int) -> ResultHistory:
+def _history(run: Sequence[ComparedRun], number: int) -> ResultHistory:
     baseline, outcomes = run[0].baseline, [one.outcome for one in run[1:]]
     became = {one.policy: [change for change in one.changes if change.number == number] for one in outcomes}
     return ResultHistory(baseline.id, *baseline.results[number], became)

@@ -18,7 +18,7 @@ from keepwhole.replay.processes import map_in_processes
 from keepwhole.replay.replay import WINDOW, replay, replay_unchanged
 from keepwhole.replay.run_facts import RunFacts
 from keepwhole.replay.run_sample import Batch, batches, first_within, longest_first, read_batch
-from keepwhole.replay.summary import Comparison
+from keepwhole.replay.summary import ComparedRun
 from keepwhole.replay.survey import LoggedRun
 
 FREQUENCY_CHARS = 20_000_000
@@ -63,22 +63,22 @@ def _read_results(batch: Batch) -> Iterator[tuple[str, str, list[str]]]:
         yield run.source, run.task, [one.text for message in run.messages for one in message.returned]
 
 
-def replay_all(job: ReplayJob, contenders: Sequence[Contender], jobs: int = 2) -> Iterator[list[Comparison] | None]:
+def replay_all(job: ReplayJob, contenders: Sequence[Contender], jobs: int = 2) -> Iterator[list[ComparedRun] | None]:
     """Yield for each run, in no particular order, the comparison of each policy; None for a run of another size."""
 
-    def one_batch(batch: Batch) -> Iterator[list[Comparison] | None]:
+    def one_batch(batch: Batch) -> Iterator[list[ComparedRun] | None]:
         return (replay_one(run, job, contenders) for run in read_batch(batch))
 
     yield from map_in_processes(one_batch, longest_first(batches(job.runs, _BATCHES * jobs), job.runs), jobs)
 
 
-def replay_one(run: Run, job: ReplayJob, contenders: Sequence[Contender]) -> list[Comparison] | None:
+def replay_one(run: Run, job: ReplayJob, contenders: Sequence[Contender]) -> list[ComparedRun] | None:
     """Return the comparison of each policy for one run, the baseline first; None for a run of another size."""
     facts = RunFacts(run, job.frequencies[run.source], job.counter)
     if not job.least <= facts.tokens <= job.most:
         return None
     baseline = replay_unchanged(facts, job.profile, job.window)
-    return [Comparison(baseline, baseline), *(Comparison(_outcome(facts, one, job), baseline) for one in contenders)]
+    return [ComparedRun(baseline, baseline), *(ComparedRun(_outcome(facts, one, job), baseline) for one in contenders)]
 
 
 def _outcome(facts: RunFacts, contender: Contender, job: ReplayJob) -> Outcome:

@@ -18,7 +18,7 @@ _MASKED_RUNS = 5
 """Runs with late steps that are needed to tell how they were recorded."""
 
 
-class Comparison(NamedTuple):
+class ComparedRun(NamedTuple):
     """What a policy did to a run, beside the same run with everything sent."""
 
     outcome: Outcome
@@ -145,7 +145,7 @@ class PolicySummary(Value):
 
 
 def summarize(
-    runs: Sequence[Comparison],
+    runs: Sequence[ComparedRun],
     price: Price = PRICES[".10"],
     prices: Mapping[str, Price] = PRICES,
     window: int = WINDOW,
@@ -162,10 +162,10 @@ def summarize(
 
 
 def summarize_by_source(
-    runs: Iterable[Comparison], summarize: Callable[[Sequence[Comparison]], PolicySummary] = summarize
+    runs: Iterable[ComparedRun], summarize: Callable[[Sequence[ComparedRun]], PolicySummary] = summarize
 ) -> dict[str, PolicySummary]:
     """Return the figures of one policy for each source."""
-    groups: dict[str, list[Comparison]] = {}
+    groups: dict[str, list[ComparedRun]] = {}
     for one in runs:
         groups.setdefault(one.outcome.source, []).append(one)
     return {source: summarize(group) for source, group in groups.items()}
@@ -183,7 +183,7 @@ def _evidence_figures(outcomes: Sequence[Outcome]) -> EvidenceFigures:
     )
 
 
-def _cost_figures(runs: Sequence[Comparison], price: Price, prices: Mapping[str, Price]) -> CostFigures:
+def _cost_figures(runs: Sequence[ComparedRun], price: Price, prices: Mapping[str, Price]) -> CostFigures:
     outcomes = [one.outcome for one in runs]
     all_in = [_with_refetch(one, price) for one in runs]
     searches = (search for outcome in outcomes for search in outcome.blind_searches)
@@ -251,12 +251,12 @@ def _tokens(outcome: Outcome) -> int:
     return sum(request.total for request in outcome.requests)
 
 
-def _sending(run: Comparison, price: Price, rule: CacheRule = "prefix") -> tuple[float, float]:
+def _sending(run: ComparedRun, price: Price, rule: CacheRule = "prefix") -> tuple[float, float]:
     """Return the cost of sending under the policy and of sending everything."""
     return sending_cost(run.outcome.requests, price, rule), sending_cost(run.baseline.requests, price, rule)
 
 
-def _with_refetch(run: Comparison, price: Price, in_context: bool = True, rerun: bool = False) -> tuple[float, float]:
+def _with_refetch(run: ComparedRun, price: Price, in_context: bool = True, rerun: bool = False) -> tuple[float, float]:
     """Return the all-in cost with an oracle, or with `rerun` by running tools again, and of sending everything."""
     outcome = run.outcome
     cost, whole = _sending(run, price)
@@ -264,7 +264,7 @@ def _with_refetch(run: Comparison, price: Price, in_context: bool = True, rerun:
     return cost + refetch_cost(outcome.requests, losses, price, rerun), whole
 
 
-def _with_blind_search(run: Comparison, price: Price) -> tuple[float, float]:
+def _with_blind_search(run: ComparedRun, price: Price) -> tuple[float, float]:
     """Return the all-in cost with blind searches, and of sending everything."""
     cost, whole = _sending(run, price)
     return cost + blind_search_cost(run.outcome.requests, run.outcome.blind_searches, price), whole

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from keepwhole.logs.duplicates import PrefixDigests, numbers_without_copies, prefix_digests
-from keepwhole.logs.lines import Unread, file_size
+from keepwhole.logs.lines import UnreadPart, file_size
 from keepwhole.logs.reader import read_runs
 from keepwhole.logs.run import Length, Run, length_of
 from keepwhole.models.tokens import estimate
@@ -53,7 +53,7 @@ class FileDone(NamedTuple):
     bytes: int
 
 
-SurveyItem: TypeAlias = LoggedRun | FileDone | Unread
+SurveyItem: TypeAlias = LoggedRun | FileDone | UnreadPart
 
 
 def survey(path: Path) -> Iterator[SurveyItem]:
@@ -122,7 +122,7 @@ class LogTotals:
         if isinstance(found, FileDone):
             self.files += 1
             self.bytes += found.bytes
-        elif isinstance(found, Unread):
+        elif isinstance(found, UnreadPart):
             self.unread.append(
                 {"path": str(found.path), "why": found.why, "count": found.count, "first_line": found.first_line}
             )

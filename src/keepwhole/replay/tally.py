@@ -35,7 +35,7 @@ from keepwhole.replay.run_facts import RunFacts
 from keepwhole.replay.run_texts import ChangedTexts
 
 
-class Tally:
+class EvidenceTally:
     """The counts of one run under one policy."""
 
     def __init__(self, facts: RunFacts) -> None:

@@ -71,7 +71,7 @@ def test_play_says_what_replay_says_of_the_same_session(long: Desk, tmp_path: Pa
 
 def _record(desk: Desk) -> dict[str, object]:
     """The session as a log, put together without the code that plays it."""
-    from keepwhole.replay.samples.coding import coding_session
+    from keepwhole.replay.samples.coding_agent import coding_session
     from keepwhole.replay.samples.files import anthropic_messages
 
     script = [part for one in anthropic_messages(coding_session(1, "claude-code", 9)) for part in one["content"]]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from keepwhole.config import Settings
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.router import Desk
-from keepwhole.replay.samples.coding import coding_session
+from keepwhole.replay.samples.coding_agent import coding_session
 from keepwhole.replay.samples.files import anthropic_messages
 from keepwhole.store.protocol import Store
 from keepwhole.wire.as_dict import fields_of, parts_of

@@ -23,7 +23,7 @@ from keepwhole.replay.frequency import Frequency
 from keepwhole.replay.outcome import Outcome
 from keepwhole.replay.replay import replay, replay_unchanged
 from keepwhole.replay.run_facts import RunFacts
-from keepwhole.replay.summary import Comparison, summarize
+from keepwhole.replay.summary import ComparedRun, summarize
 from keepwhole.wire.request_body import read_request
 
 _MOST = 8_000_000
@@ -137,7 +137,7 @@ def _figures(played: _Played, settings: Settings) -> dict[str, Any]:
             outcome = replay(played.facts, policy, played.profile, played.profile.window)
         played.outcomes[key] = outcome
     price = price_of(played.profile, input_price(played.model))
-    row = summarize([Comparison(outcome, played.baseline)], price, {}, played.profile.window)
+    row = summarize([ComparedRun(outcome, played.baseline)], price, {}, played.profile.window)
     total, whole = (sum(request.total for request in one.requests) for one in (outcome, played.baseline))
     return {
         "policy": name,

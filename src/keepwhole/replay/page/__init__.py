@@ -15,14 +15,13 @@ from string import Template
 from typing import Any, NamedTuple, cast
 
 from keepwhole.replay.page.appendix import method, settings, unread
+from keepwhole.replay.page.charts import runs, tools
 from keepwhole.replay.page.figures import Part, words
 from keepwhole.replay.page.frontier import frontier
 from keepwhole.replay.page.headline import facts, headline, title
 from keepwhole.replay.page.markup import Markup, joined, tag
 from keepwhole.replay.page.policies import table
 from keepwhole.replay.page.results import missed, results
-from keepwhole.replay.page.runs import runs
-from keepwhole.replay.page.tools import tools
 
 _NO_MARKUP = {ord(char): f"\\u{ord(char):04x}" for char in "<>&"}
 """JSON reads these as the characters; HTML finds no tag, comment or entity in them."""

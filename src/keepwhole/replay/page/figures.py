@@ -60,6 +60,16 @@ def interval(of: Part, key: str) -> Interval | None:
     return Interval(value, value if low is None else low, value if high is None else high)
 
 
+def all_in(row: Part) -> Interval | None:
+    """With what it costs to fetch back what was missing in context, or at all."""
+    return interval(row, "all_in_context") or interval(row, "all_in")
+
+
+def in_context(row: Part) -> Interval | None:
+    """The share of evidence that was shown in context."""
+    return interval(row, "in_context")
+
+
 def share(value: float | None) -> str:
     """A share in percent; nearly all is not said to be all.
 

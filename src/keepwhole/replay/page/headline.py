@@ -2,9 +2,21 @@
 
 from collections.abc import Sequence
 
-from keepwhole.replay.page.figures import NONE, Part, count, number, part, parts, plural, share, tokens, words
+from keepwhole.replay.page.figures import (
+    NONE,
+    Part,
+    all_in,
+    count,
+    in_context,
+    number,
+    part,
+    parts,
+    plural,
+    share,
+    tokens,
+    words,
+)
 from keepwhole.replay.page.markup import Inside, Markup, short, tag
-from keepwhole.replay.page.points import all_in, in_context
 
 
 def headline(report: Part) -> Markup:

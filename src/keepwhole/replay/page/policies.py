@@ -6,8 +6,10 @@ from typing import NamedTuple, TypeAlias
 from keepwhole.replay.page.figures import (
     NONE,
     Part,
+    all_in,
     count,
     dollars,
+    in_context,
     number,
     part,
     parts,
@@ -16,7 +18,6 @@ from keepwhole.replay.page.figures import (
     words,
 )
 from keepwhole.replay.page.markup import Inside, Markup, joined, short, tag
-from keepwhole.replay.page.points import all_in, in_context
 from keepwhole.replay.summary import Interval
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from keepwhole.replay.samples.coding import coding_session
+from keepwhole.replay.samples.coding_agent import coding_session
 from keepwhole.replay.samples.session import Client, SampleSession, SampleTurn
-from keepwhole.replay.samples.support import support_session
+from keepwhole.replay.samples.support_agent import support_session
 
 _DAY = "2026-11-02T"
 

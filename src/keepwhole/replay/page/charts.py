@@ -1,16 +1,19 @@
-"""Where the tokens go: a bar a tool, with the share that nothing used again."""
+"""The smaller charts: tokens by tool as bars, and the frame of the chart of one run.
+
+`page.js` draws the run that is chosen, from the data in the page.
+"""
 
 from collections.abc import Sequence
 
-from keepwhole.replay.page.figures import Part, count, number, part, parts, share, tokens, words
+from keepwhole.replay.page.figures import Part, count, number, part, parts, plural, share, tokens, words
 from keepwhole.replay.page.markup import Markup, joined, short, tag
 
 _MOST = 12
-"""Tools shown one by one; the others are one row."""
+"""Tools with a row of their own; the others share one row."""
 
 
 def tools(report: Part) -> Markup | None:
-    """The bars as a table, so that they can be read aloud."""
+    """Return the bars as a table, so that screen readers can read them; None if no tool is known."""
     found = parts(part(report, "totals"), "tools")
     if not found:
         return None
@@ -28,7 +31,7 @@ def _key() -> Markup:
 
 
 def _folded(found: Sequence[Part]) -> list[Part]:
-    """The largest, and the sum of the rest."""
+    """Return the largest tools, and the sum of the others as one."""
     if len(found) <= _MOST:
         return list(found)
     rest = found[_MOST - 1 :]
@@ -50,7 +53,7 @@ def _row(tool: Part, most: float) -> Markup:
 
 
 def _bar(tool: Part, most: float) -> Markup:
-    """Lengths are attributes: a page that forbids inline styles cannot have them as styles."""
+    """Return a bar. Its length is an attribute, since the page forbids inline styles."""
     width = 100 * (number(tool, "tokens") or 0) / most
     unused = width * min(1.0, max(0.0, number(tool, "never_used") or 0))
     return tag(
@@ -61,3 +64,27 @@ def _bar(tool: Part, most: float) -> Markup:
         preserveAspectRatio="none",
         aria_hidden="true",
     )
+
+
+def runs(report: Part) -> Markup | None:
+    """Return a choice of runs and an empty chart; None if no run has figures."""
+    found = [(at, run) for at, run in enumerate(parts(report, "runs")) if part(run, "context")]
+    if not found:
+        return None
+    choice = tag("select", [tag("option", _named(run), value=str(at)) for at, run in found], id="run")
+    return joined(
+        tag("p", tag("label", "Run ", choice), class_="control scripted"),
+        tag(
+            "figure",
+            tag("div", id="lines", class_="lines", role="group", aria_label="Policies shown"),
+            tag("div", id="chart", class_="chart"),
+            tag("figcaption", tag("output", "", id="readout", for_="run"), class_="readout"),
+            class_="scripted",
+        ),
+        tag("p", "The chart of a run needs JavaScript; the rest of this page does not.", class_="unscripted"),
+    )
+
+
+def _named(run: Part) -> str:
+    name = short(words(run, "task") or words(run, "id"), 80)
+    return f"{name} · {plural(number(run, 'steps'), 'step')} · {tokens(number(run, 'tokens'))}"
