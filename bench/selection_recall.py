@@ -64,7 +64,7 @@ _FILLER = words(
     "loaded saved sent merged for with from under after before without near another every while still again later"
 )
 
-FREQUENCY_CHARS = (
+KNOWN = (
     Template(
         "Payment gateway rejected refund {who} because certificate {code} had expired",
         "Which expired certificate made the gateway reject {who}?",
@@ -224,8 +224,8 @@ def found_in_probes(recipes: Iterable[Recipe], seeds: Iterable[int]) -> tuple[in
 
 
 _ROWS = (
-    ("facts known", FREQUENCY_CHARS, range(12)),
-    ("facts known, other seeds", FREQUENCY_CHARS, range(100, 112)),
+    ("facts known", KNOWN, range(12)),
+    ("facts known, other seeds", KNOWN, range(100, 112)),
     ("other facts and seeds", HELD_OUT, range(100, 112)),
 )
 

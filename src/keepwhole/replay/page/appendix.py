@@ -1,4 +1,4 @@
-"""Settings to copy, what was not read, and how it was measured."""
+"""The last sections: settings to copy, what was not read, and how it was measured."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ _DEFINITIONS = (
 
 
 def settings(report: Part) -> Markup | None:
-    """What to copy first, then the settings of each other policy that has some."""
+    """Return the recommended settings, then those of every other policy that has some; None if none has."""
     rows = [row for row in parts(report, "policies") if words(row, "settings").strip()]
     chosen = words(report if "settings" in report else row_named(report, "auto"), "settings")
     others = [row for row in rows if words(row, "settings") != chosen]
@@ -42,7 +42,7 @@ def settings(report: Part) -> Markup | None:
 
 
 def _chosen(text: str, rows: Sequence[Part]) -> Markup:
-    """The settings that are worth most, with the name and the verdict of their policy."""
+    """Return the recommended settings with the name and the verdict of their policy."""
     named = [f"{words(row, 'name')}: {verdict(row)}" for row in rows if words(row, "settings") == text][:1]
     return joined([tag("p", short(name.removesuffix(": "), 200)) for name in named], _block(text))
 
@@ -56,7 +56,7 @@ def _block(text: str) -> Markup:
 
 
 def unread(report: Part) -> Markup:
-    """Every path that was passed over, and why."""
+    """Return every path that was not read, with the reason."""
     read = part(report, "read")
     found = parts(read, "unread")
     files, size = number(read, "files"), number(read, "bytes")
@@ -78,7 +78,7 @@ def _passed(one: Part) -> Markup:
 
 
 def method(_report: Part) -> Markup:
-    """The words of this page, in short."""
+    """Return the definitions of the terms on this page."""
     pairs = [tag("div", tag("dt", name), tag("dd", means)) for name, means in _DEFINITIONS]
     return joined(
         tag(

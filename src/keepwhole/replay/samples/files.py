@@ -1,6 +1,6 @@
-"""Made-up sessions in the files that clients would have written.
+"""Made-up sessions as the log files of clients.
 
-Owns: how Claude Code, Codex and a plain chat API write a session down.
+Owns: how Claude Code, Codex and a plain chat API write a session.
 Must not know: what happens in a session.
 """
 
@@ -18,7 +18,7 @@ _DAY = "2026-11-02T"
 
 
 def sample_sessions() -> list[SampleSession]:
-    """The sessions, the longest first."""
+    """Return the sessions, the longest first."""
     return [
         coding_session(1, "claude-code", 20),
         coding_session(2, "codex", 16),
@@ -39,7 +39,7 @@ def _write(path: Path, records: Iterator[dict[str, Any]]) -> Path:
 
 
 def _clock(number: int) -> str:
-    """When the record of that number was written: a step takes eight seconds."""
+    """Return the time of the record with that number: a step takes eight seconds."""
     minutes, seconds = divmod(number * 8, 60)
     return f"{_DAY}{9 + minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}.000Z"
 
@@ -65,7 +65,7 @@ def _claude_code(session: SampleSession) -> Iterator[dict[str, Any]]:
 
 
 def anthropic_messages(session: SampleSession) -> Iterator[dict[str, Any]]:
-    """The session as the messages of Anthropic's API."""
+    """Yield the session as the messages of Anthropic's API."""
     for number, turn in enumerate(session.turns):
         if turn.role == "user":
             yield {"role": "user", "content": turn.said}

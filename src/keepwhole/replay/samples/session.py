@@ -1,6 +1,6 @@
 """A made-up session as a value.
 
-Must not know: how clients write sessions down.
+Must not know: the log formats of clients.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ Client: TypeAlias = Literal["claude-code", "codex", "chat"]
 
 
 class SampleTurn(NamedTuple):
-    """What somebody said, or one call with its result."""
+    """One message, or one call with its result."""
 
     role: Literal["user", "assistant"]
     said: str = ""
@@ -32,4 +32,4 @@ class SampleSession(NamedTuple):
 PARTS = ("berth", "cargo", "crane", "customs", "ferry", "invoice", "manifest", "pilot", "quay", "tide", "tug", "yard")
 VERBS = ("assign", "check", "close", "find", "load", "merge", "move", "open", "plan", "release", "reserve", "split")
 NOUNS = ("slot", "window", "crew", "draft", "limit", "notice", "offer", "order", "record", "route", "rule", "total")
-"""Of a harbour: what names are made of."""
+"""The words of a harbor from which names are built."""

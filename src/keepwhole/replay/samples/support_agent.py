@@ -1,4 +1,4 @@
-"""Somebody answers the customers of a ferry line."""
+"""A made-up session: an agent answers the customers of a ferry line."""
 
 import json
 import random
@@ -8,7 +8,7 @@ from keepwhole.replay.samples.session import PARTS, SampleSession, SampleTurn
 
 
 def support_session(seed: int, cases: int) -> SampleSession:
-    """An agent answers a ferry line's customers by way of an API."""
+    """Return the session of an agent that answers customers with the help of an API."""
     chance = random.Random(seed)
     turns: list[SampleTurn] = []
     others: list[dict[str, Any]] = []
