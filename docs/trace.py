@@ -102,7 +102,7 @@ def tests() -> dict[str, str]:
     return found
 
 
-def tests_of(id_in_tests: str, known: dict[str, str]) -> list[str]:
+def checking_tests(id_in_tests: str, known: dict[str, str]) -> list[str]:
     """Return the tests whose names contain an id."""
     return sorted(name for name in known if f"_{id_in_tests}_" in f"{name}_")
 
@@ -110,7 +110,7 @@ def tests_of(id_in_tests: str, known: dict[str, str]) -> list[str]:
 def untested() -> list[str]:
     """Return the ids that no test is named after."""
     known = tests()
-    return [id_in_tests for id_in_tests, _, _ in ids() if not tests_of(id_in_tests, known)]
+    return [id_in_tests for id_in_tests, _, _ in ids() if not checking_tests(id_in_tests, known)]
 
 
 def page() -> str:
@@ -125,7 +125,7 @@ def page() -> str:
         "|---|---|---|",
     ]
     for id_in_tests, label, words in ids():
-        shown = "<br>".join(f"[`{name}`](../../{known[name]})" for name in tests_of(id_in_tests, known))
+        shown = "<br>".join(f"[`{name}`](../../{known[name]})" for name in checking_tests(id_in_tests, known))
         lines.append(f"| {label} | {words} | {shown} |")
     return _NOTE + "\n".join(lines) + "\n"
 
