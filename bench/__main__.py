@@ -1,4 +1,4 @@
-"""`python -m bench [NAME …]`: run the benchmarks, print the table, exit with 0: it measures and does not test."""
+"""`python -m bench [NAME …]`: runs the benchmarks and prints a table; always exits with 0, since it does not test."""
 
 import argparse
 import json
@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import sqlite3
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict
@@ -19,17 +20,17 @@ from bench.install import install
 from bench.keep import keep
 from bench.postgres import postgres
 from bench.postgres_scale import postgres_scale
-from bench.project import project
 from bench.proxy import proxy
 from bench.proxy_postgres import proxy_postgres
 from bench.ranges import ranges
 from bench.recall import recall
-from bench.row import Row, markdown_table, text_table
 from bench.select import select
-from bench.setup import Setup, say
 from bench.start import start
+from bench.support.row import Row, markdown_table, text_table
+from bench.support.setup import Setup, say
 from bench.truncate import truncate
-from bench.watched import watched
+from bench.view import view
+from bench.watchers import watchers
 from bench.wire import wire
 from bench.writers import writers
 from keepwhole.store.sqlite.database import file_system
@@ -43,7 +44,7 @@ BENCHMARKS: dict[str, Callable[[Setup], list[Row]]] = {
     "copy": copy,
     "truncate": truncate,
     "wire": wire,
-    "project": project,
+    "view": view,
     "select": select,
     "recall": recall,
     "adapters": adapters,
@@ -51,13 +52,13 @@ BENCHMARKS: dict[str, Callable[[Setup], list[Row]]] = {
     "proxy": proxy,
     "proxy_postgres": proxy_postgres,
     "inspector": inspector,
-    "watched": watched,
+    "watchers": watchers,
     "start": start,
     "install": install,
 }
 
 LONG: dict[str, Callable[[Setup], list[Row]]] = {"postgres-scale": postgres_scale}
-"""Those that run only when they are asked for by name."""
+"""Benchmarks that run only if they are named."""
 _NAMES = ", ".join((*BENCHMARKS, *LONG))
 
 
@@ -68,7 +69,7 @@ def main() -> None:
     _isolate(folder)
     try:
         setup = Setup(folder, args.quick)
-        results = {name: _measured(name, setup) for name in args.names or BENCHMARKS}
+        results = {name: _run_suite(name, setup) for name in args.names or BENCHMARKS}
     finally:
         os.chdir("/")
         shutil.rmtree(folder)
@@ -82,8 +83,13 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Keepwhole against plain references.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which: {_NAMES} (default: all before the last)")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench",
+        description="Measure Keepwhole against plain references.",
+        epilog=_suites(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="suites to run (default: all but the long ones)")
     parser.add_argument("--quick", action="store_true", help="small texts and three rounds: a look, not a figure")
     parser.add_argument("--json", metavar="FILE", help="write the rows to FILE too")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
@@ -97,16 +103,28 @@ def _arguments() -> argparse.Namespace:
     return args
 
 
+def _suites() -> str:
+    """Return the list of suites, each with the first sentence of its module."""
+    lines = [f"  {name:<16}{_about(suite)}" for name, suite in BENCHMARKS.items()]
+    long = [f"  {name:<16}{_about(suite)}" for name, suite in LONG.items()]
+    return "\n".join(("suites:", *lines, "", "only if named:", *long))
+
+
+def _about(suite: Callable[[Setup], list[Row]]) -> str:
+    summary = (sys.modules[suite.__module__].__doc__ or "").partition("\n\n")[0]
+    return " ".join(summary.split()).removesuffix(".")
+
+
 def _isolate(folder: str) -> None:
-    """No settings, no record and no hidden extra of the user's may change the figures."""
+    """Remove everything of the user that could change the figures: settings, records, environment."""
     for key in [key for key in os.environ if key.startswith("KEEPWHOLE_")]:
         del os.environ[key]
     os.environ["HOME"] = folder
     os.chdir(folder)
 
 
-def _measured(name: str, setup: Setup) -> list[Row]:
-    """The rows of one benchmark; one that fails is a row that says so."""
+def _run_suite(name: str, setup: Setup) -> list[Row]:
+    """Return the rows of one benchmark; a failure gives one row with the error."""
     say(f"{name}: load {_load()}")
     try:
         return {**BENCHMARKS, **LONG}[name](setup)

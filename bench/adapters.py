@@ -13,11 +13,11 @@ from statistics import median
 
 import keepwhole
 from bench import floors
-from bench.bare import BareLog
-from bench.row import Row, judged, reported
-from bench.setup import Setup
-from bench.texts import text_file
-from bench.timing import interleaved
+from bench.support.bare_log import BareLog
+from bench.support.row import Row, judged, reported
+from bench.support.setup import Setup
+from bench.support.timing import run_interleaved
+from bench.texts.large_texts import text_file
 from keepwhole import config
 
 Agent = Callable[[keepwhole.Session | None, str, Sequence[str]], Callable[[], int]]
@@ -65,7 +65,7 @@ def _row(setup: Setup, name: str, kind: str, agent: Agent, bodies: list[str]) ->
         return _cpu(agent(None, tool, bodies))
 
     kept()  # what is imported at first use is no price of a result
-    times = interleaved(place, setup.rounds, {"kept": kept, "inserted": inserted, "alone": alone})
+    times = run_interleaved(place, setup.rounds, {"kept": kept, "inserted": inserted, "alone": alone})
     bare.close()
     return _written(f"adapter `{name}`: CPU for a result of 10 KB, {kind}", times, kind == "kept")
 

@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from bench.database import Database, database
 from bench.postgres import Group
 from bench.proxy import cpu, process, request
-from bench.setup import PYTHON, Setup, say
-from keepwhole.logs.reader import files, read_runs
+from bench.support.postgres_server import Database, database
+from bench.support.setup import PYTHON, Setup, say
+from keepwhole.logs.reader import find_logs, read_runs
 from keepwhole.logs.run import Run
 from keepwhole.replay.samples.files import write_samples
 from keepwhole.store.postgres.store import INLINE_BODY
@@ -97,7 +97,7 @@ def _arguments() -> argparse.Namespace:
 
 def _runs(paths: Sequence[Path]) -> Iterator[Run]:
     with tempfile.TemporaryDirectory() as folder:
-        for path in files(paths or write_samples(Path(folder))):
+        for path in find_logs(paths or write_samples(Path(folder))):
             yield from (found for found in read_runs(path) if isinstance(found, Run))
 
 

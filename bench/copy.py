@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from statistics import median
 
-from bench.row import Row, reported
-from bench.setup import Setup
-from bench.timing import interleaved
+from bench.support.row import Row, reported
+from bench.support.setup import Setup
+from bench.support.timing import run_interleaved
 from keepwhole import SqliteStore
 from keepwhole.canonical.entry import Result
 from keepwhole.canonical.ids import RANDOM_BYTES, artifact_id, trace_id
@@ -40,7 +40,7 @@ def copy(setup: Setup) -> list[Row]:
         source = setup.path(f"copy-{size}")
         _fill(source, size, count)
         _back_up(source, source)
-        times = interleaved(f"copy {what}", setup.rounds, _subjects(source, setup.path("copy-target")))
+        times = run_interleaved(f"copy {what}", setup.rounds, _subjects(source, setup.path("copy-target")))
         rows += _rows(f"{count:,} results of {what}", size, count, times)
         packed = os.path.getsize(os.path.join(source, "backup")) / (size * count)
         rows.append(reported(f"{count:,} results of {what}: size of the backup", "–", "the bodies", [packed], "×"))

@@ -1,4 +1,4 @@
-"""What each figure has to reach. These are the promises of the project; the benchmarks only judge by them."""
+"""The floor of each figure: what the project promises. The benchmarks only compare with them."""
 
 from dataclasses import dataclass
 

@@ -11,8 +11,8 @@ from statistics import median
 from typing import Any
 
 from bench import floors
-from bench.row import Row, judged
-from bench.setup import PYTHON, ROOT, Setup
+from bench.support.row import Row, judged
+from bench.support.setup import PYTHON, ROOT, Setup
 
 _ROUNDS = 9
 _WHAT = "a call through the MCP gateway"
@@ -32,7 +32,7 @@ async def _measured(setup: Setup, calls: int) -> dict[str, list[float]]:
     from mcp import Client, StdioServerParameters
 
     file, noted = setup.path("servers.json"), setup.path("gateway.pid")
-    own = {"command": PYTHON, "args": ["-m", "bench.gateway_server"], "cwd": ROOT}
+    own = {"command": PYTHON, "args": ["-m", "bench.support.gateway_server"], "cwd": ROOT}
     with open(file, "w", encoding="utf-8") as written:
         json.dump({"mcpServers": {"measured": own}}, written)
     start = f'echo $$ > "{noted}"; exec "{PYTHON}" -m keepwhole mcp-gateway --config "{file}"'

@@ -11,15 +11,15 @@ from collections.abc import Callable
 from statistics import median
 
 from bench import floors
-from bench.row import Row, judged
-from bench.setup import KEEPWHOLE, PYTHON, ROOT, Setup, say
-from bench.stored import largest
-from bench.texts import KINDS, text_file
-from bench.timing import Run, interleaved, pipeline
+from bench.support.row import Row, judged
+from bench.support.setup import KEEPWHOLE, PYTHON, ROOT, Setup, say
+from bench.support.store_check import read_largest
+from bench.support.timing import Run, pipeline, run_interleaved
+from bench.texts.large_texts import KINDS, text_file
 from keepwhole.store.protocol import SessionInfo
 from keepwhole.store.sqlite.store import SqliteStore
 
-_DRIVER = os.path.join(ROOT, "bench", "store_driver.py")
+_DRIVER = os.path.join(ROOT, "bench", "support", "store_process.py")
 _TEE = "tee | wc -l"
 _BARE = "python -c pass"
 _WAYS: dict[str, tuple[tuple[str, ...], bool]] = {
@@ -41,7 +41,7 @@ def _ingest(setup: Setup, kind: str) -> list[Row]:
         _check(setup, source, way)
     subjects: dict[str, Callable[[], Run]] = {_TEE: lambda: _tee(setup, source), _BARE: lambda: _bare(setup)}
     subjects |= {way: lambda way=way: _stored(setup, source, way) for way in _WAYS}
-    runs = interleaved(f"ingest {kind}", setup.rounds, subjects)
+    runs = run_interleaved(f"ingest {kind}", setup.rounds, subjects)
     size = f"{os.path.getsize(source) / 1e9:.2g} GB {kind}"
     return [*(_cpu_row(size, way, runs) for way in _WAYS), *(_memory_row(size, way, runs) for way in _WAYS)]
 
@@ -112,7 +112,7 @@ def _check(setup: Setup, source: str, way: str) -> None:
     counted = _count(source)
 
     def look(home: str) -> None:
-        facts, blob = largest(home)
+        facts, blob = read_largest(home)
         if not filecmp.cmp(source, blob, shallow=False):
             raise RuntimeError(f"{way} stored other bytes than it was given")
         if (facts.size, facts.lines, facts.chars) != counted:

@@ -23,9 +23,9 @@ from urllib.parse import urlsplit
 
 import keepwhole
 from bench import floors
-from bench.row import Row, judged, reported
-from bench.setup import PYTHON, ROOT, Setup, say
-from bench.texts import KINDS, text_file
+from bench.support.row import Row, judged, reported
+from bench.support.setup import PYTHON, ROOT, Setup, say
+from bench.texts.large_texts import KINDS, text_file
 from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, RequestFacts, RequestLog
 
 _WHAT = "inspector"
@@ -45,7 +45,7 @@ def inspector(setup: Setup) -> list[Row]:
         artifact = session.keep("bench", None, file).artifact_id or ""
     steps = _long_session(home, 300 if setup.quick else 2_000)
     with ExitStack() as stack:
-        bare = stack.enter_context(_process([PYTHON, "-m", "bench.relays.pread", source], setup, home))
+        bare = stack.enter_context(_process([PYTHON, "-m", "bench.relays.bare_file_server", source], setup, home))
         own = stack.enter_context(_process([PYTHON, "-m", "keepwhole", "inspect", "--no-open"], setup, home))
         page = _Page(own)
         return [*_pages(setup, page, int(bare), source, artifact), *_first_look(page, steps)]

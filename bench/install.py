@@ -5,8 +5,8 @@ import subprocess
 import time
 
 from bench import floors
-from bench.row import Row, judged, reported
-from bench.setup import PYTHON, ROOT, Setup, plain_environment, say
+from bench.support.row import Row, judged, reported
+from bench.support.setup import PYTHON, ROOT, Setup, plain_environment, say
 
 _OFFLINE = ("No matching distribution found", "Temporary failure", "Could not find a version", "NewConnectionError")
 

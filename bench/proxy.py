@@ -16,9 +16,9 @@ from statistics import median
 from typing import Any
 
 from bench import floors
-from bench.bare import BareLog
-from bench.row import Row, judged, reported
-from bench.setup import PYTHON, ROOT, Setup, say
+from bench.support.bare_log import BareLog
+from bench.support.row import Row, judged, reported
+from bench.support.setup import PYTHON, ROOT, Setup, say
 
 _WHAT = "proxy"
 _TOOLS = [{"name": "Bash", "description": "Run a command.", "input_schema": {"type": "object"}}]
@@ -41,7 +41,7 @@ class _Ways:
         say("proxy: starting")
         provider = stack.enter_context(process([PYTHON, "-m", "bench.relays.provider"], setup))
         url = f"http://127.0.0.1:{provider[1]}"
-        bare = stack.enter_context(process([PYTHON, "-m", "bench.relays.bare", url], setup))
+        bare = stack.enter_context(process([PYTHON, "-m", "bench.relays.bare_relay", url], setup))
         words = [PYTHON, "-m", "keepwhole", "proxy", "--port", "0", "--no-token", "--upstream", f"anthropic={url}"]
         own = stack.enter_context(process(words, setup))
         self.ports = {"direct": provider[1], "bare": bare[1], "proxy": own[1]}

@@ -14,11 +14,11 @@ from statistics import median
 from typing import Any
 
 from bench import floors
-from bench.database import database
-from bench.objects import bare_put, objects
 from bench.proxy import process, request, step
-from bench.row import Row, judged
-from bench.setup import PYTHON, Setup, say
+from bench.support.object_store import bare_put, start_object_store
+from bench.support.postgres_server import database
+from bench.support.row import Row, judged
+from bench.support.setup import PYTHON, Setup, say
 
 _WHAT = "proxy over PostgreSQL"
 _TABLE = "CREATE TABLE IF NOT EXISTS bare (id bigserial PRIMARY KEY, header bytea, chain bytea, body bytea)"
@@ -33,7 +33,7 @@ def proxy_postgres(setup: Setup) -> list[Row]:
     with ExitStack() as stack:
         say("proxy over PostgreSQL: starting")
         server = stack.enter_context(database(setup))
-        environ = objects(setup, stack)
+        environ = start_object_store(setup, stack)
         put = bare_put(environ) if environ else None
         commit = _committer(stack, server.url)
         ways = _Ways(setup, stack, server.record(), environ or {})

@@ -17,11 +17,11 @@ from statistics import median
 
 import keepwhole
 from bench import floors
-from bench.row import Row, judged, reported
-from bench.setup import Setup, say
-from bench.stored import largest
-from bench.texts import KINDS, text_file
-from bench.timing import percentile
+from bench.support.row import Row, judged, reported
+from bench.support.setup import Setup, say
+from bench.support.store_check import read_largest
+from bench.support.timing import percentile
+from bench.texts.large_texts import KINDS, text_file
 from keepwhole.store.reader import BodyReader
 
 _LINES = 100
@@ -65,7 +65,7 @@ def _ranges(setup: Setup, kind: str) -> list[Row]:
     with keepwhole.session("bench", store=home) as session:
         with open(source, "rb") as file:
             artifact = session.keep("bench", None, file).artifact_id or ""
-        blob = os.open(largest(home)[1], os.O_RDONLY)
+        blob = os.open(read_largest(home)[1], os.O_RDONLY)
 
         def open_and_read(place: Place) -> str:
             with session.open(artifact) as reader:

@@ -20,10 +20,10 @@ import msgspec
 
 import keepwhole
 from bench import floors
-from bench.row import Row, judged, reported
-from bench.setup import Setup
-from bench.texts import text_file
-from bench.timing import interleaved
+from bench.support.row import Row, judged, reported
+from bench.support.setup import Setup
+from bench.support.timing import run_interleaved
+from bench.texts.large_texts import text_file
 from keepwhole.recall import patterns
 
 _SEARCHED = 256_000_000
@@ -55,7 +55,7 @@ def _search(setup: Setup) -> list[Row]:
             if _NEEDLE not in _said(command) or f"the {_NEEDLE} stands here" not in ours():
                 raise RuntimeError("the needle was not found")
             subjects["reference"] = lambda: _wall(lambda: _said(command))
-        times = interleaved("recall, search", setup.rounds, subjects)
+        times = run_interleaved("recall, search", setup.rounds, subjects)
         peak = _peak(ours)
     return _search_rows(size, times, os.path.basename(tool or ""), peak)
 
@@ -90,7 +90,7 @@ def _slice(setup: Setup) -> list[Row]:
             raise RuntimeError("the slice is not the one asked for")
         data = text.encode()
         array = data[data.index(b"[") : data.rindex(b"]") + 1]
-        times = interleaved(
+        times = run_interleaved(
             "recall, slice",
             setup.rounds,
             {

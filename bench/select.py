@@ -14,9 +14,9 @@ from statistics import median
 
 from bench import floors
 from bench.floors import Floor
-from bench.questions import Made, Maker, pointer_questions, questions
-from bench.row import Row, judged, reported
-from bench.setup import Setup, say
+from bench.support.row import Row, judged, reported
+from bench.support.setup import Setup, say
+from bench.texts.selection_questions import Made, Maker, pointer_questions, questions
 from keepwhole import Session, SqliteStore
 from keepwhole.canonical import ids
 from keepwhole.canonical.entry import Result

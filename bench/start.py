@@ -10,10 +10,10 @@ from statistics import median
 import keepwhole
 from bench import floors
 from bench.floors import Floor
-from bench.row import Row, judged
-from bench.setup import KEEPWHOLE, PYTHON, Setup
-from bench.texts import text_file
-from bench.timing import Run, interleaved, pipeline
+from bench.support.row import Row, judged
+from bench.support.setup import KEEPWHOLE, PYTHON, Setup
+from bench.support.timing import Run, pipeline, run_interleaved
+from bench.texts.large_texts import text_file
 
 _BARE = "python -c pass"
 _LINES = 100
@@ -33,7 +33,7 @@ def start(setup: Setup) -> list[Row]:
     _check(setup, home, source, artifact)
     subjects: dict[str, Callable[[], Run]] = {_BARE: lambda: _run(setup, home, ((PYTHON, "-c", "pass"),))}
     subjects |= {name: lambda given=given: _run(setup, home, given) for name, (given, _) in commands.items()}
-    runs = interleaved("start", 5 if setup.quick else 21, subjects)
+    runs = run_interleaved("start", 5 if setup.quick else 21, subjects)
     return [_row(name, runs[name], runs[_BARE], floor) for name, (_, floor) in commands.items()]
 
 

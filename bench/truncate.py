@@ -17,12 +17,13 @@ from statistics import median
 from typing import Any
 
 import keepwhole
-from bench import floors, samples
+from bench import floors
 from bench.floors import Floor
-from bench.row import Row, judged, reported
-from bench.samples import Sample
-from bench.setup import Setup, say
-from bench.timing import interleaved
+from bench.support.row import Row, judged, reported
+from bench.support.setup import Setup, say
+from bench.support.timing import run_interleaved
+from bench.texts import planted_results
+from bench.texts.planted_results import Sample
 from keepwhole.standalone.processor import TruncationProcessor
 from keepwhole.store.reader import BodyReader
 from keepwhole.truncation.configuration import Limits, ToolOverride, TruncationConfiguration
@@ -60,19 +61,19 @@ def _listing(size: int) -> Sample:
 
 
 _KINDS: Mapping[str, tuple[str, Callable[[int], Sample]]] = {
-    "head": ("prose", samples.prose),
-    "tail": ("prose", samples.prose),
-    "head_tail": ("prose", samples.prose),
-    "lines": ("prose", samples.prose),
-    "element": ("JSON", samples.json_array),
-    "element ": ("XML", samples.xml),
+    "head": ("prose", planted_results.prose),
+    "tail": ("prose", planted_results.prose),
+    "head_tail": ("prose", planted_results.prose),
+    "lines": ("prose", planted_results.prose),
+    "element": ("JSON", planted_results.json_array),
+    "element ": ("XML", planted_results.xml),
     "element  ": ("search", _search),
     "element   ": ("listing", _listing),
-    "rows": ("CSV", samples.csv),
-    "rows ": ("NDJSON", samples.ndjson),
-    "log": ("log", samples.log),
-    "code": ("Python", samples.source_code),
-    "diff": ("diff", samples.diff),
+    "rows": ("CSV", planted_results.csv),
+    "rows ": ("NDJSON", planted_results.ndjson),
+    "log": ("log", planted_results.log),
+    "code": ("Python", planted_results.source_code),
+    "diff": ("diff", planted_results.diff),
 }
 """What every strategy is given; spaces at the end tell kinds for one strategy apart."""
 
@@ -114,7 +115,7 @@ def truncate(setup: Setup) -> list[Row]:
 
 
 def _rounds(setup: Setup, name: str, subjects: Mapping[str, _Subject]) -> dict[str, list[float]]:
-    return interleaved(f"truncate {name}", setup.rounds, {key: subject.spent for key, subject in subjects.items()})
+    return run_interleaved(f"truncate {name}", setup.rounds, {key: subject.spent for key, subject in subjects.items()})
 
 
 def _configuration(strategy: str) -> TruncationConfiguration:
@@ -175,7 +176,7 @@ def _milliseconds(name: str, spent: list[float], floor: Floor) -> Row:
 
 
 def _splitlines(setup: Setup) -> list[Row]:
-    text, budget = samples.log(_MIDDLE, errors=30).text, _LIMIT
+    text, budget = planted_results.log(_MIDDLE, errors=30).text, _LIMIT
     options = StrategyOptions()
 
     def ours() -> str:
@@ -237,7 +238,7 @@ def _stored(setup: Setup) -> list[Row]:
     with keepwhole.session("bench", store=setup.path("truncate-home")) as session:
         readers: dict[str, BodyReader] = {}
         for name, size in sizes.items():
-            text = samples.log(size, errors=30).text
+            text = planted_results.log(size, errors=30).text
             artifact = session.keep(_TOOL, None, text).artifact_id or ""
             readers[name] = session.open(artifact)
             again, fresh = _presented("head_tail", readers[name]), _presented("head_tail", TextSource(text))
@@ -265,7 +266,7 @@ def _stored_row(name: str, spent: list[float]) -> Row:
 
 
 def _json(setup: Setup) -> list[Row]:
-    text = samples.json_array(_LARGE).text
+    text = planted_results.json_array(_LARGE).text
     raw = text.encode()
     name, loads, dumps = _json_library()
     shown = _presented("element", TextSource(text))
@@ -308,7 +309,7 @@ def _check_array(body: str, text: str) -> tuple[int, int]:
 
 
 def _log(setup: Setup) -> list[Row]:
-    sample = samples.log(_LARGE, errors=9)
+    sample = planted_results.log(_LARGE, errors=9)
     text, raw = sample.text, sample.text.encode()
     shown = _presented("log", TextSource(text))
     _check("log", shown, TextSource(text))

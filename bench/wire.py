@@ -14,9 +14,9 @@ from statistics import median
 from typing import Any
 
 from bench import floors
-from bench.row import Row, judged
-from bench.setup import Setup
-from bench.timing import interleaved
+from bench.support.row import Row, judged
+from bench.support.setup import Setup
+from bench.support.timing import run_interleaved
 from keepwhole.canonical.message import Path
 from keepwhole.wire.dialects import decode_message
 from keepwhole.wire.request_body import RequestBody, read_request
@@ -94,7 +94,7 @@ def _rows(setup: Setup, case: _Case) -> list[Row]:
     body, edits, messages = case.body, case.edits, case.messages
     _check(case, body)
     value = json.loads(body)
-    spent = interleaved(
+    spent = run_interleaved(
         f"wire {case.name}",
         setup.rounds,
         {

@@ -16,9 +16,9 @@ from typing import Any
 
 from bench import floors
 from bench.floors import Floor
-from bench.row import Row, reported
-from bench.setup import PYTHON, ROOT, Setup
-from bench.timing import interleaved, percentile
+from bench.support.row import Row, reported
+from bench.support.setup import PYTHON, ROOT, Setup
+from bench.support.timing import percentile, run_interleaved
 
 _FILES = {"keepwhole": "record.db", "bare": "bare.db"}
 _SECONDS = 6.0
@@ -41,14 +41,14 @@ def writers(setup: Setup) -> list[Row]:
     count = 8 if setup.quick else 32
     seconds = _SECONDS / 2 if setup.quick else _SECONDS
     subjects = {kind: (lambda kind=kind: _load(setup, kind, count, seconds)) for kind in _FILES}
-    loads = interleaved(f"writers ({count} processes)", setup.rounds, subjects)
+    loads = run_interleaved(f"writers ({count} processes)", setup.rounds, subjects)
     return _rows(f"{count} writers on one store", loads["keepwhole"], loads["bare"])
 
 
 def _load(setup: Setup, kind: str, count: int, seconds: float) -> Load:
     folder = setup.path(f"writers-{kind}")
     env = {**setup.environment(folder), "PYTHONPATH": ROOT}
-    command = (PYTHON, "-m", "bench.writer", kind, folder, str(seconds))
+    command = (PYTHON, "-m", "bench.support.writer_process", kind, folder, str(seconds))
     try:
         _first(command, env, setup.folder)
         processes = [_start(command, env, setup.folder) for _ in range(count)]

@@ -48,7 +48,7 @@ tools:
 
 
 def pages() -> dict[str, str]:
-    """Every generated page by its file name."""
+    """Return every generated page by its file name."""
     made = {"cli.md": _cli(), "settings.md": _settings(), "errors.md": _errors(), "api.md": _api()}
     return {name: _NOTE + text for name, text in made.items()}
 
@@ -160,8 +160,8 @@ def _methods(kind: type) -> Iterator[str]:
     yield ""
 
 
-def _replayed() -> str:
-    """What the command prints of the made-up sessions."""
+def _run_replay() -> str:
+    """Run `keepwhole replay` on the made-up sessions; return what it prints."""
     command = [sys.executable, "-m", "keepwhole", "replay", "--sample", "--missed"]
     environ = {**os.environ, "COLUMNS": "100"}
     return subprocess.run(command, env=environ, capture_output=True, text=True, check=True).stdout.rstrip()
@@ -172,4 +172,4 @@ if __name__ == "__main__":
         (REFERENCE / file).write_text(text, encoding="utf-8")
     before, _, rest = REPLAY.read_text(encoding="utf-8").partition("```text\nRead ")
     after = rest.partition("\n```")[2]
-    REPLAY.write_text(f"{before}```text\n{_replayed()}\n```{after}", encoding="utf-8")
+    REPLAY.write_text(f"{before}```text\n{_run_replay()}\n```{after}", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Takes the picture of a replay's page: `python -m docs.pictures REPORT.json [PICTURE.png]`.
+"""Takes the picture of a replay report: `python -m docs.pictures REPORT.json [PICTURE.png]`.
 
 Needs what `make browser` installs. The report is what `keepwhole replay --json` prints.
 """
@@ -20,15 +20,15 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
-    "--disable-lcd-text",  # coloured edges of letters double the size of a picture
+    "--disable-lcd-text",  # colored edges of letters double the size of a picture
 ]
 _WIDTH = 1200
 _END = "#frontier"
 """The picture ends below this section."""
 
 
-def picture(report: Path, target: Path = PICTURE) -> None:
-    """The upper part of the page, in light colours."""
+def take_picture(report: Path, target: Path = PICTURE) -> None:
+    """Write a picture of the upper part of the page, in light colors."""
     from playwright.sync_api import sync_playwright
 
     chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -46,4 +46,4 @@ def picture(report: Path, target: Path = PICTURE) -> None:
 
 
 if __name__ == "__main__":
-    picture(*(Path(name) for name in sys.argv[1:3]))
+    take_picture(*(Path(name) for name in sys.argv[1:3]))

@@ -1,6 +1,6 @@
-"""Writes `docs/reference/trace.md`: every numbered sentence of the truncation document, and the tests that hold it.
+"""Writes `docs/reference/trace.md`: every numbered sentence of the truncation document, and the tests that check it.
 
-An id counts as shown by every test whose name contains it. `make docs` runs this after `docs/generate.py`.
+A test checks an id if its name contains the id. `make docs` runs this after `docs/generate.py`.
 """
 
 import ast
@@ -76,14 +76,14 @@ SCENARIOS = (
 
 
 def ids() -> Iterator[tuple[str, str, str]]:
-    """Every id: how tests spell it, how the document does, and a few words."""
+    """Yield every id as tests spell it, as the document spells it, and in a few words."""
     number = 0
     for group, sentences in CRITERIA.items():
         for words in sentences.split("; "):
             number += 1
             yield f"ac_{number:03d}", f"AC-{number:03d}", f"{group}: {words}"
-    for spelt, words in (TOOLS | QUALITIES).items():
-        yield spelt, spelt.upper().replace("_", "-"), words
+    for id_in_tests, words in (TOOLS | QUALITIES).items():
+        yield id_in_tests, id_in_tests.upper().replace("_", "-"), words
     for group, entries in LISTS.items():
         for entry in entries:
             yield f"list_{group}_should_{entry}", "test list", f"{group}: {entry.replace('_', ' ')}"
@@ -93,7 +93,7 @@ def ids() -> Iterator[tuple[str, str, str]]:
 
 @cache
 def tests() -> dict[str, str]:
-    """Every test by its name, with the file it stands in."""
+    """Return every test by its name, with its file."""
     found: dict[str, str] = {}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -102,19 +102,19 @@ def tests() -> dict[str, str]:
     return found
 
 
-def holding(spelt: str, known: dict[str, str]) -> list[str]:
-    """The tests whose names contain an id."""
-    return sorted(name for name in known if f"_{spelt}_" in f"{name}_")
+def checking_tests(id_in_tests: str, known: dict[str, str]) -> list[str]:
+    """Return the tests whose names contain an id."""
+    return sorted(name for name in known if f"_{id_in_tests}_" in f"{name}_")
 
 
 def untested() -> list[str]:
-    """The ids that no test is named after."""
+    """Return the ids that no test is named after."""
     known = tests()
-    return [spelt for spelt, _, _ in ids() if not holding(spelt, known)]
+    return [id_in_tests for id_in_tests, _, _ in ids() if not checking_tests(id_in_tests, known)]
 
 
 def page() -> str:
-    """The page; an id without a test is an error."""
+    """Return the page; raise a `LookupError` if an id has no test."""
     missing = untested()
     if missing:
         raise LookupError(f"No test is named after {', '.join(missing)}.")
@@ -124,8 +124,8 @@ def page() -> str:
         "| id | in short | shown by |",
         "|---|---|---|",
     ]
-    for spelt, label, words in ids():
-        shown = "<br>".join(f"[`{name}`](../../{known[name]})" for name in holding(spelt, known))
+    for id_in_tests, label, words in ids():
+        shown = "<br>".join(f"[`{name}`](../../{known[name]})" for name in checking_tests(id_in_tests, known))
         lines.append(f"| {label} | {words} | {shown} |")
     return _NOTE + "\n".join(lines) + "\n"
 

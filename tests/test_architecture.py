@@ -2,11 +2,14 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import keepwhole
+from bench import structure
 
 SOURCE = Path(str(keepwhole.__file__)).parent
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -75,3 +78,237 @@ def test_importing_starts_no_thread_writes_nothing_and_opens_no_socket(tmp_path:
     assert done.stdout.splitlines() == ["[]", "[]"]
     assert list(tmp_path.iterdir()) == []
     assert done.stderr == ""
+
+
+MODULES = structure.read_modules(SOURCE)
+CORE = frozenset(
+    f"keepwhole.{name}"
+    for name in (
+        "canonical",
+        "conversation",
+        "exchange",
+        "models",
+        "policies",
+        "recall",
+        "record",
+        "session",
+        "store",
+        "transfer",
+        "truncation",
+        "wire",
+    )
+)
+MOST_IMPORTS = 20
+DIALECTS = frozenset(("anthropic", "openai_chat", "openai_responses"))
+DOCUMENTED = ("record", "conversation", "exchange", "policies", "truncation", "store.protocol")
+VALUE_BASES = frozenset(("Protocol", "Value", "NamedTuple", "TypedDict", "Struct"))
+
+# Exceptions that existed when each rule was made. A list may only become shorter: remove an entry when you fix it.
+GERUNDS = frozenset(
+    (
+        "billing.py",
+        "deciding.py",
+        "outgoing.py",
+        "ranking.py",
+        "reaching.py",
+        "recording.py",
+        "session_reading.py",
+    )
+)
+BUSY = {
+    "keepwhole.apps.cli.replay": 21,
+    "keepwhole.conversation.conversations": 22,
+    "keepwhole.exchange.exchange": 23,
+    "keepwhole.record.arrival": 21,
+    "keepwhole.session": 33,
+    "keepwhole.store.postgres.store": 21,
+    "keepwhole.store.sqlite.store": 24,
+}
+MIXINS = frozenset(
+    (
+        "keepwhole.conversation.deciding:Deciding",
+        "keepwhole.session_reading:Reading",
+    )
+)
+SHARED_NAMES = frozenset(
+    (
+        "Account",
+        "Answer",
+        "Call",
+        "Desk",
+        "Hit",
+        "Holding",
+        "Index",
+        "Known",
+        "Literal",
+        "Shown",
+        "Standing",
+        "Step",
+        "Usage",
+    )
+)
+DIALECT_COMPARISONS = frozenset(
+    (
+        "keepwhole.apps.proxy.errors",
+        "keepwhole.apps.proxy.upstreams",
+        "keepwhole.apps.wrap.opencode",
+        "keepwhole.exchange.exchange",
+        "keepwhole.exchange.outgoing",
+        "keepwhole.exchange.router",
+        "keepwhole.record.billing",
+    )
+)
+UNDOCUMENTED_NAMES = """
+    About Account Answer Auto AutoSettings Bases Billed Billing Capped Carried Children Choice Chosen ClearToolUses
+    Compaction Deciding Decisions Deed Desk Draft Edit Everything Exchange Expected HalfWatermark
+    ITruncationStrategy Imported Inserted Item Job JsonCut Keeping Known LangChain Ledger Limits Manner Masked Match
+    Member Met Name NotJson NotXml Origin Part Past Plan Planning Prefixes Projecting Projection Pruned Refused
+    Retention Rolling RollingContext Rounds Row Said Segment Sending Sent SessionInfo Shown Situation Source
+    Standing StrategyOptions Stream Summary Summing Tags Taken Terms TextSource Texts ToolOverride Transcript
+    TreeCut Truncation TruncationMetadata TruncationResult Usage Viewer Watchable Way XmlCut
+    """
+UNDOCUMENTED = frozenset(UNDOCUMENTED_NAMES.split())
+
+
+def within(name: str, packages: Iterable[str]) -> bool:
+    """Whether a module is one of these packages or in one of them."""
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+def gerunds() -> set[str]:
+    names = {Path(path).name for path in structure.gerund_files(MODULES.values())}
+    return names - {"rolling.py", "testing.py"}
+
+
+def busy() -> dict[str, int]:
+    counts = {name: len(structure.own_imports(module, MODULES)) for name, module in MODULES.items()}
+    return {name: count for name, count in counts.items() if count > MOST_IMPORTS}
+
+
+def mixins() -> set[str]:
+    """Classes that declare an attribute which they do not set, by module and name."""
+    found: set[str] = set()
+    for module in MODULES.values():
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.ClassDef) and not is_value(node):
+                declared = {
+                    part.target.id
+                    for part in node.body
+                    if isinstance(part, ast.AnnAssign) and part.value is None and isinstance(part.target, ast.Name)
+                }
+                if declared - attributes_set_in(node):
+                    found.add(f"{module.name}:{node.name}")
+    return found
+
+
+def is_value(node: ast.ClassDef) -> bool:
+    """Whether the annotations of a class are its fields: by its bases, those of its own package's bases included."""
+    names = {ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases}
+    is_dataclass = any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list)
+    return is_dataclass or bool(names & VALUE_CLASSES)
+
+
+def value_classes() -> set[str]:
+    """The names of all classes that are values, because a class above them is."""
+    bases = {
+        node.name: {ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases}
+        for module in MODULES.values()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ClassDef)
+    }
+    found = set(VALUE_BASES)
+    while more := {name for name, above in bases.items() if above & found and name not in found}:
+        found |= more
+    return found
+
+
+VALUE_CLASSES = value_classes()
+
+
+def attributes_set_in(node: ast.ClassDef) -> set[str]:
+    """The attributes of `self` that any method of a class assigns."""
+    return {
+        part.attr
+        for part in ast.walk(node)
+        if isinstance(part, ast.Attribute)
+        and isinstance(part.ctx, ast.Store)
+        and isinstance(part.value, ast.Name)
+        and part.value.id in ("self", "cls")
+    }
+
+
+def shared_names() -> set[str]:
+    return set(structure.repeated_classes(module for name, module in MODULES.items() if within(name, CORE)))
+
+
+def dialect_comparisons() -> set[str]:
+    """Modules outside `wire` that compare something with the name of a dialect."""
+    return {
+        name
+        for name, module in MODULES.items()
+        if not within(name, ("keepwhole.wire",))
+        and any(
+            isinstance(part, ast.Constant) and part.value in DIALECTS
+            for node in ast.walk(module.tree)
+            if isinstance(node, ast.Compare)
+            for part in ast.walk(node)
+        )
+    }
+
+
+def undocumented() -> set[str]:
+    """Public classes of the middle packages that neither the glossary nor the API reference names."""
+    docs = Path(__file__).parent.parent / "docs"
+    pages = [*docs.glob("glossary.md"), *docs.glob("reference/glossary.md"), *docs.glob("reference/api*.md")]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    words = {line.split("|")[1].strip().strip("`").lower() for line in text.splitlines() if line.startswith("| ")}
+    packages = [f"keepwhole.{name}" for name in DOCUMENTED]
+    classes = {one for name, module in MODULES.items() if within(name, packages) for one in module.public_classes}
+    return {one for one in classes if not re.search(rf"\b{one}\b", text) and spoken(one) not in words}
+
+
+def spoken(name: str) -> str:
+    """A class name as words: `RequestLog` is `request log`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+
+
+def test_no_file_is_named_by_what_happens_in_it() -> None:
+    assert gerunds() - GERUNDS == set()
+
+
+def test_no_module_imports_half_of_the_source() -> None:
+    assert {name: count for name, count in busy().items() if count > BUSY.get(name, MOST_IMPORTS)} == {}
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph = {name: structure.own_imports(module, MODULES, lazy=False) for name, module in MODULES.items()}
+    assert structure.knots(graph) == []
+
+
+def test_no_class_declares_attributes_that_it_does_not_set() -> None:
+    assert mixins() - MIXINS == set()
+
+
+def test_a_public_class_of_the_core_has_its_name_for_itself() -> None:
+    assert shared_names() - SHARED_NAMES == set()
+
+
+def test_only_the_wire_asks_which_dialect_it_is() -> None:
+    assert dialect_comparisons() - DIALECT_COMPARISONS == set()
+
+
+def test_every_public_class_of_the_middle_is_in_the_glossary_or_the_reference() -> None:
+    assert undocumented() - UNDOCUMENTED == set()
+
+
+def test_no_exception_is_listed_that_is_needed_no_longer() -> None:
+    """Remove from the lists above what this names."""
+    stale = {
+        "GERUNDS": GERUNDS - gerunds(),
+        "BUSY": set(BUSY) - set(busy()),
+        "MIXINS": MIXINS - mixins(),
+        "SHARED_NAMES": SHARED_NAMES - shared_names(),
+        "DIALECT_COMPARISONS": DIALECT_COMPARISONS - dialect_comparisons(),
+        "UNDOCUMENTED": UNDOCUMENTED - undocumented(),
+    }
+    assert {name: sorted(those) for name, those in stale.items() if those} == {}

@@ -1,6 +1,6 @@
 """Every numbered sentence of the truncation document has a test, and the page that says so is fresh."""
 
-from docs.trace import PAGE, holding, ids, page, untested
+from docs.trace import PAGE, checking_tests, ids, page, untested
 
 
 def test_every_id_of_the_document_has_a_test() -> None:
@@ -21,5 +21,5 @@ def test_the_trace_has_every_id_of_the_document_once() -> None:
 
 
 def test_an_id_that_only_begins_alike_is_not_taken_for_another() -> None:
-    assert holding("scenario_1", {"test_scenario_10_of_others": "x.py"}) == []
-    assert holding("ac_001", {"test_ac_001_holds": "x.py"}) == ["test_ac_001_holds"]
+    assert checking_tests("scenario_1", {"test_scenario_10_of_others": "x.py"}) == []
+    assert checking_tests("ac_001", {"test_ac_001_holds": "x.py"}) == ["test_ac_001_holds"]

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from statistics import median
 from typing import cast
 
-from bench import samples
 from bench.peers import planted
-from bench.samples import Sample
-from bench.setup import plain_environment, say
+from bench.support.setup import plain_environment, say
+from bench.texts import planted_results
+from bench.texts.planted_results import Sample
 from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.truncation.cut import TextSource
 from keepwhole.truncation.present import Artifact, present, summarize
@@ -34,11 +34,11 @@ _TOOL = "fetch_url"
 """A tool that headroom does not exclude, and that has no defaults of its own with us."""
 _WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "headroom_worker.py")
 _KINDS: Mapping[str, Callable[[int, int], Sample]] = {
-    "JSON": samples.json_array,
-    "log": samples.log,
-    "CSV": samples.csv,
-    "source": samples.source_code,
-    "HTML": samples.html,
+    "JSON": planted_results.json_array,
+    "log": planted_results.log,
+    "CSV": planted_results.csv,
+    "source": planted_results.source_code,
+    "HTML": planted_results.html,
     "log, fact on an INFO line": planted.info_log,
     "CSV, dates first": planted.dates_first,
     "CSV, dates last": planted.dates_last,

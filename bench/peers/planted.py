@@ -6,7 +6,7 @@ Each is a case in which headroom was seen to lose the fact or to pass the text o
 import random
 from collections.abc import Callable
 
-from bench.samples import Sample
+from bench.texts.planted_results import Sample
 
 _WORDS = ("request", "cache", "worker", "shard", "flush", "commit", "upstream", "index", "queue", "replica", "lease")
 _CITIES = ("Amsterdam", "Bergen", "Cork", "Dresden", "Espoo", "Faro", "Ghent", "Hamburg", "Inverness", "Jena")

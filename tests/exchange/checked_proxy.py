@@ -6,13 +6,13 @@ Owns: the checks that hold for any client: each call has its result, and no resu
 import json
 from typing import Any
 
-from keepwhole.wire.decode import decode_message, dialect_of
 from keepwhole.wire.repair import is_broken
 
 from keepwhole import MemoryStore, Session
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.router import SessionRouter
 from keepwhole.store.protocol import Store, result_of
+from keepwhole.wire.dialects import decode_message, dialect_of
 from tests.wire.clients import Json, Sent, bare
 
 

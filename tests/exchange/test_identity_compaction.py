@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import pytest
-from keepwhole.wire.decode import decode_message
 
 from keepwhole.config import Settings
 from keepwhole.conversation.plan import plan_restored
@@ -13,6 +12,7 @@ from keepwhole.models.tokens import upper_bound
 from keepwhole.policies.policy import Choice, Situation, TrackedChoices, replaced
 from keepwhole.policies.settings import AutoSettings
 from keepwhole.policies.transcript import Transcript
+from keepwhole.wire.dialects import decode_message
 from tests.exchange.checked_proxy import CheckedProxy, extends, long_log, result_texts
 from tests.wire.clients import ClaudeCode, Codex, Json, Opencode
 

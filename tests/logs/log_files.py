@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from keepwhole.logs.lines import Unread
+from keepwhole.logs.lines import UnreadPart
 from keepwhole.logs.reader import read_runs
 from keepwhole.logs.run import Run, texts
 
@@ -19,9 +19,9 @@ def written(path: Path, lines: Iterable[Line | str]) -> Path:
     return path
 
 
-def read(path: Path) -> tuple[list[Run], list[Unread]]:
+def read(path: Path) -> tuple[list[Run], list[UnreadPart]]:
     found = list(read_runs(path))
-    return [one for one in found if isinstance(one, Run)], [one for one in found if isinstance(one, Unread)]
+    return [one for one in found if isinstance(one, Run)], [one for one in found if isinstance(one, UnreadPart)]
 
 
 def the_run(path: Path) -> Run:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepwhole.logs.lines import Unread
+from keepwhole.logs.lines import UnreadPart
 from keepwhole.logs.reader import read_runs
 from tests.logs.log_files import (
     all_text,
@@ -41,7 +41,7 @@ ALL = {**LOGS, "loose messages": chat_messages(), "loose items": response_items(
 every_log = pytest.mark.parametrize("source", ALL)
 
 
-def read_text(text: str | bytes) -> tuple[list[Any], list[Unread]]:
+def read_text(text: str | bytes) -> tuple[list[Any], list[UnreadPart]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.jsonl"
         path.write_bytes(text.encode() if isinstance(text, str) else text)

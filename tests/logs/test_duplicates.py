@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from keepwhole.logs.duplicates import read_all
-from keepwhole.logs.lines import Unread
+from keepwhole.logs.lines import UnreadPart
 from keepwhole.logs.run import Run
 from tests.logs.log_files import ClaudeCode, chat_messages, text, written
 
@@ -34,4 +34,4 @@ def test_runs_without_times_are_no_copies_of_each_other(tmp_path: Path) -> None:
 
 def test_what_cannot_be_read_is_told_too(tmp_path: Path) -> None:
     (unread,) = read_all([tmp_path / "gone.jsonl"])
-    assert isinstance(unread, Unread)
+    assert isinstance(unread, UnreadPart)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from keepwhole.errors import UsageError
-from keepwhole.logs.lines import Unread
-from keepwhole.logs.locations import known_places
-from keepwhole.logs.reader import files, read_runs
+from keepwhole.logs.lines import UnreadPart
+from keepwhole.logs.locations import find_log_locations
+from keepwhole.logs.reader import find_logs, read_runs
 from tests.logs.log_files import (
     USUAL,
     anthropic_messages,
@@ -76,13 +76,13 @@ def test_a_damaged_packed_file_is_named(tmp_path: Path) -> None:
     packed = bytearray(gzip.compress(b"x" * 10_000))
     packed[12:20] = b"\xff" * 8
     (tmp_path / "log.gz").write_bytes(packed)
-    assert read(tmp_path / "log.gz") == ([], [Unread(tmp_path / "log.gz", "the packed file is damaged")])
+    assert read(tmp_path / "log.gz") == ([], [UnreadPart(tmp_path / "log.gz", "the packed file is damaged")])
 
 
 @pytest.mark.parametrize("text", ["hello\n", '{"a": 1}\n', "[1, 2]", '{"a": 1', "5\n", '[{"a": 1}]\n', "\x00" * 40])
 def test_a_file_of_no_known_format_is_named(text: str, tmp_path: Path) -> None:
     (tmp_path / "log").write_text(text)
-    assert read(tmp_path / "log") == ([], [Unread(tmp_path / "log", "no log that is known here")])
+    assert read(tmp_path / "log") == ([], [UnreadPart(tmp_path / "log", "no log that is known here")])
 
 
 def test_files_that_are_not_there_or_packed_otherwise_are_named_and_empty_ones_are_none(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_file_of_many_runs_is_read_one_by_one(tmp_path: Path) -> None:
     found = read_runs(path)
     first = next(found)
     path.write_text("")
-    assert not isinstance(first, Unread)
+    assert not isinstance(first, UnreadPart)
     assert first.id == "0"
 
 
@@ -124,17 +124,17 @@ def test_folders_are_searched_to_the_bottom_in_order_once_and_without_companions
         written(tmp_path / name, [])
     (tmp_path / "b" / "loop").symlink_to(tmp_path)
     (tmp_path / "again.jsonl").symlink_to(tmp_path / "b" / "x.jsonl")
-    found = files([tmp_path, tmp_path / "b" / "x.jsonl", tmp_path / "readme.txt"])
+    found = find_logs([tmp_path, tmp_path / "b" / "x.jsonl", tmp_path / "readme.txt"])
     assert len(found) == 6
     assert sorted(os.path.realpath(one) for one in found) == sorted(
         str(tmp_path / name) for name in [*names[:5], "readme.txt"]
     )
-    assert found == files([tmp_path, tmp_path / "b" / "x.jsonl", tmp_path / "readme.txt"])
+    assert found == find_logs([tmp_path, tmp_path / "b" / "x.jsonl", tmp_path / "readme.txt"])
 
 
 def test_a_folder_without_logs_is_said_to_have_none(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no logs"):
-        files([tmp_path])
+        find_logs([tmp_path])
 
 
 def test_the_usual_places_are_found_with_their_sizes(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_the_usual_places_are_found_with_their_sizes(tmp_path: Path) -> None:
     written(tmp_path / ".gemini" / "tmp" / "p" / "logs.json", [])
     opencode_database(tmp_path / ".local" / "share" / "opencode" / "opencode.db", {"s": opencode_session()})
     written(tmp_path / "work" / "trajectories" / "me" / "t.traj", [])
-    places = known_places(tmp_path, {}, tmp_path / "work")
+    places = find_log_locations(tmp_path, {}, tmp_path / "work")
     assert [(place.client, len(place.files)) for place in places] == [
         ("claude-code", 2),
         ("codex", 1),
@@ -167,6 +167,6 @@ def test_variables_move_the_places(tmp_path: Path) -> None:
     variables = {"CLAUDE_CONFIG_DIR": "cc", "CODEX_HOME": "cx", "GEMINI_CLI_HOME": "ge", "XDG_DATA_HOME": "xdg"}
     environ = {name: str(tmp_path / folder) for name, folder in variables.items()}
     environ["SWE_AGENT_TRAJECTORY_DIR"] = str(tmp_path / "swe")
-    places = known_places(tmp_path / "home", environ, tmp_path)
+    places = find_log_locations(tmp_path / "home", environ, tmp_path)
     assert [place.client for place in places] == ["claude-code", "codex", "gemini-cli", "opencode", "swe-agent"]
-    assert known_places(tmp_path / "home", {}, tmp_path) == []
+    assert find_log_locations(tmp_path / "home", {}, tmp_path) == []

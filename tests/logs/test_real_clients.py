@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from keepwhole.logs.lines import Unread
-from keepwhole.logs.locations import known_places
+from keepwhole.logs.lines import UnreadPart
+from keepwhole.logs.locations import find_log_locations
 from keepwhole.logs.reader import read_runs
 from keepwhole.logs.run import Run
 from tests.clients.drive import claude, codex, drive, opencode
@@ -24,10 +24,10 @@ def port() -> Iterator[int]:
 
 
 def the_runs(home: Path, client: str) -> list[Run]:
-    (place,) = known_places(home, {}, home)
+    (place,) = find_log_locations(home, {}, home)
     assert place.client == client
     found = [one for log in place.files for one in read_runs(log)]
-    assert [one for one in found if isinstance(one, Unread)] == []
+    assert [one for one in found if isinstance(one, UnreadPart)] == []
     return [one for one in found if isinstance(one, Run)]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.needles import BUDGET, HELD_OUT, KNOWN, Template, found, record
+from bench.selection_recall import BUDGET, HELD_OUT, KNOWN, Template, found, record
 from keepwhole.models.tokens import upper_bound
 
 SEEDS = range(500, 502)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from keepwhole.replay.survey import Logged, survey
+from keepwhole.replay.survey import LoggedRun, survey
 from tests.replay.recorded import calls, result, user
 
 
@@ -25,5 +25,5 @@ def write(path: Path, records: Iterable[dict[str, Any]]) -> Path:
     return path
 
 
-def logged(path: Path) -> list[Logged]:
-    return [found for found in survey(path) if isinstance(found, Logged)]
+def logged(path: Path) -> list[LoggedRun]:
+    return [found for found in survey(path) if isinstance(found, LoggedRun)]

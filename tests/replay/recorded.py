@@ -4,11 +4,12 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from keepwhole.logs.run import Run, run_of
+from keepwhole.logs.own_format import run_of
+from keepwhole.logs.run import Run
 from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Situation, replaced
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.replay.frequency import Frequency
-from keepwhole.replay.run_facts import Measured
+from keepwhole.replay.run_facts import RunFacts
 
 
 def run(*turns: dict[str, Any], id: str = "one", source: str = "made/up", **meta: object) -> Run:
@@ -33,9 +34,9 @@ def result(text: str, call_id: str = "c") -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": call_id, "content": text}
 
 
-def measured(run: Run, frequency: Frequency | None = None) -> Measured:
+def facts(run: Run, frequency: Frequency | None = None) -> RunFacts:
     """Counted by one token a character, so that sums can be checked by eye."""
-    return Measured(run, frequency, len)
+    return RunFacts(run, frequency, len)
 
 
 class Made:

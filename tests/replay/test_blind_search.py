@@ -4,14 +4,14 @@ import pytest
 
 from keepwhole.logs.run import Run
 from keepwhole.replay.blind_search import known_words
-from keepwhole.replay.cache import Usage
-from keepwhole.replay.cost import Asked, Price, Request, buying_blind
+from keepwhole.replay.cache import CacheUsage
+from keepwhole.replay.cost import BlindSearch, Price, RequestTokens, blind_search_cost
 from keepwhole.replay.outcome import Outcome
 from keepwhole.replay.replay import replay
-from keepwhole.replay.search import PAGE, Search, pieces
-from keepwhole.replay.summary import Pair, summarise
-from keepwhole.replay.word_sources import Texts
-from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, measured, once_read, result, run, user
+from keepwhole.replay.run_texts import TextIndex
+from keepwhole.replay.search import PAGE, ResultSearch, pieces
+from keepwhole.replay.summary import ComparedRun, summarize
+from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, facts, once_read, result, run, user
 
 SHELVES = "\n".join(f"shelf {number} holds part P-{number:04} and nothing else" for number in range(40))
 CUSTOMER = "the customer Smith has the order W-2380, which is open"
@@ -31,12 +31,12 @@ def shop(says: str | None = None, asks: str = "Help the customer.", **arguments:
 
 
 def under(policy: Made, run: Run) -> Outcome:
-    return replay(measured(run), policy)
+    return replay(facts(run), policy)
 
 
 def words_of(run: Run, shown: str) -> set[str]:
     """What can be asked with in the last step, where the listing is shown so."""
-    whole = measured(run)
+    whole = facts(run)
     missing = [one for one in whole.evidence if one.sources == (0,)]
     return set(known_words(whole, 2, missing, {0: shown}))
 
@@ -60,7 +60,7 @@ def test_what_somebody_said_is_known() -> None:
 
 def test_the_words_on_the_line_of_what_is_missing_count_most_then_those_nearby() -> None:
     body = "ticket for Smith\norder W-2380 goes back\nby post\nwith\nmany thanks"
-    whole = measured(shop(body=body))
+    whole = facts(shop(body=body))
     weights = known_words(whole, 2, whole.evidence, {0: "-"})
     assert [weights[word] for word in ("order", "back", "ticket", "with", "thanks")] == [16, 16, 8, 8, 1]
 
@@ -77,24 +77,24 @@ def test_a_string_that_a_digest_lists_can_be_asked_for() -> None:
     one = shop(id="W-2380")
     assert "2380" not in words_of(one, "-")
     assert "2380" in words_of(one, "mentions W-2380")
-    listed, hidden = (under(once_read(words), one).asked for words in ("mentions W-2380", "gone"))
+    listed, hidden = (under(once_read(words), one).blind_searches for words in ("mentions W-2380", "gone"))
     assert [(ask.missing, ask.hits) for ask in (*listed, *hidden)] == [(1, 1), (1, 0)]
 
 
 def test_what_is_listed_and_what_is_gone_are_asked_for_together() -> None:
-    (asked,) = under(once_read("mentions W-2380"), shop(id="W-2380", part="P-0007")).asked
-    assert asked.missing == 2
+    (search,) = under(once_read("mentions W-2380"), shop(id="W-2380", part="P-0007")).blind_searches
+    assert search.missing == 2
 
 
 def test_the_words_round_a_string_bring_it_back() -> None:
-    (asked,) = under(once_read("gone"), shop("Cancel the open order of customer Smith.", id="W-2380")).asked
-    assert (asked.step, asked.missing, asked.hits, asked.again) == (2, 1, 1, ())
-    assert len(CUSTOMER) < asked.got <= PAGE
+    (search,) = under(once_read("gone"), shop("Cancel the open order of customer Smith.", id="W-2380")).blind_searches
+    assert (search.step, search.missing, search.hits, search.rerun) == (2, 1, 1, ())
+    assert len(CUSTOMER) < search.fetched <= PAGE
 
 
 def test_a_miss_has_to_run_the_tool_again() -> None:
-    (asked,) = under(once_read("gone"), shop(id="W-2380")).asked
-    assert asked == Asked(2, 0, 1, 0, (len(LISTING),))
+    (search,) = under(once_read("gone"), shop(id="W-2380")).blind_searches
+    assert search == BlindSearch(2, 0, 1, 0, (len(LISTING),))
 
 
 def test_half_a_hit_runs_again_only_what_is_lacking() -> None:
@@ -105,29 +105,33 @@ def test_half_a_hit_runs_again_only_what_is_lacking() -> None:
         result("the stock has item Q-5511", "b"),
         calls("c", says="Cancel for customer Smith.", id="W-2380", also="Q-5511"),
     )
-    (asked,) = under(DROP_ALL, two).asked
-    assert (asked.missing, asked.hits, asked.again) == (2, 1, (len("the stock has item Q-5511"),))
+    (search,) = under(DROP_ALL, two).blind_searches
+    assert (search.missing, search.hits, search.rerun) == (2, 1, (len("the stock has item Q-5511"),))
 
 
 def test_a_hit_costs_a_round_trip_with_its_page_and_a_miss_the_whole_result_besides() -> None:
-    requests = [Request(1_000, 0, 0, Usage(0, 0, 0))] * 11
+    requests = [RequestTokens(1_000, 0, 0, CacheUsage(0, 0, 0))] * 11
     price = Price(0.1, 1.25, out=5)
-    hit = Asked(0, 100, 1, 1)
-    miss = Asked(0, 50, 1, 0, (400,))
-    assert buying_blind(requests, [hit], price) == pytest.approx(100 + 100 * 2.25 + 200)
-    assert buying_blind(requests, [miss], price) == pytest.approx((100 + 50 * 2.25 + 200) + (100 + 400 * 2.25 + 200))
+    hit = BlindSearch(0, 100, 1, 1)
+    miss = BlindSearch(0, 50, 1, 0, (400,))
+    assert blind_search_cost(requests, [hit], price) == pytest.approx(100 + 100 * 2.25 + 200)
+    assert blind_search_cost(requests, [miss], price) == pytest.approx(
+        (100 + 50 * 2.25 + 200) + (100 + 400 * 2.25 + 200)
+    )
 
 
 def test_who_keeps_all_asks_nothing_and_who_drops_all_pays_more_than_an_oracle() -> None:
     one = shop("Cancel the open order of customer Smith.", id="W-2380")
     full, none = under(KEEP_ALL, one), under(DROP_ALL, one)
-    kept, dropped = summarise([Pair(full, full)]), summarise([Pair(none, full)])
-    assert (kept.blind_hits, kept.all_in_blind) == (None, 1.0)
-    assert dropped.blind_hits == 1.0
-    assert dropped.cost.value < dropped.all_in_context.value < dropped.all_in_blind
+    kept, dropped = summarize([ComparedRun(full, full)]), summarize([ComparedRun(none, full)])
+    assert (kept.cost.blind_hits, kept.cost.all_in_blind) == (None, 1.0)
+    assert dropped.cost.blind_hits == 1.0
+    assert dropped.cost.prefix.value < dropped.cost.all_in_context.value < dropped.cost.all_in_blind
     missed = under(DROP_ALL, shop(id="W-2380"))
-    row = summarise([Pair(missed, under(KEEP_ALL, shop(id="W-2380")))])
-    assert (row.blind_hits, row.all_in_blind > row.rerun) == (0.0, True), "a search in vain, then the tool again"
+    row = summarize([ComparedRun(missed, under(KEEP_ALL, shop(id="W-2380")))])
+    assert (row.cost.blind_hits, row.cost.all_in_blind > row.cost.rerun) == (0.0, True), (
+        "a search in vain, then the tool again"
+    )
 
 
 def test_one_rare_word_weighs_more_than_many_common_ones() -> None:
@@ -148,9 +152,11 @@ def test_pieces_are_whole_lines_and_make_up_the_text() -> None:
 
 
 def searched(query: str, *results: str, shown: str = "-") -> str:
-    texts = Texts()
+    texts = TextIndex()
     for text in results:
         texts.add(text)
-    page = Search(texts, len).page(dict.fromkeys(query.split(), 1.0), dict.fromkeys(range(len(texts)), shown))
+    page = ResultSearch(texts, len).first_page(
+        dict.fromkeys(query.split(), 1.0), dict.fromkeys(range(len(texts)), shown)
+    )
     assert page.tokens <= PAGE
     return page.text

@@ -2,11 +2,11 @@
 
 from keepwhole.logs.run import Run
 from keepwhole.replay.client_compaction import SUMMARY, threshold
-from keepwhole.replay.evidence_uses import Use
-from keepwhole.replay.outcome import Kept, Outcome
+from keepwhole.replay.evidence_uses import EvidenceUse
+from keepwhole.replay.outcome import EvidenceShare, Outcome
 from keepwhole.replay.replay import replay
-from keepwhole.replay.summary import Compactions, Pair, summarise
-from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, measured, result, run, user
+from keepwhole.replay.summary import Compactions, ComparedRun, summarize
+from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, facts, result, run, user
 
 WINDOW = 10_000
 ORDER = "order W-2380 of u_77 and u_88"
@@ -24,7 +24,7 @@ RUN = run(
 
 
 def under(policy: Made, one: Run = RUN, window: int = WINDOW) -> Outcome:
-    return replay(measured(one), policy, window=window)
+    return replay(facts(one), policy, window=window)
 
 
 def test_a_client_compacts_at_nine_tenths_of_the_window() -> None:
@@ -37,43 +37,43 @@ def test_a_client_compacts_at_nine_tenths_of_the_window() -> None:
 
 def test_after_a_compaction_only_users_and_what_came_since_are_shown() -> None:
     # In step 2 the order and its owner are lost, and the user's own words are not; in step 3 a result shows it again.
-    assert under(KEEP_ALL).after_compaction == Kept(2, 4)
+    assert under(KEEP_ALL).after_compaction == EvidenceShare(2, 4)
 
 
 def test_a_policy_that_never_reaches_the_threshold_loses_nothing_by_compaction() -> None:
     small = under(Made(arriving=lambda item: "-" if item.text == BIG else None))
-    assert (small.first_compaction, small.after_compaction) == (None, Kept(4, 4))
+    assert (small.first_compaction, small.after_compaction) == (None, EvidenceShare(4, 4))
 
 
 def test_what_a_policy_hid_counts_as_lost_unless_somebody_has_said_it() -> None:
     # The agent said the order in step 1 and the owner in step 2; the user said u_88.
-    assert under(DROP_ALL).after_compaction == Kept(3, 4)
+    assert under(DROP_ALL).after_compaction == EvidenceShare(3, 4)
 
 
 def test_a_list_of_strings_is_no_evidence_after_a_compaction_either() -> None:
     listed = Made(arriving=lambda item: "-" if item.text == BIG else "u_77, W-2380, u_88")
-    assert under(listed).after_compaction == Kept(3, 4)
+    assert under(listed).after_compaction == EvidenceShare(3, 4)
 
 
 def test_uses_count_although_somebody_has_said_the_string() -> None:
     full = under(KEEP_ALL)
     assert full.evidence == 2, "first uses nobody had said: the order and its owner"
     assert full.after_compaction.total == 4, "each use after the threshold"
-    found = measured(RUN).uses_from(threshold(WINDOW))
+    found = facts(RUN).uses_from(threshold(WINDOW))
     assert found == {
         2: [
-            Use(2, "W-2380", (0,), asked=False, said=3),
-            Use(2, "u_77", (0,), asked=False, said=-1),
-            Use(2, "u_88", (0,), asked=True, said=-1),
+            EvidenceUse(2, "W-2380", (0,), by_user=False, said=3),
+            EvidenceUse(2, "u_77", (0,), by_user=False, said=-1),
+            EvidenceUse(2, "u_88", (0,), by_user=True, said=-1),
         ],
-        3: [Use(3, "u_77", (0, 2), asked=False, said=5)],
+        3: [EvidenceUse(3, "u_77", (0, 2), by_user=False, said=5)],
     }
 
 
 def test_a_run_that_stays_small_has_no_uses_after_a_compaction() -> None:
     outcome = under(KEEP_ALL, window=20_000)
-    row = summarise([Pair(outcome, outcome)])
-    assert (row.after_compaction, row.first_compaction) == (None, Compactions(None, 0.0))
+    row = summarize([ComparedRun(outcome, outcome)])
+    assert (row.evidence.after_compaction, row.requests.first_compaction) == (None, Compactions(None, 0.0))
 
 
 def test_a_client_compacts_again_when_the_window_fills_again() -> None:
@@ -88,13 +88,13 @@ def test_a_client_compacts_again_when_the_window_fills_again() -> None:
         calls("d", id="W-2380"),
     ]
     again = under(KEEP_ALL, run(*turns))
-    assert (again.first_compaction, again.after_compaction) == (1, Kept(0, 1))
+    assert (again.first_compaction, again.after_compaction) == (1, EvidenceShare(0, 1))
     turns[6] = result("y" * (8_000 - SUMMARY), "c")
-    assert under(KEEP_ALL, run(*turns)).after_compaction == Kept(1, 1)
+    assert under(KEEP_ALL, run(*turns)).after_compaction == EvidenceShare(1, 1)
 
 
 def test_the_row_gives_the_median_step_of_the_runs_that_compact() -> None:
     big, small = under(KEEP_ALL), under(DROP_ALL)
-    row = summarise([Pair(big, big), Pair(small, big)])
-    assert row.first_compaction == Compactions(2, 0.5)
-    assert row.after_compaction == 5 / 8
+    row = summarize([ComparedRun(big, big), ComparedRun(small, big)])
+    assert row.requests.first_compaction == Compactions(2, 0.5)
+    assert row.evidence.after_compaction == 5 / 8

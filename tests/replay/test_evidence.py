@@ -3,11 +3,12 @@
 import pytest
 
 from keepwhole.errors import UsageError
-from keepwhole.logs.run import Run, run_of
-from keepwhole.replay.atoms import atoms, in_context, lines, occurs, parts
+from keepwhole.logs.own_format import run_of
+from keepwhole.logs.run import Run
+from keepwhole.replay.atoms import atom_parts, atoms, long_lines, occurrences_in_context, occurs
 from keepwhole.replay.evidence import Evidence, evidence, recorded_under_masking
 from keepwhole.replay.frequency import Frequency
-from keepwhole.replay.outcome import Kept, kinds
+from keepwhole.replay.outcome import EvidenceShare, shares_by_kind
 from tests.replay.recorded import calls, result, run, says, user
 
 
@@ -61,14 +62,14 @@ def test_a_part_of_a_longer_word_is_no_occurrence() -> None:
 def test_a_path_that_the_agent_joined_is_tried_in_parts() -> None:
     one = run(user("Go."), calls(q="ls"), result("main_test.go\nREADME"), calls(path="/home/me/main_test.go"))
     assert found(one) == ["main_test.go"]
-    assert parts("a/b_1.go:120-140") == ["b_1.go", "120-140"]
+    assert atom_parts("a/b_1.go:120-140") == ["b_1.go", "120-140"]
 
 
 def test_a_quoted_line_is_evidence_of_its_own_kind() -> None:
     line = "return the first of them"
     one = run(calls(q="x"), result(f"def pick():\n    {line}\n"), calls(old=f"  {line}\n  and more"))
     assert evidence(one) == [Evidence(1, line, "line", (0,), 1)]
-    assert list(lines("short\n" + "long " * 100)) == []
+    assert list(long_lines("short\n" + "long " * 100)) == []
 
 
 def test_a_string_that_is_an_atom_and_a_line_counts_once() -> None:
@@ -125,9 +126,9 @@ def test_common_words_do_not_make_a_rare_string_common() -> None:
 
 def test_context_is_up_to_sixteen_characters_of_the_same_line() -> None:
     text = "above\n" + "a" * 20 + " W-2380 " + "b" * 20 + "\nbelow"
-    assert list(in_context("W-2380", text)) == ["a" * 15 + " W-2380 " + "b" * 15]
-    assert list(in_context("W-2380", "x\nid W-2380\nbelow")) == ["id W-2380"]
-    assert list(in_context("W-2380", "W-2380")) == ["W-2380"]
+    assert list(occurrences_in_context("W-2380", text)) == ["a" * 15 + " W-2380 " + "b" * 15]
+    assert list(occurrences_in_context("W-2380", "x\nid W-2380\nbelow")) == ["id W-2380"]
+    assert list(occurrences_in_context("W-2380", "W-2380")) == ["W-2380"]
 
 
 def test_runs_recorded_under_masking_are_told_by_how_recent_their_evidence_is() -> None:
@@ -143,4 +144,4 @@ def test_a_record_that_is_no_run_is_refused_in_words() -> None:
 
 def test_evidence_is_old_after_five_steps() -> None:
     found = [Evidence(9, f"W-{age}", "args", (0,), age) for age in (5, 6)]
-    assert kinds(found, [])["old"] == Kept(1, 1)
+    assert shares_by_kind(found, [])["old"] == EvidenceShare(1, 1)

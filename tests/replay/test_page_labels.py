@@ -5,39 +5,39 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepwhole.replay.page.labels import Anchor, Box, Obstacle, place
+from keepwhole.replay.page.labels import Anchor, Box, Obstacle, place_labels
 
 FRAME = Box(0, 0, 900, 500)
 near = st.tuples(st.floats(300, 600), st.floats(150, 350))
 
 
 def test_a_lone_label_is_right_of_its_point_and_needs_no_line() -> None:
-    [label] = place([Anchor(100, 100, 60, 16)], FRAME, [])
+    [label] = place_labels([Anchor(100, 100, 60, 16)], FRAME, [])
     assert label.align == "start"
     assert label.x > 100
     assert label.leader is None
 
 
 def test_a_label_at_the_right_edge_goes_to_the_left() -> None:
-    [label] = place([Anchor(899, 100, 60, 16)], FRAME, [])
+    [label] = place_labels([Anchor(899, 100, 60, 16)], FRAME, [])
     assert label.align == "end"
     assert label.box.right < 899
 
 
 def test_a_label_stays_off_what_matters() -> None:
     wall = Box(105, 80, 200, 120)
-    [label] = place([Anchor(100, 100, 60, 16)], FRAME, [Obstacle(wall, 10)])
+    [label] = place_labels([Anchor(100, 100, 60, 16)], FRAME, [Obstacle(wall, 10)])
     assert label.box.overlap(wall) == 0
 
 
 def test_points_in_one_place_get_lines_to_their_labels() -> None:
-    labels = place([Anchor(400, 200, 90, 16)] * 6, FRAME, [])
+    labels = place_labels([Anchor(400, 200, 90, 16)] * 6, FRAME, [])
     assert any(label.leader for label in labels)
     assert all(a.box.overlap(b.box) == 0 for a, b in combinations(labels, 2))
 
 
 @given(st.lists(near, min_size=2, max_size=10))
 def test_no_label_lies_on_another_or_outside(points: list[tuple[float, float]]) -> None:
-    labels = place([Anchor(x, y, 90, 16) for x, y in points], FRAME, [])
+    labels = place_labels([Anchor(x, y, 90, 16) for x, y in points], FRAME, [])
     assert all(a.box.overlap(b.box) < 1 for a, b in combinations(labels, 2))
     assert all(label.box.outside(FRAME) < 1e-6 for label in labels)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from keepwhole.errors import KeepwholeError, UsageError
-from keepwhole.replay.processes import spread
+from keepwhole.replay.processes import map_in_processes
 
 
 def thrice(number: int) -> Iterator[tuple[int, int]]:
@@ -16,7 +16,9 @@ def thrice(number: int) -> Iterator[tuple[int, int]]:
 
 @pytest.mark.parametrize("jobs", [1, 2, 5])
 def test_everything_comes_back_once_whatever_the_number_of_processes(jobs: int) -> None:
-    assert sorted(spread(thrice, range(7), jobs)) == [(number, again) for number in range(7) for again in range(3)]
+    assert sorted(map_in_processes(thrice, range(7), jobs)) == [
+        (number, again) for number in range(7) for again in range(3)
+    ]
 
 
 def test_results_come_before_an_item_is_done() -> None:
@@ -27,7 +29,7 @@ def test_results_come_before_an_item_is_done() -> None:
         os.read(reading, 1)
         yield number
 
-    found = spread(waits, range(2), 2)
+    found = map_in_processes(waits, range(2), 2)
     assert {next(found), next(found)} == {0, 1}
     os.write(writing, b"go")
     assert sorted(found) == [0, 1]
@@ -39,7 +41,7 @@ def test_an_error_in_a_process_is_raised_here() -> None:
         yield number
 
     with pytest.raises(UsageError, match="no such thing"):
-        list(spread(fails, range(2), 2))
+        list(map_in_processes(fails, range(2), 2))
 
 
 def test_a_process_that_is_killed_is_said_so() -> None:
@@ -48,7 +50,7 @@ def test_a_process_that_is_killed_is_said_so() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
     with pytest.raises(KeepwholeError, match="--jobs 1"):
-        list(spread(dies, range(2), 2))
+        list(map_in_processes(dies, range(2), 2))
 
 
 def test_no_process_is_left_when_nobody_wants_more() -> None:
@@ -56,7 +58,7 @@ def test_no_process_is_left_when_nobody_wants_more() -> None:
         while True:
             yield os.getpid()
 
-    found = spread(forever, range(2), 2)
+    found = map_in_processes(forever, range(2), 2)
     process = next(found)
     found.close()  # type: ignore[attr-defined]
     with pytest.raises(ProcessLookupError):

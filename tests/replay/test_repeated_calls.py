@@ -1,15 +1,15 @@
 """Calls that are made again while their result is hidden."""
 
 from keepwhole.logs.run import Run
-from keepwhole.replay.repeated_calls import repeats
 from keepwhole.replay.replay import replay
-from keepwhole.replay.summary import Pair, Repeated, summarise
-from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, measured, once_read, result, run, user
+from keepwhole.replay.run_texts import repeated_calls
+from keepwhole.replay.summary import ComparedRun, Repeated, summarize
+from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, facts, once_read, result, run, user
 
 
 def again(policy: Made, one: Run) -> Repeated:
-    whole = measured(one)
-    return summarise([Pair(replay(whole, policy), replay(whole, KEEP_ALL))]).re_executed
+    whole = facts(one)
+    return summarize([ComparedRun(replay(whole, policy), replay(whole, KEEP_ALL))]).requests.repeated
 
 
 READ_TWICE = run(
@@ -46,4 +46,4 @@ def test_calls_without_a_result_before_are_no_repeats() -> None:
     both = {**calls("a", path="x")}
     both["tool_calls"] = [*both["tool_calls"], *calls("b", path="x")["tool_calls"]]
     parallel = run(both, result("t", "a"), result("t", "b"))
-    assert repeats(measured(parallel).told).by_step == {}
+    assert repeated_calls(facts(parallel).texts).by_step == {}

@@ -7,10 +7,10 @@ from keepwhole.policies.policy import Choice, Choices, Situation
 from keepwhole.policies.settings import CAREFUL
 from keepwhole.policies.transcript import Transcript
 from keepwhole.replay.oracles import ORACLES, oracle_named
-from keepwhole.replay.outcome import Kept, Outcome
+from keepwhole.replay.outcome import EvidenceShare, Outcome
 from keepwhole.replay.replay import replay
-from keepwhole.replay.summary import Pair, summarise
-from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, measured, once_read, result, run, says, user
+from keepwhole.replay.summary import ComparedRun, summarize
+from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, facts, once_read, result, run, says, user
 
 ORDER = "the order W-2380 is open, and its owner is u_77"
 RUN = run(
@@ -26,28 +26,30 @@ RUN = run(
 
 
 def under(policy: Made, run: Run = RUN) -> Outcome:
-    return replay(measured(run), policy)
+    return replay(facts(run), policy)
 
 
 def test_keeping_all_shows_all_at_the_full_price() -> None:
     full = under(KEEP_ALL)
-    row = summarise([Pair(full, full)])
-    assert (row.bare, row.in_context.value, row.steps_ok, row.tokens, row.all_in) == (1, 1, 1, 1, 1)
-    assert set(row.by_price.values()) == {1.0}
-    assert (row.tail, row.explicit, row.rerun, row.rewrites) == (1, 1, 1, 0)
+    row = summarize([ComparedRun(full, full)])
+    assert (row.evidence.visible, row.evidence.in_context.value, row.evidence.steps_ok) == (1, 1, 1)
+    assert (row.cost.tokens, row.cost.all_in) == (1, 1)
+    assert set(row.cost.by_price.values()) == {1.0}
+    assert (row.cost.tail, row.cost.explicit, row.cost.rerun, row.requests.rewrites) == (1, 1, 1, 0)
 
 
 def test_dropping_all_shows_nothing_and_buys_all_back() -> None:
     full, none = under(KEEP_ALL), under(DROP_ALL)
-    row = summarise([Pair(none, full)])
-    assert (row.bare, row.in_context.value, row.steps_ok, row.evidence) == (0, 0, 0, 2)
-    assert row.tokens < 1
-    assert row.all_in > row.by_price[".10"]
+    row = summarize([ComparedRun(none, full)])
+    evidence = row.evidence
+    assert (evidence.visible, evidence.in_context.value, evidence.steps_ok, evidence.pieces) == (0, 0, 0, 2)
+    assert row.cost.tokens < 1
+    assert row.cost.all_in > row.cost.by_price[".10"]
     assert [(loss.step, loss.source) for loss in none.losses] == [(2, 0), (3, 1)]
 
 
 def test_a_request_is_the_messages_before_a_step() -> None:
-    sizes = measured(RUN).sizes
+    sizes = facts(RUN).sizes
     assert [request.total for request in under(KEEP_ALL).requests] == [sum(sizes[:at]) for at in (1, 3, 5, 7)]
 
 
@@ -55,7 +57,7 @@ def test_an_edit_on_arrival_rewrites_nothing_and_a_later_one_does() -> None:
     assert under(DROP_ALL).rewrites == 0
     aged = under(once_read("gone"))
     assert aged.rewrites == 2
-    sizes = measured(RUN).sizes
+    sizes = facts(RUN).sizes
     first, second = sizes[0], sizes[0] + sizes[1]
     assert [request.prefix for request in aged.requests] == [0, first, second, second + len("gone") + 4 + sizes[3]]
     assert [request.tail for request in aged.requests] == [0, first, first, first]
@@ -72,9 +74,11 @@ def test_a_digest_that_lists_strings_scores_no_recall_in_context() -> None:
     assert (digest.visible, digest.in_context) == (2, 0)
     assert digest.losses == ()
     assert len(digest.losses_in_context) == 2
-    row = summarise([Pair(digest, under(KEEP_ALL))])
-    assert (row.bare, row.in_context.value) == (1.0, 0.0)
-    assert row.all_in == row.by_price[".10"] < row.all_in_context.value, "what is only listed must be bought back too"
+    row = summarize([ComparedRun(digest, under(KEEP_ALL))])
+    assert (row.evidence.visible, row.evidence.in_context.value) == (1.0, 0.0)
+    assert row.cost.all_in == row.cost.by_price[".10"] < row.cost.all_in_context.value, (
+        "what is only listed must be bought back too"
+    )
 
 
 def test_a_quotation_with_its_surroundings_counts_in_context() -> None:
@@ -91,7 +95,7 @@ def test_one_missing_string_fails_its_step() -> None:
 def test_old_evidence_is_reported_apart() -> None:
     idle = [turn for number in range(6) for turn in (calls(f"i{number}"), result("ok", f"i{number}"))]
     late = run(calls("a"), result(ORDER, "a"), *idle, calls("z", id="W-2380"))
-    assert under(once_read("gone"), late).kinds == {"args": Kept(0, 1), "old": Kept(0, 1)}
+    assert under(once_read("gone"), late).kinds == {"args": EvidenceShare(0, 1), "old": EvidenceShare(0, 1)}
 
 
 def test_choosing_the_same_again_changes_nothing() -> None:
@@ -106,14 +110,14 @@ def test_results_have_the_same_names_in_every_replay() -> None:
 
 
 def test_no_oracle_loses_anything_in_context() -> None:
-    whole = measured(RUN)
+    whole = facts(RUN)
     for name in ORACLES:
         outcome = replay(whole, oracle_named(name, whole.evidence, whole.steps))
         assert (outcome.policy, outcome.in_context) == (name, outcome.evidence)
 
 
 def test_an_oracle_clears_what_is_never_used_again_as_soon_as_it_was_read() -> None:
-    whole = measured(RUN)
+    whole = facts(RUN)
     outcome = replay(whole, oracle_named("oracle_until_last_use", whole.evidence, whole.steps))
     saved = [full.total - one.total for full, one in zip(under(KEEP_ALL).requests, outcome.requests, strict=True)]
     assert saved == [0, 0, 0, len(ORDER) - len("[cleared]")]
@@ -121,7 +125,7 @@ def test_an_oracle_clears_what_is_never_used_again_as_soon_as_it_was_read() -> N
 
 def test_an_oracle_lets_every_result_be_read_once_unless_it_clears_on_arrival() -> None:
     useless = "a long line that nobody needs"
-    whole = measured(run(calls("a"), result(useless, "a"), calls("b"), result("ok", "b"), says("Done.")))
+    whole = facts(run(calls("a"), result(useless, "a"), calls("b"), result("ok", "b"), says("Done.")))
     full = [sum(whole.sizes[:at]) for at in (0, 2, 4)]
     saved = len(useless) - len("[cleared]")
     for name, totals in (
@@ -133,14 +137,14 @@ def test_an_oracle_lets_every_result_be_read_once_unless_it_clears_on_arrival() 
 
 
 def test_an_oracle_that_counts_the_cost_does_not_rewrite_at_the_very_end() -> None:
-    whole = measured(RUN)
+    whole = facts(RUN)
     outcome = replay(whole, oracle_named("oracle_until_it_pays", whole.evidence, whole.steps))
     assert outcome.rewrites == 0
 
 
 def test_an_oracle_by_lines_keeps_the_line_that_is_used() -> None:
     listing = "first line of many\nthe id is W-2380 here\nlast line of many"
-    whole = measured(run(calls("a"), result(listing, "a"), calls("b", id="W-2380")))
+    whole = facts(run(calls("a"), result(listing, "a"), calls("b", id="W-2380")))
     outcome = replay(whole, oracle_named("oracle_lines_on_arrival", whole.evidence, whole.steps))
     kept = whole.sizes[0] + len("the id is W-2380 here\n") + 4
     assert outcome.requests[1].total == kept
@@ -158,25 +162,25 @@ def test_runs_that_only_use_what_they_have_just_read_are_flagged_as_recorded_und
     )
     for one, flagged in ((just_read, True), (remembers, False)):
         outcome = under(KEEP_ALL, one)
-        assert summarise([Pair(outcome, outcome)] * 5).recorded_under_masking is flagged
+        assert summarize([ComparedRun(outcome, outcome)] * 5).evidence.recorded_under_masking is flagged
 
 
 def test_a_policy_is_told_when_the_cache_has_gone_cold_where_the_run_has_times() -> None:
-    told: list[bool] = []
+    texts: list[bool] = []
 
     class Asks(Made):
         def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
-            told.append(situation.cold)
+            texts.append(situation.cold)
             return []
 
     times = (0.0, 1.0, 2.0, 3.0, 4.0, 900.0, 901.0, 902.0)
     under(Asks(), RUN.replace(times=times))
-    assert told == [False, False, True, False]
+    assert texts == [False, False, True, False]
 
 
 def test_a_policy_is_told_the_window_when_results_arrive() -> None:
     one = run(user("go"), calls("a", q="x"), result("many words of a file\n" * 2_000, "a"), calls("b", q="y"))
     policy = Auto(CAREFUL.replace(arrival_cap={"other": 100_000}))
-    told = [DEFAULT.replace(window=window) for window in (10_000, 200_000)]
-    shown = [replay(measured(one), policy, profile).requests[1].total for profile in told]
+    texts = [DEFAULT.replace(window=window) for window in (10_000, 200_000)]
+    shown = [replay(facts(one), policy, profile).requests[1].total for profile in texts]
     assert shown[0] < 20_000 < shown[1], "half of what is left of a small window, and whole in a large one"

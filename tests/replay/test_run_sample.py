@@ -5,30 +5,30 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from keepwhole.replay.run_sample import FEWEST, batches, draw, read_again, tasks_of
-from keepwhole.replay.survey import summed, survey
+from keepwhole.replay.run_sample import FEWEST, batches, first_within, read_batch, sample_within
+from keepwhole.replay.survey import merge_survey, survey
 from tests.logs.test_duplicates import session
 from tests.replay.logs import logged, record, write
 
 
 def test_all_runs_are_drawn_where_they_are_few(tmp_path: Path) -> None:
     runs = logged(write(tmp_path / "a.jsonl", map(record, range(5))))
-    assert draw(runs) == runs
+    assert sample_within(runs) == runs
 
 
 def test_the_same_share_of_each_source_is_drawn_whatever_the_order(tmp_path: Path) -> None:
     records = [record(number, source=source) for source in ("one", "two") for number in range(40)]
     runs = logged(write(tmp_path / "a.jsonl", records))
     budget = sum(run.chars for run in runs) // 4
-    drawn = draw(runs, budget)
+    drawn = sample_within(runs, budget)
     assert Counter(run.source for run in drawn) == {"one": 10, "two": 10}
-    assert {run.digest for run in drawn} == {run.digest for run in draw(reversed(runs), budget)}
+    assert {run.digest for run in drawn} == {run.digest for run in sample_within(reversed(runs), budget)}
 
 
 def test_a_session_that_goes_on_in_another_file_is_counted_once(tmp_path: Path) -> None:
     paths = [session(tmp_path, "first", "one"), session(tmp_path, "resumed", "one", "two")]
-    runs, totals = summed(found for path in paths for found in survey(path))
-    assert [run.where.path.stem for run in runs] == ["resumed"]
+    runs, totals = merge_survey(found for path in paths for found in survey(path))
+    assert [run.location.path.stem for run in runs] == ["resumed"]
     assert (totals.runs, totals.files) == (1, 2)
 
 
@@ -38,42 +38,42 @@ def test_names_that_are_no_text_are_drawn_too(tmp_path: Path) -> None:
 
 def test_a_rare_source_is_drawn_in_any_case(tmp_path: Path) -> None:
     records = [record(number) for number in range(60)] + [record(number, source="rare") for number in range(4)]
-    drawn = draw(logged(write(tmp_path / "a.jsonl", records)), 10_000)
+    drawn = sample_within(logged(write(tmp_path / "a.jsonl", records)), 10_000)
     assert sum(run.source == "rare" for run in drawn) == FEWEST
 
 
 def test_batches_have_every_run_once_and_are_read_again_as_they_were(tmp_path: Path) -> None:
     paths = [write(tmp_path / f"{name}.jsonl", map(record, numbers)) for name, numbers in (("a", range(9)), ("b", [9]))]
     runs = [run for path in paths for run in logged(path)]
-    made = batches([run for run in runs if run.where.ordinal != 1], 4)
+    made = batches([run for run in runs if run.location.ordinal != 1], 4)
     assert len(made) > 2
-    ids = [run.id for batch in made for run in read_again(batch)]
+    ids = [run.id for batch in made for run in read_batch(batch)]
     assert ids == [f"run-{number}" for number in range(10) if number != 1]
 
 
 def test_what_is_common_is_known_by_a_bounded_number_of_runs(tmp_path: Path) -> None:
     runs = logged(write(tmp_path / "a.jsonl", map(record, range(20))))
-    assert len(tasks_of(runs, runs[0].chars * 5.5)) == 5
-    assert len(tasks_of(runs, 0)) == 1
+    assert len(first_within(runs, runs[0].chars * 5.5)) == 5
+    assert len(first_within(runs, 0)) == 1
 
 
 MEASURED = """
 import resource, sys
 from pathlib import Path
-from keepwhole.replay.contenders import contender
-from keepwhole.replay.run_sample import draw
-from keepwhole.replay.runner import Work, frequencies, replay_all
-from keepwhole.replay.survey import Logged, survey
+from keepwhole.replay.contenders import contender_named
+from keepwhole.replay.run_sample import sample_within
+from keepwhole.replay.runner import ReplayJob, read_frequencies, replay_all
+from keepwhole.replay.survey import LoggedRun, survey
 
 def most():
     return max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 path = Path(sys.argv[1])
 before = most()
-runs = [found for found in survey(path) if isinstance(found, Logged)]
-drawn = draw(runs, 2_000_000)
-work = Work(drawn, frequencies(runs, 2, 1_000_000))
-replayed = sum(1 for pairs in replay_all(work, [contender("auto")], 2) if pairs)
+runs = [found for found in survey(path) if isinstance(found, LoggedRun)]
+drawn = sample_within(runs, 2_000_000)
+work = ReplayJob(drawn, read_frequencies(runs, 2, 1_000_000))
+replayed = sum(1 for pairs in replay_all(work, [contender_named("auto")], 2) if pairs)
 print(len(runs), replayed, path.stat().st_size // 1024, most() - before)
 """
 

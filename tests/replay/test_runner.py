@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from bench.frontier import main
 from keepwhole.policies.peers import PEERS
 from keepwhole.policies.policy import Choice, Choices, Situation
 from keepwhole.policies.transcript import Transcript
-from keepwhole.replay.__main__ import main
-from keepwhole.replay.contenders import Contender, contender, same
-from keepwhole.replay.run_sample import sample
-from keepwhole.replay.runner import Work, frequencies, replay_all
-from keepwhole.replay.summary import Pair
-from keepwhole.replay.survey import Logged, Where, logged, survey
+from keepwhole.replay.contenders import Contender, contender_named, same_policy
+from keepwhole.replay.run_sample import sample_fixed
+from keepwhole.replay.runner import ReplayJob, read_frequencies, replay_all
+from keepwhole.replay.summary import ComparedRun
+from keepwhole.replay.survey import LoggedRun, RunLocation, logged_run, survey
 from tests.replay.recorded import DROP_ALL, Made, calls, result, run
 
 
@@ -34,12 +34,12 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_replayed(
 
 
 def test_a_sample_is_the_same_whatever_the_order_and_sets_outsized_runs_apart() -> None:
-    where = Where(Path("made.jsonl"), 0)
-    runs = [logged(run(result("x" * 40), id=str(number)), where) for number in range(30)]
-    outsized = logged(run(result("x" * 120_001), id="outsized"), where)
-    drawn = sample([*runs, outsized])
+    where = RunLocation(Path("made.jsonl"), 0)
+    runs = [logged_run(run(result("x" * 40), id=str(number)), where) for number in range(30)]
+    outsized = logged_run(run(result("x" * 120_001), id="outsized"), where)
+    drawn = sample_fixed([*runs, outsized])
     assert len(drawn) == 12
-    assert drawn == sample([outsized, *reversed(runs)])
+    assert drawn == sample_fixed([outsized, *reversed(runs)])
 
 
 def test_the_table_has_a_row_a_policy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -57,28 +57,28 @@ def test_too_few_tokens_are_said_so(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "--least" in capsys.readouterr().out
 
 
-def written(folder: Path, *sizes: int) -> list[Logged]:
+def written(folder: Path, *sizes: int) -> list[LoggedRun]:
     """Runs of about so many characters, in one file."""
     path = folder / "runs.jsonl"
     path.write_text("\n".join(json.dumps(record(number, size)) for number, size in enumerate(sizes)))
-    return [found for found in survey(path) if isinstance(found, Logged)]
+    return [found for found in survey(path) if isinstance(found, LoggedRun)]
 
 
-def by_id(found: Iterable[list[Pair] | None]) -> list[list[Pair]]:
-    return sorted((pairs for pairs in found if pairs), key=lambda pairs: pairs[0].full.id)
+def by_id(found: Iterable[list[ComparedRun] | None]) -> list[list[ComparedRun]]:
+    return sorted((pairs for pairs in found if pairs), key=lambda pairs: pairs[0].baseline.id)
 
 
 def test_processes_give_what_one_process_gives(tmp_path: Path) -> None:
     runs = written(tmp_path, *range(400, 405))
-    work = Work(runs, frequencies(runs, jobs=2), counter=len)
-    both = [contender("oracle_until_last_use"), Contender("drop", same(lambda: DROP_ALL))]
+    work = ReplayJob(runs, read_frequencies(runs, jobs=2), counter=len)
+    both = [contender_named("oracle_until_last_use"), Contender("drop", same_policy(lambda: DROP_ALL))]
     assert by_id(replay_all(work, both, jobs=2)) == by_id(replay_all(work, both, jobs=1))
 
 
 def test_runs_of_another_size_are_left_out(tmp_path: Path) -> None:
     runs = written(tmp_path, 100, 1_000)
-    work = Work(runs, frequencies(runs, jobs=1), least=500, counter=len)
-    assert [pairs[0].full.id for pairs in by_id(replay_all(work, [], jobs=1))] == ["1"]
+    work = ReplayJob(runs, read_frequencies(runs, jobs=1), least=500, counter=len)
+    assert [pairs[0].baseline.id for pairs in by_id(replay_all(work, [], jobs=1))] == ["1"]
 
 
 def test_trouble_is_said_in_one_line(tmp_path: Path) -> None:
@@ -98,14 +98,14 @@ def test_a_window_is_what_runs_overflow_and_compact_at(tmp_path: Path, capsys: p
 def test_policies_are_told_of_the_window_they_are_measured_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told: set[int] = set()
+    texts: set[int] = set()
 
     class Asks(Made):
         def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
-            told.add(situation.profile.window)
+            texts.add(situation.profile.window)
             return []
 
     (tmp_path / "a.jsonl").write_text(json.dumps(record(1)))
     monkeypatch.setitem(PEERS, "asks", Asks)
     main([str(tmp_path), "--policy", "asks", "--least", "0", "--jobs", "1", "--window", "4321"])
-    assert told == {4321}
+    assert texts == {4321}

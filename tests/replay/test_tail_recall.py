@@ -2,8 +2,8 @@
 
 from keepwhole.logs.run import Run
 from keepwhole.replay.replay import replay
-from keepwhole.replay.tail_recall import Appended, line
-from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, measured, result, run, says, user
+from keepwhole.replay.tail_recall import AppendedUnit, tail_recall_line
+from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, facts, result, run, says, user
 
 ORDERS = "order W-2380 belongs to u_7719\n\n" + "nothing else of note here\n" * 5
 NEEDS_IT = (
@@ -15,8 +15,8 @@ NEEDS_IT = (
 )
 
 
-def appended(run: Run, policy: Made = DROP_ALL) -> tuple[Appended, ...]:
-    found = replay(measured(run), policy, tail=True).appended
+def appended(run: Run, policy: Made = DROP_ALL) -> tuple[AppendedUnit, ...]:
+    found = replay(facts(run), policy, tail=True).appended
     assert found is not None
     return found
 
@@ -56,12 +56,16 @@ def test_at_a_users_turn_a_pointer_is_counted_by_itself() -> None:
 def test_nothing_is_appended_where_nothing_is_hidden_and_nothing_is_looked_at_unless_asked() -> None:
     run_ = run(*NEEDS_IT, says("Done."))
     assert appended(run_, KEEP_ALL) == ()
-    assert replay(measured(run_), DROP_ALL).appended is None
+    assert replay(facts(run_), DROP_ALL).appended is None
 
 
 def test_the_line_for_people_says_how_many_and_which_share_was_used() -> None:
-    found = [Appended(1, 0, 200, False, True), Appended(2, 0, 100, False, False), Appended(3, 0, 9, True, False)]
-    assert line("auto", [found[:1], found[1:]]) == (
+    found = [
+        AppendedUnit(1, 0, 200, False, True),
+        AppendedUnit(2, 0, 100, False, False),
+        AppendedUnit(3, 0, 9, True, False),
+    ]
+    assert tail_recall_line("auto", [found[:1], found[1:]]) == (
         "recall at the tail under auto: 2 units of 150 tokens would be appended, 50.0% used within 3 steps; "
         "1 pointers at a user's turn, 0.0% used"
     )

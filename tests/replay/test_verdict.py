@@ -6,7 +6,7 @@ import pytest
 
 from keepwhole.errors import UsageError
 from keepwhole.replay import prices
-from keepwhole.replay.survey import Totals
+from keepwhole.replay.survey import LogTotals
 from keepwhole.replay.verdict import recommended, verdict
 
 
@@ -54,22 +54,22 @@ def test_what_hides_much_is_not_recommended_however_cheap() -> None:
 
 
 def test_prices_are_those_of_the_model_that_recorded_most_else_of_the_client() -> None:
-    totals = Totals()
-    assert prices.recorded(totals, {})[0] == "anthropic"
+    totals = LogTotals()
+    assert prices.recorded_profile(totals, {})[0] == "anthropic"
     totals.sources.update({"codex": 3, "claude-code": 1})
-    assert prices.recorded(totals, {})[1].name == "gpt-5"
+    assert prices.recorded_profile(totals, {})[1].name == "gpt-5"
     totals.models.update({"my-own": 900, "deepseek-v4": 500, "claude-opus-5": 100})
-    assert prices.recorded(totals, {})[0] == "deepseek-v4"
+    assert prices.recorded_profile(totals, {})[0] == "deepseek-v4"
 
 
 def test_providers_and_models_have_prices_and_others_are_refused() -> None:
-    assert prices.named("openai", {}).name == "gpt-5"
-    assert prices.named("claude-opus-5.5", {}).read == 0.05
+    assert prices.profile_named("openai", {}).name == "gpt-5"
+    assert prices.profile_named("claude-opus-5.5", {}).read == 0.05
     with pytest.raises(UsageError, match="anthropic"):
-        prices.named("nobody", {})
+        prices.profile_named("nobody", {})
 
 
 @pytest.mark.parametrize("text", ["", "k", "12", "many", "-3k", "nan", "infk", "nank"])
 def test_a_window_that_is_no_number_of_tokens_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="128k"):
-        prices.tokens(text)
+        prices.parse_tokens(text)

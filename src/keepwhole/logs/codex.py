@@ -1,7 +1,7 @@
-"""Codex: `sessions/YYYY/MM/DD/rollout-{time}-{thread}.jsonl`, one file a thread, sub-agents in files of their own.
+"""Codex: `sessions/YYYY/MM/DD/rollout-{time}-{thread}.jsonl`, one file per thread, also for sub-agents.
 
-Owns: which lines were sent. `response_item` is what the provider got; `event_msg` says the same once more for the
-screen, except that it has more of a long output. Left out: reasoning, counts of tokens, what only the program needs.
+Owns: which lines were sent. A `response_item` is what the provider got. An `event_msg` repeats it for the screen, but
+has more of a long output. Left out: reasoning, token counts, lines that only the program needs.
 """
 
 from collections.abc import Iterator
@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 
 from keepwhole.canonical.message import Message, ResultText
-from keepwhole.logs.lines import Lines
-from keepwhole.logs.message_order import Timed, first_prompt, joined, run_from, seconds
+from keepwhole.logs.lines import LogLines
+from keepwhole.logs.message_order import Timed, build_run, epoch_seconds, first_prompt, merge_responses
 from keepwhole.logs.run import Run
-from keepwhole.logs.saved_outputs import Outputs
+from keepwhole.logs.saved_outputs import SavedOutputs
 from keepwhole.wire.content import fields_of, kind_of_part, text_of
 from keepwhole.wire.dialects import decode_message
 
@@ -22,13 +22,13 @@ NAME = "codex"
 _TYPES = frozenset(
     ("session_meta", "turn_context", "world_state", "response_item", "event_msg", "token_usage_record", "compacted")
 )
-_UNSAID = frozenset(("reasoning", "ghost_snapshot", "compaction", "compaction_summary", "other"))
+_NOT_SENT = frozenset(("reasoning", "ghost_snapshot", "compaction", "compaction_summary", "other"))
 _CUT = " tokens truncated…"
-_MOST_KEPT = 65_536
-"""Characters of an output that an event has; one as long as that is cut too."""
-_PRINTED = b'"aggregated_output"'
-_OUTPUT = "\nOutput:\n"
-_OWN_WORDS = ("<environment_context>", "<user_instructions>", "# AGENTS.md", "<turn_aborted>", "<skill")
+_EVENT_CHARS = 65_536
+"""The most characters of an output in an event; one of this length is truncated too."""
+_OUTPUT_FIELD = b'"aggregated_output"'
+_OUTPUT_MARK = "\nOutput:\n"
+_PROGRAM_PROMPTS = ("<environment_context>", "<user_instructions>", "# AGENTS.md", "<turn_aborted>", "<skill")
 _WHAT = "a line of Codex"
 
 
@@ -42,95 +42,96 @@ _DECODER = msgspec.json.Decoder(_Line)
 _PAYLOAD = msgspec.json.Decoder(dict[str, Any])
 
 
-def knows(value: object) -> bool:
-    """Whether it is such a line."""
+def recognizes(value: object) -> bool:
+    """Return whether a decoded line was written by Codex."""
     fields = fields_of(value)
     return kind_of_part(fields) in _TYPES and isinstance(fields.get("payload"), dict)
 
 
-def runs(lines: Lines) -> Iterator[Run]:
-    """The one run of a file."""
+def read_log(lines: LogLines) -> Iterator[Run]:
+    """Yield the one run of a file."""
     thread = _Thread(lines.path)
-    for line in lines.decoded(_DECODER, _WHAT):
+    for line in lines.decode_all(_DECODER, _WHAT):
         if not isinstance(line.type, str):
-            lines.unreadable(f"not {_WHAT}")
-        elif line.type in thread.takers and (line.type != "event_msg" or _PRINTED in bytes(line.payload)):
+            lines.note_unreadable(f"not {_WHAT}")
+        elif line.type in thread.handlers and (line.type != "event_msg" or _OUTPUT_FIELD in bytes(line.payload)):
             for payload in lines.decode(line.payload, _PAYLOAD, _WHAT):
-                thread.takers[line.type](payload, seconds(line.timestamp))
+                thread.handlers[line.type](payload, epoch_seconds(line.timestamp))
     if run := thread.run():
         yield run
 
 
 class _Thread:
-    """What was sent on one thread."""
+    """The messages that were sent on one thread."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._said: list[Timed] = []
+        self._messages: list[Timed] = []
         self._meta: dict[str, Any] = {}
-        self._printed: dict[str, str] = {}
-        self._outputs = Outputs()
+        self._event_outputs: dict[str, str] = {}
+        self._outputs = SavedOutputs()
         self._compactions = 0
-        self.takers = {
-            "session_meta": self._begin,
-            "turn_context": self._turn,
-            "response_item": self._item,
-            "event_msg": self._event,
-            "compacted": self._compacted,
+        self.handlers = {
+            "session_meta": self._add_session,
+            "turn_context": self._add_turn,
+            "response_item": self._add_item,
+            "event_msg": self._add_event,
+            "compacted": self._add_compaction,
         }
 
-    def _begin(self, payload: dict[str, Any], at: float | None) -> None:
-        """The first one counts: a fork repeats that of the thread it came from."""
+    def _add_session(self, payload: dict[str, Any], at: float | None) -> None:
+        """Add the system prompt and the ids of the first such line; a fork repeats the line of its parent."""
         if "id" not in self._meta:
             parent = payload.get("parent_thread_id") or payload.get("forked_from_id")
-            told = fields_of(payload.get("base_instructions")).get("text") or payload.get("instructions")
-            self._said.append(Timed(Message("system", text_of(told)), at))
+            instructions = fields_of(payload.get("base_instructions")).get("text") or payload.get("instructions")
+            self._messages.append(Timed(Message("system", text_of(instructions)), at))
             self._meta |= {"id": payload.get("id"), "parent": parent, "project": payload.get("cwd")}
 
-    def _turn(self, payload: dict[str, Any], at: float | None) -> None:
+    def _add_turn(self, payload: dict[str, Any], at: float | None) -> None:
         self._meta["model"] = text_of(payload.get("model"))
 
-    def _item(self, payload: dict[str, Any], at: float | None) -> None:
-        if kind_of_part(payload) in _UNSAID:
+    def _add_item(self, payload: dict[str, Any], at: float | None) -> None:
+        if kind_of_part(payload) in _NOT_SENT:
             return
         message = decode_message(payload)
         if message.role == "other":
             message = message._replace(role="assistant")
         if any(_CUT in one.text for one in message.returned):
-            message = message._replace(returned=tuple(map(self._whole, message.returned)))
+            message = message._replace(returned=tuple(map(self._restore, message.returned)))
         for returned in message.returned:
-            self._printed.pop(returned.call_id, None)
-        self._said.append(Timed(message, at))
+            self._event_outputs.pop(returned.call_id, None)
+        self._messages.append(Timed(message, at))
 
-    def _event(self, payload: dict[str, Any], at: float | None) -> None:
+    def _add_event(self, payload: dict[str, Any], at: float | None) -> None:
         item = fields_of(payload.get("item")) or payload
         call_id = item.get("call_id") or item.get("id")
         if isinstance(call_id, str):
-            self._printed[call_id] = text_of(item.get("aggregated_output"))
+            self._event_outputs[call_id] = text_of(item.get("aggregated_output"))
 
-    def _compacted(self, payload: dict[str, Any], at: float | None) -> None:
-        """The run goes on, and the summary is part of it, as it was for the model."""
+    def _add_compaction(self, payload: dict[str, Any], at: float | None) -> None:
+        """Add the summary as a user message, as the model gets it; the run goes on."""
         self._compactions += 1
         summary = text_of(payload.get("message"))
-        last = self._said[-1].message if self._said else Message("other")
+        last = self._messages[-1].message if self._messages else Message("other")
         if last.role == "assistant" and last.said and summary.endswith(last.said):
-            del self._said[-1]  # the model was asked for the summary; that it wrote it is no part of the history
-        self._said.append(Timed(Message("user", summary), at))
+            del self._messages[-1]  # the model wrote the summary in a request of its own, outside the history
+        self._messages.append(Timed(Message("user", summary), at))
 
-    def _whole(self, returned: ResultText) -> ResultText:
-        """The result with as much of the output as there is, where it was cut."""
+    def _restore(self, returned: ResultText) -> ResultText:
+        """Return a truncated result with the longer output of its event, if there is one."""
         if _CUT not in returned.text:
             return returned
-        printed = self._printed.get(returned.call_id, "")
-        head, mark, cut = returned.text.partition(_OUTPUT)
-        is_longer = bool(mark) and len(printed) > len(cut)
-        self._outputs.note(returned.call_id, is_longer and len(printed) < _MOST_KEPT)
-        return returned._replace(text=head + mark + printed) if is_longer else returned
+        output = self._event_outputs.get(returned.call_id, "")
+        head, mark, cut = returned.text.partition(_OUTPUT_MARK)
+        is_longer = bool(mark) and len(output) > len(cut)
+        self._outputs.note(returned.call_id, is_longer and len(output) < _EVENT_CHARS)
+        return returned._replace(text=head + mark + output) if is_longer else returned
 
     def run(self) -> Run | None:
-        """The run of the thread."""
+        """Return the run of the thread."""
         meta = {"format": NAME, "path": str(self._path), **self._meta, "compactions": self._compactions}
-        meta |= self._outputs.found()
-        meta["task_id"] = first_prompt(one.message for one in self._said if not one.message.said.startswith(_OWN_WORDS))
+        meta |= self._outputs.as_meta()
+        by_people = (one.message for one in self._messages if not one.message.said.startswith(_PROGRAM_PROMPTS))
+        meta["task_id"] = first_prompt(by_people)
         id = text_of(meta.pop("id", "")) or self._path.name.partition(".")[0]
-        return run_from(NAME, id, joined(self._said), meta)
+        return build_run(NAME, id, merge_responses(self._messages), meta)

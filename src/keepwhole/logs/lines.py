@@ -1,9 +1,9 @@
-"""The pieces of one log, decoded one by one, with a note of each that cannot be.
+"""The pieces of one log, decoded one by one, with a note of each piece that cannot be decoded.
 
-Owns: unpacking, mending what JavaScript and cut-off characters leave behind, counting what is broken.
+Owns: decompression, the repair of lone surrogates and invalid UTF-8, counting what is broken.
 Must not know: any client's format.
 
-A piece is a line, or a whole document where a file is one. Only one is held at a time.
+A piece is a line, or the whole file where a file is one document. Only one piece is in memory at a time.
 """
 
 import gzip
@@ -19,29 +19,28 @@ from keepwhole.canonical.value import Value
 
 Piece: TypeAlias = bytes | memoryview | msgspec.Raw
 T = TypeVar("T")
-NO_JSON = "no JSON"
+NOT_JSON = "no JSON"
 _GZIP = b"\x1f\x8b"
-TROUBLE = (OSError, EOFError, zlib.error)
-"""What opening and unpacking raise."""
-BAD = (ValueError, RecursionError)
-"""What decoding raises for bytes that are no JSON, no UTF-8, or no value of the wanted type."""
-_MARK = b"\xef\xbb\xbf"
-"""What some editors begin a file with."""
+READ_ERRORS = (OSError, EOFError, zlib.error)
+"""The exceptions of opening and decompressing a file."""
+DECODE_ERRORS = (ValueError, RecursionError)
+"""The exceptions of decoding bytes that are not JSON, not UTF-8, or not of the wanted type."""
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _PAIR = rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-_LONE = re.compile(rb"\\\\|" + _PAIR + rb"|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})")
+_LONE_SURROGATE = re.compile(rb"\\\\|" + _PAIR + rb"|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})")
 
 
-class Unread(Value):
+class UnreadPart(Value):
     """What could not be read of one log, counted by reason."""
 
     path: Path
     why: str
     count: int = 1
     first_line: int | None = None
-    """Where it was met first; None where there are no lines."""
+    """The first line with this problem; None where the log has no lines."""
 
 
-class Lines:
+class LogLines:
     """The pieces of one log in order."""
 
     def __init__(self, path: Path, pieces: Iterable[Piece] | None = None) -> None:
@@ -51,80 +50,88 @@ class Lines:
         self._unread: dict[str, tuple[int, int]] = {}
 
     def __iter__(self) -> Iterator[Piece]:
-        """Every piece that is not blank; a file that breaks off ends here, and that is noted."""
+        """Yield every piece that is not blank; note it if the file breaks off."""
         try:
-            for piece in lines_of(self.path) if self._pieces is None else self._pieces:
+            for piece in read_lines(self.path) if self._pieces is None else self._pieces:
                 self._number += 1
                 if not isinstance(piece, bytes) or not piece.isspace():
                     yield piece
-        except TROUBLE as error:
+        except READ_ERRORS as error:
             self._number += 1
-            self.unreadable(trouble(error))
+            self.note_unreadable(read_error(error))
 
-    def decoded(self, decoder: msgspec.json.Decoder[T], what: str) -> Iterator[T]:
-        """Every piece that is of the decoder's type; `what` names what the others are not."""
+    def decode_all(self, decoder: msgspec.json.Decoder[T], what: str) -> Iterator[T]:
+        """Yield the value of every piece of the decoder's type; `what` names that type in the notes of the others."""
         for piece in self:
             yield from self.decode(piece, decoder, what)
 
     def decode(self, piece: Piece, decoder: msgspec.json.Decoder[T], what: str) -> tuple[T, ...]:
-        """The value of a piece, or of a part of one; none where it is not of the decoder's type, which is noted."""
+        """Return the value of a piece or of a part of one; note it and return nothing if it has another type."""
         try:
             return (decode(piece, decoder),)
         except msgspec.ValidationError:
-            self.unreadable(f"not {what}")
-        except BAD:
-            self.unreadable(NO_JSON)
+            self.note_unreadable(f"not {what}")
+        except DECODE_ERRORS:
+            self.note_unreadable(NOT_JSON)
         return ()
 
-    def unreadable(self, why: str, count: int = 1) -> None:
-        """Note that the piece at hand, or that many things in it, cannot be read."""
+    def note_unreadable(self, why: str, count: int = 1) -> None:
+        """Note that the current piece, or `count` parts of it, cannot be read."""
         before, first = self._unread.get(why, (0, self._number))
         self._unread[why] = (before + count, first)
 
-    def unread(self) -> Iterator[Unread]:
-        """What was noted so far."""
+    def unread(self) -> Iterator[UnreadPart]:
+        """Yield the notes so far, one per reason."""
         for why, (count, first) in self._unread.items():
-            yield Unread(self.path, why, count, first or None)
+            yield UnreadPart(self.path, why, count, first or None)
 
 
 def decode(piece: Piece, decoder: msgspec.json.Decoder[T]) -> T:
-    """The value; half a surrogate pair and bytes that are no UTF-8 become U+FFFD, as they show on a screen."""
+    """Return the value of a piece; lone surrogates and bytes that are not UTF-8 become U+FFFD, as on a screen."""
     try:
         return decoder.decode(piece)
     except msgspec.ValidationError:
         raise
-    except BAD:
-        mended = _mended(bytes(piece))
-        if mended is None:
+    except DECODE_ERRORS:
+        repaired = _repaired(bytes(piece))
+        if repaired is None:
             raise
-        return decoder.decode(mended)
+        return decoder.decode(repaired)
 
 
-def _mended(line: bytes) -> bytes | None:
-    """The line with what can be mended mended; None where there is nothing to mend."""
-    whole = line.removeprefix(_MARK).decode("utf-8", "replace").encode()
+def _repaired(line: bytes) -> bytes | None:
+    """Return the line with valid characters only; None if all of them are valid already."""
+    whole = line.removeprefix(_BYTE_ORDER_MARK).decode("utf-8", "replace").encode()
     if b"\\ud" in whole or b"\\uD" in whole:
-        whole = _LONE.sub(lambda found: b"\\ufffd" if found[1] else found[0], whole)
+        whole = _LONE_SURROGATE.sub(lambda found: b"\\ufffd" if found[1] else found[0], whole)
     return whole if whole != line else None
 
 
-def lines_of(path: Path) -> Iterator[bytes]:
-    """The lines of a file, unpacked; raises what opening and unpacking raise."""
-    with opened(path) as file:
+def read_lines(path: Path) -> Iterator[bytes]:
+    """Yield the decompressed lines of a file; may raise `READ_ERRORS`."""
+    with open_log(path) as file:
         yield from file
 
 
-def opened(path: Path) -> IO[bytes]:
-    """The file for reading, unpacked where it is packed, whatever its name says."""
+def open_log(path: Path) -> IO[bytes]:
+    """Open a file for reading and decompress it if its content is gzip, whatever its name is."""
     with path.open("rb") as file:
-        packed = file.read(2) == _GZIP
-    return cast("IO[bytes]", gzip.open(path, "rb")) if packed else path.open("rb", buffering=1 << 20)
+        is_gzip = file.read(2) == _GZIP
+    return cast("IO[bytes]", gzip.open(path, "rb")) if is_gzip else path.open("rb", buffering=1 << 20)
 
 
-def trouble(error: BaseException) -> str:
-    """Why a file cannot be read (further), in plain words."""
+def read_error(error: BaseException) -> str:
+    """Return the reason why a file cannot be read (further), for people."""
     if isinstance(error, EOFError):
         return "the packed file is cut off"
     if isinstance(error, gzip.BadGzipFile | zlib.error):
         return "the packed file is damaged"
     return f"the file cannot be read ({getattr(error, 'strerror', None) or error})"
+
+
+def file_size(path: Path) -> int:
+    """Return the number of bytes of a file; 0 if it does not exist."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

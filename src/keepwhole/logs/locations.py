@@ -1,7 +1,7 @@
-"""Where agents keep their logs on this machine.
+"""Where clients store their logs on this machine.
 
-Owns: the folders, the variables that move them, and which files in them are logs.
-Must not know: what is in the files; none is opened here.
+Owns: the folders, the environment variables that change them, and which files in them are logs.
+Must not know: the content of the files; none is opened here.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,48 +9,49 @@ from pathlib import Path
 from typing import NamedTuple
 
 from keepwhole.logs import claude_code, codex, gemini_cli, opencode, swe_agent
+from keepwhole.logs.lines import file_size
 
 
-class Place(NamedTuple):
-    """A folder, or a database, in which a client's logs were found."""
+class LogLocation(NamedTuple):
+    """A folder or a database with the logs of one client."""
 
     client: str
     path: Path
     files: tuple[Path, ...]
     """The logs, in a stable order."""
     bytes: int
-    """Of all of them."""
+    """The total size of the logs."""
 
 
-def known_places(home: Path, environ: Mapping[str, str], folder: Path | None = None) -> list[Place]:
-    """The places that have logs; SWE-agent's is looked for in the working folder, or in `folder`."""
-    found: dict[Path, Place] = {}
+def find_log_locations(home: Path, environ: Mapping[str, str], folder: Path | None = None) -> list[LogLocation]:
+    """Return the locations that have logs; SWE-agent's is searched in `folder`, by default the working folder."""
+    found: dict[Path, LogLocation] = {}
     for client, path, patterns in _candidates(home, environ, folder or Path.cwd()):
         logs = sorted({log for pattern in patterns for log in _matching(path, pattern)})
         if logs and path not in found:
-            found[path] = Place(client, path, tuple(logs), sum(map(_size, logs)))
+            found[path] = LogLocation(client, path, tuple(logs), sum(map(file_size, logs)))
     return list(found.values())
 
 
 def _candidates(home: Path, environ: Mapping[str, str], folder: Path) -> Iterator[tuple[str, Path, tuple[str, ...]]]:
     config, data = (
-        _moved(environ, "XDG_CONFIG_HOME", home / ".config"),
-        _moved(environ, "XDG_DATA_HOME", home / ".local/share"),
+        _folder(environ, "XDG_CONFIG_HOME", home / ".config"),
+        _folder(environ, "XDG_DATA_HOME", home / ".local/share"),
     )
-    for claude in (_moved(environ, "CLAUDE_CONFIG_DIR", home / ".claude"), config / "claude"):
+    for claude in (_folder(environ, "CLAUDE_CONFIG_DIR", home / ".claude"), config / "claude"):
         yield claude_code.NAME, claude / "projects", ("**/*.jsonl", "**/*.jsonl.gz")
-    threads = _moved(environ, "CODEX_HOME", home / ".codex")
-    for kept in ("sessions", "archived_sessions"):
-        yield codex.NAME, threads / kept, ("**/*.jsonl", "**/*.jsonl.gz", "**/*.jsonl.zst")
-    chats = _moved(environ, "GEMINI_CLI_HOME", home) / ".gemini" / "tmp"
+    threads = _folder(environ, "CODEX_HOME", home / ".codex")
+    for name in ("sessions", "archived_sessions"):
+        yield codex.NAME, threads / name, ("**/*.jsonl", "**/*.jsonl.gz", "**/*.jsonl.zst")
+    chats = _folder(environ, "GEMINI_CLI_HOME", home) / ".gemini" / "tmp"
     yield gemini_cli.NAME, chats, ("*/chats/**/*.jsonl", "*/chats/**/*.json")
     yield opencode.NAME, data / "opencode", ("opencode*.db",)
-    trajectories = _moved(environ, "SWE_AGENT_TRAJECTORY_DIR", folder / "trajectories")
+    trajectories = _folder(environ, "SWE_AGENT_TRAJECTORY_DIR", folder / "trajectories")
     yield swe_agent.NAME, trajectories, ("**/*.traj", "**/*.traj.gz")
 
 
-def _moved(environ: Mapping[str, str], variable: str, usual: Path) -> Path:
-    return Path(environ[variable]) if environ.get(variable) else usual
+def _folder(environ: Mapping[str, str], variable: str, default: Path) -> Path:
+    return Path(environ[variable]) if environ.get(variable) else default
 
 
 def _matching(path: Path, pattern: str) -> Iterator[Path]:
@@ -58,10 +59,3 @@ def _matching(path: Path, pattern: str) -> Iterator[Path]:
         yield from (found for found in path.glob(pattern) if found.is_file())
     except OSError:
         return
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0

@@ -1,66 +1,73 @@
 """opencode: sessions, messages and parts in `opencode.db`, or as `opencode export` writes them.
 
-Owns: its parts. A tool's part holds the call and the result. Left out: reasoning, snapshots, marks of steps.
+Owns: its parts, and how its SQLite file is read. The part of a tool has the call and the result. The database is opened
+read-only, without creating files beside it. Left out: reasoning, snapshots, marks of steps.
 """
 
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from keepwhole.logs.lines import Lines
-from keepwhole.logs.message_order import Timed, run_from, seconds
+from keepwhole.logs.lines import LogLines
+from keepwhole.logs.message_order import Timed, build_run, epoch_seconds
 from keepwhole.logs.run import Run
-from keepwhole.logs.saved_outputs import Outputs
+from keepwhole.logs.saved_outputs import SavedOutputs
 from keepwhole.wire.content import fields_of, kind_of_part, parts_of, text_of
 from keepwhole.wire.dialects import decode_message
 
 NAME = "opencode"
+DATABASE_MAGIC = b"SQLite format 3\0"
+_SESSIONS = "SELECT id, parent_id, directory FROM session ORDER BY time_created, id"
+_MESSAGES = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
+_PARTS = "SELECT data FROM part WHERE message_id = ? ORDER BY id"
 _DECODER = msgspec.json.Decoder(dict[str, Any])
 
 
-def knows(value: object) -> bool:
-    """Whether it is an exported session."""
+def recognizes(value: object) -> bool:
+    """Return whether a decoded document is an exported session."""
     fields = fields_of(value)
     first = next(iter(parts_of(fields.get("messages"))), None)
     return isinstance(fields.get("info"), dict) and (first is None or "parts" in fields_of(first))
 
 
-def runs(lines: Lines) -> Iterator[Run]:
-    """A run an exported session."""
-    for record in lines.decoded(_DECODER, "a session of opencode"):
-        session = Session(fields_of(record.get("info")), lines.path)
+def read_log(lines: LogLines) -> Iterator[Run]:
+    """Yield the run of each exported session."""
+    for record in lines.decode_all(_DECODER, "a session of opencode"):
+        session = _Session(fields_of(record.get("info")), lines.path)
         for message in map(fields_of, parts_of(record.get("messages"))):
             session.add(fields_of(message.get("info")), [fields_of(part) for part in parts_of(message.get("parts"))])
         if run := session.run():
             yield run
 
 
-class Session:
-    """The messages of one session, as they come."""
+class _Session:
+    """The messages of one session."""
 
     def __init__(self, info: Mapping[str, Any], path: Path) -> None:
         self._info, self._path = info, path
-        self._said: list[Timed] = []
+        self._messages: list[Timed] = []
         self._model = ""
         self._compactions = 0
-        self._outputs = Outputs(path.parent / "tool-output")
+        self._outputs = SavedOutputs(path.parent / "tool-output")
 
     def add(self, info: Mapping[str, Any], parts: list[dict[str, Any]]) -> None:
-        """Take the next message."""
-        at = seconds(fields_of(info.get("time")).get("created"))
+        """Append the next message and the results of its calls."""
+        at = epoch_seconds(fields_of(info.get("time")).get("created"))
         self._model = text_of(info.get("modelID")) or self._model
         self._compactions += any(kind_of_part(part) == "compaction" for part in parts)
-        # A summary is what the model is told from then on.
+        # From here on the summary is what the model gets instead of the history.
         role = "user" if info.get("summary") is True else info.get("role")
-        said = [block for part in parts for block in _BLOCKS.get(kind_of_part(part), _nothing)(part)]
-        self._said.append(Timed(decode_message({"role": role, "content": said}), at))
+        content = [block for part in parts for block in _BLOCKS.get(kind_of_part(part), _no_blocks)(part)]
+        self._messages.append(Timed(decode_message({"role": role, "content": content}), at))
         for part in parts:
             if kind_of_part(part) == "tool" and _is_done(part):
                 ended = fields_of(fields_of(part.get("state")).get("time")).get("end")
-                self._said.append(
-                    Timed(decode_message({"role": "user", "content": [self._result(part)]}), seconds(ended))
+                self._messages.append(
+                    Timed(decode_message({"role": "user", "content": [self._result(part)]}), epoch_seconds(ended))
                 )
 
     def _result(self, part: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,28 +76,28 @@ class Session:
         text = text_of(state.get("error" if failed else "output"))
         more = fields_of(state.get("metadata"))
         if more.get("truncated") is True and not failed:
-            text = self._outputs.whole(text_of(part.get("callID")), text, more.get("outputPath"))
+            text = self._outputs.restore(text_of(part.get("callID")), text, more.get("outputPath"))
         media = [{"type": "image"} for _ in parts_of(state.get("attachments"))]
         content = [{"type": "text", "text": text}, *media]
         return {"type": "tool_result", "tool_use_id": part.get("callID"), "content": content, "is_error": failed}
 
     def run(self) -> Run | None:
-        """The run of the session."""
+        """Return the run of the session."""
         info = self._info
         meta = {"format": NAME, "path": str(self._path), "model": self._model, "compactions": self._compactions}
         meta |= {
             "project": info.get("directory"),
             "parent": info.get("parentID") or info.get("parent_id"),
-            **self._outputs.found(),
+            **self._outputs.as_meta(),
         }
-        return run_from(NAME, text_of(info.get("id")) or self._path.stem, self._said, meta)
+        return build_run(NAME, text_of(info.get("id")) or self._path.stem, self._messages, meta)
 
 
 def _is_done(part: Mapping[str, Any]) -> bool:
     return fields_of(part.get("state")).get("status") in ("completed", "error")
 
 
-def _nothing(part: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _no_blocks(part: Mapping[str, Any]) -> list[dict[str, Any]]:
     return []
 
 
@@ -99,7 +106,7 @@ def _text(part: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _file(part: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Files that are text come again as a part of their own."""
+    """Return an image block; a text file is repeated as a text part, so it gives none here."""
     return [] if text_of(part.get("mime")).startswith(("text/", "application/x-directory")) else [{"type": "image"}]
 
 
@@ -113,3 +120,43 @@ _BLOCKS: Mapping[str, Callable[[Mapping[str, Any]], list[dict[str, Any]]]] = {
     "file": _file,
     "tool": _call,
 }
+
+
+def read_database(lines: LogLines) -> Iterator[Run]:
+    """Yield the run of each session in a database, oldest first, one in memory at a time."""
+    try:
+        with closing(_connect(lines.path)) as database:
+            for id, parent, directory in database.execute(_SESSIONS):
+                session = _Session({"id": id, "parent_id": parent, "directory": directory}, lines.path)
+                for message, data in database.execute(_MESSAGES, (id,)):
+                    for info in lines.decode(_bytes(data), _DECODER, "a message of opencode"):
+                        session.add(info, list(_read_parts(database, message, lines)))
+                if run := session.run():
+                    yield run
+    except sqlite3.Error as error:
+        lines.note_unreadable(f"no database of opencode ({error})")
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """Open the database read-only.
+
+    The newest rows are in the write-ahead log beside the file. Without such a log nobody writes now, and `immutable`
+    stops SQLite from creating files.
+    """
+    has_log = path.with_name(f"{path.name}-wal").exists()
+    database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro{'' if has_log else '&immutable=1'}", uri=True)
+    database.text_factory = _decode_text
+    return database
+
+
+def _decode_text(stored: bytes) -> str:
+    return stored.decode("utf-8", "replace")
+
+
+def _read_parts(database: sqlite3.Connection, message: str, lines: LogLines) -> Iterator[dict[str, Any]]:
+    for (data,) in database.execute(_PARTS, (message,)):
+        yield from lines.decode(_bytes(data), _DECODER, "a part of opencode")
+
+
+def _bytes(data: object) -> bytes:
+    return data if isinstance(data, bytes) else str(data).encode()

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from keepwhole.canonical.message import Message
-from keepwhole.logs.lines import Lines
-from keepwhole.logs.message_order import Timed, joined, run_from, seconds
+from keepwhole.logs.lines import LogLines
+from keepwhole.logs.message_order import Timed, build_run, epoch_seconds, merge_responses
 from keepwhole.logs.provider_exchange import Exchange, is_message, is_messages, read_exchange, unwrapped
 from keepwhole.logs.run import Run
 from keepwhole.wire.content import fields_of, parts_of
@@ -52,31 +52,31 @@ class _Conversation:
         self.model, self.last = exchange.model or self.model, exchange.id
 
 
-def knows(value: object) -> bool:
+def recognizes(value: object) -> bool:
     """Whether it is a request, a message, or a list of messages."""
     return _dialect(value) is not None
 
 
-def runs(lines: Lines) -> Iterator[Run]:
+def read_log(lines: LogLines) -> Iterator[Run]:
     """The runs of a log, in the order in which they ended."""
     stem = lines.path.name.partition(".")[0]
     for number, one in enumerate(_conversations(lines), 1):
         name = one.dialect.name.replace("_", "-")
         said = one.sent + one.answer
         meta = {"format": name, "path": str(lines.path), "model": one.model}
-        messages = joined(said) if one.dialect.is_answer_in_items else said
-        if run := run_from(name, f"{stem}:{number}", messages, meta):
+        messages = merge_responses(said) if one.dialect.is_answer_in_items else said
+        if run := build_run(name, f"{stem}:{number}", messages, meta):
             yield run
 
 
-def _conversations(lines: Lines) -> Iterator[_Conversation]:
+def _conversations(lines: LogLines) -> Iterator[_Conversation]:
     open_ones: list[_Conversation] = []
     loose = _Conversation()
-    for value in lines.decoded(_DECODER, "JSON"):
+    for value in lines.decode_all(_DECODER, "JSON"):
         fields = fields_of(value)
         dialect, at = _dialect(value), _moment(fields)
         if dialect is None:
-            lines.unreadable("neither a request nor a message")
+            lines.note_unreadable("neither a request nor a message")
             continue
         if is_message(fields):
             loose.sent.append(Timed(_decoded(fields), at))
@@ -118,4 +118,4 @@ def _decoded(message: object) -> Message:
 
 
 def _moment(fields: dict[str, Any]) -> float | None:
-    return next((at for key in _STAMPS if (at := seconds(fields.get(key))) is not None), None)
+    return next((at for key in _STAMPS if (at := epoch_seconds(fields.get(key))) is not None), None)

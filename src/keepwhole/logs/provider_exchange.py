@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from keepwhole.logs.lines import BAD
+from keepwhole.logs.lines import DECODE_ERRORS
 from keepwhole.wire.content import fields_of, kind_of_part, parts_of, text_of
 from keepwhole.wire.dialect import Dialect
 
@@ -66,6 +66,6 @@ def _object(value: object) -> dict[str, Any]:
     if isinstance(value, str) and value.startswith("{"):
         try:
             return fields_of(msgspec.json.decode(value))
-        except BAD:
+        except DECODE_ERRORS:
             return {}
     return fields_of(value)

@@ -1,7 +1,7 @@
-"""A file in, its runs out, whatever wrote it.
+"""The way in: reads the runs of a file, whatever client wrote it.
 
-Owns: finding logs in folders, and telling formats apart by what is in them, never by a name alone.
-Must not know: what a format says; that is its own file's. Nothing here raises for what a file holds.
+Owns: finding logs in folders, and recognizing the format of a file by its content, never by its name alone.
+Must not know: how a format is read; each has its own file. No content of a file raises an exception here.
 """
 
 import os
@@ -13,34 +13,44 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 
 from keepwhole.errors import UsageError
-from keepwhole.logs import claude_code, codex, gemini_cli, opencode, opencode_database, own_format, provider, swe_agent
-from keepwhole.logs.lines import BAD, TROUBLE, Lines, Piece, Unread, decode, lines_of, opened, trouble
+from keepwhole.logs import claude_code, codex, gemini_cli, opencode, own_format, provider, swe_agent
+from keepwhole.logs.lines import (
+    DECODE_ERRORS,
+    READ_ERRORS,
+    LogLines,
+    Piece,
+    UnreadPart,
+    decode,
+    open_log,
+    read_error,
+    read_lines,
+)
 from keepwhole.logs.run import Run
 from keepwhole.wire.content import parts_of
 
-Importer: TypeAlias = Callable[[Lines], Iterator[Run]]
+ReadLog: TypeAlias = Callable[[LogLines], Iterator[Run]]
 _FORMATS: tuple[ModuleType, ...] = (own_format, gemini_cli, claude_code, codex, swe_agent, opencode, provider)
-"""Asked in this order, since the last ones also know what others wrap."""
+"""In this order, since the last ones also recognize lines that the first ones wrap."""
 _SUFFIXES = (".jsonl", ".ndjson", ".json", ".traj", ".db")
-_ASIDE = frozenset(("tool-results", "tool-outputs", "tool-output", "node_modules", ".git"))
-"""Folders that hold no logs."""
+_SKIPPED_FOLDERS = frozenset(("tool-results", "tool-outputs", "tool-output", "node_modules", ".git"))
+"""Folders without logs."""
 _ZSTD = b"\x28\xb5\x2f\xfd"
-_TRIED = 1_000
-"""Lines that are looked at before a file counts as unknown."""
-_ANY: msgspec.json.Decoder[Any] = msgspec.json.Decoder(object)
-_PARTS = msgspec.json.Decoder(list[msgspec.Raw])
+_LINES_TRIED = 1_000
+"""Lines that are tried before the format of a file counts as unknown."""
+_ANY_VALUE: msgspec.json.Decoder[Any] = msgspec.json.Decoder(object)
+_LIST = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-class _Found(NamedTuple):
-    """Who reads a file, and the pieces of it where it is not to be read line by line."""
+class _Format(NamedTuple):
+    """The function that reads a file, and the pieces of the file if it is not read line by line."""
 
-    importer: Importer
+    read_log: ReadLog
     pieces: list[Piece] | None = None
 
 
-def files(paths: Iterable[Path]) -> list[Path]:
-    """The files among `paths` and in their folders, each once, in a stable order."""
-    found = [one for path in paths for one in (_within(path, set()) if os.path.isdir(path) else [path])]
+def find_logs(paths: Iterable[Path]) -> list[Path]:
+    """Return the find_logs among `paths` and the logs in their folders, each once, in a stable order."""
+    found = [one for path in paths for one in (_logs_in(path, set()) if os.path.isdir(path) else [path])]
     if not found:
         known = ", ".join(f"`{suffix}`" for suffix in _SUFFIXES)
         raise UsageError(
@@ -49,23 +59,23 @@ def files(paths: Iterable[Path]) -> list[Path]:
     return list({os.path.realpath(path): path for path in reversed(found)}.values())[::-1]
 
 
-def read_runs(path: Path) -> Iterator[Run | Unread]:
-    """The runs in a file, and then what could not be read of it."""
+def read_runs(path: Path) -> Iterator[Run | UnreadPart]:
+    """Yield the runs in a file, and then what could not be read of it."""
     try:
-        found = _recognised(path)
-    except TROUBLE as error:
-        yield Unread(path, trouble(error))
+        format = _recognize(path)
+    except READ_ERRORS as error:
+        yield UnreadPart(path, read_error(error))
         return
-    if isinstance(found, _Found):
-        lines = Lines(path, found.pieces)
-        yield from found.importer(lines)
+    if isinstance(format, _Format):
+        lines = LogLines(path, format.pieces)
+        yield from format.read_log(lines)
         yield from lines.unread()
-    elif found:
-        yield found
+    elif format:
+        yield format
 
 
-def _within(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
-    """The logs in a folder; one that a link leads to is searched too, but none twice."""
+def _logs_in(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
+    """Yield the logs in a folder; links are followed, but no folder is searched twice."""
     try:
         status = folder.stat()
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -76,59 +86,59 @@ def _within(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
     seen.add((status.st_dev, status.st_ino))
     for entry in entries:
         if entry.is_dir():
-            yield from _within(Path(entry.path), seen) if entry.name not in _ASIDE else ()
+            yield from _logs_in(Path(entry.path), seen) if entry.name not in _SKIPPED_FOLDERS else ()
         elif is_log(entry.name):
             yield Path(entry.path)
 
 
 def is_log(name: str) -> bool:
-    """Whether a file in a folder may be a log."""
+    """Return whether a file in a folder may be a log, by its name."""
     return name.removesuffix(".gz").endswith(_SUFFIXES) and not name.endswith(".meta.json")
 
 
-def _recognised(path: Path) -> _Found | Unread | None:
-    """Who reads it; None where there is nothing to read."""
-    with opened(path) as file:
-        first = file.read(len(opencode_database.MAGIC))
-    if first == opencode_database.MAGIC:
-        return _Found(opencode_database.runs)
+def _recognize(path: Path) -> _Format | UnreadPart | None:
+    """Return the format of a file; None if the file is empty."""
+    with open_log(path) as file:
+        first = file.read(len(opencode.DATABASE_MAGIC))
+    if first == opencode.DATABASE_MAGIC:
+        return _Format(opencode.read_database)
     if first.startswith(_ZSTD):
-        return Unread(path, "packed with zstd: unpack it with `zstd -d`")
-    return _by_line(path)
+        return UnreadPart(path, "packed with zstd: unpack it with `zstd -d`")
+    return _recognize_lines(path)
 
 
-def _by_line(path: Path) -> _Found | Unread | None:
-    """By the first line that any format knows. A file whose first line is no object may be one document."""
+def _recognize_lines(path: Path) -> _Format | UnreadPart | None:
+    """Return the format of the first recognized line. A file whose first line is no object may be one document."""
     is_blank = True
-    for number, line in enumerate(lines_of(path)):
+    for number, line in enumerate(read_lines(path)):
         is_blank = is_blank and not line.strip()
-        value = _value(line)
-        if importer := _importer(value):
-            return _Found(importer)
-        if number == 0 and not isinstance(value, dict) and (found := _document(path)):
-            return found
-        if number == _TRIED:
+        value = _decode(line)
+        if read_log := _reader_for(value):
+            return _Format(read_log)
+        if number == 0 and not isinstance(value, dict) and (format := _recognize_document(path)):
+            return format
+        if number == _LINES_TRIED:
             break
-    return None if is_blank else Unread(path, "no log that is known here")
+    return None if is_blank else UnreadPart(path, "no log that is known here")
 
 
-def _document(path: Path) -> _Found | None:
-    """The file as one document; one that is a list of runs is read part by part."""
-    with opened(path) as file:
+def _recognize_document(path: Path) -> _Format | None:
+    """Return the format of a file that is one document; a list of runs is read element by element."""
+    with open_log(path) as file:
         whole = file.read()
-    value = _value(whole)
-    if importer := _importer(value):
-        return _Found(importer, [whole])
-    importer = next(filter(None, map(_importer, parts_of(value))), None)
-    return _Found(importer, list(decode(whole, _PARTS))) if importer else None
+    value = _decode(whole)
+    if read_log := _reader_for(value):
+        return _Format(read_log, [whole])
+    read_log = next(filter(None, map(_reader_for, parts_of(value))), None)
+    return _Format(read_log, list(decode(whole, _LIST))) if read_log else None
 
 
-def _importer(value: object) -> Importer | None:
-    return next((format.runs for format in _FORMATS if format.knows(value)), None)
+def _reader_for(value: object) -> ReadLog | None:
+    return next((format.read_log for format in _FORMATS if format.recognizes(value)), None)
 
 
-def _value(line: bytes) -> object:
+def _decode(line: bytes) -> object:
     try:
-        return decode(line, _ANY)
-    except BAD:
+        return decode(line, _ANY_VALUE)
+    except DECODE_ERRORS:
         return None

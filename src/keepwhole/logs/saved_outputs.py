@@ -1,60 +1,60 @@
-"""Outputs that a client showed only a part of, and the files in which it saved the whole.
+"""Outputs that a client truncated, and the files in which it saved them whole.
 
-Owns: finding such a file, and which outputs are whole again. A log is not trusted: of the path it names only the last
-part is used, and looked for in the folders where that client keeps such files beside its logs.
-Must not know: how a client says that it cut something.
+Owns: finding such a file, and which outputs were restored from one. A log is not trusted: only the file name of the
+path that it names is used, and it is searched in the folders where the client stores such files beside its logs.
+Must not know: how a client says that it truncated an output.
 """
 
 from pathlib import Path, PureWindowsPath
 
 import msgspec
 
-from keepwhole.logs.lines import BAD
+from keepwhole.logs.lines import DECODE_ERRORS
 from keepwhole.wire.content import results_in
 
 
-class Outputs:
-    """The outputs of one run that were cut."""
+class SavedOutputs:
+    """The truncated outputs of one run."""
 
     def __init__(self, *folders: Path) -> None:
         self._folders = folders
         self._restored: list[str] = []
         self._lost: list[str] = []
 
-    def whole(self, call_id: str, text: str, named: object) -> str:
-        """What the file has that the log names; the text as it is where there is no such file."""
-        saved = self.saved(named)
+    def restore(self, call_id: str, text: str, named: object) -> str:
+        """Return the content of the file that the log names, or `text` if there is no such file; note which."""
+        saved = self.read_saved(named)
         self.note(call_id, saved is not None)
         return text if saved is None else saved
 
-    def saved(self, named: object) -> str | None:
-        """The text of the file that the log names; None where there is none."""
+    def read_saved(self, named: object) -> str | None:
+        """Return the text of the file that the log names; None if there is no such file."""
         name = PureWindowsPath(named).name if isinstance(named, str) else ""
         for folder in self._folders if name else ():
             try:
                 path = folder / name
                 if path.is_file() and not path.is_symlink():
-                    return _text(path)
+                    return _read_text(path)
             except (OSError, ValueError):
                 continue
         return None
 
     def note(self, call_id: str, is_whole: bool) -> None:
-        """Remember that the output of this call was cut, and whether it is whole again."""
+        """Note that the output of this call was truncated, and whether it is restored."""
         (self._restored if is_whole else self._lost).append(call_id)
 
-    def found(self) -> dict[str, list[str]]:
-        """What a run's `meta` says of it."""
+    def as_meta(self) -> dict[str, list[str]]:
+        """Return the calls with restored and with truncated outputs, as fields of a run's `meta`."""
         return {"restored_full_output": self._restored, "legacy_truncated": self._lost}
 
 
-def _text(path: Path) -> str:
-    """Blocks of content are their texts."""
+def _read_text(path: Path) -> str:
+    """Return the text of a file; of a JSON file with content blocks, the texts of the blocks."""
     text = path.read_bytes().decode("utf-8", "replace")
     if path.suffix != ".json":
         return text
     try:
         returned, _ = results_in("", (), msgspec.json.decode(text))
-    except BAD:
+    except DECODE_ERRORS:
         return text
     return "\n".join(one.text for one in returned) or text

@@ -52,8 +52,9 @@ def _table() -> bytes:
 _CLASSES = _table()
 _ASCII = b" qA0/!"
 
-# Fitted by `python -m bench.tokens --fit` to exact o200k counts of real tool results, arguments and messages of six
-# agents and of made-up texts of each kind (`bench/spelled.py`); what the estimate misses by: `python -m bench.tokens`.
+# Fitted by `python -m bench.token_estimate --fit` to exact o200k counts of real tool results, arguments and messages
+# of six agents and of made-up texts of each kind (`bench/texts/tool_outputs.py`); what the estimate misses by:
+# `python -m bench.token_estimate`.
 _SPACE, _LETTER, _DIGIT, _SLASH, _SIGN = 0.268, 0.179, 0.525, 1.038, 0.584
 _ODD_UPPER, _ODD_DIGIT, _SPACE_DIGIT, _DIGIT_SLASH, _UPPER_UPPER = 2.874, 2.531, 0.636, 1.194, 1.450
 FOREIGN = dict(zip(b"LGCSYKHOE", (0.566, 0.380, 0.210, 0.365, 0.307, 0.716, 0.567, 0.482, 2.093), strict=True))

@@ -1,4 +1,4 @@
-"""What can be recognised when it is used again: strings of a rare shape, and whole lines.
+"""Strings that can be recognized when they are used again: atoms, which have a rare shape, and whole lines.
 
 Owns: their shapes, the texts in a call's arguments, and what counts as an occurrence.
 """
@@ -10,18 +10,18 @@ from typing import cast
 
 _ATOM = re.compile(r"[A-Za-z0-9_$@#][A-Za-z0-9_$@#.\-/:+%]*")
 _RARE = re.compile(r"[0-9_/.\-@#]|.[A-Z]")
-_PARTS = re.compile(r"[/:=@,+]")
+_SEPARATORS = re.compile(r"[/:=@,+]")
 _WORD = re.compile(r"[A-Za-z0-9_]+")
 _TRAILING = ".-/:+%"
-_WORDY = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+_WORD_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 _ATOM_CHARS = range(4, 201)
 _LINE_CHARS = range(20, 301)
 CONTEXT = 16
-"""Characters of its own line on either side that make an occurrence one in context."""
+"""Characters of the same line on either side that belong to an occurrence in context."""
 
 
 def atoms(text: str) -> dict[str, None]:
-    """Strings of a rare shape, each once, in order: a digit, an inner capital or one of `_ / . - @ #`.
+    """Return the strings of a rare shape, each once, in order: a digit, an inner capital or one of `_ / . - @ #`.
 
     >>> list(atoms("open src/app.py, then parseArgs at line 12345."))
     ['src/app.py', 'parseArgs', '12345']
@@ -30,37 +30,37 @@ def atoms(text: str) -> dict[str, None]:
 
 
 def is_atom(text: str) -> bool:
-    """Whether a string has the size and the shape of an atom; plain words never do."""
+    """Return whether a string has the size and the shape of an atom; plain words never do."""
     return len(text) in _ATOM_CHARS and is_rare(text)
 
 
 def is_rare(text: str) -> bool:
-    """Whether a string has a rare shape: a digit, an inner capital or one of `_ / . - @ #`."""
+    """Return whether a string has a rare shape: a digit, an inner capital or one of `_ / . - @ #`."""
     return _RARE.search(text) is not None
 
 
-def parts(atom: str) -> list[str]:
-    """What a model may have joined to make an atom: the pieces between separators that are atoms themselves.
+def atom_parts(atom: str) -> list[str]:
+    """Return the parts of an atom between separators that are atoms themselves; a model may have joined them.
 
-    >>> parts("src/app.py:120-140")
+    >>> atom_parts("src/app.py:120-140")
     ['app.py', '120-140']
     """
-    pieces = (piece.rstrip(_TRAILING) for piece in _PARTS.split(atom))
+    pieces = (piece.rstrip(_TRAILING) for piece in _SEPARATORS.split(atom))
     return [piece for piece in pieces if piece != atom and is_atom(piece)]
 
 
-def lines(text: str) -> dict[str, None]:
-    """Stripped lines that are long enough to be recognised, each once, in order."""
+def long_lines(text: str) -> dict[str, None]:
+    """Return the stripped lines that are long enough to be recognized, each once, in order."""
     return dict.fromkeys(line for raw in text.split("\n") if len(line := raw.strip()) in _LINE_CHARS)
 
 
 def words(text: str) -> set[str]:
-    """The words of a text, by which it is found."""
+    """Return the words of a text, by which it is indexed."""
     return set(_WORD.findall(text))
 
 
 def argument_text(arguments: str) -> str:
-    """The values in a call's arguments, one a line: what the model wrote, without JSON's escapes and keys."""
+    """Return the values in a call's arguments, one per line, without the keys and escapes of JSON."""
     try:
         return "\n".join(_leaves(json.loads(arguments)))
     except (ValueError, RecursionError):
@@ -79,35 +79,36 @@ def _leaves(value: object) -> Iterator[str]:
         yield str(value)
 
 
-def places(needle: str, text: str) -> Iterator[int]:
-    """Where `needle` stands in `text`, but not as a part of longer words.
+def positions(needle: str, text: str) -> Iterator[int]:
+    """Yield the positions of `needle` in `text` where it is not a part of a longer word.
 
-    >>> list(places("app.py", "myapp.py app.py app.pyc"))
+    >>> list(positions("app.py", "myapp.py app.py app.pyc"))
     [9]
     """
-    first, last = needle[0] in _WORDY, needle[-1] in _WORDY
+    first, last = needle[0] in _WORD_CHARS, needle[-1] in _WORD_CHARS
     at = text.find(needle)
     while at >= 0:
         end = at + len(needle)
-        inside = (first and at > 0 and text[at - 1] in _WORDY) or (last and end < len(text) and text[end] in _WORDY)
-        if not inside:
+        begins_inside = first and at > 0 and text[at - 1] in _WORD_CHARS
+        ends_inside = last and end < len(text) and text[end] in _WORD_CHARS
+        if not (begins_inside or ends_inside):
             yield at
         at = text.find(needle, at + 1)
 
 
 def occurs(needle: str, text: str) -> bool:
-    """Whether `needle` stands in `text`."""
-    return needle in text and next(places(needle, text), -1) >= 0
+    """Return whether `needle` occurs in `text`, not as a part of a longer word."""
+    return needle in text and next(positions(needle, text), -1) >= 0
 
 
-def in_context(needle: str, text: str) -> dict[str, None]:
-    """Each occurrence with up to sixteen characters of its own line on either side.
+def occurrences_in_context(needle: str, text: str) -> dict[str, None]:
+    """Return each occurrence with up to sixteen characters of the same line on either side.
 
-    >>> list(in_context("id-7", "first line\\nthe customer has id-7 and more to say"))
+    >>> list(occurrences_in_context("id-7", "first line\\nthe customer has id-7 and more to say"))
     ['he customer has id-7 and more to say']
     """
     found: dict[str, None] = {}
-    for at in places(needle, text):
+    for at in positions(needle, text):
         end = at + len(needle)
         start = max(text.rfind("\n", max(0, at - CONTEXT), at) + 1, at - CONTEXT, 0)
         stop = text.find("\n", end, end + CONTEXT)

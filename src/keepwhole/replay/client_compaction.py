@@ -1,60 +1,61 @@
-"""A client that compacts: whenever a request reaches nine tenths of the window, a summary stands for all before it.
+"""A client that compacts: whenever a request reaches nine tenths of the window, a summary replaces all before it.
 
-Owns: when that happens under a policy, and what of later uses is still shown then.
-Must not know: how a summary is worded; it is taken to keep what the user said and nothing of the results.
+Owns: when that happens under a policy, and how many later uses are still shown then.
+Must not know: the words of a summary. It is assumed to keep what the user said and nothing of the results.
 
 The policy goes on choosing as if nothing had happened.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 
 from keepwhole.models.thresholds import Thresholds
-from keepwhole.replay.evidence_uses import Use
-from keepwhole.replay.run_facts import Measured
+from keepwhole.replay.evidence_uses import EvidenceUse
+from keepwhole.replay.run_facts import RunFacts
+from keepwhole.replay.run_texts import ChangedTexts
 
 SUMMARY = 2_000
-"""Tokens that a summary takes beside what the user said."""
+"""Tokens of a summary in addition to what the user said."""
 
 
 def threshold(window: int) -> int:
-    """Tokens from which on a client compacts."""
+    """Return the number of tokens from which on a client compacts."""
     return round(Thresholds().compact * window)
 
 
-class Compacted:
-    """Follows the requests of one run under one policy."""
+class CompactingClient:
+    """The client of one run under one policy, request by request."""
 
-    def __init__(self, measured: Measured, window: int) -> None:
-        self._measured, self._limit = measured, threshold(window)
-        self._uses = measured.uses_from(self._limit)
-        self._kept = [0, *accumulate(_kept(measured))]
+    def __init__(self, facts: RunFacts, window: int) -> None:
+        self._facts, self._limit = facts, threshold(window)
+        self._uses = facts.uses_from(self._limit)
+        self._kept = [0, *accumulate(_kept_tokens(facts))]
         self._cut = 0
-        """The first message that no summary stands for."""
-        self.first: int | None = None
+        """The index of the first message that no summary replaces."""
+        self.first_compaction: int | None = None
         """The step of the first compaction."""
         self.shown = 0
         self.total = sum(map(len, self._uses.values()))
 
-    def look(self, step: int, sizes: Sequence[int], total: int, texts: Mapping[int, str]) -> None:
-        """Take one request: the sizes of its messages, and the texts of results that are not shown as they came."""
+    def count(self, step: int, sizes: Sequence[int], total: int, changed: ChangedTexts) -> None:
+        """Compact if a request with messages of these sizes is too large; count the uses that it shows."""
         if self._cut:
             total = SUMMARY + self._kept[self._cut] + sum(sizes[self._cut :])
         if total >= self._limit:
             self._cut = len(sizes)
-            self.first = step if self.first is None else self.first
-        self.shown += sum(self._is_shown(use, texts) for use in self._uses.get(step, ()))
+            self.first_compaction = step if self.first_compaction is None else self.first_compaction
+        self.shown += sum(self._is_shown(use, changed) for use in self._uses.get(step, ()))
 
-    def _is_shown(self, use: Use, texts: Mapping[int, str]) -> bool:
-        measured, cut = self._measured, self._cut
-        if use.asked or use.said >= cut:
+    def _is_shown(self, use: EvidenceUse, changed: ChangedTexts) -> bool:
+        facts, cut = self._facts, self._cut
+        if use.by_user or use.said >= cut:
             return True
-        at = measured.told.result_at
+        at = facts.texts.result_at
         left = [source for source in reversed(use.sources) if at[source] >= cut]
-        return any(measured.shows(use.text, source, texts) for source in left)
+        return any(facts.shows(use.text, source, changed) for source in left)
 
 
-def _kept(measured: Measured) -> list[int]:
-    """Of each message the tokens of what a summary keeps: the words of all but the agent."""
-    messages = measured.run.messages
-    return [measured.counter(one.said) if one.said and one.role != "assistant" else 0 for one in messages]
+def _kept_tokens(facts: RunFacts) -> list[int]:
+    """Return for each message the tokens that a summary keeps: what everybody but the agent said."""
+    messages = facts.run.messages
+    return [facts.count_tokens(one.said) if one.said and one.role != "assistant" else 0 for one in messages]

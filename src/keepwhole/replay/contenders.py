@@ -1,6 +1,6 @@
-"""The policies that are compared: by what names, made how, and which settings choose them.
+"""The policies that are compared: their contender_names, how they are made, and the settings that choose them.
 
-Owns: the ones that are shown unasked, and how a name becomes a maker of policies.
+Owns: the policies that are compared by default, and how a name becomes a policy.
 Must not know: figures.
 """
 
@@ -14,61 +14,61 @@ from keepwhole.policies.peers import PEERS
 from keepwhole.policies.policy import Policy
 from keepwhole.policies.settings import LEAN
 from keepwhole.replay.oracles import ORACLES, oracle_named
-from keepwhole.replay.run_facts import Measured
+from keepwhole.replay.run_facts import RunFacts
 
-Maker: TypeAlias = Callable[[Measured], Policy]
-"""Makes a policy for one run; oracles look at its evidence."""
+Maker: TypeAlias = Callable[[RunFacts], Policy]
+"""Makes a policy for one run; oracles use its evidence."""
 BOUND = "clairvoyant"
-"""The limit: clears a result for good after its last use, in batches that pay, knowing the rest of the run."""
+"""The bound: clears a result after its last use, in batches that pay, knowing the rest of the run."""
 _BOUND_ORACLE = "oracle_until_it_pays"
 LEAN_NAME = "auto-lean"
-SHOWN = ("auto", LEAN_NAME, "truncation", "clear_tool_uses", "langchain", BOUND)
-"""Compared where nobody says what to compare; sending everything always is."""
+DEFAULT_CONTENDERS = ("auto", LEAN_NAME, "truncation", "clear_tool_uses", "langchain", BOUND)
+"""The contender_names that are compared by default; sending everything is always compared."""
 
 
 class Contender(NamedTuple):
-    """A policy under the name that the report gives it."""
+    """A policy under its name in the report."""
 
     name: str
     make: Maker
     settings: str | None = None
-    """What to write in `keepwhole.yaml` to have it."""
+    """The content of `keepwhole.yaml` that chooses it."""
     bound: bool = False
     """Whether it knows the future."""
     ours: bool = False
     """Whether its settings may be recommended."""
 
 
-def names() -> tuple[str, ...]:
-    """Every name that `contender` knows."""
+def contender_names() -> tuple[str, ...]:
+    """Return every name that `contender_named` accepts."""
     return (*BUILT_IN, LEAN_NAME, *PEERS, BOUND, *ORACLES)
 
 
-def contender(name: str) -> Contender:
-    """The policy of that name, an oracle or any other; an unknown name is refused at once."""
+def contender_named(name: str) -> Contender:
+    """Return the policy or oracle of that name; raise a `UsageError` for an unknown name."""
     if name == BOUND:
         return Contender(BOUND, _oracle(_BOUND_ORACLE), bound=True)
     if name in ORACLES:
         return Contender(name, _oracle(name), bound=True)
     if name == LEAN_NAME:
-        return Contender(name, same(lambda: Auto(LEAN)), "policy: auto\npreset: lean\n", ours=True)
+        return Contender(name, same_policy(lambda: Auto(LEAN)), "policy: auto\npreset: lean\n", ours=True)
     if name not in BUILT_IN and name not in PEERS:
         own, others = ", ".join((*BUILT_IN, LEAN_NAME)), ", ".join((*PEERS, BOUND))
         raise UsageError(f"There is no policy `{name}`, nor a settings file. Ours: {own}. Others': {others}.")
-    return Contender(name, same(lambda: policy_named(name)), _settings(name), ours=name == "auto")
+    return Contender(name, same_policy(lambda: policy_named(name)), _settings(name), ours=name == "auto")
 
 
-def same(make: Callable[[], Policy]) -> Maker:
-    """The same policy for any run."""
+def same_policy(make: Callable[[], Policy]) -> Maker:
+    """Return a maker that makes the same_policy policy for every run."""
 
-    def maker(measured: Measured) -> Policy:
+    def maker(facts: RunFacts) -> Policy:
         return make()
 
     return maker
 
 
 def _oracle(name: str) -> Maker:
-    return lambda measured: oracle_named(name, measured.evidence, measured.steps)
+    return lambda facts: oracle_named(name, facts.evidence, facts.steps)
 
 
 def _settings(name: str) -> str | None:

@@ -1,6 +1,6 @@
-"""Every use of a string that a result had shown, also of strings that somebody has said since.
+"""Every use of a string that a result had shown, not only the first one.
 
-Owns: the any-use variant of evidence, for clients that drop what the agent itself said.
+Owns: this wider variant of evidence, for clients that compact: they drop also what the agent itself said.
 Must not know: policies.
 """
 
@@ -9,55 +9,55 @@ from typing import NamedTuple
 
 from keepwhole.logs.run import Run
 from keepwhole.replay.atoms import occurs
-from keepwhole.replay.evidence import candidates, joined
+from keepwhole.replay.evidence import candidates, part_candidates
 from keepwhole.replay.frequency import Frequency
-from keepwhole.replay.word_sources import Step, Texts, Told
+from keepwhole.replay.run_texts import RunStep, RunTexts, TextIndex
 
 
-class Use(NamedTuple):
-    """One string in one step."""
+class EvidenceUse(NamedTuple):
+    """One use of one string in one step."""
 
     step: int
     text: str
     sources: tuple[int, ...]
-    """The results that had shown it."""
-    asked: bool
-    """Whether the user or the system had said it."""
+    """The numbers of the results that contain it."""
+    by_user: bool
+    """Whether the user or the system had said it before."""
     said: int
-    """The last message in which the agent had said it; -1 for none."""
+    """The index of the last message in which the agent had said it; -1 for none."""
 
 
-def uses(run: Run, told: Told, frequency: Frequency, first: int) -> list[Use]:
-    """The uses in the step `first` and after it."""
-    found = _Uses(run, told, frequency)
-    return [use for number in range(first, len(told.steps)) for use in found.of(number)]
+def evidence_uses(run: Run, texts: RunTexts, frequency: Frequency, first: int) -> list[EvidenceUse]:
+    """Return the uses in the step `first` and all later ones."""
+    extraction = _Extraction(run, texts, frequency)
+    return [use for number in range(first, len(texts.steps)) for use in extraction.uses_of(number)]
 
 
-class _Found:
-    """In which texts one string occurs, each looked at once."""
+class _Occurrences:
+    """The texts in which one string occurs; each text is searched once."""
 
-    def __init__(self, text: str, texts: Texts) -> None:
+    def __init__(self, text: str, texts: TextIndex) -> None:
         self._text, self._texts = text, texts
         self._maybe = texts.maybe(text)
-        self._looked = 0
+        self._searched = 0
         self._found: list[int] = []
 
     def before(self, stop: int) -> list[int]:
-        while self._looked < len(self._maybe) and (number := self._maybe[self._looked]) < stop:
-            self._looked += 1
+        while self._searched < len(self._maybe) and (number := self._maybe[self._searched]) < stop:
+            self._searched += 1
             if occurs(self._text, self._texts[number]):
                 self._found.append(number)
         return self._found
 
 
-class _Uses:
-    def __init__(self, run: Run, told: Told, frequency: Frequency) -> None:
-        self._run, self._told, self._frequency = run, told, frequency
-        self._results: dict[str, _Found] = {}
-        self._said: dict[str, _Found] = {}
+class _Extraction:
+    def __init__(self, run: Run, texts: RunTexts, frequency: Frequency) -> None:
+        self._run, self._told, self._frequency = run, texts, frequency
+        self._results: dict[str, _Occurrences] = {}
+        self._said: dict[str, _Occurrences] = {}
         self._common: dict[str, bool] = {}
 
-    def of(self, number: int) -> Iterator[Use]:
+    def uses_of(self, number: int) -> Iterator[EvidenceUse]:
         step = self._told.steps[number]
         queue = candidates(step.message, step.arguments)
         seen: set[str] = set()
@@ -65,10 +65,10 @@ class _Uses:
             if text in seen:
                 continue
             if text not in self._results:
-                self._results[text] = _Found(text, self._told.results)
+                self._results[text] = _Occurrences(text, self._told.results)
             sources = tuple(self._results[text].before(step.results))
             if not sources:
-                queue += joined(text, kind)
+                queue += part_candidates(text, kind)
                 continue
             seen.add(text)
             if not self._is_common(text):
@@ -79,11 +79,11 @@ class _Uses:
             self._common[text] = self._frequency.is_common(text, self._run.task)
         return self._common[text]
 
-    def _use(self, number: int, text: str, sources: tuple[int, ...], step: Step) -> Use:
+    def _use(self, number: int, text: str, sources: tuple[int, ...], step: RunStep) -> EvidenceUse:
         messages = self._run.messages
         if text not in self._said:
-            self._said[text] = _Found(text, self._told.said)
+            self._said[text] = _Occurrences(text, self._told.said)
         at = [self._told.said_at[one] for one in self._said[text].before(step.said)]
-        asked = any(messages[index].role != "assistant" for index in at)
+        by_user = any(messages[index].role != "assistant" for index in at)
         agent = (index for index in reversed(at) if messages[index].role == "assistant")
-        return Use(number, text, sources, asked, next(agent, -1))
+        return EvidenceUse(number, text, sources, by_user, next(agent, -1))

@@ -1,6 +1,6 @@
-"""Which strings are common to a source's tasks: what any run there would show is no evidence.
+"""Which strings are common in the tasks of a source: what every run there shows is no evidence.
 
-Owns: in the results of how many other tasks a string occurs.
+Owns: the number of other tasks in whose results a string occurs.
 """
 
 from collections.abc import Iterable
@@ -9,13 +9,13 @@ from keepwhole.logs.run import Run
 from keepwhole.replay.atoms import occurs, words
 
 SHARE = 0.2
-"""Of the other tasks; what occurs in more is common."""
+"""A string that occurs in more than this share of the other tasks is common."""
 LEAST = 3
-"""Other tasks that a string may always occur in."""
+"""A string may occur in this number of other tasks in any case."""
 
 
 class Frequency:
-    """The results of one source by task, found by their words."""
+    """The results of one source by task, with an index of their words."""
 
     def __init__(self, runs: Iterable[Run] = ()) -> None:
         self._tasks: dict[str, int] = {}
@@ -27,11 +27,11 @@ class Frequency:
             self.add(run)
 
     def add(self, run: Run) -> None:
-        """Count the results of one more run."""
+        """Add the results of one run."""
         self.add_results(run.task, (returned.text for message in run.messages for returned in message.returned))
 
     def add_results(self, task: str, results: Iterable[str]) -> None:
-        """Count more results of a task."""
+        """Add results of a task to the index."""
         own = self._tasks.setdefault(task, len(self._tasks))
         for text in results:
             number = len(self._texts)
@@ -42,7 +42,7 @@ class Frequency:
         self._known.clear()
 
     def is_common(self, text: str, task: str) -> bool:
-        """Whether `text` occurs in the results of more than a fifth of the other tasks, and of more than three."""
+        """Return whether `text` occurs in results of more than a fifth of the other tasks, and of more than three."""
         most = max(LEAST, int(SHARE * (len(self._tasks) - (task in self._tasks))))
         postings = sorted((self._by_word.get(word, []) for word in words(text)), key=len)
         if not postings or len(postings[0]) <= most:
@@ -53,7 +53,7 @@ class Frequency:
         return len(found) - (self._tasks.get(task) in found) > most
 
     def _tasks_with(self, text: str, postings: list[list[int]], enough: int) -> set[int]:
-        """The tasks in which it really occurs, until there are `enough` besides a run's own, or cannot be any more."""
+        """Return tasks in which `text` occurs; stop when there are more than `enough`, or cannot be that many."""
         numbers: dict[int, list[int]] = {}
         for number in set(postings[0]).intersection(*postings[1:4]):
             numbers.setdefault(self._task_of[number], []).append(number)

@@ -1,4 +1,4 @@
-"""Ratios of sums, and how far they would move if other tasks had been recorded."""
+"""Ratios of sums, and how much they would vary if other tasks had been recorded."""
 
 import random
 from collections.abc import Hashable, Iterable, Sequence
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 RESAMPLES = 1_000
 DRAWS, FEWEST = 250_000, 200
-"""Tasks that are drawn in all, and resamples that there are in any case: intervals must not take minutes."""
+"""The most tasks that are drawn in total, and the fewest resamples: intervals must not take minutes."""
 _SEED = 5
 
 
@@ -19,7 +19,7 @@ class Interval(NamedTuple):
 
 
 def ratio(pairs: Iterable[tuple[float, float]]) -> float:
-    """The sum of the first over the sum of the second; 1 where there is nothing to divide.
+    """Return the sum of the first values over the sum of the second; 1 if there is nothing to divide by.
 
     >>> ratio([(1, 2), (2, 2)])
     0.75
@@ -31,9 +31,9 @@ def ratio(pairs: Iterable[tuple[float, float]]) -> float:
 def interval(
     pairs: Sequence[tuple[float, float]], tasks: Sequence[Hashable] | None = None, resamples: int = RESAMPLES
 ) -> Interval:
-    """The ratio, and where 95 % of its resamples lie; the same for the same runs.
+    """Return the ratio with the range of 95 % of its resamples; the same for the same runs.
 
-    All runs of a task are drawn together, since they are alike; without `tasks` each is its own.
+    All runs of a task are drawn together, since they are alike; without `tasks` each run is a task of its own.
     """
     together = by_task(pairs, range(len(pairs)) if tasks is None else tasks)
     resamples = min(resamples, max(FEWEST, DRAWS // len(together)))
@@ -43,7 +43,7 @@ def interval(
 
 
 def by_task(pairs: Iterable[tuple[float, float]], tasks: Iterable[Hashable]) -> list[tuple[float, float]]:
-    """The sums of each task.
+    """Return the sums of each task.
 
     >>> by_task([(1, 2), (3, 4), (5, 6)], ["a", "b", "a"])
     [(6.0, 8.0), (3.0, 4.0)]

@@ -1,50 +1,51 @@
-"""What a request did not show that its step used, for people to look at.
+"""Evidence that a request did not show, with details for people.
 
 Owns: where it had been shown, the rule that hid it, and the one call that brings it back.
 """
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from keepwhole.policies.policy import Choices
 from keepwhole.policies.transcript import Item
 from keepwhole.recall.ranges import CharRange, LineRange, range_of
-from keepwhole.replay.atoms import CONTEXT, in_context, places
-from keepwhole.replay.evidence import Evidence
-from keepwhole.replay.fetch import lines_around
-from keepwhole.replay.result_use import Seen
-from keepwhole.replay.word_sources import UNKNOWN
+from keepwhole.replay.atoms import CONTEXT, occurrences_in_context, positions
+from keepwhole.replay.evidence import Evidence, ResultUse
+from keepwhole.replay.run_texts import UNKNOWN
 
+_LINES_AROUND = 3
+"""LineRange on either side of a string that an agent would read back."""
 _LONG = 4_000
-"""Characters of lines beyond which a call asks for characters."""
+"""If the lines have more characters than this, the call asks for characters instead."""
 _ARGUMENT = re.compile(r'(\w+)=(?:"([^"]*)"|(\d+))')
 
 
-class Missed(NamedTuple):
+class MissedEvidence(NamedTuple):
     """One piece of evidence that was not shown in context."""
 
     step: int
     text: str
     kind: str
     tool: str
-    """That had shown it last."""
+    """The tool of the result that showed it last."""
     shown_at: int
-    """The step after whose call it was shown."""
+    """The step whose call gave that result."""
     rule: str
-    """Of the policy, that hid it."""
+    """The rule of the policy that hid it."""
     age: int
     """Steps since it was last shown."""
     call: str
-    """What brings it back, as it is printed."""
+    """The call that brings it back, as it is printed."""
     brought_back: bool
-    """Whether that call really does."""
+    """Whether that call does bring it back."""
 
 
-def missed(one: Evidence, item: Item, result: Seen, decided: Choices) -> Missed:
-    """The details of one piece of evidence; `item` is the last result that had shown it."""
+def missed_evidence(one: Evidence, item: Item, result: ResultUse, decided: Choices) -> MissedEvidence:
+    """Return the details of one piece of evidence; `item` is the last result that showed it."""
     choice = decided.get(item.number)
     call = call_for(item, one.text)
-    return Missed(
+    return MissedEvidence(
         step=one.step,
         text=one.text,
         kind=one.kind,
@@ -58,9 +59,9 @@ def missed(one: Evidence, item: Item, result: Seen, decided: Choices) -> Missed:
 
 
 def call_for(item: Item, needle: str) -> str:
-    """The call that reads back the lines round a string; characters where lines are very long."""
+    """Return the call that reads back the lines around a string, or characters if the lines are very long."""
     text, name = item.text, item.name.artifact_id if item.name else ""
-    at = max(next(places(needle, text), 0), 0)
+    at = max(next(positions(needle, text), 0), 0)
     start, stop = lines_around(text, at, at + len(needle))
     if stop - start > _LONG:
         start = max(0, at - 4 * CONTEXT)
@@ -71,13 +72,13 @@ def call_for(item: Item, needle: str) -> str:
 
 
 def brings_back(call: str, needle: str, text: str) -> bool:
-    """Whether a printed call, answered from `text`, shows a string in context."""
+    """Return whether a printed call, answered from `text`, shows a string in context."""
     answer = answer_to(call, text)
-    return any(near in answer for near in in_context(needle, text))
+    return any(near in answer for near in occurrences_in_context(needle, text))
 
 
 def answer_to(call: str, text: str) -> str:
-    """The part of `text` that a printed call asks for."""
+    """Return the part of `text` that a printed call asks for."""
     arguments = {name: words or int(number) for name, words, number in _ARGUMENT.findall(call)}
     asked = range_of(arguments)
     if isinstance(asked, LineRange):
@@ -85,3 +86,27 @@ def answer_to(call: str, text: str) -> str:
     if isinstance(asked, CharRange):
         return text[asked.start : None if asked.length is None else asked.start + asked.length]
     return text
+
+
+def text_around(text: str, needles: Iterable[str]) -> str:
+    """Return three lines before and after the first occurrence of each needle, each line once.
+
+    >>> text_around("a\\nb\\nc\\nd\\nname=7\\ne\\nf\\ng\\nh", ["name=7"])
+    'b\\nc\\nd\\nname=7\\ne\\nf\\ng\\n'
+    """
+    found = ((at, at + len(needle)) for needle in needles if (at := next(positions(needle, text), -1)) >= 0)
+    pieces: list[str] = []
+    reached = 0
+    for start, stop in sorted(lines_around(text, *span) for span in found):
+        if stop > reached:
+            pieces.append(text[max(start, reached) : stop])
+            reached = stop
+    return "".join(pieces)
+
+
+def lines_around(text: str, start: int, stop: int) -> tuple[int, int]:
+    """Return the span of the lines of a stretch and of three lines on either side."""
+    for _ in range(_LINES_AROUND + 1):
+        start = max(text.rfind("\n", 0, start), 0)
+        stop = text.find("\n", stop) + 1 or len(text)
+    return start + (text[start] == "\n"), stop

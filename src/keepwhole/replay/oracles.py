@@ -1,19 +1,19 @@
-"""Policies that know the future: the limit that real ones can be held against."""
+"""Policies that know the future: a bound for what real policies can reach."""
 
 from collections.abc import Callable, Iterable, Sequence
 
 from keepwhole.models.profiles import Profile
 from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Policy, Situation, replaced
 from keepwhole.policies.transcript import Item, Transcript
-from keepwhole.replay.atoms import places
+from keepwhole.replay.atoms import positions
 from keepwhole.replay.evidence import Evidence
 from keepwhole.truncation.cut import Cut, Piece, Segment
 
-WORDS = "[cleared]"
+CLEARED = "[cleared]"
 
 
 class Oracle:
-    """Shows of each result what later steps use of it: the result that showed a string last is the one that is used."""
+    """Shows of each result what later steps use of it; of several results with a string the latest counts as used."""
 
     def __init__(
         self,
@@ -27,13 +27,13 @@ class Oracle:
     ) -> None:
         self.name = name
         self._by_lines = by_lines
-        """Whether a result is cut to the lines that are used, or is whole or gone."""
+        """Whether a result is cut to the lines that are used; otherwise it is shown whole or not at all."""
         self._on_arrival = on_arrival
-        """Whether it is cut before it was ever read."""
+        """Whether a result is cut before the agent has read it once."""
         self._until_last_use = until_last_use
-        """Whether it goes for good after its last use."""
+        """Whether a result is cleared after its last use."""
         self._steps = steps
-        """Requests of the whole run, where results go only in batches that pay; 0 where they go at once."""
+        """Requests of the whole run if results are cleared only in batches that pay; 0 if they are cleared at once."""
         self._uses: dict[int, list[Evidence]] = {}
         for one in evidence:
             self._uses.setdefault(one.sources[-1], []).append(one)
@@ -41,11 +41,11 @@ class Oracle:
     def arrive(
         self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
     ) -> list[Choice]:
-        """What will never be used goes, where results are cut on arrival."""
+        """Return cuts of new results to what will be used, if results are cut on arrival."""
         return self._choices(new, transcript.turns) if self._on_arrival else []
 
     def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
-        """What has been read once and is not used any more goes."""
+        """Return cuts of results that were read once and are not used any more."""
         if self._on_arrival:
             return []
         step = transcript.turns
@@ -56,7 +56,7 @@ class Oracle:
     def _paying(
         self, transcript: Transcript, decided: Choices, choices: list[Choice], profile: Profile
     ) -> list[Choice]:
-        """The newest choices as far back as it pays best to rewrite, knowing how many requests are left."""
+        """Return the newest choices, as far back as it pays most to rewrite, given the number of requests left."""
         left = self._steps - transcript.turns
         fresh = transcript.tokens_from(_last_turn(transcript))
         going = {choice.number: choice for choice in choices}
@@ -79,21 +79,21 @@ class Oracle:
 
     def _cut(self, item: Item, step: int) -> Cut | None:
         later = [one for one in self._uses.get(item.number, ()) if one.step >= step]
-        if not later and len(item.text) > len(WORDS):
+        if not later and len(item.text) > len(CLEARED):
             kept_for_good = not self._until_last_use and not self._by_lines and item.number in self._uses
-            return None if kept_for_good else replaced(item, WORDS)
-        return lines_of(item.text, later) if self._by_lines and later else None
+            return None if kept_for_good else replaced(item, CLEARED)
+        return cut_to_lines(item.text, later) if self._by_lines and later else None
 
 
 def _last_turn(transcript: Transcript) -> int:
-    """The newest assistant message: all from it on is sent for the first time."""
+    """Return the index of the newest assistant message: everything from there on is sent for the first time."""
     messages = transcript.messages
     return next((at for at in range(len(messages) - 1, -1, -1) if messages[at].role == "assistant"), 0)
 
 
-def lines_of(text: str, needed: Iterable[Evidence]) -> Cut | None:
-    """The cut that keeps the lines in which needed strings first stand; None where that leaves nothing out."""
-    spans = sorted({_line(text, at, one.text) for one in needed if (at := next(places(one.text, text), -1)) >= 0})
+def cut_to_lines(text: str, needed: Iterable[Evidence]) -> Cut | None:
+    """Return the cut that keeps the lines with the first occurrence of needed strings; None if all lines are kept."""
+    spans = sorted({_line(text, at, one.text) for one in needed if (at := next(positions(one.text, text), -1)) >= 0})
     pieces: list[Piece] = []
     reached = 0
     for start, stop in spans:
@@ -112,7 +112,7 @@ def _line(text: str, at: int, needle: str) -> tuple[int, int]:
     return text.rfind("\n", 0, at) + 1, len(text) if end < 0 else end + 1
 
 
-_MADE: dict[str, Callable[[str, Sequence[Evidence], int], Policy]] = {
+_ORACLES: dict[str, Callable[[str, Sequence[Evidence], int], Policy]] = {
     "oracle_lines_on_arrival": lambda name, found, _: Oracle(name, found, by_lines=True, on_arrival=True),
     "oracle_results_on_arrival": lambda name, found, _: Oracle(name, found, on_arrival=True),
     "oracle_lines_after_reading": lambda name, found, _: Oracle(name, found, by_lines=True),
@@ -120,10 +120,10 @@ _MADE: dict[str, Callable[[str, Sequence[Evidence], int], Policy]] = {
     "oracle_until_last_use": lambda name, found, _: Oracle(name, found, until_last_use=True),
     "oracle_until_it_pays": lambda name, found, steps: Oracle(name, found, until_last_use=True, steps=steps),
 }
-ORACLES = tuple(_MADE)
-"""Their names."""
+ORACLES = tuple(_ORACLES)
+"""The names of all oracles."""
 
 
 def oracle_named(name: str, found: Sequence[Evidence], steps: int) -> Policy:
-    """The oracle of one run, given its evidence and its number of requests."""
-    return _MADE[name](name, found, steps)
+    """Return the oracle of one run, given its evidence and its number of requests."""
+    return _ORACLES[name](name, found, steps)

@@ -1,14 +1,14 @@
-"""Whose prices and window hold for runs: the provider that is named, else the one that recorded them.
+"""The provider whose prices and window a replay uses: the one that is named, else the one of the recorded model.
 
-Owns: names of providers, and what a log says of its model.
-Must not know: prices themselves; those are in `projection.profiles`.
+Owns: the names of providers, and the model that a log names.
+Must not know: the prices themselves; they are in `models.profiles`.
 """
 
 from collections.abc import Mapping
 
 from keepwhole.errors import UsageError
 from keepwhole.models.profiles import DEFAULT, Profile, profile_for
-from keepwhole.replay.survey import Totals
+from keepwhole.replay.survey import LogTotals
 
 PROVIDERS: dict[str, str] = {
     "anthropic": "claude",
@@ -19,14 +19,14 @@ PROVIDERS: dict[str, str] = {
     "zhipu": "glm",
     "minimax": "minimax",
 }
-"""A provider's usual model."""
+"""The usual model of each provider."""
 _CLIENTS = {"claude-code": "anthropic", "codex": "openai", "gemini": "google", "gemini-cli": "google"}
 _SIZES = {"k": 1_000, "m": 1_000_000}
 _Overrides = Mapping[str, Mapping[str, object]]
 
 
-def named(provider: str, models: _Overrides) -> Profile:
-    """The profile of a provider, or of a model."""
+def profile_named(provider: str, models: _Overrides) -> Profile:
+    """Return the profile of a provider or of a model."""
     profile = profile_for(PROVIDERS.get(provider, provider), models)
     if profile.name == DEFAULT.name:
         known = ", ".join(PROVIDERS)
@@ -34,8 +34,8 @@ def named(provider: str, models: _Overrides) -> Profile:
     return profile
 
 
-def recorded(totals: Totals, models: _Overrides) -> tuple[str, Profile]:
-    """The model that most tokens were recorded with, else the client's usual provider, and its profile."""
+def recorded_profile(totals: LogTotals, models: _Overrides) -> tuple[str, Profile]:
+    """Return the model with the most recorded tokens, else the client's usual provider, and its profile."""
     names = [name for name, _ in totals.models.most_common()]
     names += [_CLIENTS[source] for source, _ in totals.sources.most_common() if source in _CLIENTS]
     for name in names:
@@ -45,10 +45,10 @@ def recorded(totals: Totals, models: _Overrides) -> tuple[str, Profile]:
     return "anthropic", profile_for(PROVIDERS["anthropic"], models)
 
 
-def tokens(text: str) -> int:
-    """A size that people write.
+def parse_tokens(text: str) -> int:
+    """Return a number of tokens as people write it.
 
-    >>> tokens("128k"), tokens("1m"), tokens("200_000")
+    >>> parse_tokens("128k"), parse_tokens("1m"), parse_tokens("200_000")
     (128000, 1000000, 200000)
     """
     digits, unit = (text[:-1], text[-1].lower()) if text[-1:].lower() in _SIZES else (text, "")

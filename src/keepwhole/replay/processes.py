@@ -1,10 +1,10 @@
-"""Work spread over forked processes, its results as they come.
+"""Maps a function over items in forked processes, and yields the results as they arrive.
 
-Owns: the processes, the order in which they take work, and what happens when one dies.
-Must not know: what the work is.
+Owns: the processes, the order in which they take items, and what happens when one of them dies.
+Must not know: what the function does.
 
-Forked, so that what was read once is shared and any function may be given. A pool would hold back the results of an
-item until all of it is done; a log of a gigabyte must say something sooner.
+Processes are forked, so that they share what was read once and any function can be used. A pool would return the
+results of an item only when all of it is done; a log of a gigabyte must give results sooner.
 """
 
 import multiprocessing
@@ -24,12 +24,12 @@ _DONE = "done"
 
 
 def cores() -> int:
-    """Processors that we may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def spread(make: Callable[[Item], Iterable[Made]], items: Sequence[Item], jobs: int) -> Iterator[Made]:
-    """Everything that `make` gives for each item, in no order; items are begun in theirs."""
+def map_in_processes(make: Callable[[Item], Iterable[Made]], items: Sequence[Item], jobs: int) -> Iterator[Made]:
+    """Yield everything that `make` yields for each item, in no particular order; items are started in order."""
     if jobs < 2 or len(items) < 2:
         for item in items:
             yield from make(item)
@@ -37,9 +37,9 @@ def spread(make: Callable[[Item], Iterable[Made]], items: Sequence[Item], jobs: 
     ends: list[Connection] = []
     processes: list[Process] = []
     try:
-        with _undisturbed():
+        with _interrupts_blocked():
             _start(make, items, min(jobs, len(items)), ends, processes)
-        yield from _gathered(ends)
+        yield from _receive(ends)
     finally:
         for process in processes:
             process.kill()
@@ -65,8 +65,8 @@ def _start(
 
 
 @contextmanager
-def _undisturbed() -> Generator[None]:
-    """Hold back Ctrl-C while processes start: in the middle of a fork it would be lost, or interrupt the child."""
+def _interrupts_blocked() -> Generator[None]:
+    """Delay Ctrl-C while processes start: in the middle of a fork it would be lost, or interrupt the child."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -74,7 +74,7 @@ def _undisturbed() -> Generator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _gathered(ends: list[Connection]) -> Iterator[Any]:
+def _receive(ends: list[Connection]) -> Iterator[Any]:
     open_ends = list(ends)
     while open_ends:
         for end in wait(open_ends):
@@ -94,12 +94,15 @@ def _gathered(ends: list[Connection]) -> Iterator[Any]:
 def _work(
     make: Callable[[Any], Iterable[Any]], items: Sequence[Any], turn: Any, end: Connection, others: Iterable[Connection]
 ) -> None:
-    """Take the next item until there is none. Ctrl-C is for the parent, which ends us; if it dies, our pipe breaks."""
+    """Take the next item until there is none.
+
+    Ctrl-C is ignored: the parent handles it and ends its children. If the parent dies, the pipe of the child breaks.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for other in others:  # inherited: as long as one of us holds it open, no pipe breaks
+    for other in others:  # inherited: no pipe breaks as long as one of the children has it open
         other.close()
     try:
-        while (at := _next(turn)) < len(items):
+        while (at := _take_number(turn)) < len(items):
             for made in make(items[at]):
                 end.send(("made", made))
         end.send((_DONE, None))
@@ -109,7 +112,7 @@ def _work(
         end.send(("error", error))
 
 
-def _next(turn: Any) -> int:
+def _take_number(turn: Any) -> int:
     with turn.get_lock():
         turn.value += 1
         return turn.value - 1

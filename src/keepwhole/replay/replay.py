@@ -1,10 +1,33 @@
-"""Replays one run under one policy: what each request would have sent, and what of its evidence it would have shown.
+"""Replays one run under one policy: what each request would have sent, and how much of the evidence it would show.
 
 Owns: feeding a policy step by step, as a session would.
 Must not know: how figures are summed up.
 
-Nothing is generated: the recorded calls are kept even where the agent would have done something else, so the figures
-compare policies and bound the harm; they are no success rates.
+Theory of operation
+-------------------
+A run is a list of messages. Before every assistant message there was a request, so the replay walks the messages in
+order: an assistant message is first *requested* (the policy chooses, the request is counted) and then *added*, like all
+other messages. Nothing is generated: the recorded calls are kept even where the agent would have done something else
+after seeing less. So the figures compare policies and bound the harm; they are not success rates.
+
+    index  message                  requested                                   sizes of the request, in tokens
+    0      user                     -
+    1      assistant, call          step 0: nothing to choose                   [50]
+    2      result 0, 9000 tokens    -
+    3      assistant, call          step 1: `arrive` cuts result 0 to 2000      [50, 30, 2000]           first_changed 1
+    4      result 1, 4000 tokens    -
+    5      assistant, answer        step 2: `age` clears result 0 to 10         [50, 30, 10, 30, 4000]   first_changed 2
+
+`arrive` at step 1 changes a result that no request has sent yet, so the cached prefix (index 1, the length of the
+request before) stays intact. `age` at step 2 changes index 2, which step 1 had sent: a rewrite, and everything from
+there on is written to the cache again. `changed` has the text of every result that is not shown as it arrived; the
+tally compares the evidence with it.
+
+Invariants:
+- `sum(sizes)` is the number of tokens of the request; choices change sizes only by the difference of the texts.
+- A result is in `changed` if and only if its shown text differs from its original text.
+- `first_changed` never exceeds the length of the request before; it is smaller only if something sent has changed.
+- Policies see tokens by the counter of the replay, so that all of them decide by the same sizes.
 """
 
 from collections.abc import Sequence
@@ -13,26 +36,25 @@ from itertools import groupby
 from keepwhole.models.profiles import DEFAULT, Profile
 from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Policy, Situation, shown
 from keepwhole.policies.transcript import Item, Name, Transcript
-from keepwhole.replay.cache import Breakpoints, RequestEnds, Sent
-from keepwhole.replay.client_compaction import Compacted
-from keepwhole.replay.cost import Request
+from keepwhole.replay.cache import BreakpointCache, RequestEndCache, RequestShape
+from keepwhole.replay.client_compaction import CompactingClient
+from keepwhole.replay.cost import RequestTokens
 from keepwhole.replay.evidence import LATE, RECENT
-from keepwhole.replay.outcome import Change, Kept, Outcome, kinds
-from keepwhole.replay.run_facts import Measured
-from keepwhole.replay.tail_recall import Appending
-from keepwhole.replay.tally import Tally
+from keepwhole.replay.outcome import EvidenceShare, Outcome, ResultChange, shares_by_kind
+from keepwhole.replay.run_facts import RunFacts
+from keepwhole.replay.tail_recall import TailRecallProbe
+from keepwhole.replay.tally import EvidenceTally
 
 WINDOW = 128_000
-"""Tokens of the window at which runs overflow and clients compact, unless another is given."""
+"""Tokens of the context window at which runs overflow and clients compact, unless another one is given."""
 
 
 def replay(
-    measured: Measured, policy: Policy, profile: Profile = DEFAULT, window: int = WINDOW, tail: bool = False
+    facts: RunFacts, policy: Policy, profile: Profile = DEFAULT, window: int = WINDOW, tail: bool = False
 ) -> Outcome:
-    """What `policy` would have done to a run; with `tail` also what recall at the tail would have appended."""
-    state = _Replay(measured, policy, profile, window)
-    state.appending = Appending(measured) if tail else None
-    for index, message in enumerate(measured.run.messages):
+    """Return what `policy` would have done to a run; with `tail` also what recall at the tail would have appended."""
+    state = _Replay(facts, policy, profile, window, TailRecallProbe(facts) if tail else None)
+    for index, message in enumerate(facts.run.messages):
         if message.role == "assistant":
             state.request(index)
         state.add(index)
@@ -40,7 +62,7 @@ def replay(
 
 
 class _Everything:
-    """Sends all results whole."""
+    """The policy that sends all results whole."""
 
     name = "everything"
 
@@ -53,69 +75,79 @@ class _Everything:
         return []
 
 
-def sent_whole(measured: Measured, profile: Profile = DEFAULT, window: int = WINDOW) -> Outcome:
-    """The run as it came: what all policies are measured against."""
-    return replay(measured, _Everything(), profile, window)
+def replay_unchanged(facts: RunFacts, profile: Profile = DEFAULT, window: int = WINDOW) -> Outcome:
+    """Return the outcome of sending everything: the baseline of all policies."""
+    return replay(facts, _Everything(), profile, window)
 
 
 class _Replay:
-    def __init__(self, measured: Measured, policy: Policy, profile: Profile, window: int) -> None:
-        self._measured, self._policy, self._profile = measured, policy, profile
+    """The state of one replay between two messages."""
+
+    def __init__(
+        self, facts: RunFacts, policy: Policy, profile: Profile, window: int, tail_recall: TailRecallProbe | None
+    ) -> None:
+        self._facts, self._policy, self._profile = facts, policy, profile
         self._transcript = Transcript()
         self._decided: dict[int, Choice] = {}
-        self._texts: dict[int, str] = {}
+        self._changed: dict[int, str] = {}
         self._sizes: list[int] = []
         self._new: list[Item] = []
+        """Results that no request has sent yet."""
         self._last = self._frontier = self._whole = 0
+        """Messages of the last request, messages up to the newest changed one, tokens of everything."""
         self._rewritten: list[int] = []
-        self._changes: list[Change] = []
-        self._ends, self._breakpoints = RequestEnds(), Breakpoints(profile)
-        self._requests: list[Request] = []
-        self._by_step = {step: list(found) for step, found in groupby(measured.evidence, lambda one: one.step)}
-        self._tally, self._compacted = Tally(measured), Compacted(measured, window)
-        self.appending: Appending | None = None
+        self._changes: list[ResultChange] = []
+        self._requests: list[RequestTokens] = []
+        self._by_step = {step: list(found) for step, found in groupby(facts.evidence, lambda one: one.step)}
+        self._request_ends, self._breakpoints = RequestEndCache(), BreakpointCache(profile)
+        self._tally, self._client = EvidenceTally(facts), CompactingClient(facts, window)
+        self._tail_recall = tail_recall
 
     def add(self, index: int) -> None:
-        """Take in one message, with the tokens that this replay counts by."""
-        transcript, message = self._transcript, self._measured.run.messages[index]
+        """Add one message to the transcript."""
+        transcript, message = self._transcript, self._facts.run.messages[index]
         transcript.extend((message,))
         for item in transcript.items_in(index):
-            item.tokens = self._measured.result_tokens[item.number]
+            item.tokens = self._facts.result_tokens[item.number]
             item.name = Name(f"trace_{item.number:022d}", f"art_0_{item.number:022d}")
             self._new.append(item)
-        self._sizes.append(self._measured.sizes[index])
-        self._whole += self._measured.sizes[index]
+        self._sizes.append(self._facts.sizes[index])
+        self._whole += self._facts.sizes[index]
         transcript.tokens = self._whole
 
     def request(self, index: int) -> None:
-        """Let the policy choose, then look at what would be sent."""
-        transcript = self._transcript
+        """Apply the choices of the policy and count the request that they give."""
+        transcript, step = self._transcript, len(self._requests)
         now, cold = self._clock(index)
         situation = Situation(self._profile, cold=cold)
-        first = self._apply(self._policy.arrive(transcript, self._new, self._decided, situation))
-        first = min(first, self._apply(self._policy.age(transcript, self._decided, situation)), self._last)
-        step = len(self._requests)
-        self._rewritten += [step] if first < self._last else []
-        sent = Sent(self._sizes, self._measured.blocks, first, self._frontier, now)
-        total, prefix = sum(self._sizes), sum(self._sizes[:first])
-        request = Request(total, prefix, self._ends.hit(sent), self._breakpoints.usage(sent))
-        self._tally.look(step, self._by_step.get(step, ()), self._texts, transcript.items, self._decided)
-        self._compacted.look(step, self._sizes, total, self._texts)
-        if self.appending is not None:
-            self.appending.look(step, transcript, self._decided)
-        self._requests.append(request)
+        first_changed = self._apply(self._policy.arrive(transcript, self._new, self._decided, situation))
+        aged = self._apply(self._policy.age(transcript, self._decided, situation))
+        first_changed = min(first_changed, aged, self._last)
+        if first_changed < self._last:
+            self._rewritten.append(step)
+        total = sum(self._sizes)
+        self._requests.append(self._tokens_of(total, first_changed, now))
+        self._tally.count(step, self._by_step.get(step, ()), self._changed, transcript.items, self._decided)
+        self._client.count(step, self._sizes, total, self._changed)
+        if self._tail_recall is not None:
+            self._tail_recall.count(step, transcript, self._decided)
         self._last = index
         self._new = []
 
+    def _tokens_of(self, total: int, first_changed: int, now: float) -> RequestTokens:
+        shape = RequestShape(self._sizes, self._facts.blocks, first_changed, self._frontier, now)
+        prefix = sum(self._sizes[:first_changed])
+        return RequestTokens(total, prefix, self._request_ends.send(shape), self._breakpoints.send(shape))
+
     def _clock(self, index: int) -> tuple[float, bool]:
-        """When a request is made, and whether the cache has surely expired by then."""
-        times = self._measured.run.times
+        """Return the time of a request, and whether the cache has certainly expired by then."""
+        times = self._facts.run.times
         if not times or not self._last:
             return 0.0, False
         return times[index] - times[0], times[index] - times[self._last] > self._profile.lifetime
 
     def _apply(self, choices: Sequence[Choice]) -> int:
-        """Hold choices; the first message that is sent otherwise than before."""
+        """Apply choices; return the index of the first message whose text they change."""
         first = len(self._sizes)
         for choice in choices:
             item = self._transcript.items[choice.number]
@@ -127,32 +159,32 @@ class _Replay:
         return first
 
     def _show(self, item: Item, choice: Choice) -> bool:
-        """Show a result by a choice; whether its text is another than before."""
-        text, before = shown(item, choice), self._texts.get(item.number, item.text)
-        tokens = self._measured.counter(text)
+        """Show a result by a choice; return whether its text changes."""
+        text, before = shown(item, choice), self._changed.get(item.number, item.text)
+        tokens = self._facts.count_tokens(text)
         old = self._decided.get(item.number)
         self._sizes[item.index] += tokens - (item.tokens if old is None else old.tokens)
         self._decided[item.number] = choice._replace(tokens=tokens)
-        self._texts[item.number] = text
+        self._changed[item.number] = text
         if text == item.text:
-            del self._texts[item.number]
+            del self._changed[item.number]
         else:
             self._frontier = max(self._frontier, item.index + 1)
         if text != before:
-            self._changes.append(Change(item.number, len(self._requests), choice.rule, tokens))
+            self._changes.append(ResultChange(item.number, len(self._requests), choice.rule, tokens))
         return text != before
 
     def outcome(self) -> Outcome:
-        """All that was found, as a value."""
-        measured, tally, compacted = self._measured, self._tally, self._compacted
-        run, found = measured.run, measured.evidence
+        """Return everything that was counted, as a value."""
+        facts, tally, client = self._facts, self._tally, self._client
+        run, found = facts.run, facts.evidence
         late = [one for one in found if one.step >= LATE]
         return Outcome(
             policy=self._policy.name,
             source=run.source,
             id=run.id,
             task=run.task,
-            tokens=measured.tokens,
+            tokens=facts.tokens,
             requests=tuple(self._requests),
             evidence=len(found),
             visible=tally.visible,
@@ -161,17 +193,17 @@ class _Replay:
             steps_ok=tally.steps_ok,
             losses=tuple(tally.losses),
             losses_in_context=tuple(tally.losses_in_context),
-            asked=tuple(tally.asked),
+            blind_searches=tuple(tally.blind_searches),
             rewritten=tuple(self._rewritten),
             changes=tuple(self._changes),
-            results=measured.results,
-            calls=measured.repeats.calls,
-            calls_again=tally.calls_again,
-            first_compaction=compacted.first,
-            after_compaction=Kept(compacted.shown, compacted.total),
+            results=facts.results,
+            calls=facts.repeats.calls,
+            hidden_repeats=tally.hidden_repeats,
+            first_compaction=client.first_compaction,
+            after_compaction=EvidenceShare(client.shown, client.total),
             missed=tuple(tally.missed),
-            kinds=kinds(found, tally.missed),
+            kinds=shares_by_kind(found, tally.missed),
             late=len(late),
             late_recent=sum(one.age <= RECENT for one in late),
-            appended=None if self.appending is None else tuple(self.appending.found),
+            appended=None if self._tail_recall is None else tuple(self._tail_recall.found),
         )

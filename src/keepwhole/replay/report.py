@@ -1,6 +1,6 @@
-"""The report of a replay: what programs read, and what the page and the terminal are drawn from.
+"""The build_report of a replay: what programs read, and what the page and the terminal are drawn from.
 
-Owns: its fields. A field is added, never changed in meaning, without another `VERSION`.
+Owns: its fields. A field may be added; the meaning of one changes only with another `VERSION`.
 Must not know: how it is drawn.
 """
 
@@ -11,118 +11,90 @@ from typing import Any, NamedTuple
 from keepwhole.canonical.value import Value
 from keepwhole.replay.contenders import Contender
 from keepwhole.replay.cost import Price
-from keepwhole.replay.intervals import Interval
-from keepwhole.replay.run_course import History
-from keepwhole.replay.summary import Row, by_source, summarise
-from keepwhole.replay.survey import Totals
-from keepwhole.replay.totals import Gathered
+from keepwhole.replay.replay_totals import ReplayTotals, ResultHistory
+from keepwhole.replay.summary import PolicySummary, summarize, summarize_by_source
+from keepwhole.replay.survey import LogTotals
 from keepwhole.replay.verdict import recommended, verdict
 from keepwhole.version import VERSION as KEEPWHOLE
 
 VERSION = 1
-_PLAIN = (
-    "runs",
-    "evidence",
-    "tokens",
-    "bare",
-    "steps_ok",
-    "tail",
-    "explicit",
-    "dollars",
-    "all_in",
-    "all_in_blind",
-    "blind_hits",
-    "rerun",
-    "peak_median",
-    "peak",
-    "overflow",
-    "after_compaction",
-    "rewrites",
-    "dearest",
-    "recorded_under_masking",
-)
-_INTERVALS = ("in_context", "cost", "all_in_context")
 
 
 class Basis(NamedTuple):
-    """By what figures are made."""
+    """The prices and the window that all figures of a build_report are computed with."""
 
     provider: str
     price: Price
     window: int
 
 
-class Report(Value):
-    """Everything that is said of some logs. The values are what JSON can hold."""
+class ReplayReport(Value):
+    """Everything that a replay found out about some logs. All values can be written as JSON."""
 
     window: int
     provider: str
     price: Mapping[str, float]
-    """Of tokens read from the cache and written to it, against the input price."""
+    """The prices of tokens read from the cache and written to it, relative to the input price."""
     read: Mapping[str, Any]
     totals: Mapping[str, Any]
     policies: Sequence[Mapping[str, Any]]
-    """A row a policy, sending everything first."""
+    """One row per policy, sending everything first."""
     sources: Mapping[str, Sequence[Mapping[str, Any]]]
+    """The same rows by source, if there are several."""
     hidden: Mapping[str, Any]
-    """Of which policy it is told what it hid, how much of the evidence that was, and how much one call brings back."""
+    """The examined policy, how much of the evidence it hid, and how much of that one call brings back."""
     missed: Sequence[Mapping[str, Any]]
     settings: str | None
-    """What to copy into `keepwhole.yaml`; None where nothing is saved."""
+    """The recommended content of `keepwhole.yaml`; None if no setting saves anything."""
     runs: Sequence[Mapping[str, Any]]
     results: Sequence[Mapping[str, Any]]
 
     def as_json(self) -> dict[str, Any]:
-        """The report for programs."""
+        """Return the build_report for programs."""
         return {"version": VERSION, "keepwhole": KEEPWHOLE, **self.as_dict()}
 
 
-def report(totals: Totals, gathered: Gathered, basis: Basis) -> Report:
-    """The report of what was read and what was replayed."""
-    in_order = gathered.in_order()
-    by_policy = list(zip(*in_order, strict=True))
-    row = partial(summarise, price=basis.price, prices={}, window=basis.window)
-    rows = [policy(who, row(pairs)) for who, pairs in zip(gathered.contenders, by_policy, strict=bool(by_policy))]
-    parts = [by_source(pairs, row) for pairs in by_policy]
-    several = parts[0] if parts and len(parts[0]) > 1 else ()
+def build_report(totals: LogTotals, replayed: ReplayTotals, basis: Basis) -> ReplayReport:
+    """Return the build_report of what was read and what was replayed."""
+    by_policy = list(zip(*replayed.in_order(), strict=True))
+    contenders = replayed.contenders
+    summarize_here = partial(summarize, price=basis.price, prices={}, window=basis.window)
+    rows = [
+        policy_row(contender, summarize_here(runs))
+        for contender, runs in zip(contenders, by_policy, strict=bool(by_policy))
+    ]
+    by_source = [summarize_by_source(runs, summarize_here) for runs in by_policy]
+    several = by_source[0] if by_source and len(by_source[0]) > 1 else ()
     best = recommended(rows)
-    return Report(
+    return ReplayReport(
         window=basis.window,
         provider=basis.provider,
         price={"read": basis.price.read, "write": basis.price.write},
         read=_read(totals),
-        totals=_totals(totals, gathered),
+        totals=_totals(totals, replayed),
         policies=rows,
         sources={
-            source: [policy(who, part[source]) for who, part in zip(gathered.contenders, parts, strict=True)]
+            source: [policy_row(one, summaries[source]) for one, summaries in zip(contenders, by_source, strict=True)]
             for source in several
         },
-        hidden=_hidden(gathered),
-        missed=gathered.missed,
+        hidden=_hidden(replayed),
+        missed=replayed.missed,
         settings=best["settings"] if best else None,
-        runs=[one._asdict() for one in gathered.runs],
-        results=[_history(one) for one in gathered.results],
+        runs=[one._asdict() for one in replayed.runs],
+        results=[_history(one) for one in replayed.results],
     )
 
 
-def policy(who: Contender, row: Row) -> dict[str, Any]:
-    """One row for programs."""
-    made: dict[str, Any] = {"name": who.name, "verdict": "", **who._asdict()}
-    del made["make"]
-    made.update({name: getattr(row, name) for name in _PLAIN})
-    made.update({name: _interval(getattr(row, name)) for name in _INTERVALS})
-    made["first_compaction"] = row.first_compaction._asdict()
-    made["re_executed"] = row.re_executed._asdict()
-    made["kinds"] = dict(row.kinds)
-    made["verdict"] = verdict(made)
-    return made
+def policy_row(contender: Contender, summary: PolicySummary) -> dict[str, Any]:
+    """Return the row of one policy."""
+    row: dict[str, Any] = {"name": contender.name, "verdict": "", **contender._asdict()}
+    del row["make"]
+    row.update(summary.as_json())
+    row["verdict"] = verdict(row)
+    return row
 
 
-def _interval(one: Interval) -> dict[str, float]:
-    return one._asdict()
-
-
-def _read(totals: Totals) -> dict[str, Any]:
+def _read(totals: LogTotals) -> dict[str, Any]:
     return {
         "files": totals.files,
         "bytes": totals.bytes,
@@ -132,39 +104,42 @@ def _read(totals: Totals) -> dict[str, Any]:
     }
 
 
-def _totals(totals: Totals, gathered: Gathered) -> dict[str, Any]:
+def _totals(totals: LogTotals, replayed: ReplayTotals) -> dict[str, Any]:
     return {
         "runs": totals.runs,
         "steps": totals.steps,
         "tokens": totals.tokens,
         "result_tokens": totals.result_tokens,
         "share": totals.share,
-        "never_used": gathered.never_used,
-        "tools": [_tool(tool, totals, gathered) for tool, _ in totals.tools.most_common()],
-        "replayed": len(gathered.pairs),
+        "never_used": replayed.never_used,
+        "tools": [_tool(tool, totals, replayed) for tool, _ in totals.tools.most_common()],
+        "replayed": len(replayed.comparisons),
     }
 
 
-def _tool(tool: str, totals: Totals, gathered: Gathered) -> dict[str, Any]:
-    tokens, known = totals.tools[tool], gathered.tokens[tool]
+def _tool(tool: str, totals: LogTotals, replayed: ReplayTotals) -> dict[str, Any]:
+    tokens, known = totals.tools[tool], replayed.tokens[tool]
     return {
         "tool": tool,
         "results": totals.results[tool],
         "tokens": tokens,
         "share": tokens / (totals.result_tokens or 1),
-        "never_used": gathered.unused[tool] / known if known else None,
+        "never_used": replayed.unused[tool] / known if known else None,
     }
 
 
-def _history(one: History) -> dict[str, Any]:
-    became = {name: [change._asdict() for change in changes] for name, changes in one.became.items()}
+def _history(one: ResultHistory) -> dict[str, Any]:
+    became = {
+        name: [{"step": change.step, "rule": change.rule, "tokens": change.tokens} for change in changes]
+        for name, changes in one.became.items()
+    }
     return {**one._asdict(), "became": became}
 
 
-def _hidden(gathered: Gathered) -> dict[str, Any]:
+def _hidden(replayed: ReplayTotals) -> dict[str, Any]:
     return {
-        "policy": None if gathered.watched is None else gathered.contenders[gathered.watched].name,
-        "evidence": gathered.evidence,
-        "hidden": gathered.hidden,
-        "brought_back": gathered.brought_back,
+        "policy": None if replayed.examined is None else replayed.contenders[replayed.examined].name,
+        "evidence": replayed.evidence,
+        "hidden": replayed.hidden,
+        "brought_back": replayed.brought_back,
     }

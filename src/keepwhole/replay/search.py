@@ -1,10 +1,10 @@
 """A plain search in results that are no longer shown: the first page that an agent's words would bring back.
 
-Owns: pieces of results, how well they answer, and the page. Everything else asks `Search.page` only.
-Must not know: evidence; it is given words.
+Owns: the pieces of results, their scores, and the page. Other modules call only `ResultSearch.first_page`.
+Must not know: evidence; it gets words.
 
-Okapi's weights, each word of a piece counted once: rare words weigh more, long pieces less, and what an earlier piece
-of the page has said counts half (`recall.scorer`). Results are indexed once, when they are first searched.
+Scores are Okapi's, with each word of a piece counted once: rare words weigh more, long pieces less, and a word that an
+earlier piece of the page contains counts half (`recall.scorer`). Results are indexed when they are first searched.
 """
 
 import re
@@ -14,54 +14,56 @@ from typing import NamedTuple, TypeAlias
 
 from keepwhole.models.tokens import Counter
 from keepwhole.recall.scorer import idf, in_turn
-from keepwhole.replay.word_sources import Texts
+from keepwhole.replay.run_texts import ChangedTexts, TextIndex
 
 PAGE = 1_000
 """Tokens of the first page."""
 FRAME = 8
-"""Tokens that say where a piece comes from."""
+"""Tokens of the line that names the source of a piece."""
 _PIECE, _LONG_LINE = 400, 800
-"""Characters from which on a piece is full; a line beyond the second is broken."""
+"""A piece is full at the first number of characters; a line longer than the second is split."""
 _MOST_PIECES = 2_000
-"""Of one result; what comes after is not searched."""
+"""Pieces of one result; the rest is not searched."""
 _MOST_WORDS = 48
-"""Of the query, those that weigh most."""
+"""Words of a query that are used: those that weigh most."""
 _BEST = 40
-"""Pieces that are tried for the page."""
+"""Best pieces that are tried for the page."""
 _WORD = re.compile(r"[a-z0-9_]{2,}")
 _K, _B = 1.2, 0.4
-_USUAL = 40
-"""Words of a usual piece."""
+_USUAL_WORDS = 40
+"""Words of a piece of usual length."""
 
 
 _Place: TypeAlias = tuple[int, int]
-"""A result, and the piece of it."""
+"""The number of a result, and of a piece in it."""
 
 
-class Page(NamedTuple):
-    """A first answer."""
+class SearchPage(NamedTuple):
+    """The first page of an answer."""
 
     text: str
     tokens: int
 
 
-class _Indexed(NamedTuple):
+class _PieceIndex(NamedTuple):
+    """The pieces of one result, their numbers of words, and the pieces that contain each word."""
+
     pieces: list[str]
     lengths: list[int]
     by_word: dict[str, list[int]]
 
 
-class Search:
-    """Searches the results of one run."""
+class ResultSearch:
+    """The search in the results of one run."""
 
-    def __init__(self, results: Texts, counter: Counter) -> None:
+    def __init__(self, results: TextIndex, counter: Counter) -> None:
         self._results, self._counter = results, counter
-        self._indexed: dict[int, _Indexed] = {}
+        self._indexed: dict[int, _PieceIndex] = {}
 
-    def page(self, query: Mapping[str, float], texts: Mapping[int, str]) -> Page:
-        """The first page for the words of `query` and their weights, from results that are shown as `texts` only."""
-        indexes = {number: self._index(number) for number in texts}
-        shared = _shared(query_words(query), indexes)
+    def first_page(self, query: Mapping[str, float], changed: ChangedTexts) -> SearchPage:
+        """Return the first page for weighted words, from what the changed results do not show."""
+        indexes = {number: self._index(number) for number in changed}
+        shared = _scores(query_words(query), indexes)
         scores = {place: sum(own.values()) for place, own in shared.items()}
         best = nlargest(_BEST, scores, key=lambda place: (scores[place], place))
         taken: dict[str, None] = {}
@@ -69,19 +71,19 @@ class Search:
         for number, at in in_turn({place: shared[place] for place in best}, _BEST):
             piece = indexes[number].pieces[at]
             tokens = self._counter(piece) + FRAME
-            if tokens <= left and piece not in texts[number] and piece not in taken:
+            if tokens <= left and piece not in changed[number] and piece not in taken:
                 taken[piece] = None
                 left -= tokens
-        return Page("\n".join(taken), PAGE - left)
+        return SearchPage("\n".join(taken), PAGE - left)
 
-    def _index(self, number: int) -> _Indexed:
+    def _index(self, number: int) -> _PieceIndex:
         if number not in self._indexed:
             self._indexed[number] = _index(self._results[number])
         return self._indexed[number]
 
 
 def query_words(query: Mapping[str, float]) -> dict[str, float]:
-    """The words that a query is made of, each with its largest weight."""
+    """Return the words of a query, each with its largest weight."""
     found: dict[str, float] = {}
     for text, weight in query.items():
         for word in _WORD.findall(text.lower()):
@@ -89,26 +91,26 @@ def query_words(query: Mapping[str, float]) -> dict[str, float]:
     return found
 
 
-def _shared(query: Mapping[str, float], indexes: Mapping[int, _Indexed]) -> dict[_Place, dict[str, float]]:
-    """What each piece shares with the query, and what each word counts there."""
+def _scores(query: Mapping[str, float], indexes: Mapping[int, _PieceIndex]) -> dict[_Place, dict[str, float]]:
+    """Return, for each piece, the score of each word of the query that it contains."""
     shared: dict[_Place, dict[str, float]] = {}
-    for word, worth in _weighed(query, indexes.values()):
+    for word, worth in _word_weights(query, indexes.values()):
         for number, (_, lengths, by_word) in indexes.items():
             for at in by_word.get(word, ()):
-                length = 1 - _B + _B * lengths[at] / _USUAL
+                length = 1 - _B + _B * lengths[at] / _USUAL_WORDS
                 shared.setdefault((number, at), {})[word] = worth * (_K + 1) / (1 + _K * length)
     return shared
 
 
-def _weighed(query: Mapping[str, float], indexes: Collection[_Indexed]) -> list[tuple[str, float]]:
-    """The words of a query that some piece has and that weigh most, heaviest first."""
+def _word_weights(query: Mapping[str, float], indexes: Collection[_PieceIndex]) -> list[tuple[str, float]]:
+    """Return the words of a query that some piece contains, with their weights, heaviest first."""
     total = sum(len(one.pieces) for one in indexes)
     held = {word: sum(len(one.by_word.get(word, ())) for one in indexes) for word in query}
     worth = {word: query[word] * idf(total, many) for word, many in held.items() if many}
     return sorted(worth.items(), key=lambda pair: (-pair[1], pair[0]))[:_MOST_WORDS]
 
 
-def _index(text: str) -> _Indexed:
+def _index(text: str) -> _PieceIndex:
     by_word: dict[str, list[int]] = {}
     lengths: list[int] = []
     found = pieces(text)
@@ -117,11 +119,11 @@ def _index(text: str) -> _Indexed:
         lengths.append(len(words))
         for word in words:
             by_word.setdefault(word, []).append(at)
-    return _Indexed(found, lengths, by_word)
+    return _PieceIndex(found, lengths, by_word)
 
 
 def pieces(text: str) -> list[str]:
-    """A text in pieces of whole lines; a very long line is broken."""
+    """Return a text in pieces of whole lines; a very long line is split."""
     found: list[str] = []
     held: list[str] = []
     size = 0

@@ -1,7 +1,7 @@
-"""What logs hold before any policy is tried: tokens by tool, and where each run lies.
+"""The first pass over all logs, before any policy is tried: tokens by tool, and the location of each run.
 
-Owns: the first pass over all files.
-Must not know: policies. Runs are not held; what is kept of each fits on a line.
+Owns: what is kept of each run. Runs themselves are not kept in memory.
+Must not know: policies.
 """
 
 import hashlib
@@ -10,26 +10,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from keepwhole.logs.duplicates import Marks, marks, originals
-from keepwhole.logs.lines import Unread
+from keepwhole.logs.duplicates import PrefixDigests, numbers_without_copies, prefix_digests
+from keepwhole.logs.lines import UnreadPart, file_size
 from keepwhole.logs.reader import read_runs
 from keepwhole.logs.run import Length, Run, length_of
 from keepwhole.models.tokens import estimate
-from keepwhole.replay.run_facts import Measured
+from keepwhole.replay.run_facts import RunFacts
 
 
-class Where(NamedTuple):
-    """Where a run is found again."""
+class RunLocation(NamedTuple):
+    """The file of a run, and its place in it."""
 
     path: Path
     ordinal: int
-    """Its place among the runs of its file, from 0."""
+    """Its number among the runs of the file, from 0."""
 
 
-class Logged(NamedTuple):
-    """A run in the logs: what is kept of it after the first pass."""
+class LoggedRun(NamedTuple):
+    """What is kept of a run after the first pass."""
 
-    where: Where
+    location: RunLocation
     source: str
     task: str
     digest: str
@@ -40,68 +40,60 @@ class Logged(NamedTuple):
     steps: int
     tokens: int
     tools: dict[str, tuple[int, int]]
-    """Results of each tool, and their tokens."""
+    """By tool the number of results, and their tokens."""
     model: str
-    marks: Marks
-    """By which copies are known."""
+    prefix_digests: PrefixDigests
+    """By these copies are recognized."""
 
 
-class Finished(NamedTuple):
-    """A file was read to its end."""
+class FileDone(NamedTuple):
+    """A file that was read to its end."""
 
     path: Path
     bytes: int
 
 
-Found: TypeAlias = Logged | Finished | Unread
+SurveyItem: TypeAlias = LoggedRun | FileDone | UnreadPart
 
 
-def survey(path: Path) -> Iterator[Found]:
-    """All runs of a file, each looked at once."""
+def survey(path: Path) -> Iterator[SurveyItem]:
+    """Read a file once; yield what is kept of its runs, what could not be read, and that the file is done."""
     ordinal = 0
     for found in read_runs(path):
         if isinstance(found, Run):
-            yield logged(found, Where(path, ordinal))
+            yield logged_run(found, RunLocation(path, ordinal))
             ordinal += 1
         else:
             yield found
-    yield Finished(path, size_of(path))
+    yield FileDone(path, file_size(path))
 
 
-def size_of(path: Path) -> int:
-    """Bytes of a file; 0 where it is gone."""
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
-
-
-def logged(run: Run, where: Where) -> Logged:
-    """What is kept of one run."""
-    measured = Measured(run, None, estimate)
+def logged_run(run: Run, location: RunLocation) -> LoggedRun:
+    """Return what is kept of one run."""
+    facts = RunFacts(run, None, estimate)
     chars = run.chars
-    return Logged(
-        where,
+    return LoggedRun(
+        location,
         run.source,
         run.task,
         hashlib.sha256(f"{run.source}\n{run.id}".encode("utf-8", "surrogatepass")).hexdigest()[:16],
         chars,
         run.largest,
         length_of(chars),
-        measured.steps,
-        measured.tokens,
-        _tools(measured),
+        facts.steps,
+        facts.tokens,
+        _tools(facts),
         str(run.meta.get("model") or ""),
-        marks(run),
+        prefix_digests(run),
     )
 
 
-def _tools(measured: Measured) -> dict[str, tuple[int, int]]:
-    """Results and their tokens by the tool that gave them."""
+def _tools(facts: RunFacts) -> dict[str, tuple[int, int]]:
+    """Return, by tool, the number of results and their tokens."""
     names: dict[str, str] = {}
     found: dict[str, tuple[int, int]] = {}
-    sizes = iter(measured.result_tokens)
-    for message in measured.run.messages:
+    sizes = iter(facts.result_tokens)
+    for message in facts.run.messages:
         names.update((call.call_id, call.tool) for call in message.calls)
         for returned in message.returned:
             tool = names.get(returned.call_id, "?")
@@ -110,34 +102,34 @@ def _tools(measured: Measured) -> dict[str, tuple[int, int]]:
     return found
 
 
-class Totals:
-    """Sums over all runs that were seen."""
+class LogTotals:
+    """Sums over all runs of the logs."""
 
     def __init__(self) -> None:
         self.runs = self.steps = self.tokens = self.result_tokens = self.chars = 0
         self.files = self.bytes = 0
         self.unread: list[dict[str, Any]] = []
-        """What could not be read, and why."""
+        """What could not be read, with the reasons."""
         self.results: Counter[str] = Counter()
         self.tools: Counter[str] = Counter()
         """Tokens of results by tool."""
         self.sources: Counter[str] = Counter()
         self.models: Counter[str] = Counter()
-        """Tokens by model, where it is known."""
+        """Tokens by model, for runs that name it."""
 
-    def add(self, found: Found) -> None:
-        """Count one run, or one file, or note what could not be read."""
-        if isinstance(found, Finished):
+    def add(self, found: SurveyItem) -> None:
+        """Add one run or one file to the sums, or note what could not be read."""
+        if isinstance(found, FileDone):
             self.files += 1
             self.bytes += found.bytes
-        elif isinstance(found, Unread):
+        elif isinstance(found, UnreadPart):
             self.unread.append(
                 {"path": str(found.path), "why": found.why, "count": found.count, "first_line": found.first_line}
             )
         else:
-            self._add(found)
+            self._add_run(found)
 
-    def _add(self, found: Logged) -> None:
+    def _add_run(self, found: LoggedRun) -> None:
         self.runs += 1
         self.steps += found.steps
         self.tokens += found.tokens
@@ -152,21 +144,21 @@ class Totals:
 
     @property
     def share(self) -> float:
-        """Of all tokens, those in tool results."""
+        """Return the share of tool results in all tokens."""
         return self.result_tokens / self.tokens if self.tokens else 0.0
 
 
-def without_copies(runs: Sequence[Logged]) -> list[Logged]:
-    """The runs that are not the beginning of another one, those of one file together."""
-    in_order = sorted(runs, key=lambda run: run.where)
-    return [in_order[number] for number in originals([run.marks for run in in_order])]
+def without_copies(runs: Sequence[LoggedRun]) -> list[LoggedRun]:
+    """Return the runs that are not the beginning of another one, those of one file together."""
+    in_order = sorted(runs, key=lambda run: run.location)
+    return [in_order[number] for number in numbers_without_copies([run.prefix_digests for run in in_order])]
 
 
-def summed(found: Iterable[Found]) -> tuple[list[Logged], Totals]:
-    """The runs without copies, and the sums over them."""
+def merge_survey(found: Iterable[SurveyItem]) -> tuple[list[LoggedRun], LogTotals]:
+    """Return the runs without copies, and the sums over them."""
     found = list(found)
-    runs = without_copies([one for one in found if isinstance(one, Logged)])
-    totals = Totals()
-    for one in (*runs, *(one for one in found if not isinstance(one, Logged))):
+    runs = without_copies([one for one in found if isinstance(one, LoggedRun)])
+    totals = LogTotals()
+    for one in (*runs, *(one for one in found if not isinstance(one, LoggedRun))):
         totals.add(one)
     return runs, totals

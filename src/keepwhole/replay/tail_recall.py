@@ -1,7 +1,7 @@
 """What recall at the tail would have appended to requests, and whether the agent used it within three steps.
 
-Owns: what counts as used: a string of an appended unit that one of the next three steps takes up, and that nothing in
-the request, nor a result after it, had shown or said.
+Owns: what counts as used: one of the next three steps contains a string of the appended unit, and neither the request
+nor a result after it contains that string.
 Must not know: policies, how a unit is found (`recall.tail`).
 """
 
@@ -10,76 +10,75 @@ from typing import NamedTuple
 
 from keepwhole.policies.policy import Choices, shown
 from keepwhole.policies.transcript import Transcript
-from keepwhole.recall.tail import Recalled, at_the_tail
+from keepwhole.recall.tail import at_the_tail
 from keepwhole.replay.atoms import occurs
-from keepwhole.replay.evidence import candidates, joined
-from keepwhole.replay.run_facts import Measured
-from keepwhole.replay.word_sources import Step
+from keepwhole.replay.evidence import candidates, part_candidates
+from keepwhole.replay.run_facts import RunFacts
+from keepwhole.replay.run_texts import RunStep
 
 WITHIN = 3
-"""Steps in which a unit must be used; the first is the one whose request it is appended to."""
+"""Steps within which a unit must be used; the first is the one whose request it is appended to."""
 
 
-class Appended(NamedTuple):
-    """One unit, or at a user's turn one line that points to a result."""
+class AppendedUnit(NamedTuple):
+    """One appended unit, or at a user's turn one line that points to a result."""
 
     step: int
     source: int
-    """The hidden result, by its number in the run."""
+    """The number of the hidden result."""
     tokens: int
     is_pointer: bool
     used: bool
 
 
-class Appending:
-    """Follows one run, request by request."""
+class TailRecallProbe:
+    """What would have been appended in one run, request by request."""
 
-    def __init__(self, measured: Measured) -> None:
-        self._measured = measured
-        self._texts: list[str] = []
-        self.found: list[Appended] = []
+    def __init__(self, facts: RunFacts) -> None:
+        self._facts = facts
+        self._appended_texts: list[str] = []
+        self.found: list[AppendedUnit] = []
 
-    def look(self, step: int, transcript: Transcript, decided: Choices) -> None:
-        """Append to a request what it asks for; what was appended once is sent ever after."""
-        unit = at_the_tail(transcript, decided, beside=self._texts)
-        if unit is None or unit.text in self._texts:
+    def count(self, step: int, transcript: Transcript, decided: Choices) -> None:
+        """Note the unit that would be appended to a request; an appended unit stays in all later requests."""
+        unit = at_the_tail(transcript, decided, beside=self._appended_texts)
+        if unit is None or unit.text in self._appended_texts:
             return
         is_pointer = unit.into is None
-        holds = self._measured.told.results[unit.source] if is_pointer else unit.text
-        used = self._is_used(step, holds, transcript, decided)
-        self.found.append(_appended(step, unit, self._measured.counter(unit.text), used))
-        self._texts.append(unit.text)
+        content = self._facts.texts.results[unit.source] if is_pointer else unit.text
+        used = self._is_used(step, content, transcript, decided)
+        tokens = self._facts.count_tokens(unit.text)
+        self.found.append(AppendedUnit(step, unit.source, tokens, is_pointer, used))
+        self._appended_texts.append(unit.text)
 
-    def _is_used(self, step: int, holds: str, transcript: Transcript, decided: Choices) -> bool:
-        told = self._measured.told
-        at = told.steps[step]
-        known = [shown(item, decided.get(item.number)) for item in transcript.items if not item.gone] + self._texts
-        for later in told.steps[step : step + WITHIN]:
-            known += [told.results[number] for number in range(at.results, later.results)]
-            for text in _taken_up(later, holds):
-                said = next(told.said.having(text, at.said), None)
+    def _is_used(self, step: int, content: str, transcript: Transcript, decided: Choices) -> bool:
+        texts = self._facts.texts
+        at = texts.steps[step]
+        known = [
+            shown(item, decided.get(item.number)) for item in transcript.items if not item.gone
+        ] + self._appended_texts
+        for later in texts.steps[step : step + WITHIN]:
+            known += [texts.results[number] for number in range(at.results, later.results)]
+            for text in _strings_from(content, later):
+                said = next(texts.said.having(text, at.said), None)
                 if said is None and not any(occurs(text, one) for one in known):
                     return True
             at = later._replace(said=at.said)
         return False
 
 
-def _appended(step: int, unit: Recalled, tokens: int, used: bool) -> Appended:
-    return Appended(step, unit.source, tokens, unit.into is None, used)
-
-
-def _taken_up(step: Step, holds: str) -> Iterable[str]:
-    """The strings of a step that stand in a text, whole or joined from pieces."""
+def _strings_from(content: str, step: RunStep) -> Iterable[str]:
+    """Yield the strings of a step that occur in a text, whole or in parts."""
     queue = candidates(step.message, step.arguments)
     for text, kind in queue:
-        if occurs(text, holds):
+        if occurs(text, content):
             yield text
         else:
-            queue += joined(text, kind)
+            queue += part_candidates(text, kind)
 
 
-def line(policy: str, runs: Iterable[Sequence[Appended]]) -> str:
-    """What was found in many runs under one policy, for people."""
+def tail_recall_line(policy: str, runs: Iterable[Sequence[AppendedUnit]]) -> str:
+    """Return what was found in many runs under one policy, as one line for people."""
     found = [one for run in runs for one in run]
     units = [one for one in found if not one.is_pointer]
     pointers = [one for one in found if one.is_pointer]
@@ -91,5 +90,5 @@ def line(policy: str, runs: Iterable[Sequence[Appended]]) -> str:
     )
 
 
-def _share(found: Sequence[Appended]) -> str:
+def _share(found: Sequence[AppendedUnit]) -> str:
     return f"{sum(one.used for one in found) / len(found):.1%}" if found else "none"

@@ -1,62 +1,77 @@
-"""Counts what requests show of their steps' evidence, and what would have to be fetched back."""
+"""Counts what the requests of one run show of the evidence, and what would have to be fetched back.
 
-from collections.abc import Mapping, Sequence
+Theory of operation
+-------------------
+Each piece of evidence belongs to one step and is judged once, against the request of that step:
+
+    visible      the request contains the string, in any of its sources
+    in context   the request contains the string together with up to 16 characters of its line on either side, as the
+                 source had it; a bare name in a digest is visible, but a reader cannot use it
+
+Suppose step 7 used `berth.py:212`, which results 3 and 5 had shown, and the policy has cut both:
+
+    result 3 is now "[cleared]"                    result 5 is now "… files: berth.py:212, crane.py:9 …"
+    → visible (in result 5), but not in context: the original line was "E  at berth.py:212 in slot_is_free"
+    → `losses` gets nothing; `losses_in_context` gets Loss(step 7, source 5, the lines around it, the whole result)
+    → one `BlindSearch` for step 7 and one `MissedEvidence` that names result 5, the rule and the call to fetch it
+
+The latest source counts as the one that would be fetched, since an agent remembers it best.
+
+Invariants:
+- `in_context <= visible <= number of evidence`: what is not visible is not in context either.
+- There is one loss per step and result, however many strings of it are missing.
+- `steps_ok` counts only steps that have evidence and of which all of it is visible.
+"""
+
+from collections.abc import Sequence
 
 from keepwhole.policies.policy import Choices
 from keepwhole.policies.transcript import Item
-from keepwhole.replay.blind_search import ask
-from keepwhole.replay.cost import Asked, Loss
+from keepwhole.replay.blind_search import search_blind
+from keepwhole.replay.cost import BlindSearch, Loss
 from keepwhole.replay.evidence import Evidence, is_visible
-from keepwhole.replay.fetch import around
-from keepwhole.replay.missed_evidence import Missed, missed
-from keepwhole.replay.repeated_calls import hidden
-from keepwhole.replay.run_facts import Measured
+from keepwhole.replay.missed_evidence import MissedEvidence, missed_evidence, text_around
+from keepwhole.replay.run_facts import RunFacts
+from keepwhole.replay.run_texts import ChangedTexts
 
 
-class Tally:
-    """The figures of one run under one policy."""
+class EvidenceTally:
+    """The counts of one run under one policy."""
 
-    def __init__(self, measured: Measured) -> None:
-        self._measured = measured
-        self.visible = self.in_context = self.steps_ok = self.calls_again = 0
+    def __init__(self, facts: RunFacts) -> None:
+        self._facts = facts
+        self.visible = self.in_context = self.steps_ok = self.hidden_repeats = 0
         self.losses: list[Loss] = []
         self.losses_in_context: list[Loss] = []
-        self.asked: list[Asked] = []
-        self.missed: list[Missed] = []
+        self.blind_searches: list[BlindSearch] = []
+        self.missed: list[MissedEvidence] = []
 
-    def look(
-        self,
-        step: int,
-        found: Sequence[Evidence],
-        texts: Mapping[int, str],
-        items: Sequence[Item],
-        decided: Choices,
+    def count(
+        self, step: int, found: Sequence[Evidence], changed: ChangedTexts, items: Sequence[Item], decided: Choices
     ) -> None:
-        """Count one step's evidence against the texts of results that are not shown as they came."""
-        measured = self._measured
-        self.calls_again += hidden(measured.repeats, step, texts)
-        missing = [one for one in found if not is_visible(one, texts)]
-        bare = {one.text for one in missing}
-        without = [one for one in found if one.text in bare or not self._is_in_context(one, texts)]
-        self.visible += len(found) - len(missing)
-        self.in_context += len(found) - len(without)
-        self.steps_ok += bool(found) and not missing
-        self.losses += self._losses(missing)
-        self.losses_in_context += self._losses(without)
-        if without:
-            self.asked.append(ask(measured, without, texts))
-            last = [one.sources[-1] for one in without]
-            self.missed += [
-                missed(one, items[number], measured.results[number], decided)
-                for one, number in zip(without, last, strict=True)
-            ]
+        """Count the evidence of one step that its request shows."""
+        facts = self._facts
+        self.hidden_repeats += facts.repeats.count_hidden(step, changed)
+        invisible = [one for one in found if not is_visible(one, changed)]
+        texts = {one.text for one in invisible}
+        missing = [one for one in found if one.text in texts or not self._is_in_context(one, changed)]
+        self.visible += len(found) - len(invisible)
+        self.in_context += len(found) - len(missing)
+        self.steps_ok += bool(found) and not invisible
+        self.losses += self._losses(invisible)
+        self.losses_in_context += self._losses(missing)
+        if missing:
+            self.blind_searches.append(search_blind(facts, missing, changed))
+        for one in missing:
+            latest = one.sources[-1]
+            self.missed.append(missed_evidence(one, items[latest], facts.results[latest], decided))
 
-    def _is_in_context(self, one: Evidence, texts: Mapping[int, str]) -> bool:
-        return any(self._measured.shows(one.text, source, texts) for source in reversed(one.sources))
+    def _is_in_context(self, one: Evidence, changed: ChangedTexts) -> bool:
+        return any(self._facts.shows(one.text, source, changed) for source in reversed(one.sources))
 
     def _losses(self, missing: Sequence[Evidence]) -> list[Loss]:
-        """One for each result that would have to be asked: the latest that had the string."""
-        measured = self._measured
+        """Return a loss for each result that would have to be fetched: the latest source of each string."""
+        facts = self._facts
         wanted: dict[int, list[str]] = {}
         for one in missing:
             wanted.setdefault(one.sources[-1], []).append(one.text)
@@ -64,8 +79,8 @@ class Tally:
             Loss(
                 missing[0].step,
                 source,
-                measured.counter(around(measured.told.results[source], needles)),
-                measured.result_tokens[source],
+                facts.count_tokens(text_around(facts.texts.results[source], needles)),
+                facts.result_tokens[source],
             )
             for source, needles in wanted.items()
         ]

@@ -1,25 +1,25 @@
-"""What a policy's figures come to, in plain words, and which settings to copy.
+"""A policy's figures in plain words, and the settings to recommend.
 
-Owns: the words and the limits at which they change.
-Must not know: how figures are made or drawn.
+Owns: the words and the thresholds at which they change.
+Must not know: how figures are computed or drawn.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 _ABOUT = 0.01
-"""Costs this near to sending everything are the same."""
+"""Costs within this share of sending everything count as equal to it."""
 _SHORT = 100_000
-"""Tokens of the largest request below which runs are short: hardly any policy clears anything there."""
-_MUCH = 0.8
-"""Kept evidence below this share is worth a warning."""
+"""Runs whose largest request has fewer tokens are short: hardly any policy clears anything there."""
+_LITTLE_KEPT = 0.8
+"""Below this share of kept evidence the verdict warns."""
 _BETTER = 0.95
-"""A leaner setting must cost less than this share of a careful one to be worth what it hides."""
+"""A setting that hides more must cost less than this share of one that hides less."""
 _LEAST_KEPT = 0.9
 
 
 def verdict(row: Mapping[str, Any]) -> str:
-    """One policy in plain words.
+    """Return the figures of one policy in plain words.
 
     >>> verdict({"cost": {"value": 1.4, "low": 1.2, "high": 1.6}, "tokens": 0.5})
     'costs 40 % more than sending everything'
@@ -49,15 +49,15 @@ def _what_it_hides(row: Mapping[str, Any]) -> str:
     if back >= 1:
         return ", and costs more than that in fetching back what it hid"
     hidden = f"{_percent(1 - kept)} of what was used later" if kept < 1 else "nothing that was used later"
-    return f" but hides {hidden}" if kept < _MUCH else f" and hides {hidden}"
+    return f" but hides {hidden}" if kept < _LITTLE_KEPT else f" and hides {hidden}"
 
 
 def recommended(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The row whose settings to copy: `auto`, or a cheaper setting of ours that hides little.
+    """Return the row whose settings to recommend: `auto`, or a cheaper setting of Keepwhole that hides little.
 
-    None if none saves without hiding much: nobody should copy what hides most of what was used.
+    None if every setting that saves hides much: a policy that hides most of what was used is never recommended.
     """
-    own = [row for row in rows if row["ours"] and row["in_context"]["value"] >= _MUCH]
+    own = [row for row in rows if row["ours"] and row["in_context"]["value"] >= _LITTLE_KEPT]
     saving = [row for row in own if row["all_in_context"]["value"] < 1 - _ABOUT]
     best: Mapping[str, Any] | None = None
     for row in saving:

@@ -71,10 +71,10 @@ def test_play_says_what_replay_says_of_the_same_session(long: InspectorServices,
 
 def _record(services: InspectorServices) -> dict[str, object]:
     """The session as a log, put together without the code that plays it."""
-    from keepwhole.replay.samples.coding import coding
+    from keepwhole.replay.samples.coding_agent import coding_session
     from keepwhole.replay.samples.files import anthropic_messages
 
-    script = [part for one in anthropic_messages(coding(1, "claude-code", 9)) for part in one["content"]]
+    script = [part for one in anthropic_messages(coding_session(1, "claude-code", 9)) for part in one["content"]]
     whole = [part["content"] for part in script if isinstance(part, dict) and part["type"] == "tool_result"]
     timeline = services.record.timeline("sample-harbour")
     newest = timeline.steps[-1].request

@@ -12,11 +12,10 @@ from keepwhole.apps.cli.place import Place, add_options
 from keepwhole.apps.cli.replay_screen import unread
 from keepwhole.errors import UsageError
 from keepwhole.logs.duplicates import read_all
-from keepwhole.logs.lines import Unread
-from keepwhole.logs.reader import files
+from keepwhole.logs.lines import UnreadPart, file_size
+from keepwhole.logs.reader import find_logs
 from keepwhole.logs.run import Run
 from keepwhole.record.log_import import Imported, import_run
-from keepwhole.replay.survey import size_of
 
 _NOTHING = 1
 _MEGABYTE = 1 << 20
@@ -41,12 +40,12 @@ def import_logs(args: argparse.Namespace) -> int:
     if missing:
         raise UsageError(f"There is no `{missing[0]}`. Give a log, or a folder of logs.")
     place = Place(args)
-    paths = files(args.paths)
+    paths = find_logs(args.paths)
     done: list[Imported] = []
-    bad: list[Unread] = []
+    bad: list[UnreadPart] = []
     try:
-        for found in _import_logs(place, paths):
-            (bad if isinstance(found, Unread) else done).append(found)  # pyright: ignore[reportArgumentType]
+        for found in _imported(place, paths):
+            (bad if isinstance(found, UnreadPart) else done).append(found)  # pyright: ignore[reportArgumentType]
     finally:
         place.close()
     report = _report(done, bad)
@@ -57,12 +56,12 @@ def import_logs(args: argparse.Namespace) -> int:
     return 0 if done else _NOTHING
 
 
-def _import_logs(place: Place, paths: Sequence[Path]) -> Iterator[Imported | Unread]:
+def _imported(place: Place, paths: Sequence[Path]) -> Iterator[Imported | UnreadPart]:
     """Each run as it is put on record, and what could not be read."""
     now, chars = int(time.time() * 1000), 0
-    with screen.Progress("importing MB", sum(map(size_of, paths)) // _MEGABYTE) as progress:
+    with screen.Progress("importing MB", sum(map(file_size, paths)) // _MEGABYTE) as progress:
         for found in read_all(paths):
-            if isinstance(found, Unread):
+            if isinstance(found, UnreadPart):
                 yield found
                 continue
             chars += found.chars
@@ -76,7 +75,7 @@ def _has_results(run: Run) -> bool:
     return any(message.returned for message in run.messages)
 
 
-def _report(done: Sequence[Imported], bad: Sequence[Unread]) -> dict[str, Any]:
+def _report(done: Sequence[Imported], bad: Sequence[UnreadPart]) -> dict[str, Any]:
     return {
         "runs": len(done),
         **{key: sum(getattr(one, key) for one in done) for key in _SUMS},

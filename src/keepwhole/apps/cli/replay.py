@@ -14,20 +14,21 @@ from keepwhole.apps.cli import replay_screen, screen
 from keepwhole.apps.cli.main import EXIT_INTERRUPTED
 from keepwhole.apps.cli.place import add_config, add_json
 from keepwhole.errors import UsageError
-from keepwhole.logs.locations import known_places
-from keepwhole.logs.reader import files
+from keepwhole.logs.lines import file_size
+from keepwhole.logs.locations import find_log_locations
+from keepwhole.logs.reader import find_logs
 from keepwhole.models.profiles import Profile, input_price
 from keepwhole.policies.catalog import policy_named
 from keepwhole.replay import prices
-from keepwhole.replay.contenders import SHOWN, Contender, contender, names, same
+from keepwhole.replay.contenders import DEFAULT_CONTENDERS, Contender, contender_named, contender_names, same_policy
 from keepwhole.replay.cost import price_of
-from keepwhole.replay.processes import cores, spread
-from keepwhole.replay.report import Basis, Report, report
-from keepwhole.replay.run_sample import draw
-from keepwhole.replay.runner import KNOWN, Work, frequencies, replay_all
+from keepwhole.replay.processes import cores, map_in_processes
+from keepwhole.replay.replay_totals import ReplayTotals
+from keepwhole.replay.report import Basis, ReplayReport, build_report
+from keepwhole.replay.run_sample import sample_within
+from keepwhole.replay.runner import FREQUENCY_CHARS, ReplayJob, read_frequencies, replay_all
 from keepwhole.replay.samples.files import write_samples
-from keepwhole.replay.survey import Found, Logged, Totals, size_of, summed, survey
-from keepwhole.replay.totals import Gathered
+from keepwhole.replay.survey import LoggedRun, LogTotals, SurveyItem, merge_survey, survey
 
 _EARLY = 1.5
 """Seconds after which something is said, however much is still unread."""
@@ -54,12 +55,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 def replay(args: argparse.Namespace) -> int:
     """Read logs, replay policies on them, and say what they come to."""
     settings = config.load(args.config)
-    once = dict.fromkeys(("everything", *(args.policy or SHOWN)))
+    once = dict.fromkeys(("everything", *(args.policy or DEFAULT_CONTENDERS)))
     contenders = [*map(_contender, once)]
-    window = None if args.window is None else prices.tokens(args.window)
+    window = None if args.window is None else prices.parse_tokens(args.window)
     if args.report:
         _refuse_unwritable(Path(args.report))
-    profile = prices.named(args.provider, settings.models) if args.provider else None
+    profile = prices.profile_named(args.provider, settings.models) if args.provider else None
     with _logs(args) as paths:
         if paths is None:
             return 0
@@ -70,19 +71,15 @@ def replay(args: argparse.Namespace) -> int:
 
 def _contender(name: str) -> Contender:
     """A policy by name, or by a settings file that chooses one; a file alone counts, not the environment."""
-    if name in names() or not os.path.exists(name):
-        return contender(name)
+    if name in contender_names() or not os.path.exists(name):
+        return contender_named(name)
     if not name.endswith((".yaml", ".yml")):
         raise UsageError(f"`{name}` is no settings file (`.yaml`). Give logs before `--policy`.")
     found = config.load(name, environ={})
     with open(name, encoding="utf-8") as file:
         text = file.read()
     policy = found.policy if found.mode != "off" else "everything"
-    make = same(
-        lambda: policy_named(
-            policy, auto=found.auto, rolling=found.rolling, retention=found.retention, truncation=found.truncation
-        )
-    )
+    make = same_policy(lambda: policy_named(policy, auto=found.auto, truncation=found.truncation))
     return Contender(name, make, text, ours=True)
 
 
@@ -92,19 +89,19 @@ def _logs(args: argparse.Namespace) -> Generator[Sequence[Path] | None]:
     if args.sample:
         with tempfile.TemporaryDirectory(prefix="keepwhole-replay-") as folder:
             write_samples(Path(folder))
-            yield files([Path(folder)])
+            yield find_logs([Path(folder)])
     elif args.paths:
         missing = [path for path in args.paths if not path.exists()]
         if missing:
             raise UsageError(f"There is no `{missing[0]}`. Give a log, or a folder of logs.")
-        yield files(args.paths)
+        yield find_logs(args.paths)
     else:
         yield _kept_here(ask=not args.json)
 
 
 def _kept_here(ask: bool) -> Sequence[Path] | None:
     """The logs that clients keep on this machine; None where people do not want them replayed."""
-    found = known_places(Path.home(), os.environ)
+    found = find_log_locations(Path.home(), os.environ)
     if not found:
         screen.warn(
             "No logs of Claude Code, Codex, Gemini CLI, opencode or SWE-agent were found here.\n"
@@ -131,10 +128,10 @@ class _Replay:
     def __init__(self, args: argparse.Namespace, contenders: Sequence[Contender], settings: config.Settings) -> None:
         self._args, self._settings = args, settings
         self._jobs = args.jobs or cores()
-        self._totals, self._runs = Totals(), list[Logged]()
-        self._found: list[Found] = []
-        self._gathered = Gathered(contenders)
-        self._has_printed = False
+        self._totals, self._runs = LogTotals(), list[LoggedRun]()
+        self._found: list[SurveyItem] = []
+        self._gathered = ReplayTotals(contenders)
+        self._told = False
         """Whether totals were printed."""
 
     def of(self, paths: Sequence[Path], profile: Profile | None, window: int | None) -> int:
@@ -153,18 +150,18 @@ class _Replay:
 
     def _basis(self, profile: Profile | None, window: int | None) -> tuple[Basis, Profile]:
         """Prices and window: those asked for, else of the model that recorded most."""
-        name, recorded = prices.recorded(self._totals, self._settings.models)
+        name, recorded = prices.recorded_profile(self._totals, self._settings.models)
         name, profile = self._args.provider or name, profile or recorded
         profile = profile.replace(window=window or profile.window)
         return Basis(name, price_of(profile, input_price(name)), profile.window), profile
 
     def _read(self, paths: Sequence[Path]) -> None:
         """The first pass."""
-        sizes = {path: size_of(path) for path in paths}
+        sizes = {path: file_size(path) for path in paths}
         largest_first = sorted(paths, key=lambda path: -sizes[path])
         began, told = time.monotonic(), self._args.json
         with screen.Progress("reading MB", sum(sizes.values()) // _MEGABYTE) as progress:
-            for found in spread(survey, largest_first, self._jobs):
+            for found in map_in_processes(survey, largest_first, self._jobs):
                 self._found.append(found)
                 self._totals.add(found)
                 progress.at(max(self._totals.bytes, self._totals.chars) // _MEGABYTE)
@@ -172,7 +169,7 @@ class _Replay:
                     told = True
                     progress.clear()
                     replay_screen.early(self._totals)
-        self._runs, self._totals = summed(self._found)
+        self._runs, self._totals = merge_survey(self._found)
         self._say_totals()
 
     def _say_totals(self) -> None:
@@ -182,10 +179,11 @@ class _Replay:
 
     def _replay(self, profile: Profile) -> None:
         """The second pass, over a draw of the runs."""
-        drawn = self._runs if self._args.all else draw(self._runs)
+        drawn = self._runs if self._args.all else sample_within(self._runs)
         with screen.Progress("replaying runs", len(drawn)) as progress:
             progress.at(0)
-            work = Work(drawn, frequencies(self._runs, self._jobs, KNOWN), profile=profile, window=profile.window)
+            frequencies = read_frequencies(self._runs, self._jobs, FREQUENCY_CHARS)
+            work = ReplayJob(drawn, frequencies, profile=profile, window=profile.window)
             for pairs in replay_all(work, self._gathered.contenders[1:], self._jobs):
                 if pairs:
                     self._gathered.add(pairs)
@@ -193,7 +191,7 @@ class _Replay:
 
     def _print(self, basis: Basis) -> None:
         self._say_totals()
-        made = report(self._totals, self._gathered, basis)
+        made = build_report(self._totals, self._gathered, basis)
         if self._args.json:
             screen.as_json(made.as_json())
         elif made.policies:
@@ -212,7 +210,7 @@ def _refuse_unwritable(path: Path) -> None:
         raise UsageError(f"`{path}` cannot be written: {why or 'permission denied'}. Name a file in a folder of yours.")
 
 
-def _write_page(path: str, made: Report) -> None:
+def _write_page(path: str, made: ReplayReport) -> None:
     from keepwhole.replay.page import page
 
     try:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from keepwhole.apps.cli import screen
-from keepwhole.logs.locations import Place
-from keepwhole.replay.report import Report
-from keepwhole.replay.survey import Totals
+from keepwhole.logs.locations import LogLocation
+from keepwhole.replay.report import ReplayReport
+from keepwhole.replay.survey import LogTotals
 from keepwhole.truncation.notice import size_text
 
 _TOOLS = 6
@@ -60,13 +60,13 @@ def percent(share: float | None) -> str:
     return f"{share:.{int(nearly)}%}".replace("100.0%", ">99.9%").replace("%", " %")
 
 
-def places(found: Sequence[Place]) -> None:
+def places(found: Sequence[LogLocation]) -> None:
     """Where logs were found."""
     rows = [(place.client, str(place.path), f"{len(place.files):,}", size_text(place.bytes)) for place in found]
     screen.table(("client", "where", "logs", "size"), rows, right=(2, 3))
 
 
-def early(totals: Totals) -> None:
+def early(totals: LogTotals) -> None:
     """The first useful line, while most is still unread."""
     largest = ", ".join(f"{screen.line(tool, 30)} {count(size)}" for tool, size in totals.tools.most_common(3))
     words = (
@@ -75,7 +75,7 @@ def early(totals: Totals) -> None:
     wrapped(f"{words} ({largest}). Reading on …")
 
 
-def totals(found: Totals) -> None:
+def totals(found: LogTotals) -> None:
     """What was read, and what it consists of."""
     sources = ", ".join(f"{screen.line(source, 40)} {runs:,}" for source, runs in found.sources.most_common(8))
     files = f"{found.files:,} file{'s' * (found.files != 1)}"
@@ -108,7 +108,7 @@ def unread(found: Sequence[Mapping[str, Any]]) -> None:
         screen.warn(f"  and {len(found) - _UNREAD:,} more; `--json` lists them")
 
 
-def policies(report: Report) -> None:
+def policies(report: ReplayReport) -> None:
     """A row a policy, then each in plain words."""
     replayed, runs = report.totals["replayed"], report.totals["runs"]
     which = f"{replayed:,} of {_runs(runs)}" if replayed != runs else f"all {_runs(runs)}" if runs > 1 else _runs(runs)
@@ -171,12 +171,12 @@ def _compacts(row: Mapping[str, Any]) -> str:
     return "never" if step is None else f"step {step:.0f} ({percent(runs)})"
 
 
-def _masked(report: Report) -> None:
+def _masked(report: ReplayReport) -> None:
     if report.policies and report.policies[0]["recorded_under_masking"]:
         wrapped("These runs seem to come from an agent that saw recent results only: what is hidden looks free here.")
 
 
-def hidden(report: Report, listed: bool) -> None:
+def hidden(report: ReplayReport, listed: bool) -> None:
     """What the policy hid that was used later, and whether one call brings it back."""
     found, name = report.hidden, report.hidden["policy"]
     if name is None:
@@ -212,7 +212,7 @@ def _missed(found: Sequence[Mapping[str, Any]]) -> None:
     screen.table(("run", "step", "shown at", "tool", "rule", "what", "comes back"), rows, right=(1, 2))
 
 
-def settings(report: Report) -> None:
+def settings(report: ReplayReport) -> None:
     """What to copy."""
     screen.say("")
     if report.settings is None:

@@ -1,4 +1,4 @@
-"""A made-up coding session, recorded as the proxy would have done, so that a newcomer sees something at once.
+"""A made-up coding_session session, recorded as the proxy would have done, so that a newcomer sees something at once.
 
 Owns: a client that sends the whole conversation each time, and a model that follows a script.
 Must not know: how requests are edited and recorded. No network, no clock but its own.
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from keepwhole.config import Settings
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.router import SessionRouter
-from keepwhole.replay.samples.coding import coding
+from keepwhole.replay.samples.coding_agent import coding_session
 from keepwhole.replay.samples.files import anthropic_messages
 from keepwhole.store.protocol import Store
 from keepwhole.wire.content import fields_of, parts_of
@@ -25,7 +25,7 @@ _RECALLED = 5
 """Requests with a cut result after which the model reads one of them back."""
 _MODEL = "claude-sonnet-4-5"
 _SYSTEM = (
-    "You are a coding agent in the repository of a harbour's software. Run the tests, find what is wrong, mend it with "
+    "You are a coding_session agent in the repository of a harbour's software. Run the tests, find what is wrong, mend it with "
     "the smallest change, and run the test again. Say at the end what was wrong."
 )
 _TOOLS: list[dict[str, Any]] = [
@@ -59,7 +59,7 @@ def play(
     settings: Settings, store: Store, now: float, bugs: int = _BUGS, keeps_going: Callable[[], bool] = _always
 ) -> str:
     """Record the session as if its last request had been answered just now; return its name."""
-    messages = list(anthropic_messages(coding(1, "claude-code", bugs)))
+    messages = list(anthropic_messages(coding_session(1, "claude-code", bugs)))
     asked = sum(message["role"] == "assistant" for message in messages)
     clock = _Clock([now - asked * _SECONDS - 1])
     router = SessionRouter(NAME, store=store, settings=settings, agent="sample", workspace="/srv/harbour", clock=clock)
@@ -130,7 +130,7 @@ def _cut_result(body: bytes) -> str | None:
 
 
 def _request(messages: list[dict[str, Any]]) -> bytes:
-    """The whole conversation, with a cache marker at its end, as coding agents send it."""
+    """The whole conversation, with a cache marker at its end, as coding_session agents send it."""
     mark = {"cache_control": {"type": "ephemeral"}}
     last = messages[-1]
     parts = parts_of(last["content"]) or [{"type": "text", "text": last["content"]}]

@@ -19,7 +19,8 @@ from keepwhole.apps.inspector.record import Record
 from keepwhole.apps.inspector.timeline import Timeline, TimelineStep
 from keepwhole.config import Settings
 from keepwhole.errors import KeepwholeError, UsageError
-from keepwhole.logs.run import Run, run_of
+from keepwhole.logs.own_format import run_of
+from keepwhole.logs.run import Run
 from keepwhole.models.profiles import Profile, input_price, profile_for
 from keepwhole.policies.catalog import BUILT_IN, policy_named
 from keepwhole.policies.peers import PEERS
@@ -27,9 +28,9 @@ from keepwhole.policies.settings import PRESETS, AutoSettings
 from keepwhole.replay.cost import price_of
 from keepwhole.replay.frequency import Frequency
 from keepwhole.replay.outcome import Outcome
-from keepwhole.replay.replay import replay, sent_whole
-from keepwhole.replay.run_facts import Measured
-from keepwhole.replay.summary import Pair, summarise
+from keepwhole.replay.replay import replay, replay_unchanged
+from keepwhole.replay.run_facts import RunFacts
+from keepwhole.replay.summary import ComparedRun, summarize
 from keepwhole.wire.request_body import read_request
 
 EVERYTHING = "everything"
@@ -47,7 +48,7 @@ class NotEnoughRecorded(KeepwholeError):
 class _ReplayedSession(NamedTuple):
     """A session, measured once for all settings."""
 
-    measured: Measured
+    measured: RunFacts
     full: Outcome
     profile: Profile
     model: str
@@ -79,8 +80,10 @@ class WhatIf:
         if replayed is None:
             model = str(run.meta.get("model", ""))
             profile = profile_for(model, self._record.settings.models)
-            measured = Measured(run, Frequency([run]))
-            replayed = _ReplayedSession(measured, sent_whole(measured, profile, profile.window), profile, model, {})
+            measured = RunFacts(run, Frequency([run]))
+            replayed = _ReplayedSession(
+                measured, replay_unchanged(measured, profile, profile.window), profile, model, {}
+            )
             self._known[key] = replayed
             while len(self._known) > _CACHED:
                 self._known.popitem(last=False)
@@ -146,16 +149,16 @@ def _figures(replayed: _ReplayedSession, settings: Settings) -> dict[str, Any]:
             outcome = replay(replayed.measured, policy, replayed.profile, replayed.profile.window)
         replayed.outcomes[key] = outcome
     price = price_of(replayed.profile, input_price(replayed.model))
-    row = summarise([Pair(outcome, replayed.full)], price, {}, replayed.profile.window)
+    row = summarize([ComparedRun(outcome, replayed.full)], price, {}, replayed.profile.window)
     total, whole = (sum(request.total for request in one.requests) for one in (outcome, replayed.full))
     return {
         "policy": name,
         "tokens": total,
         "tokens_whole": whole,
-        "cost": row.cost.value,
-        "cost_all_in": row.all_in_context.value,
-        "dollars": row.dollars,
-        "evidence": row.in_context.value if outcome.evidence else None,
+        "cost": row.cost.prefix.value,
+        "cost_all_in": row.cost.all_in_context.value,
+        "dollars": row.cost.dollars,
+        "evidence": row.evidence.in_context.value if outcome.evidence else None,
         "evidence_total": outcome.evidence,
         "rewrites": outcome.rewrites,
         "compaction_step": outcome.first_compaction,

@@ -1,8 +1,8 @@
 """The report of a replay as one HTML document that needs nothing but a browser.
 
 Owns: the document, its security policy and the data in it.
-Must not know: how the figures came about. Text from transcripts is hostile:
-it goes through `markup` or JSON, never around.
+Must not know: how the figures were computed. Text from transcripts is hostile: all of it passes through `markup` or
+JSON.
 """
 
 import json
@@ -14,22 +14,21 @@ from importlib.resources import files
 from string import Template
 from typing import Any, NamedTuple, cast
 
-from keepwhole.replay.page.account import method, settings, unread
+from keepwhole.replay.page.appendix import method, settings, unread
+from keepwhole.replay.page.charts import runs, tools
 from keepwhole.replay.page.figures import Part, words
 from keepwhole.replay.page.frontier import frontier
 from keepwhole.replay.page.headline import facts, headline, title
 from keepwhole.replay.page.markup import Markup, joined, tag
 from keepwhole.replay.page.policies import table
 from keepwhole.replay.page.results import missed, results
-from keepwhole.replay.page.runs import runs
-from keepwhole.replay.page.tools import tools
 
 _NO_MARKUP = {ord(char): f"\\u{ord(char):04x}" for char in "<>&"}
-"""JSON reads these as the characters; HTML finds no tag, comment or entity in them."""
+"""JSON decodes these escapes to the characters; HTML sees no tag, comment or entity in them."""
 
 
 def page(report: Mapping[str, Any]) -> str:
-    """The report as HTML: no other file, no network, no text of a transcript that a browser would act on."""
+    """Return the report as HTML without other files or network, in which no text of a transcript is active."""
     style, script = _asset("page.css"), _asset("page.js")
     sections = _sections(report)
     slots = {
@@ -49,7 +48,7 @@ def page(report: Mapping[str, Any]) -> str:
 
 
 def data(report: Mapping[str, Any]) -> str:
-    """The report as JSON that cannot end the element it stands in."""
+    """Return the report as JSON that cannot end the HTML element around it."""
     return json.dumps(_finite(report), separators=(",", ":")).translate(_NO_MARKUP)
 
 
@@ -64,7 +63,7 @@ class _Section(NamedTuple):
 
 
 def _sections(report: Part) -> list[_Section]:
-    """Every section that has something to show."""
+    """Return the sections that have content."""
     found = [_Section(key, link, name, said, content(report)) for key, link, name, said, content in _CONTENTS]
     return [section for section in found if section.content is not None]
 
@@ -112,12 +111,12 @@ def _asset(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """What a browser must find to accept the text as ours."""
+    """Return the hash by which a browser accepts a script or a style of this page."""
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
 def _finite(value: Any) -> Any:
-    """The value without the numbers that JSON has no word for."""
+    """Return the value with null instead of the numbers that JSON cannot express."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):

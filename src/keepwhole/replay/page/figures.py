@@ -1,6 +1,6 @@
-"""Reads the report, of which any part may be missing, and says its figures in words.
+"""Reads figures from the report, of which any part may be missing, and formats them.
 
-Owns: what a missing figure is, and how shares, tokens and dollars are spelled.
+Owns: what a missing figure is, and the format of shares, tokens and dollars.
 """
 
 import math
@@ -10,29 +10,29 @@ from typing import Any, TypeAlias, cast
 from keepwhole.replay.summary import Interval
 
 NONE = "–"
-"""What stands for a figure that there is not."""
+"""The text of a missing figure."""
 Part: TypeAlias = Mapping[str, Any]
 
 
 def part(of: Part, key: str) -> Part:
-    """The mapping under `key`, or an empty one."""
+    """Return the mapping under `key`, or an empty one."""
     found: Any = of.get(key)
     return cast(Part, found) if isinstance(found, Mapping) else {}
 
 
 def parts(of: Part, key: str) -> list[Part]:
-    """The mappings in the list under `key`."""
-    return [cast(Part, each) for each in listed(of, key) if isinstance(each, Mapping)]
+    """Return the mappings in the list under `key`."""
+    return [cast(Part, each) for each in items_in(of, key) if isinstance(each, Mapping)]
 
 
-def listed(of: Part, key: str) -> Sequence[Any]:
-    """The list under `key`, or an empty one."""
+def items_in(of: Part, key: str) -> Sequence[Any]:
+    """Return the list under `key`, or an empty one."""
     found: Any = of.get(key)
     return cast(Sequence[Any], found) if isinstance(found, list | tuple) else ()
 
 
 def number(of: Part, key: str) -> float | None:
-    """The finite number under `key`."""
+    """Return the finite number under `key`; None for anything else."""
     found: Any = of.get(key)
     if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
         return None
@@ -40,18 +40,18 @@ def number(of: Part, key: str) -> float | None:
 
 
 def words(of: Part, key: str) -> str:
-    """The text under `key`, or none."""
+    """Return the text under `key`, or an empty one."""
     found: Any = of.get(key)
     return "" if found is None else str(found)
 
 
 def verdict(row: Part) -> str:
-    """A policy in plain words, with shares spelled as everywhere on the page."""
+    """Return the verdict of a policy, with percentages formatted as on the page."""
     return words(row, "verdict").replace(" %", "%")
 
 
 def interval(of: Part, key: str) -> Interval | None:
-    """A figure with its interval; a bare number is its own."""
+    """Return a figure with its interval; a bare number is its own interval."""
     found = part(of, key)
     value = number(found, "value") if found else number(of, key)
     if value is None:
@@ -60,8 +60,18 @@ def interval(of: Part, key: str) -> Interval | None:
     return Interval(value, value if low is None else low, value if high is None else high)
 
 
+def all_in(row: Part) -> Interval | None:
+    """Return the all-in cost: with fetching back what was missing in context, else what was not visible."""
+    return interval(row, "all_in_context") or interval(row, "all_in")
+
+
+def in_context(row: Part) -> Interval | None:
+    """Return the share of evidence that was shown in context."""
+    return interval(row, "in_context")
+
+
 def share(value: float | None) -> str:
-    """A share in percent; nearly all is not said to be all.
+    """Return a share in percent; nearly all does not become 100%.
 
     >>> share(0.541), share(0.9968), share(0.0004), share(None)
     ('54%', '99.7%', '<0.1%', '–')
@@ -77,12 +87,12 @@ def share(value: float | None) -> str:
 
 
 def count(value: float | None) -> str:
-    """A whole number with thousands apart."""
+    """Return a whole number with thousands separators."""
     return NONE if value is None else f"{value:,.0f}"
 
 
 def tokens(value: float | None) -> str:
-    """Tokens, rounded as people say them.
+    """Return a rounded number of tokens.
 
     >>> tokens(912), tokens(5_410_000), tokens(94_100), tokens(2_010), tokens(999_700)
     ('912', '5.4M', '94k', '2k', '1M')
@@ -97,14 +107,14 @@ def tokens(value: float | None) -> str:
 
 
 def dollars(value: float | None) -> str:
-    """An amount of money."""
+    """Return an amount of money."""
     if value is None:
         return NONE
     return f"${value:,.0f}" if value >= 1_000 else f"${value:,.2f}"
 
 
 def plural(many: float | None, one: str) -> str:
-    """A count with its noun.
+    """Return a count with its noun.
 
     >>> plural(1, "run"), plural(2_000, "run")
     ('1 run', '2,000 runs')

@@ -1,25 +1,98 @@
-"""The frontier plot: what each policy costs against what it keeps, drawn as SVG.
+"""The frontier plot: what each policy costs against how much evidence it keeps, drawn as SVG.
 
-Owns: marks, labels and the switch between costs. Colours are in `page.css`.
+Owns: the points, the scales and the grid, the marks, and the switch between kinds of cost. Colors are in `page.css`;
+where labels go is in `labels`.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-from keepwhole.replay.page.axes import Scale, Size, ground, scale_of
-from keepwhole.replay.page.figures import Part, parts, share
-from keepwhole.replay.page.labels import Anchor, Box, Label, Obstacle, place
+from keepwhole.replay.intervals import Interval
+from keepwhole.replay.page.figures import Part, all_in, in_context, interval, parts, share, words
+from keepwhole.replay.page.labels import Anchor, Box, Label, Obstacle, place_labels
 from keepwhole.replay.page.markup import Markup, joined, short, tag
-from keepwhole.replay.page.points import MODES, Mode, Point, points
 
+_HIGHEST_COST = 1.25
+"""Costs above this are drawn at the edge, so that one expensive policy does not flatten the plot."""
+_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
 _LETTER = 0.6
-"""Width of a letter for its size, on the safe side."""
+"""The width of a letter relative to its size; rather too large than too small."""
+
+
+class CostKind(NamedTuple):
+    """One way to compute the cost of a policy."""
+
+    key: str
+    name: str
+    means: str
+    cost: Callable[[Part], Interval | None]
+
+
+class PolicyPoint(NamedTuple):
+    """One policy as a point of the plot."""
+
+    number: int
+    name: str
+    kind: str
+    cost: Interval
+    kept: Interval
+
+    def sentence(self) -> str:
+        """Return the point in words."""
+        return f"{short(self.name, 60)} costs {share(self.cost.value)} and keeps {share(self.kept.value)}"
+
+
+class Size(NamedTuple):
+    """The size of the plot for one width of screen."""
+
+    key: str
+    width: int
+    height: int
+    letters: int
+
+
+class Scale(NamedTuple):
+    """Maps figures to positions in the plot."""
+
+    frame: Box
+    least_cost: float
+    most_cost: float
+    least_kept: float
+    cost_step: float
+    kept_step: float
+
+    def x(self, cost: float) -> float:
+        """Return the position from the left; costs beyond the scale are at the edge."""
+        at = (min(cost, self.most_cost) - self.least_cost) / (self.most_cost - self.least_cost)
+        return self.frame.left + max(0.0, at) * (self.frame.right - self.frame.left)
+
+    def y(self, kept: float) -> float:
+        """Return the position from the top."""
+        at = (kept - self.least_kept) / (1 - self.least_kept)
+        return self.frame.bottom - max(0.0, at) * (self.frame.bottom - self.frame.top)
+
+
+def _cost(key: str) -> Callable[[Part], Interval | None]:
+    def found(row: Part) -> Interval | None:
+        return interval(row, key)
+
+    return found
+
+
+_COST_KINDS = (
+    CostKind("all-in", "All-in", "Input with the provider's cache, plus fetching back what was missing.", all_in),
+    CostKind("cached", "Cached", "Input with the provider's cache; nothing is fetched back.", _cost("cost")),
+    CostKind("blind", "Blind", "All-in, but whoever fetches does not know where to look.", _cost("all_in_blind")),
+    CostKind("tail", "Tail", "Cached only up to the end of a request, as most clients set it.", _cost("tail")),
+)
 _SIZES = (Size("wide", 1000, 520, 14), Size("narrow", 360, 420, 11))
 
 
 def frontier(report: Part) -> Markup | None:
-    """The plot in every mode that there are figures for, with the switch between them."""
+    """Return the plot for every kind of cost that has figures, with a switch between them; None if none has."""
     rows = parts(report, "policies")
-    modes = [(mode, found) for mode in MODES if (found := points(rows, mode))]
+    modes = [(mode, found) for mode in _COST_KINDS if (found := _points(rows, mode))]
     if not modes:
         return None
     switch = [_choice(mode, chosen=number == 0) for number, (mode, _) in enumerate(modes)]
@@ -32,18 +105,18 @@ def frontier(report: Part) -> Markup | None:
     )
 
 
-def _choice(mode: Mode, chosen: bool) -> Markup:
+def _choice(mode: CostKind, chosen: bool) -> Markup:
     radio = tag("input", type="radio", name="mode", value=mode.key, checked=chosen)
     return tag("label", radio, tag("span", mode.name))
 
 
-def _plot(found: Sequence[Point], mode: Mode, size: Size) -> Markup:
-    scale, name = scale_of(found, size), f"{mode.key}-{size.key}"
+def _plot(found: Sequence[PolicyPoint], mode: CostKind, size: Size) -> Markup:
+    scale, name = _scale_of(found, size), f"{mode.key}-{size.key}"
     return tag(
         "svg",
         tag("title", f"Cost ({mode.name.lower()}) against evidence kept in context", id=f"title-{name}"),
         tag("desc", _described(found), id=f"desc-{name}"),
-        ground(scale, mode, size),
+        _background(scale, mode, size),
         _edge(found, scale),
         [_whiskers(point, scale) for point in found],
         [_mark(point, label, scale, size) for point, label in zip(found, _labels(found, scale, size), strict=True)],
@@ -55,13 +128,13 @@ def _plot(found: Sequence[Point], mode: Mode, size: Size) -> Markup:
     )
 
 
-def _described(found: Sequence[Point]) -> str:
+def _described(found: Sequence[PolicyPoint]) -> str:
     return "; ".join(point.sentence() for point in sorted(found, key=lambda point: point.cost.value)) + "."
 
 
-def _edge(found: Sequence[Point], scale: Scale) -> Markup | None:
-    """The line through the policies that no other beats in both figures."""
-    best: list[Point] = []
+def _edge(found: Sequence[PolicyPoint], scale: Scale) -> Markup | None:
+    """Return the line through the policies that no other one beats in both figures."""
+    best: list[PolicyPoint] = []
     for point in sorted(found, key=lambda point: (point.cost.value, -point.kept.value)):
         if point.kind != "bound" and (not best or point.kept.value > best[-1].kept.value):
             best.append(point)
@@ -71,7 +144,7 @@ def _edge(found: Sequence[Point], scale: Scale) -> Markup | None:
     return tag("polyline", points=" ".join(corners), class_="edge")
 
 
-def _whiskers(point: Point, scale: Scale) -> Markup:
+def _whiskers(point: PolicyPoint, scale: Scale) -> Markup:
     boxes = _whisker_boxes(point, scale)
     return joined(
         tag("line", x1=box.left, x2=box.right, y1=box.top, y2=box.bottom, class_=f"whisker {point.kind}")
@@ -79,15 +152,15 @@ def _whiskers(point: Point, scale: Scale) -> Markup:
     )
 
 
-def _whisker_boxes(point: Point, scale: Scale) -> list[Box]:
-    """The two intervals as lines without breadth."""
+def _whisker_boxes(point: PolicyPoint, scale: Scale) -> list[Box]:
+    """Return the two intervals of a point as boxes without thickness."""
     x, y = scale.x(point.cost.value), scale.y(point.kept.value)
     across = Box(scale.x(point.cost.low), y, scale.x(point.cost.high), y)
     upright = Box(x, scale.y(point.kept.high), x, scale.y(point.kept.low))
     return [box for box in (across, upright) if box.right - box.left + box.bottom - box.top > 1]
 
 
-def _labels(found: Sequence[Point], scale: Scale, size: Size) -> list[Label]:
+def _labels(found: Sequence[PolicyPoint], scale: Scale, size: Size) -> list[Label]:
     height = size.letters * 1.25
     anchors = [
         Anchor(scale.x(p.cost.value), scale.y(p.kept.value), len(_caption(p, scale)) * size.letters * _LETTER, height)
@@ -98,16 +171,16 @@ def _labels(found: Sequence[Point], scale: Scale, size: Size) -> list[Label]:
     over = Box(frame.right - size.letters * 11, frame.bottom - size.letters * 3, frame.right, frame.bottom)
     obstacles = [Obstacle(Box(b.left - 1, b.top - 1, b.right + 1, b.bottom + 1), 5.0) for b in thin]
     within = Box(0, frame.top - size.letters * 1.4, size.width, frame.bottom)
-    return place(anchors, within, [*obstacles, Obstacle(over, 10.0)])
+    return place_labels(anchors, within, [*obstacles, Obstacle(over, 10.0)])
 
 
-def _caption(point: Point, scale: Scale) -> str:
+def _caption(point: PolicyPoint, scale: Scale) -> str:
     beyond = point.cost.value > scale.most_cost
     return short(point.name, 24) + (f" {share(point.cost.value)} →" if beyond else "")
 
 
-def _mark(point: Point, label: Label, scale: Scale, size: Size) -> Markup:
-    """A point with its label, as a link to its row in the table."""
+def _mark(point: PolicyPoint, label: Label, scale: Scale, size: Size) -> Markup:
+    """Return a point with its label, as a link to its row in the table."""
     x, y, box = scale.x(point.cost.value), scale.y(point.kept.value), label.box
     leader = label.leader and tag("line", x1=x, y1=y, x2=label.leader[0], y2=label.leader[1], class_="leader")
     return tag(
@@ -125,3 +198,88 @@ def _shape(kind: str, x: float, y: float) -> Markup:
     if kind == "bound":
         return tag("path", d=f"M{x:.1f} {y - 7:.1f}l7 7l-7 7l-7 -7z", class_="dot")
     return tag("circle", cx=x, cy=y, r=6.5 if kind == "auto" else 5, class_="dot")
+
+
+def _points(rows: Sequence[Part], mode: CostKind) -> list[PolicyPoint]:
+    """Return the policies that have both figures as points."""
+    found = ((number, row, mode.cost(row), in_context(row)) for number, row in enumerate(rows))
+    return [
+        PolicyPoint(number, words(row, "name"), _kind(row), cost, kept)
+        for number, row, cost, kept in found
+        if cost and kept
+    ]
+
+
+def _kind(row: Part) -> str:
+    name = words(row, "name")
+    return "bound" if row.get("bound") else name if name in ("auto", "everything") else "other"
+
+
+def _scale_of(found: Sequence[PolicyPoint], size: Size) -> Scale:
+    """Return the largest scale that shows all points."""
+    costs = [min(point.cost.value, _HIGHEST_COST) for point in found]
+    low, high = min(*costs, 0.98), max(*costs, 1.0)
+    by = _step(high - low, 10 if size.key == "wide" else 5)
+    least = max(0.0, math.floor(low / by - 0.5) * by)
+    most = min(_HIGHEST_COST, max(high + by / 4, 1 + (1 - least) / 5))
+    kept = min(0.98, *(point.kept.value for point in found))
+    rise = _step(1 - kept, 6)
+    frame = Box(
+        size.letters * 3.2, size.letters * 3.4, size.width - size.letters * 1.4, size.height - size.letters * 3.4
+    )
+    return Scale(frame, least, most, max(0.0, math.floor(kept / rise - 0.3) * rise), by, rise)
+
+
+def _step(span: float, most: int) -> float:
+    """Return the distance of grid lines if there may be `most` of them."""
+    return next((step for step in _STEPS if span / step <= most), _STEPS[-1])
+
+
+def _background(scale: Scale, mode: CostKind, size: Size) -> Markup:
+    """Return the grid, the axes and the region that costs more than sending everything."""
+    frame, all_of_it = scale.frame, scale.x(1)
+    return joined(
+        tag("rect", x=all_of_it, y=frame.top, width=frame.right - all_of_it, height=_height(frame), class_="over"),
+        [_row_line(kept, scale) for kept in _ticks(scale.least_kept, 1.0, scale.kept_step)],
+        [_column_tick(cost, scale, size) for cost in _ticks(scale.least_cost, scale.most_cost, scale.cost_step)],
+        tag("line", x1=all_of_it, x2=all_of_it, y1=frame.top, y2=frame.bottom, class_="par"),
+        _over_words(frame, size),
+        tag("text", "Evidence kept in context ↑", x=0, y=size.letters, class_="axis"),
+        tag("text", _across(mode, size), x=frame.right, y=size.height - 3, text_anchor="end", class_="axis"),
+    )
+
+
+def _across(mode: CostKind, size: Size) -> str:
+    """Return the label of the cost axis."""
+    against = " against sending everything" if size.key == "wide" else ""
+    return f"← cheaper · {mode.name.lower()} cost{against}"
+
+
+def _over_words(frame: Box, size: Size) -> Markup:
+    lines = ("costs more than", "sending everything") if size.key == "wide" else ("", "costs more")
+    return joined(
+        tag("text", line, x=frame.right - 8, y=frame.bottom - up * size.letters, text_anchor="end", class_="over-words")
+        for line, up in zip(lines, (2.0, 0.7), strict=True)
+    )
+
+
+def _height(frame: Box) -> float:
+    return frame.bottom - frame.top
+
+
+def _ticks(low: float, high: float, step: float) -> list[float]:
+    first = math.ceil(low / step - 1e-9)
+    return [round(step * at, 10) for at in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _row_line(kept: float, scale: Scale) -> Markup:
+    y, left = scale.y(kept), scale.frame.left
+    text = tag("text", share(kept), x=left - 8, y=y, dy="0.35em", text_anchor="end", class_="tick")
+    return joined(tag("line", x1=left, x2=scale.frame.right, y1=y, y2=y, class_="grid"), text)
+
+
+def _column_tick(cost: float, scale: Scale, size: Size) -> Markup:
+    x, bottom = scale.x(cost), scale.frame.bottom
+    words_at = bottom + size.letters * 1.5
+    text = tag("text", share(cost), x=x, y=words_at, text_anchor="middle", class_="tick")
+    return joined(tag("line", x1=x, x2=x, y1=bottom, y2=bottom + 4, class_="grid"), text)

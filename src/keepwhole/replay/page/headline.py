@@ -1,20 +1,32 @@
-"""The finding in a sentence or two, and what it was found on."""
+"""The result in a sentence or two, and the facts about the logs it is based on."""
 
 from collections.abc import Sequence
 
-from keepwhole.replay.page.figures import NONE, Part, count, number, part, parts, plural, share, tokens, words
+from keepwhole.replay.page.figures import (
+    NONE,
+    Part,
+    all_in,
+    count,
+    in_context,
+    number,
+    part,
+    parts,
+    plural,
+    share,
+    tokens,
+    words,
+)
 from keepwhole.replay.page.markup import Inside, Markup, short, tag
-from keepwhole.replay.page.points import all_in, in_context
 
 
 def headline(report: Part) -> Markup:
-    """What a reader should know who reads nothing else."""
-    inside = [*_spent(part(report, "totals")), " ", *_saved(row_named(report, watched(report)))]
+    """Return the sentence that sums up the report."""
+    inside = [*_spent(part(report, "totals")), " ", *_saved(row_named(report, examined_policy(report)))]
     return tag("h1", inside)
 
 
 def facts(report: Part) -> Markup:
-    """What was read and how it was priced, in one row."""
+    """Return what was read and at what prices, in one row."""
     totals, read, price = part(report, "totals"), part(report, "read"), part(report, "price")
     pairs = [
         ("Runs", _runs(totals)),
@@ -32,13 +44,13 @@ def facts(report: Part) -> Markup:
 
 
 def row_named(report: Part, name: str) -> Part:
-    """The figures of a policy, or none."""
+    """Return the row of a policy, or an empty one."""
     found = [row for row in parts(report, "policies") if words(row, "name") == name]
     return found[0] if found else {}
 
 
-def watched(report: Part) -> str:
-    """The policy that the findings speak of."""
+def examined_policy(report: Part) -> str:
+    """Return the name of the policy of which the report has details."""
     return words(part(report, "hidden"), "policy") or "auto"
 
 
@@ -80,5 +92,5 @@ def _priced(provider: str, price: Part) -> str:
 
 
 def title(report: Part) -> str:
-    """What the window of the browser is called."""
+    """Return the title of the browser window."""
     return f"Keepwhole replay: {plural(number(part(report, 'totals'), 'runs'), 'run')}"

@@ -1,4 +1,4 @@
-"""HTML that is safe by how it is made: whatever is not `Markup` is escaped on its way in.
+"""HTML that is safe by construction: every text that is not `Markup` is escaped when it is put in.
 
 Owns: escaping and elements.
 Must not know: what the page says.
@@ -10,13 +10,13 @@ from html import escape
 from typing import TypeAlias
 
 _HIDDEN = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
-_WELCOME = frozenset("\n\t\u200c\u200d")
+_HARMLESS = frozenset("\n\t\u200c\u200d")
 """Hidden characters that do no harm: line ends, and the joiners that emoji and some scripts need."""
 _VOID = frozenset(("input", "line", "path", "rect", "circle", "polyline"))
 
 
 class Markup(str):
-    """Text that is HTML already."""
+    """Text that is already HTML."""
 
     __slots__ = ()
 
@@ -25,7 +25,7 @@ Inside: TypeAlias = "str | Iterable[Inside] | None"
 
 
 def tag(name: str, /, *inside: Inside, **attributes: str | float | bool | None) -> Markup:
-    """An element; attributes that are `None` or false are left out, `class_` is `class`, `_` is `-`.
+    """Return an element; attributes that are `None` or false are left out, `class_` is `class`, `_` is `-`.
 
     >>> tag("p", "1 < 2", tag("b", "!"), class_="sum")
     '<p class="sum">1 &lt; 2<b>!</b></p>'
@@ -37,12 +37,12 @@ def tag(name: str, /, *inside: Inside, **attributes: str | float | bool | None) 
 
 
 def joined(*inside: Inside) -> Markup:
-    """All of it in a row, escaped where it is not markup."""
+    """Return all parts in a row, escaped if they are not markup."""
     return Markup("".join(_text(part) for part in inside))
 
 
 def visible(text: str) -> str:
-    r"""`text` with the characters that hide, reorder or break lines made visible.
+    r"""Return `text` with visible escapes for characters that hide or reorder text or break lines.
 
     >>> visible("a\u202eb")
     'a\\u202eb'
@@ -53,7 +53,7 @@ def visible(text: str) -> str:
 
 
 def short(text: str, most: int = 140) -> str:
-    """`text` on one line of at most so many characters."""
+    """Return `text` on one line of at most `most` characters."""
     flat = " ".join(text.split())
     return flat if len(flat) <= most else flat[: most - 1] + "…"
 
@@ -70,15 +70,15 @@ def _attribute(key: str, value: str | float | bool | None) -> str:
     if value is None or value is False:
         return ""
     name = key.rstrip("_").replace("_", "-")
-    return f" {name}" if value is True else f' {name}="{escape(visible(_spelled(value)))}"'
+    return f" {name}" if value is True else f' {name}="{escape(visible(_number_text(value)))}"'
 
 
-def _spelled(value: str | float) -> str:
+def _number_text(value: str | float) -> str:
     return value if isinstance(value, str) else f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def _hides(char: str) -> bool:
-    return char not in _WELCOME and unicodedata.category(char) in _HIDDEN
+    return char not in _HARMLESS and unicodedata.category(char) in _HIDDEN
 
 
 def _escaped(char: str) -> str:

@@ -1,4 +1,4 @@
-"""The table with a row a policy, for all runs and for each source."""
+"""The table with a row per policy, for all runs and for each source."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
@@ -6,8 +6,10 @@ from typing import NamedTuple, TypeAlias
 from keepwhole.replay.page.figures import (
     NONE,
     Part,
+    all_in,
     count,
     dollars,
+    in_context,
     number,
     part,
     parts,
@@ -16,12 +18,11 @@ from keepwhole.replay.page.figures import (
     words,
 )
 from keepwhole.replay.page.markup import Inside, Markup, joined, short, tag
-from keepwhole.replay.page.points import all_in, in_context
 from keepwhole.replay.summary import Interval
 
 
 class Column(NamedTuple):
-    """A figure of a policy: how it is sorted, and how it is shown."""
+    """A figure of a policy: the value it is sorted by, and how it is shown."""
 
     name: str
     means: str
@@ -33,20 +34,20 @@ Read: TypeAlias = Callable[[Part], float | None]
 Shown: TypeAlias = Callable[[Part], Inside]
 
 
-def _plain(key: str, spelled: Callable[[float | None], str]) -> tuple[Read, Shown]:
-    """A bare figure."""
+def _number_column(key: str, format: Callable[[float | None], str]) -> tuple[Read, Shown]:
+    """Return the functions of a column with a plain number."""
 
     def value(row: Part) -> float | None:
         return number(row, key)
 
     def shown(row: Part) -> Inside:
-        return spelled(number(row, key))
+        return format(number(row, key))
 
     return value, shown
 
 
-def _spread(found: Callable[[Part], Interval | None]) -> tuple[Read, Shown]:
-    """A share with its interval."""
+def _interval_column(found: Callable[[Part], Interval | None]) -> tuple[Read, Shown]:
+    """Return the functions of a column with a share and its interval."""
 
     def value(row: Part) -> float | None:
         spread = found(row)
@@ -76,28 +77,28 @@ COLUMNS = (
     Column(
         "All-in cost",
         "Input cost with the provider's cache, plus fetching back what was missing; sending everything is 100%.",
-        *_spread(all_in),
+        *_interval_column(all_in),
     ),
-    Column("Dollars", "What the input would have cost.", *_plain("dollars", dollars)),
-    Column("Evidence kept", "Share of what later steps used that was still in context.", *_spread(in_context)),
-    Column("Steps ok", "Share of steps that needed something and had all of it.", *_plain("steps_ok", share)),
+    Column("Dollars", "What the input would have cost.", *_number_column("dollars", dollars)),
+    Column("Evidence kept", "Share of what later steps used that was still in context.", *_interval_column(in_context)),
+    Column("Steps ok", "Share of steps that needed something and had all of it.", *_number_column("steps_ok", share)),
     Column(
         "First compaction",
         "The step at which the median run would have had to be compacted.",
         _compacted,
         _compaction,
     ),
-    Column("Over window", "Share of runs with a request larger than the window.", *_plain("overflow", share)),
+    Column("Over window", "Share of runs with a request larger than the window.", *_number_column("overflow", share)),
     Column(
         "Rewrites",
         "Requests that changed something already sent, so that the cache began anew.",
-        *_plain("rewrites", count),
+        *_number_column("rewrites", count),
     ),
 )
 
 
 def table(report: Part) -> Markup | None:
-    """The table; a source's rows are there too, and shown when it is chosen."""
+    """Return the table; the rows of each source are in it too, and shown when the source is chosen."""
     rows = parts(report, "policies")
     if not rows:
         return None

@@ -1,10 +1,10 @@
-"""The biggest results and what became of each; what `auto` hid that was needed later."""
+"""The biggest results with their histories, and the evidence that a policy hid although it was used later."""
 
 from collections.abc import Sequence
 
 from keepwhole.policies.policy import RULES
 from keepwhole.replay.page.figures import Part, count, number, part, parts, plural, tokens, words
-from keepwhole.replay.page.headline import watched
+from keepwhole.replay.page.headline import examined_policy
 from keepwhole.replay.page.markup import Markup, joined, short, tag
 
 _KINDS = {
@@ -15,7 +15,7 @@ _KINDS = {
 
 
 def results(report: Part) -> Markup | None:
-    """A list that can be searched."""
+    """Return the list of the biggest results; None if there are none."""
     found = parts(report, "results")
     if not found:
         return None
@@ -24,7 +24,7 @@ def results(report: Part) -> Markup | None:
 
 
 def missed(report: Part) -> Markup | None:
-    """Each piece of evidence that was not in context when a step used it, with the call that brings it back."""
+    """Return the evidence that was not in context when a step used it, with the calls that bring it back."""
     found, tasks = parts(report, "missed"), _tasks(report)
     if not found:
         return None
@@ -32,10 +32,10 @@ def missed(report: Part) -> Markup | None:
 
 
 def _sum(report: Part) -> Markup:
-    """How much was hidden in all; the list may be a part of it."""
+    """Return how much was hidden in total; the list may be a part of it."""
     hidden = part(report, "hidden")
     all_of_it, gone, back = (number(hidden, key) for key in ("evidence", "hidden", "brought_back"))
-    said = f"What {short(watched(report), 40)} had taken out of context when a step used it."
+    said = f"What {short(examined_policy(report), 40)} had taken out of context when a step used it."
     if all_of_it is not None and gone is not None:
         said += f" That is {count(gone)} of {plural(all_of_it, 'piece')} of evidence"
         said += "." if back is None else f"; one call each brings back {count(back)} of them."
@@ -43,14 +43,14 @@ def _sum(report: Part) -> Markup:
 
 
 def _policies(report: Part) -> list[str]:
-    """Those that change something, the one that the findings speak of first."""
+    """Return the policies that change something, the examined one first."""
     names = [words(row, "name") for row in parts(report, "policies") if not row.get("bound")]
-    first = watched(report)
+    first = examined_policy(report)
     return [name for name in sorted(names, key=lambda name: name != first) if name != "everything"]
 
 
 def _tasks(report: Part) -> dict[str, str]:
-    """What each run was about, by its id."""
+    """Return the task of each run, by its id."""
     return {words(run, "id"): words(run, "task") for run in parts(report, "runs")}
 
 
@@ -84,11 +84,11 @@ def _history(policy: str, became: Part) -> Markup:
 def _event(event: Part) -> str:
     left = number(event, "tokens")
     after = "" if left is None else f", {tokens(left)} tokens left"
-    return f"step {words(event, 'step')}: {_ruled(words(event, 'rule'))}{after}"
+    return f"step {words(event, 'step')}: {_rule_text(words(event, 'rule'))}{after}"
 
 
-def _ruled(rule: str) -> str:
-    """What a rule does, without its reason."""
+def _rule_text(rule: str) -> str:
+    """Return what a rule does, without its reason."""
     return RULES.get(rule, short(rule, 60)).partition(", because")[0]
 
 
@@ -108,7 +108,7 @@ def _missed(one: Part, tasks: dict[str, str]) -> Markup:
             "div",
             tag("p", _code(words(one, "text"))),
             tag("p", _bdi(_about(one, tasks), 70), class_="quiet"),
-            tag("p", _bdi(_told(one), 300), class_="quiet"),
+            tag("p", _bdi(_origin(one), 300), class_="quiet"),
             _call(one),
         ),
     )
@@ -119,8 +119,10 @@ def _about(one: Part, tasks: dict[str, str]) -> str:
     return short(tasks.get(run) or run, 70)
 
 
-def _told(one: Part) -> str:
-    shown = f"Shown by {short(words(one, 'tool'), 40)} at step {words(one, 'shown_at')}, {_ruled(words(one, 'rule'))}"
+def _origin(one: Part) -> str:
+    shown = (
+        f"Shown by {short(words(one, 'tool'), 40)} at step {words(one, 'shown_at')}, {_rule_text(words(one, 'rule'))}"
+    )
     return f"{shown}, then used {_KINDS.get(words(one, 'kind'), 'later')}."
 
 

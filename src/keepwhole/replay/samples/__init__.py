@@ -1,5 +1,5 @@
-"""Sessions of agents that never were, for a first look without logs of one's own, and for tests.
+"""Made-up agent sessions, for a first look without own logs, and for tests.
 
-The same sessions every time. They have what makes real ones hard: names, lines and ids that are read once and used much
-later, files that are read again, commands that fail, long outputs of which one line matters.
+They are the same every time, and have what makes real sessions hard: names, lines and ids that are read once and used
+much later, files that are read again, commands that fail, long outputs of which one line matters.
 """

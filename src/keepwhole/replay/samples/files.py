@@ -1,6 +1,6 @@
-"""Made-up sessions in the files that clients would have written.
+"""Made-up sessions as the log files of clients.
 
-Owns: how Claude Code, Codex and a plain chat API write a session down.
+Owns: how Claude Code, Codex and a plain chat API write a session.
 Must not know: what happens in a session.
 """
 
@@ -10,26 +10,26 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from keepwhole.replay.samples.coding import coding
-from keepwhole.replay.samples.session import Client, Session, Turn
-from keepwhole.replay.samples.support import support
+from keepwhole.replay.samples.coding_agent import coding_session
+from keepwhole.replay.samples.session import Client, SampleSession, SampleTurn
+from keepwhole.replay.samples.support_agent import support_session
 
 _DAY = "2026-11-02T"
 
 
-def sessions() -> list[Session]:
-    """The sessions, the longest first."""
+def sample_sessions() -> list[SampleSession]:
+    """Return the sessions, the longest first."""
     return [
-        coding(1, "claude-code", 20),
-        coding(2, "codex", 16),
-        support(3, 34),
-        coding(4, "claude-code", 2),
+        coding_session(1, "claude-code", 20),
+        coding_session(2, "codex", 16),
+        support_session(3, 34),
+        coding_session(4, "claude-code", 2),
     ]
 
 
 def write_samples(folder: Path) -> list[Path]:
     """Write the sessions as their clients would."""
-    return [_write(folder / _PATHS[one.client].format(one.id), _WRITERS[one.client](one)) for one in sessions()]
+    return [_write(folder / _PATHS[one.client].format(one.id), _WRITERS[one.client](one)) for one in sample_sessions()]
 
 
 def _write(path: Path, records: Iterator[dict[str, Any]]) -> Path:
@@ -39,12 +39,12 @@ def _write(path: Path, records: Iterator[dict[str, Any]]) -> Path:
 
 
 def _clock(number: int) -> str:
-    """When the record of that number was written: a step takes eight seconds."""
+    """Return the time of the record with that number: a step takes eight seconds."""
     minutes, seconds = divmod(number * 8, 60)
     return f"{_DAY}{9 + minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}.000Z"
 
 
-def _claude_code(session: Session) -> Iterator[dict[str, Any]]:
+def _claude_code(session: SampleSession) -> Iterator[dict[str, Any]]:
     parent = None
     for number, message in enumerate(anthropic_messages(session)):
         own = str(UUID(int=number + 1))
@@ -64,8 +64,8 @@ def _claude_code(session: Session) -> Iterator[dict[str, Any]]:
         parent = own
 
 
-def anthropic_messages(session: Session) -> Iterator[dict[str, Any]]:
-    """The session as the messages of Anthropic's API."""
+def anthropic_messages(session: SampleSession) -> Iterator[dict[str, Any]]:
+    """Yield the session as the messages of Anthropic's API."""
     for number, turn in enumerate(session.turns):
         if turn.role == "user":
             yield {"role": "user", "content": turn.said}
@@ -86,7 +86,7 @@ def anthropic_messages(session: Session) -> Iterator[dict[str, Any]]:
             yield {"role": "user", "content": [answer]}
 
 
-def _codex(session: Session) -> Iterator[dict[str, Any]]:
+def _codex(session: SampleSession) -> Iterator[dict[str, Any]]:
     about = {"id": session.id, "cwd": "/srv/harbour", "originator": "codex_cli_rs", "cli_version": "0.50.0"}
     heads = [("session_meta", about), ("turn_context", {"cwd": "/srv/harbour", "model": "gpt-5-codex"})]
     items = [("response_item", item) for number, turn in enumerate(session.turns) for item in _items(number, turn)]
@@ -94,7 +94,7 @@ def _codex(session: Session) -> Iterator[dict[str, Any]]:
         yield {"timestamp": _clock(number), "type": kind, "payload": payload}
 
 
-def _items(number: int, turn: Turn) -> Iterator[dict[str, Any]]:
+def _items(number: int, turn: SampleTurn) -> Iterator[dict[str, Any]]:
     if turn.said:
         kind = "input_text" if turn.role == "user" else "output_text"
         yield {"type": "message", "role": turn.role, "content": [{"type": kind, "text": turn.said}]}
@@ -105,7 +105,7 @@ def _items(number: int, turn: Turn) -> Iterator[dict[str, Any]]:
         yield {"type": "function_call_output", "call_id": call, "output": turn.result}
 
 
-def _chat(session: Session) -> Iterator[dict[str, Any]]:
+def _chat(session: SampleSession) -> Iterator[dict[str, Any]]:
     messages: list[dict[str, Any]] = [{"role": "system", "content": "You refund cancelled crossings of a ferry line."}]
     for number, turn in enumerate(session.turns):
         messages.append({"role": turn.role, "content": turn.said or None})
@@ -116,7 +116,7 @@ def _chat(session: Session) -> Iterator[dict[str, Any]]:
     yield {"source": "chat", "id": session.id, "messages": messages, "meta": {"model": "gpt-5"}}
 
 
-_WRITERS: dict[Client, Callable[[Session], Iterator[dict[str, Any]]]] = {
+_WRITERS: dict[Client, Callable[[SampleSession], Iterator[dict[str, Any]]]] = {
     "claude-code": _claude_code,
     "codex": _codex,
     "chat": _chat,

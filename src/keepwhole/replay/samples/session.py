@@ -1,6 +1,6 @@
 """A made-up session as a value.
 
-Must not know: how clients write sessions down.
+Must not know: the log formats of clients.
 """
 
 from collections.abc import Mapping
@@ -10,8 +10,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 Client: TypeAlias = Literal["claude-code", "codex", "chat"]
 
 
-class Turn(NamedTuple):
-    """What somebody said, or one call with its result."""
+class SampleTurn(NamedTuple):
+    """One message, or one call with its result."""
 
     role: Literal["user", "assistant"]
     said: str = ""
@@ -21,15 +21,15 @@ class Turn(NamedTuple):
     is_error: bool = False
 
 
-class Session(NamedTuple):
+class SampleSession(NamedTuple):
     """One made-up session."""
 
     id: str
     client: Client
-    turns: list[Turn]
+    turns: list[SampleTurn]
 
 
 PARTS = ("berth", "cargo", "crane", "customs", "ferry", "invoice", "manifest", "pilot", "quay", "tide", "tug", "yard")
 VERBS = ("assign", "check", "close", "find", "load", "merge", "move", "open", "plan", "release", "reserve", "split")
 NOUNS = ("slot", "window", "crew", "draft", "limit", "notice", "offer", "order", "record", "route", "rule", "total")
-"""Of a harbour: what names are made of."""
+"""The words of a harbor from which names are built."""

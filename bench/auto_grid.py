@@ -1,0 +1,171 @@
+"""`python -m bench.auto_grid PATH…`: compares settings of `auto`, one changed at a time, on recorded runs.
+
+Takes the options of `python -m bench.frontier`.
+
+Each row changes one thing against `careful`; two groups change how `auto` works. Prints Markdown, by source and in all.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bench.frontier import parser, read_job
+from keepwhole.models.tokens import estimate
+from keepwhole.policies.arrival import arriving_item, capped_at
+from keepwhole.policies.auto import Auto
+from keepwhole.policies.policy import Choice, Choices
+from keepwhole.policies.settings import CAREFUL, LEAN, AutoSettings
+from keepwhole.policies.transcript import Item, Transcript
+from keepwhole.replay.contenders import Contender, contender_named, same_policy
+from keepwhole.replay.runner import replay_all
+from keepwhole.replay.summary import ComparedRun, PolicySummary, summarize, summarize_by_source
+from keepwhole.truncation.configuration import TruncationConfiguration
+from keepwhole.truncation.cut import TextSource
+from keepwhole.truncation.present import present
+from keepwhole.truncation.strategy import STRATEGIES
+
+_KINDS = ("shell", "search", "other", "read", "report")
+_CAPPED = ("shell", "search", "other")
+
+
+def _caps(chars: int, **more: int) -> dict[str, int]:
+    return {**dict.fromkeys(_CAPPED, chars), **more}
+
+
+def _ages(scale: float, **more: int) -> dict[str, int]:
+    return {**{kind: max(1, round(after * scale)) for kind, after in CAREFUL.old_after.items()}, **more}
+
+
+GRID: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "Cap on arrival of shells, searches and others": {
+        **{f"{n:,}": {"arrival_cap": _caps(n)} for n in (2_000, 4_000, 6_000, 12_000, 16_000, 32_000)},
+        "none": {"arrival_cap": {}},
+        "8,000 and reads 16,000": {"arrival_cap": _caps(8_000, read=16_000)},
+        "8,000 and reads 32,000": {"arrival_cap": _caps(8_000, read=32_000)},
+        "8,000 and reports 8,000": {"arrival_cap": _caps(8_000, report=8_000)},
+    },
+    "Cap on arrival of structured data": {f"{n:,}": {"structured_cap": n} for n in (8_000, 16_000, 32_000, 48_000)},
+    "Turns until a result is old": {
+        **{f"all x {scale}": {"old_after": _ages(scale)} for scale in (0.25, 0.5, 0.75, 1.5, 2.0, 4.0)},
+        "all kinds 45": {"old_after": dict.fromkeys(_KINDS, 45)},
+        "all kinds 20": {"old_after": dict.fromkeys(_KINDS, 20)},
+        "shell 9": {"old_after": _ages(1, shell=9)},
+        "shell 36": {"old_after": _ages(1, shell=36)},
+        "search 16": {"old_after": _ages(1, search=16)},
+        "search 64": {"old_after": _ages(1, search=64)},
+        "read 30": {"old_after": _ages(1, read=30)},
+        "read 90": {"old_after": _ages(1, read=90)},
+    },
+    "Ageing faster after new words of the user": {str(n): {"new_task": n} for n in (1.0, 1.5, 3.0, 5.0)},
+    "Taken along in a batch": {str(n): {"along": n} for n in (0.05, 0.1, 0.5, 1.0)},
+    "Patience": {str(n): {"patience": n} for n in (0.5, 1.0, 1.5, 3.0, 5.0)},
+    "Smallest result that ages, tokens": {str(n): {"min_tokens": n} for n in (50, 200, 500, 1_000)},
+    "Newest of each kind that stay": {str(n): {"keep": dict.fromkeys(_KINDS, n)} for n in (3, 5, 10)},
+    "Recent steps whose sources stay": {str(n): {"recent_steps": n} for n in (0, 3, 10)},
+    "Nothing ages below, tokens": {f"{n:,}": {"start": n} for n in (1, 30_000, 70_000, 100_000)},
+    "Least that a batch frees, tokens": {f"{n:,}": {"clear_at_least": n} for n in (5_000, 20_000, 40_000)},
+    "Everything may age above, tokens": {f"{n:,}": {"most": n} for n in (80_000, 100_000, 150_000)},
+}
+"""What was tried: a group a setting, a row a value."""
+
+
+class Named(Auto):
+    """`auto` under another name."""
+
+    def __init__(self, name: str, settings: AutoSettings) -> None:
+        super().__init__(settings)
+        self.name = name
+
+
+class Leaving(Named):
+    """Leaves a cut of an aged result behind, chosen by the task, or by what the agent said and did when it read it."""
+
+    def __init__(self, name: str, settings: AutoSettings, kinds: Sequence[str], chars: int, by: str) -> None:
+        super().__init__(name, settings)
+        self._kinds, self._chars, self._by = kinds, chars, by
+
+    def _choices(self, transcript: Transcript, decided: Choices, items: Sequence[Item]) -> list[Choice]:
+        choices = super()._choices(transcript, decided, items)
+        return [self._left(transcript, transcript.items[choice.number], choice) for choice in choices]
+
+    def _left(self, transcript: Transcript, item: Item, choice: Choice) -> Choice:
+        if item.kind not in self._kinds or len(item.text) < 2 * self._chars:
+            return choice
+        limits = TruncationConfiguration().for_tool(item.call.tool if item.call else "")
+        asked = _task(transcript, item) if self._by == "task" else _reaction(transcript, item)
+        limits = capped_at(limits, self._chars, len(item.text))
+        limits = limits.replace(options=limits.options.replace(question=asked))
+        shown = present(TextSource(item.text), arriving_item(item).artifact, limits, STRATEGIES)
+        if shown.cut is None:
+            return choice
+        return Choice(item.number, "aged", shown.cut, estimate(shown.content), shown.metadata.strategy_used)
+
+
+def _task(transcript: Transcript, item: Item) -> str:
+    """The user's last words before a result."""
+    said = (message.said for message in reversed(transcript.messages[: item.index]) if message.role == "user")
+    return next((words[-400:] for words in said if words), "")
+
+
+def _reaction(transcript: Transcript, item: Item) -> str:
+    """What the agent said and did right after a result."""
+    after = transcript.messages[item.index + 1 : item.index + 4]
+    said = [message.said for message in after if message.role == "assistant"]
+    return " ".join((*said, *(call.arguments for message in after for call in message.calls)))[:2_000]
+
+
+def _rows() -> Iterator[tuple[str, Contender]]:
+    yield "In use", _contender("careful", CAREFUL)
+    yield "In use", _contender("lean", LEAN)
+    for name in ("clear_tool_uses", "clear_tool_uses_70k", "langchain", "opencode", "clairvoyant"):
+        yield "Others", contender_named(name)
+    for group, values in GRID.items():
+        for value, changes in values.items():
+            yield group, _contender(value, CAREFUL.replace(**changes))
+    for kinds, many in (("shell", ("shell", "search")), ("reads", ("read",)), ("all", _KINDS)):
+        for by in ("task", "reaction"):
+            for chars in (1_000, 3_000):
+                yield "Left behind, by units", _leaving(f"{chars:,} characters of {kinds} by the {by}", many, chars, by)
+
+
+def _contender(name: str, settings: AutoSettings) -> Contender:
+    return Contender(name, same_policy(lambda: Named(name, settings)))
+
+
+def _leaving(name: str, kinds: Sequence[str], chars: int, by: str) -> Contender:
+    return Contender(name, same_policy(lambda: Leaving(name, CAREFUL, kinds, chars, by)))
+
+
+def main() -> None:
+    """Replay the grid and print it."""
+    args = parser().parse_args()
+    job, rows = read_job(args), list(_rows())
+    found: list[list[ComparedRun]] = []
+    for pairs in replay_all(job, [one for _, one in rows], args.jobs):
+        found += [pairs[1:]] if pairs else []
+        print(f"{len(found)} runs", file=sys.stderr)
+    _print(rows, [list(pairs) for pairs in zip(*found, strict=True)])
+
+
+def _print(rows: Sequence[tuple[str, Contender]], by_row: Sequence[list[ComparedRun]]) -> None:
+    sources = sorted({pair.outcome.source for pair in by_row[0]})
+    print(f"{len(by_row[0])} runs. Evidence kept in context @ all-in cost; `dearest` is the dearest run.\n")
+    print(f"| what | value | all | {' | '.join(sources)} | $ .05 | $ .02 | $ tail | dearest | over 128k |")
+    print(f"|{'---|' * (8 + len(sources))}")
+    before = ""
+    for (group, one), pairs in zip(rows, by_row, strict=True):
+        row, split = summarize(pairs), summarize_by_source(pairs)
+        cells = [_point(row), *(_point(split[source]) for source in sources)]
+        price = (f"{row.cost.by_price['.05']:.3f}", f"{row.cost.by_price['.02']:.3f}", f"{row.cost.tail:.3f}")
+        over = sum(pair.outcome.peak > 128_000 for pair in pairs)
+        cells += [*price, f"{row.cost.highest:.3f}", str(over)]
+        print(f"| {'' if group == before else group} | {one.name} | {' | '.join(cells)} |", flush=True)
+        before = group
+
+
+def _point(row: PolicySummary) -> str:
+    return f"{row.evidence.in_context.value:.3f} @ {row.cost.all_in_context.value:.3f}"
+
+
+if __name__ == "__main__":
+    main()

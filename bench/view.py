@@ -1,0 +1,130 @@
+"""What it costs to view a conversation: one more step, and all of it in a process that has not seen it.
+
+Judged by CPU of the thread. The history is 2,000 messages and 2 MB, half of them results that are on record already, so
+that planning and rendering are measured and not the disk. The reference for one more step is what a program does that
+keeps no state: copy the list deeply and write every old result anew.
+"""
+
+import copy
+import json
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+from bench import floors
+from bench.support.row import Row, judged
+from bench.support.setup import Setup, say
+from keepwhole import MemoryStore, Session
+
+_STEPS = 1_000
+_MANY = 10_000
+_RESULT = 2_000
+_WIDE = 4_800
+_POINTER = "[Artifact: art_0123456789abcdef] read_file (2.0 KB)"
+_AGED = 10
+Message = dict[str, Any]
+
+
+def view(setup: Setup) -> list[Row]:
+    history = _history(_STEPS, _RESULT)
+    session = _kept(history)
+    return [*_one_more(setup, session, history), *_cold(setup, session, history), *_per_message(setup)]
+
+
+def _history(steps: int, size: int) -> list[Message]:
+    found: list[Message] = [{"role": "user", "content": "Find out what is slow."}]
+    for number in range(steps):
+        found += _step(number, size)
+    return found
+
+
+def _step(number: int, size: int) -> list[Message]:
+    name, given = (
+        ("read_file", {"path": f"src/part_{number}.py"}) if number % 2 else ("bash", {"command": f"make t{number}"})
+    )
+    call = {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
+    line = f'{number:06} def part(x): return "value" + x  # the same again, number {number}\n'
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": f"call_{number}", "content": (line * (size // len(line) + 1))[:size]},
+    ]
+
+
+def _kept(history: list[Message]) -> Session:
+    """A session that has seen all of it."""
+    session = Session("bench", store=MemoryStore())
+    session.view(history, policy="auto")
+    return session
+
+
+def _one_more(setup: Setup, session: Session, history: list[Message]) -> list[Row]:
+    ours: list[float] = []
+    plain: list[float] = []
+    history = list(history)
+    for number in range(setup.rounds * 5):
+        say(f"view, one more step: {number + 1} of {setup.rounds * 5}")
+        step = _step(_STEPS + number, _RESULT)
+        _keep(session, step)
+        history = [*history, *step]
+        ours.append(_clocked(lambda: session.view(history, policy="auto")) * 1e3)  # noqa: B023
+        plain.append(_clocked(lambda: _rebuilt(history)) * 1e3)  # noqa: B023
+    figure, reference = f"{median(ours):.3f} ms", f"deepcopy and rebuild {median(plain):.1f} ms"
+    ratios = [slow / fast for slow, fast in zip(plain, ours, strict=True)]
+    return [
+        judged("one more step on 2,000 messages, 2 MB", figure, reference, ours, floors.PROJECT_STEP),
+        judged("the same, how many times quicker", figure, reference, ratios, floors.PROJECT_QUICKER),
+    ]
+
+
+def _keep(session: Session, step: list[Message]) -> None:
+    session.keep(step[0]["tool_calls"][0], step[1]["content"])
+
+
+def _rebuilt(history: list[Message]) -> list[Message]:
+    """What a program does that keeps no state."""
+    copied = copy.deepcopy(history)
+    for message in copied[: -2 * _AGED]:
+        if message["role"] == "tool":
+            message["content"] = _POINTER
+    return copied
+
+
+def _cold(setup: Setup, session: Session, history: list[Message]) -> list[Row]:
+    raw = json.dumps(history)
+    ours: list[float] = []
+    plain: list[float] = []
+    for number in range(setup.rounds):
+        say(f"view, cold: {number + 1} of {setup.rounds}")
+        anew = Session("bench", store=session.store)
+        ours.append(_clocked(lambda: anew.view(history, policy="auto")) * 1e3)  # noqa: B023
+        plain.append(_clocked(lambda: json.loads(raw)) * 1e3)
+    ratios = [a / b for a, b in zip(ours, plain, strict=True)]
+    figure, reference = f"{median(ours):.1f} ms", f"`json.loads` {median(plain):.1f} ms"
+    return [
+        judged("view of 2,000 messages in a new process, all on record", figure, reference, ratios, floors.PROJECT_COLD)
+    ]
+
+
+def _per_message(setup: Setup) -> list[Row]:
+    """The cost of a message in a history ten times as long, against one of 2,000."""
+    rows: list[float] = []
+    few = many = 0.0
+    for _ in range(3 if setup.quick else 9):
+        costs: list[float] = []
+        for steps in (_STEPS, _MANY):
+            history = _history(steps, _WIDE)
+            store = _kept(history).store
+            anew = Session("bench", store=store)
+            costs.append(_clocked(lambda: anew.view(history, policy="auto")) / len(history) * 1e6)  # noqa: B023
+            say(f"view, {2 * steps:,} messages: {costs[-1]:.1f} µs each")
+        few, many = costs
+        rows.append(many / few)
+    floor = floors.PROJECT_FLAT
+    return [judged("20,000 messages, 50 MB: a message, cold", f"{many:.1f} µs", f"of 2,000 {few:.1f} µs", rows, floor)]
+
+
+def _clocked(act: Callable[[], object]) -> float:
+    started = time.thread_time()
+    act()
+    return time.thread_time() - started
