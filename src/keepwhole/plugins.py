@@ -11,16 +11,20 @@ Must not know: what a part does. Installed packages are read only when a name is
 """
 
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from keepwhole.errors import UsageError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 Group: TypeAlias = Literal["strategies", "policies", "stores", "clients"]
 
 
 @cache
-def _offered(group: Group) -> dict[str, EntryPoint]:
+def _offered(group: Group) -> "dict[str, EntryPoint]":
+    from importlib.metadata import entry_points  # takes a while, and few commands need it
+
     return {point.name: point for point in entry_points(group=f"keepwhole.{group}")}
 
 

@@ -322,15 +322,16 @@ def test_what_was_purged_by_another_process_is_not_hidden() -> None:
     assert session.recall(edit.artifact_id) == LONG
 
 
-def test_a_view_whose_original_was_purged_is_sent_as_it_came() -> None:
+def test_a_view_whose_original_was_purged_is_a_result_like_any_other_with_its_notices_marked_as_quoted() -> None:
     store = MemoryStore()
     session = Session("s", store=store)
     shown = session.keep("bash", {}, LONG, call_id="c1").content
     messages = [talk.user_message("go"), *step("openai_chat", "c1", shown)]
     session.view(messages)
     store.purge("s", 0)
-    assert session.view(messages) == messages
-    assert Session("s", store=store).view(messages) == messages
+    sent = session.view(messages)
+    assert sent[-1]["content"].replace("[quoted] ", "") == shown
+    assert Session("s", store=store).view(messages) == sent
 
 
 def test_a_decision_of_another_process_just_before_a_result_is_kept_is_taken_over() -> None:

@@ -6,13 +6,11 @@ Owns: the checks that hold for any client: each call has its result, and no resu
 import json
 from typing import Any
 
-from keepwhole.wire.repair import is_broken
-
 from keepwhole import MemoryStore, Session
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.router import SessionRouter
 from keepwhole.store.protocol import Store, result_of
-from keepwhole.wire.dialects import decode_message, dialect_of
+from keepwhole.wire.dialects import DEFAULT, decode_message, dialect_of
 from tests.wire.clients import Json, Sent, bare
 
 
@@ -46,7 +44,7 @@ class CheckedProxy:
         """Begin an exchange, and return the messages that go to the provider, without the markers that clients move."""
         body = json.loads(self.forward(sent))
         messages: list[Json] = body.get("messages") or body["input"]
-        assert not is_broken(messages, dialect_of(messages) or "openai_chat")
+        assert not (dialect_of(messages) or DEFAULT).is_broken(messages)
         return bare(messages)
 
     def session(self, name: str) -> Session:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from keepwhole import Session
+from keepwhole import Session, config
 from keepwhole.errors import StoreError
 from tests.faults import isolated
 from tests.faults.outputs import BLOB, INLINE, KINDS, SIZES, Keeper, unfinished_files
@@ -116,8 +116,8 @@ def test_what_could_not_be_stored_leaves_no_descriptor_open(tmp_path: Path) -> N
 
 def test_a_session_over_its_quota_gives_the_original_back(tmp_path: Path) -> None:
     with opened(str(tmp_path / "store")) as store:
-        session = Session("small", store=store)
-        session.settings = session.settings.replace(session_quota=300_000)
+        settings = config.load(home=str(tmp_path / "store")).replace(session_quota=300_000)
+        session = Session("small", store=store, settings=settings)
         keeper = Keeper(session)
         assert keeper.keep("iterator", BLOB)
         keeper.keep_every_kind()

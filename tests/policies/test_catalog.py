@@ -69,7 +69,7 @@ def test_a_policy_of_another_package_named_in_the_settings_file_makes_the_views(
 def test_config_check_knows_a_policy_of_another_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.delenv("KEEPWHOLE_POLICY")
+    monkeypatch.delenv("KEEPWHOLE_POLICY", raising=False)
     (tmp_path / "keepwhole.yaml").write_text("policy: blank")
     assert main(["config", "check", "--config", str(tmp_path / "keepwhole.yaml")]) == 0
     assert "✓" in capsys.readouterr().out
@@ -104,7 +104,7 @@ def test_the_settings_reach_the_policies() -> None:
     cuts = TruncationConfiguration(line_cap=90)
     auto = policy_named("auto", auto=AutoSettings(start=7), truncation=cuts, strategies={})
     assert isinstance(auto, Auto)
-    assert (auto.settings.start, auto.configuration, auto.strategies) == (7, cuts, {})
+    assert (auto.settings.start, auto._rule.configuration, auto._rule.strategies) == (7, cuts, {})
     rolling = policy_named("rolling", rolling=RollingContext(max_age=2), truncation=cuts, strategies={})
     assert isinstance(rolling, Rolling)
     assert (rolling.settings.max_age, rolling.configuration, rolling.strategies) == (2, cuts, {})

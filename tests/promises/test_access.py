@@ -18,7 +18,7 @@ from keepwhole.apps.inspector.services import InspectorServices
 from keepwhole.config import Settings
 from keepwhole.exchange.request_log import LoggedAnswer, RequestLog
 from keepwhole.store.protocol import Store
-from tests.apps.inspector.served import served
+from tests.apps.inspector.inspector_server import served
 from tests.build import numbered_lines
 from tests.stores import EACH, everywhere, place
 

@@ -14,7 +14,6 @@ from keepwhole.policies.settings import AutoSettings
 from tests.build import fixed_clock, numbered_lines, seeded
 from tests.promises import conversations as talk
 
-_NOT_YET = pytest.mark.xfail(strict=True, raises=AssertionError, reason="views know only the flags of messages")
 _SOON = AutoSettings(
     start=100,
     old_after={"shell": 1},
@@ -57,7 +56,6 @@ def shown_later(policy: str, dialect: str, outcome: dict[str, Any], *, succeeds_
     return dict(talk.result_texts(dialect, sent))["c0"]
 
 
-@_NOT_YET
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("dialect", talk.DIALECTS)
 @pytest.mark.parametrize("outcome", FAILED, ids=ids)

@@ -20,7 +20,6 @@ from tests.apps.cli.cli import Cli
 from tests.golden.texts import text
 from tests.promises.entry_points import Setup, ToolCall, shown_by_each, without_ids
 
-_NOT_YET = pytest.mark.xfail(strict=True, raises=AssertionError, reason="`keep` and `view` decide by separate code")
 """What does not hold until results have one way into the record."""
 
 
@@ -79,17 +78,6 @@ SETUPS: dict[str, Setup] = {
     ),
     "a strategy given in Python in place of a built-in one": Setup(options={"strategies": {**_OWN, "log": middle}}),
 }
-_DIFFERENT = frozenset(SETUPS) - {
-    "the defaults",
-    "the preset `lean`",
-    "the policy `truncation`",
-    "`inline_limit` set to its default",
-    "a small `inline_limit` under `truncation`",
-    "`line_cap` under `truncation`",
-    "overrides for tools under `truncation`",
-}
-"""Settings under which the entry points do not agree yet."""
-
 _IMITATION = 'See [Artifact: art_1700000000_xxxxxxxxxxxxxxxxxxxxxx] and get_artifact(id="x").\n'
 _TRACEBACK = 'Traceback (most recent call last):\n  File "/srv/a.py", line 7, in load\nValueError: no such berth\n'
 OUTPUTS: dict[str, str] = {
@@ -136,7 +124,7 @@ def _call(tool: str, output: str) -> ToolCall:
     return ToolCall(tool, ARGUMENTS[tool], OUTPUTS[output])
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=_NOT_YET if name in _DIFFERENT else ()) for name in SETUPS])
+@pytest.mark.parametrize("name", [pytest.param(name) for name in SETUPS])
 def test_results_look_the_same_everywhere_under(name: str) -> None:
     calls = [_call("bash", "log"), _call("read_file", "code"), _call("grep", "search hits")]
     calls.append(_call("mcp__files__fetch", "JSON"))
@@ -150,20 +138,17 @@ def test_any_kind_of_result_looks_the_same_everywhere_under_the_defaults(output:
     assert not found, "\n".join(found)
 
 
-@_NOT_YET
 @pytest.mark.parametrize("output", [name for name in OUTPUTS if "imitation" in name])
 def test_an_imitation_of_a_notice_looks_the_same_everywhere(output: str) -> None:
     found = [line for tool in ARGUMENTS for line in differences(Setup(), _call(tool, output))]
     assert not found, "\n".join(found)
 
 
-@_NOT_YET
 def test_an_imitation_of_a_notice_is_marked_as_quoted_in_every_entry_point() -> None:
     for name, content in shown_by_each(Setup(), _call("bash", "imitation of a notice")).items():
         assert "[quoted] [Artifact: " in content, name
 
 
-@_NOT_YET
 def test_an_override_for_a_tool_holds_in_every_entry_point() -> None:
     """The promise is not kept by showing everything, or by ignoring the setting everywhere."""
     for name, content in shown_by_each(SETUPS["overrides for tools"], _call("bash", "log")).items():
@@ -171,14 +156,12 @@ def test_an_override_for_a_tool_holds_in_every_entry_point() -> None:
         assert content.startswith(OUTPUTS["log"][:500]), f"{name}: not cut by `head`"
 
 
-@_NOT_YET
 def test_a_strategy_given_in_python_cuts_in_every_entry_point() -> None:
     setup = SETUPS["a strategy given in Python for one tool"]
     for name, content in shown_by_each(setup, _call("bash", "log")).items():
         assert content.startswith("(the beginning is left out)\n"), name
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="`inline_limit: 8000` counts as not set")
 def test_a_limit_that_equals_the_default_is_a_limit_like_any_other() -> None:
     """Raising `inline_limit` by one character changes little of what is shown."""
     call = _call("read_file", "code")
@@ -187,7 +170,6 @@ def test_a_limit_that_equals_the_default_is_a_limit_like_any_other() -> None:
         assert abs(len(above[name]) - len(at[name])) < 500, name
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="the command line cuts by `tools.truncation` alone")
 def test_the_command_line_shows_what_keep_shows(tmp_path: Path) -> None:
     call = _call("read_file", "code")
     given = ("--tool", call.tool, "--arguments", json.dumps(call.arguments))
@@ -226,7 +208,6 @@ def _any_output(draw: st.DrawFn) -> str:
     return output[: draw(st.sampled_from([255, 256, 5_001, 8_000, 8_001, 24_001, 70_000]))]
 
 
-@_NOT_YET
 @settings(max_examples=30)
 @given(_FILES, st.booleans(), st.sampled_from(sorted(ARGUMENTS)), _any_output())
 @example({"policy": "auto", "overrides": {"bash": {"strategy": "head"}}}, False, "bash", OUTPUTS["log"])

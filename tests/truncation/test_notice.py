@@ -11,7 +11,7 @@ from keepwhole.canonical.utf8 import showable
 from keepwhole.truncation.cut import Segment, TextSource
 from keepwhole.truncation.notice import how_to_fetch, omitted, reference, remainder_omitted, size_text
 from keepwhole.truncation.recall_link import RecallLink
-from tests.build import in_memory, numbered_lines, printed_call
+from tests.build import TRUNCATION, in_memory, numbered_lines, printed_call
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ TEXTS = {
 @pytest.mark.parametrize("strategy", ["head", "head_tail"])
 @pytest.mark.parametrize("kind", TEXTS)
 def test_the_printed_call_fetches_exactly_the_gap(kind: str, strategy: str) -> None:
-    session = in_memory(policy=TruncationConfiguration(default_strategy=strategy))
+    session = in_memory(settings=TRUNCATION.replace(truncation=TruncationConfiguration(default_strategy=strategy)))
     text = TEXTS[kind]
     shown = session.keep("read_file", None, text)
     assert shown.cut is not None

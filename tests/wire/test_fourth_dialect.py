@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from keepwhole import MemoryStore, Session
-from keepwhole.apps.proxy.errors import error_body
-from keepwhole.apps.proxy.upstreams import Upstreams
+from keepwhole.apps.proxy.connection import error_body
+from keepwhole.apps.proxy.destination import Upstreams
 from keepwhole.exchange.exchange import Exchange
-from keepwhole.exchange.router import Refusal, SessionRouter
+from keepwhole.exchange.router import OwnAnswer, SessionRouter
 from keepwhole.recall.names import NAMES
 from keepwhole.wire import dialects
 from keepwhole.wire.dialects import Table, decode_message, dialect_named, dialect_of, endpoint_of, parse_call
@@ -112,7 +112,7 @@ def begin(desk: SessionRouter, turns: list[Any]) -> Exchange:
 def test_half_a_conversation_is_refused_in_its_own_words() -> None:
     desk = SessionRouter(each=True, store=MemoryStore())
     begun = desk.begin("POST", "/turns", {}, request([ASKED], since="t9"))
-    assert begun == Refusal(400, b'{"wrong": "Send all turns."}')
+    assert begun == OwnAnswer(400, b'{"wrong": "Send all turns."}')
 
 
 def test_broken_pairs_are_repaired_and_old_turns_give_way_to_a_summary() -> None:

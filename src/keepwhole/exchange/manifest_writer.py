@@ -1,13 +1,15 @@
 """Writes a request as a manifest: references to the record and to an earlier request, and literal bytes for the rest.
 
 Theory of operation. A request repeats nearly all of the one before it. So it is split into parts (messages, large
-fields, what is between), and each part is split_into_pieces as one of three pieces:
+fields, what is between), and each part is written as one of three pieces:
 
     CopiedPiece(first, stop)    pieces first..stop of the manifest of an earlier request, its *base*
     ShownPiece(trace, decision) a long string that the record produces: a result, whole or as a decision shows it
     LiteralPiece(bytes)         anything else
 
-Example. Request 7 is request 6 and two messages more: `[CopiedPiece(0, 12), LiteralPiece(', {"role": …'), ShownPiece(tr_9, 0), …]`.
+Example. Request 7 is request 6 and two messages more:
+
+    [CopiedPiece(0, 12), LiteralPiece(', {"role": …'), ShownPiece(tr_9, 0), …]
 
 Invariants: the pieces put together are the request, byte for byte; a chain of bases is at most `_LONGEST_CHAIN` long,
 so that damage to one request spoils no more than that many.

@@ -49,7 +49,7 @@ class _Format(NamedTuple):
 
 
 def find_logs(paths: Iterable[Path]) -> list[Path]:
-    """Return the find_logs among `paths` and the logs in their folders, each once, in a stable order."""
+    """Return the files among `paths` and the logs in their folders, each once, in a stable order."""
     found = [one for path in paths for one in (_logs_in(path, set()) if os.path.isdir(path) else [path])]
     if not found:
         known = ", ".join(f"`{suffix}`" for suffix in _SUFFIXES)

@@ -55,7 +55,7 @@ class KnownResult:
         """Digests of all views that were shown of it."""
 
 
-class Match(NamedTuple):
+class ResultMatch(NamedTuple):
     """A text in a message that stands for a result on record."""
 
     known: KnownResult
@@ -130,7 +130,7 @@ class Journal:
             self._learn(entry, draft.body)
         self._foreseen, self._is_foreseen = entries[-1].seq, True
 
-    def match(self, call_id: str, text: str) -> Match | None:
+    def match(self, call_id: str, text: str) -> ResultMatch | None:
         """The result on record that a text in a message stands for; None where there is none."""
         candidates = self._by_call.get(call_id, ())
         if not candidates and not self._by_view:
@@ -138,9 +138,9 @@ class Journal:
         digest = digest_of_text(text)
         for known in reversed(candidates):
             if known.digest == digest or digest.hex() in known.views or self._is_made_showable(known, text):
-                return Match(known, known.digest == digest)
+                return ResultMatch(known, known.digest == digest)
         known = self._by_view.get(digest.hex())
-        return None if known is None else Match(known, False)
+        return None if known is None else ResultMatch(known, False)
 
     def is_foreign_cut(self, call_id: str, text: str) -> bool:
         """Whether the client cut a result that is on record: the text is shorter and has a known truncation mark."""

@@ -1,4 +1,4 @@
-"""The policies that are compared: their contender_names, how they are made, and the settings that choose them.
+"""The policies that are compared: their names, how they are made, and the settings that choose them.
 
 Owns: the policies that are compared by default, and how a name becomes a policy.
 Must not know: figures.
@@ -23,7 +23,7 @@ BOUND = "clairvoyant"
 _BOUND_ORACLE = "oracle_until_it_pays"
 LEAN_NAME = "auto-lean"
 DEFAULT_CONTENDERS = ("auto", LEAN_NAME, "truncation", "clear_tool_uses", "langchain", BOUND)
-"""The contender_names that are compared by default; sending everything is always compared."""
+"""The names that are compared by default; sending everything is always compared."""
 
 
 class Contender(NamedTuple):
@@ -59,7 +59,7 @@ def contender_named(name: str) -> Contender:
 
 
 def same_policy(make: Callable[[], Policy]) -> Maker:
-    """Return a maker that makes the same_policy policy for every run."""
+    """Return a maker that makes the same policy for every run."""
 
     def maker(facts: RunFacts) -> Policy:
         return make()

@@ -1,4 +1,4 @@
-"""The build_report of a replay: what programs read, and what the page and the terminal are drawn from.
+"""The report of a replay: what programs read, and what the page and the terminal are drawn from.
 
 Owns: its fields. A field may be added; the meaning of one changes only with another `VERSION`.
 Must not know: how it is drawn.
@@ -21,7 +21,7 @@ VERSION = 1
 
 
 class Basis(NamedTuple):
-    """The prices and the window that all figures of a build_report are computed with."""
+    """The prices and the window that all figures of a report are computed with."""
 
     provider: str
     price: Price
@@ -50,12 +50,12 @@ class ReplayReport(Value):
     results: Sequence[Mapping[str, Any]]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the build_report for programs."""
+        """Return the report for programs."""
         return {"version": VERSION, "keepwhole": KEEPWHOLE, **self.as_dict()}
 
 
 def build_report(totals: LogTotals, replayed: ReplayTotals, basis: Basis) -> ReplayReport:
-    """Return the build_report of what was read and what was replayed."""
+    """Return the report of what was read and what was replayed."""
     by_policy = list(zip(*replayed.in_order(), strict=True))
     contenders = replayed.contenders
     summarize_here = partial(summarize, price=basis.price, prices={}, window=basis.window)

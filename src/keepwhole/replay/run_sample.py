@@ -15,13 +15,13 @@ from keepwhole.logs.run import Run
 from keepwhole.replay.survey import LoggedRun, RunLocation
 
 REPLAYED = 40_000_000
-"""The most characters of all runs in a sample_fixed: about a minute on two processors."""
+"""The most characters of all runs in a sample: about a minute on two processors."""
 FEWEST = 3
-"""The fewest runs of each source and length in a sample_fixed, if there are that many."""
+"""The fewest runs of each source and length in a sample, if there are that many."""
 MOST: Mapping[str, int] = MappingProxyType({"short": 12, "mid": 12, "long": 40})
-"""Runs of each length and source in a sample_fixed of fixed size."""
+"""Runs of each length and source in a sample of fixed size."""
 LARGEST = 120_000
-"""A run with a result of more characters is not in a sample_fixed of fixed size."""
+"""A run with a result of more characters is not in a sample of fixed size."""
 
 
 def sample_within(runs: Iterable[LoggedRun], budget: int = REPLAYED) -> list[LoggedRun]:

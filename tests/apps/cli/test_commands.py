@@ -7,7 +7,7 @@ from tests.apps.cli.cli import Cli
 from tests.apps.cli.test_run_and_keep import HOSTILE
 
 
-def kept(cli: Cli, text: str, tool: str = "read_file", *words: str) -> str:
+def kept(cli: Cli, text: str, tool: str = "fetch", *words: str) -> str:
     shown = cli.json("keep", "--tool", tool, *words, input=text.encode())
     return str(shown["artifact_id"] or shown["trace_id"])
 
@@ -18,7 +18,7 @@ def long_text(lines: int = 3_000) -> str:
 
 def test_artifacts_list_names_what_was_cut_and_nothing_else(cli: Cli) -> None:
     kept(cli, "short")
-    artifact = kept(cli, long_text(), "read_file", "--arguments", '{"path": "big.txt"}')
+    artifact = kept(cli, long_text(), "fetch", "--arguments", '{"path": "big.txt"}')
     rows = cli.json("artifacts", "list")
     assert [row["id"] for row in rows] == [artifact]
     table = cli("artifacts", "list").stdout.decode()
@@ -215,14 +215,14 @@ def test_search_in_one_endless_line_gives_a_command_by_characters(cli: Cli) -> N
 
 
 def test_trace_show_tells_the_call_and_pages_its_output(cli: Cli) -> None:
-    artifact = kept(cli, long_text(), "read_file", "--arguments", '{"path": "big.txt"}')
+    artifact = kept(cli, long_text(), "fetch", "--arguments", '{"path": "big.txt"}')
     shown = cli("trace", "show", artifact).stdout.decode()
-    assert shown.startswith('[Call: read_file {"path": "big.txt"}]\n[Status: ok; output ')
+    assert shown.startswith('[Call: fetch {"path": "big.txt"}]\n[Status: ok; output ')
     following = shown.rstrip().rpartition("next: ")[2].rstrip("]").split()
     assert following[:3] == ["keepwhole", "trace", "show"]
     assert cli(*following[1:]).stdout.decode().count("of many") > 100
     lines = cli.json("trace", "show", artifact, "--lines", "5-6")
-    assert lines["tool"] == "read_file"
+    assert lines["tool"] == "fetch"
     assert lines["output"].startswith("line 5 of many\nline 6 of many\n")
     found = cli("trace", "show", artifact, "--pattern", "line 77 ", "--context", "1").stdout.decode()
     assert "76- line 76 of many\n77: line 77 of many\n78- line 78 of many\n" in found

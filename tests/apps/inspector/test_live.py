@@ -97,7 +97,7 @@ def test_whoever_comes_back_gets_what_was_missed_without_gaps_and_doubles(
         session.keep("execute_command", {"n": number}, numbered_lines(2_000))
         name = sent.add(b'{"messages": []}', RequestFacts(branch="main"))
         assert name is not None
-        sent.answered(name, LoggedAnswer(b"{}", 200))
+        sent.add_answer(name, LoggedAnswer(b"{}", 200))
     everything = [event for event in listen(services, "s", 0, has_steps(6)) if event.name == "step"]
     state: dict[int, int] = {}
     for lost_after in range(1, len(everything)):
@@ -127,7 +127,7 @@ def test_an_answer_that_comes_later_is_told_as_the_same_step(services: Inspector
     sent = RequestLog(session)
     name = sent.add(b'{"messages": []}')
     assert name is not None
-    found = listen(services, "s", None, has_steps(1), lambda: sent.answered(name, LoggedAnswer(b"{}", 200)))
+    found = listen(services, "s", None, has_steps(1), lambda: sent.add_answer(name, LoggedAnswer(b"{}", 200)))
     (event,) = [event for event in found if event.name == "step"]
     assert event.data["index"] == 0
     assert event.data["step"]["outcome"] == "complete"

@@ -16,7 +16,6 @@ from keepwhole.record.kept_result import KeptResult
 from keepwhole.session import Session
 from keepwhole.store.sqlite.store import SqliteStore
 from keepwhole.store.verify import verify
-from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.truncation.notice import size_text
 
 _KILL_AFTER = 0.4
@@ -32,7 +31,7 @@ def demo(args: argparse.Namespace) -> int:
     began = time.monotonic()
     folder = tempfile.mkdtemp(prefix="keepwhole-demo-")
     try:
-        with Session("demo", agent="demo", store=folder, policy=TruncationConfiguration(), recall="tools") as session:
+        with Session("demo", agent="demo", store=folder, policy="truncation", recall="tools") as session:
             kept = _keep(session)
             _view(kept["execute_command"])
             same = _recall(session, kept["execute_command"])

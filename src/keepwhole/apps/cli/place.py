@@ -105,7 +105,7 @@ class Place:
 
     def session(self, name: str) -> Session:
         """A session in this store."""
-        return Session(name, store=self.store, settings=self.settings, policy=self.settings.truncation)
+        return Session(name, store=self.store, settings=self.settings)
 
     def writing(self) -> Session:
         """The session that `run` and `keep` write to: the one asked for, else this workspace's shell session."""
@@ -120,7 +120,6 @@ class Place:
             agent="shell",
             store=self.store,
             settings=self.settings,
-            policy=self.settings.truncation,
             workspace=workspace,
         )
 

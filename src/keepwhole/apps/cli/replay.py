@@ -131,7 +131,7 @@ class _Replay:
         self._totals, self._runs = LogTotals(), list[LoggedRun]()
         self._found: list[SurveyItem] = []
         self._gathered = ReplayTotals(contenders)
-        self._told = False
+        self._has_printed = False
         """Whether totals were printed."""
 
     def of(self, paths: Sequence[Path], profile: Profile | None, window: int | None) -> int:

@@ -1,4 +1,4 @@
-"""A made-up coding_session session, recorded as the proxy would have done, so that a newcomer sees something at once.
+"""A made-up coding session, recorded as the proxy would have done, so that a newcomer sees something at once.
 
 Owns: a client that sends the whole conversation each time, and a model that follows a script.
 Must not know: how requests are edited and recorded. No network, no clock but its own.
@@ -25,7 +25,7 @@ _RECALLED = 5
 """Requests with a cut result after which the model reads one of them back."""
 _MODEL = "claude-sonnet-4-5"
 _SYSTEM = (
-    "You are a coding_session agent in the repository of a harbour's software. Run the tests, find what is wrong, mend it with "
+    "You are a coding agent in the repository of a harbour's software. Run the tests, find what is wrong, mend it with "
     "the smallest change, and run the test again. Say at the end what was wrong."
 )
 _TOOLS: list[dict[str, Any]] = [
@@ -130,7 +130,7 @@ def _cut_result(body: bytes) -> str | None:
 
 
 def _request(messages: list[dict[str, Any]]) -> bytes:
-    """The whole conversation, with a cache marker at its end, as coding_session agents send it."""
+    """The whole conversation, with a cache marker at its end, as coding agents send it."""
     mark = {"cache_control": {"type": "ephemeral"}}
     last = messages[-1]
     parts = parts_of(last["content"]) or [{"type": "text", "text": last["content"]}]
