@@ -46,7 +46,7 @@ def test_a_newer_record_is_refused_and_not_changed_by_a_byte(tmp_path: Path) -> 
     with opened(folder) as store:
         keeper = Keeper(Session("kept", store=store))
         assert not keeper.keep("iterator", INLINE)
-        with pytest.raises(StoreRefused, match=r"newer .*pip install -U keepwhole"):
+        with pytest.raises(StoreRefused, match=r"newer .*Update Keepwhole"):
             store.sessions()
     assert digests(folder) == before
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from keepwhole.canonical.utf8 import stringzilla
 from keepwhole.errors import UsageError
+from keepwhole.install import install_hint
 
 _LONGEST = 500
 _MEMORY = 1 << 20
@@ -108,7 +109,7 @@ def _re2() -> Any:
         import re2  # type: ignore[import-not-found]
     except ImportError:
         raise UsageError(
-            'Regular expressions of a model need RE2: `pip install "keepwhole[search]"`.',
+            f"Regular expressions of a model need RE2: {install_hint('search')}.",
             "Regular expressions are not installed here (keepwhole[search]). Leave regex out: then it is literal.",
         ) from None
     return re2

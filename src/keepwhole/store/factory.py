@@ -9,6 +9,7 @@ address and returns a `Store`:
 
 from keepwhole import plugins
 from keepwhole.errors import StoreRefused, UsageError
+from keepwhole.install import install_hint
 from keepwhole.store.postgres import address as postgres
 from keepwhole.store.protocol import Store
 
@@ -33,7 +34,7 @@ def open_store(address: str, folder: str, *, inline_body: int, blobs: str = "", 
         from keepwhole.store.postgres.store import PostgresStore
     except ImportError as error:
         raise StoreRefused(
-            "A record in PostgreSQL needs `psycopg`. Install it with `pip install 'keepwhole[postgres]'`."
+            f"A record in PostgreSQL needs `psycopg`. Install it with {install_hint('postgres')}."
         ) from error
     return PostgresStore(address, folder, blobs=blobs, inline_body=inline_body, patience=patience)
 

@@ -17,6 +17,7 @@ from typing import Protocol
 
 from keepwhole.canonical.body import BodyFacts
 from keepwhole.errors import Damaged, NotStored, StoreError, StoreRefused
+from keepwhole.install import install_hint
 from keepwhole.store.blobs.bucket_address import bucket_of, is_bucket
 from keepwhole.store.blobs.folder import NAME, BlobFolder, Unread
 from keepwhole.store.feed import Feed
@@ -167,7 +168,7 @@ def external_blobs(
         return lambda: BlobFolder(os.path.join(blobs, record_id()))
     bucket = bucket_of(blobs)
     if importlib.util.find_spec("obstore") is None:
-        raise StoreRefused("Bodies in a bucket need `obstore`. Install it with `pip install 'keepwhole[s3]'`.")
+        raise StoreRefused(f"Bodies in a bucket need `obstore`. Install it with {install_hint('s3')}.")
 
     def open_bucket() -> ExternalBlobStore:
         from keepwhole.store.blobs.s3 import S3Blobs  # takes long to import, and few commands need it

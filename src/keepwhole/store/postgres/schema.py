@@ -6,6 +6,7 @@ from typing import Any
 from psycopg import Connection, sql
 
 from keepwhole.errors import StoreRefused
+from keepwhole.install import UPDATE_HINT
 from keepwhole.store.postgres.address import Address
 
 SQL = os.path.join(os.path.dirname(__file__), "sql")
@@ -42,7 +43,7 @@ def refuse_other(address: Address, found: int) -> None:
     if found > known:
         raise StoreRefused(
             f"`{address.shown}` has schema version {found}, newer than this Keepwhole's {known}. "
-            "Upgrade with `pip install -U keepwhole`; nothing was changed."
+            f"{UPDATE_HINT}; nothing was changed."
         )
     if found < known:
         raise StoreRefused(

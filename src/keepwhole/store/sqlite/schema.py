@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 
 from keepwhole.errors import StoreRefused
+from keepwhole.install import UPDATE_HINT
 from keepwhole.store.durable import sync
 
 APPLICATION_ID = 0x486F6C64
@@ -70,8 +71,7 @@ def refuse_newer(path: str, found: int, known: int) -> None:
     """Raise `StoreRefused` for a file that a later Keepwhole wrote."""
     if found > known:
         raise StoreRefused(
-            f"`{path}` has schema {found}, newer than this Keepwhole's {known}. "
-            "Upgrade with `pip install -U keepwhole`; nothing was changed."
+            f"`{path}` has schema {found}, newer than this Keepwhole's {known}. {UPDATE_HINT}; nothing was changed."
         )
 
 
