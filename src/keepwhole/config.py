@@ -19,7 +19,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, cast
 
 from keepwhole import preferences
 from keepwhole.canonical.value import Value
@@ -49,6 +49,10 @@ from keepwhole.store.factory import is_address
 from keepwhole.store.postgres.address import Hidden, redacted
 from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
 from keepwhole.truncation.strategy import STRATEGIES
+
+if TYPE_CHECKING:
+    from keepwhole.policies.policy import Policy
+    from keepwhole.truncation.strategy import ITruncationStrategy
 
 FILE = "keepwhole.yaml"
 FOLDER = ".keepwhole"
@@ -392,3 +396,25 @@ def _entries(groups: Mapping[str, Mapping[str, object] | ToolOverride]) -> Itera
     for name, group in groups.items():
         fields = group.as_dict() if isinstance(group, Value) else group
         yield from ((f"{name}.{key}", value) for key, value in fields.items() if value is not None)
+
+
+def policy_of(
+    settings: Settings,
+    name: str | None = None,
+    *,
+    strategies: "Mapping[str, ITruncationStrategy] | None" = None,
+    question: str | None = None,
+) -> "Policy":
+    """Make the policy called `name`, or the one that the settings name, under these settings."""
+    from keepwhole.policies.catalog import policy_named
+    from keepwhole.truncation.strategy import STRATEGIES
+
+    return policy_named(
+        name or settings.policy,
+        auto=settings.auto,
+        rolling=settings.rolling,
+        retention=settings.retention,
+        truncation=settings.truncation,
+        strategies=STRATEGIES if strategies is None else strategies,
+        question=question,
+    )

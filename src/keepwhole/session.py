@@ -501,6 +501,11 @@ class Session:
         context = BranchContext(self._writer, self.journal, self._summariser)
         return Conversations(context, self.settings, self._clock, self.strategies, self._own_policy)
 
+    @cached_property
+    def _policy(self) -> "Policy":
+        """The policy of this session's settings, or its own."""
+        return self._own_policy or config.policy_of(self.settings, strategies=self.strategies)
+
     def _show(self, result: Result, reader: BodyReader) -> TruncationResult:
         """How a new result is shown by itself: as the session's policy shows it on arrival."""
         if is_recall(result.tool):  # bounded already, and never an artifact of an artifact
@@ -513,7 +518,7 @@ class Session:
         artifact = artifact_of(result, reader).replace(reachable=link)
         arguments, adjust = result.arguments or "", self._adjust_limits
         arriving = Arriving(reader, result.tool, arguments, artifact, result.question, result.is_error, adjust)
-        view = show_arriving(self._conversations.policy(), arriving)
+        view = show_arriving(self._policy, arriving)
         if view.strategy_failure:
             events.log_strategy_failed(self.id, result.trace_id, view.strategy_failure)
         return view
@@ -555,9 +560,7 @@ def _with_policy(settings: config.Settings, policy: "str | Policy | TruncationCo
     if isinstance(policy, TruncationConfiguration):
         return settings.replace(truncation=policy)
     if isinstance(policy, str):
-        from keepwhole.policies.catalog import policy_named
-
-        policy_named(policy)  # refuse an unknown name now, not at the first result
+        config.policy_of(settings, policy)  # refuse an unknown name now, not at the first result
         return settings.replace(policy=policy)
     return settings
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from keepwhole.canonical.entry import Result
-from keepwhole.config import Settings
+from keepwhole.config import Settings, policy_of
 from keepwhole.conversation.branch import Branch
 from keepwhole.conversation.context import BranchContext
 from keepwhole.conversation.pipeline import View, edit, run_pipeline
@@ -19,7 +19,6 @@ from keepwhole.errors import NotFound, StoreError, UsageError
 from keepwhole.models.profiles import Profile, profile_for
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.account import Account, Projection
-from keepwhole.policies.catalog import policy_named
 from keepwhole.policies.policy import SHOWN, Policy, Situation
 from keepwhole.record.billing import Billing
 from keepwhole.record.writer import decision_draft
@@ -240,16 +239,7 @@ class Conversations:
             return policy
         wanted = (policy or self._settings.policy, question)
         if self._named is None or self._named[0] != wanted:
-            settings = self._settings
-            named = policy_named(
-                wanted[0],
-                auto=settings.auto,
-                rolling=settings.rolling,
-                retention=settings.retention,
-                truncation=settings.truncation,
-                strategies=self._strategies,
-                question=question,
-            )
+            named = policy_of(self._settings, wanted[0], strategies=self._strategies, question=question)
             self._named = wanted, named
         return self._named[1]
 

@@ -18,7 +18,7 @@ Example. `bash` prints 20,000 characters under the default settings. Its kind is
 
 Invariants: the same result under the same settings and the same question is shown the same; text that imitates a
 notice is marked as quoted, also where nothing is cut. The question is the caller's, else what the call itself asks:
-never the conversation's, since `keep` does not know it (decision 0024 has the measurement).
+never the conversation's, since `keep` does not know it (decision 23 has the measurement).
 
 Owns: these rules. Must not know: other results, how decisions are recorded.
 """

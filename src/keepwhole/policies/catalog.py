@@ -10,13 +10,8 @@ from collections.abc import Mapping
 
 from keepwhole import plugins
 from keepwhole.errors import UsageError
-from keepwhole.policies.auto import Auto
-from keepwhole.policies.peers import PEERS
 from keepwhole.policies.policy import Policy
-from keepwhole.policies.retention import Retention
-from keepwhole.policies.rolling import Rolling
 from keepwhole.policies.settings import BUILT_IN, CAREFUL, AutoSettings, RetentionSettings, RollingContext
-from keepwhole.policies.truncation import Truncation
 from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
 
@@ -26,6 +21,8 @@ _ROLLING, _RETENTION = RollingContext(), RetentionSettings()
 
 def known_policies() -> tuple[str, ...]:
     """Return every name that `policy_named` knows."""
+    from keepwhole.policies.peers import PEERS
+
     return (*BUILT_IN, *PEERS, *plugins.names("policies"))
 
 
@@ -44,14 +41,25 @@ def policy_named(
     >>> policy_named("auto").name
     'auto'
     """
+    # Each policy is imported when it is asked for: most commands use one, and start sooner without the others.
     if name == "auto":
+        from keepwhole.policies.auto import Auto
+
         return Auto(auto, question, truncation, strategies)
     if name == "truncation":
+        from keepwhole.policies.truncation import Truncation
+
         return Truncation(truncation, strategies, question)
     if name == "rolling":
+        from keepwhole.policies.rolling import Rolling
+
         return Rolling(rolling, truncation or TruncationConfiguration(), strategies)
     if name == "retention":
+        from keepwhole.policies.retention import Retention
+
         return Retention(retention)
+    from keepwhole.policies.peers import PEERS
+
     make = PEERS.get(name) or plugins.load("policies", name)
     if make is None:
         raise UsageError(f"There is no policy `{name}`. {_listed()}")
@@ -65,6 +73,8 @@ def policy_named(
 
 
 def _listed() -> str:
+    from keepwhole.policies.peers import PEERS
+
     installed = plugins.names("policies")
     words = f"Ours: {', '.join(BUILT_IN)}. Others': {', '.join(PEERS)}."
     return f"{words} Installed: {', '.join(installed)}." if installed else words
