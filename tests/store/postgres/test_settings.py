@@ -117,7 +117,7 @@ def test_without_the_extra_the_error_names_it() -> None:
         "try: keepwhole.session('s', store='postgresql://h/db')\n"
         "except keepwhole.KeepwholeError as error: print(error)"
     )
-    assert "keepwhole[postgres]" in run_python(code)
+    assert "psycopg[binary,pool]" in run_python(code)
 
 
 def test_a_record_in_a_folder_never_imports_the_driver() -> None:

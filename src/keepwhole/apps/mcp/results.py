@@ -51,7 +51,8 @@ class Kept(NamedTuple):
             else:
                 one = next(shown)
                 view, *links = shown_items(one, self.version)
-                items += [item if one.artifact_id is None else {**item, **view}, *links]
+                is_unchanged = one.artifact_id is None and one.content == _text_of(item)
+                items += [item if is_unchanged else {**item, **view}, *links]
         return items
 
     async def _structured(self, value: Any, texts: list[str], failed: bool) -> tuple[list[Any], Any]:
