@@ -36,8 +36,8 @@ from keepwhole.wire.dialects import dialect_named, parse_call
 from keepwhole.wire.tools import ToolSpec
 
 if TYPE_CHECKING:
+    from keepwhole.conversation.context import ViewMode
     from keepwhole.conversation.conversations import Conversations
-    from keepwhole.conversation.view_mode import ViewMode
     from keepwhole.policies.account import Projection
     from keepwhole.policies.compaction import Summariser
     from keepwhole.policies.policy import Policy
@@ -224,7 +224,7 @@ class Session:
         the newest first, as far as the window allows: for a client that summarizes by itself. With `settles=True`
         results that are sent whole may be recorded by `settle`, once they are on their way.
         """
-        from keepwhole.conversation.view_mode import ViewMode
+        from keepwhole.conversation.context import ViewMode
 
         mode = ViewMode(
             records=options.pop("recorded", True),
@@ -248,7 +248,7 @@ class Session:
 
         Without `explained` the list stays empty, and this costs no more than `view`.
         """
-        from keepwhole.conversation.view_mode import TURN
+        from keepwhole.conversation.context import TURN
 
         return self._conversations.project(
             messages,

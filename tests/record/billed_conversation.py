@@ -6,7 +6,7 @@ from typing import Any
 from keepwhole import MemoryStore, Session
 from keepwhole.config import Settings
 from keepwhole.exchange.exchange import Exchange
-from keepwhole.exchange.hidden_rounds import HiddenRounds
+from keepwhole.exchange.outgoing import HiddenRounds
 from keepwhole.policies.settings import CAREFUL
 from keepwhole.wire.dialects import Endpoint, conversation_dialect
 from keepwhole.wire.request_body import read_request

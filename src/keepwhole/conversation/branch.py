@@ -51,8 +51,7 @@ from keepwhole.record.journal import KnownResult
 from keepwhole.record.writer import decision_draft
 from keepwhole.store.protocol import Draft
 from keepwhole.wire.dialects import DEFAULT, decode_message, dialect_of
-from keepwhole.wire.edits import apply
-from keepwhole.wire.same_messages import alike, copied
+from keepwhole.wire.edits import alike, apply, copied
 from keepwhole.wire.summary import compacted
 
 _TAIL = 16

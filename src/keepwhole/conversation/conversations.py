@@ -12,9 +12,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 from keepwhole.canonical.entry import Result
 from keepwhole.config import Settings, policy_of
 from keepwhole.conversation.branch import Branch
-from keepwhole.conversation.context import BranchContext
+from keepwhole.conversation.context import TURN, BranchContext, ViewMode
 from keepwhole.conversation.pipeline import View, edit, run_pipeline
-from keepwhole.conversation.view_mode import TURN, ViewMode
 from keepwhole.errors import NotFound, StoreError, UsageError
 from keepwhole.models.profiles import Profile, profile_for
 from keepwhole.models.tokens import estimate

@@ -15,8 +15,8 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from keepwhole.conversation.branch import Branch
+from keepwhole.conversation.context import ViewMode
 from keepwhole.conversation.plan import Plan, may_wait, once_each, plan_arrivals, plan_batch, plan_restored
-from keepwhole.conversation.view_mode import ViewMode
 from keepwhole.errors import Overtaken
 from keepwhole.policies.policy import Policy, Situation
 from keepwhole.wire import dialects

@@ -31,9 +31,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from keepwhole import events
-from keepwhole.conversation.view_mode import ViewMode
-from keepwhole.exchange.hidden_rounds import HiddenRounds
-from keepwhole.exchange.outgoing import Outgoing, view_request
+from keepwhole.conversation.context import ViewMode
+from keepwhole.exchange.outgoing import HiddenRounds, Outgoing, view_request
 from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, Outcome, RequestFacts, RequestLog
 from keepwhole.policies.account import Account
 from keepwhole.recall.names import NAMES

@@ -2,20 +2,27 @@
 
 Owns: the order of these. What a bill is expected to say is found out when it is asked for, after the answer went to the
 client; before that, only a request whose prefix changes is looked at.
-Must not know: answers, further rounds (`exchange`).
+Hidden rounds on record are found here too, also after a restart and those of other processes (`HiddenRounds`).
+Must not know: answers, further rounds (`exchange`); how a round is put back into a request (`wire.hidden_rounds`).
 """
 
 import hashlib
+import json
+import threading
 from functools import cached_property
+from typing import Any, cast
 
 from keepwhole import events
-from keepwhole.conversation.view_mode import ViewMode
+from keepwhole.canonical.entry import Result
+from keepwhole.conversation.context import ViewMode
+from keepwhole.errors import StoreError
 from keepwhole.policies.account import Account
 from keepwhole.record.billing import Expected
 from keepwhole.session import Session
-from keepwhole.wire.cache_markers import cache_markers
 from keepwhole.wire.content import fields_of
 from keepwhole.wire.dialects import Endpoint
+from keepwhole.wire.hidden_rounds import Round
+from keepwhole.wire.prompt import cache_markers
 from keepwhole.wire.request_body import RequestBody, read_request
 from keepwhole.wire.usage import Usage
 
@@ -80,3 +87,51 @@ def _marked_before(session: Session, endpoint: Endpoint, body: bytes, changed: i
     users = (at for at in range(changed - 1, -1, -1) if fields_of(request.messages[at]).get("role") == "user")
     newest = next(users, None)
     return None if newest is None else endpoint.dialect.with_cache_marker(request, newest, breakpoints)
+
+
+TOOL = "keepwhole_round"
+"""The tool name of a round on record. The round is in the entry's header, so that no search shows it to a model."""
+
+
+class HiddenRounds:
+    """The hidden rounds of one session. Safe from threads."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._lock = threading.Lock()
+        self._by_key: dict[str, list[Round]] = {}
+        self._read = 0
+        """How many of those on record are known."""
+
+    def all(self) -> dict[str, list[Round]]:
+        """Every round by the key of its answer, in order; what cannot be read is left out."""
+        with self._lock:
+            self._catch_up()
+            return {key: list(found) for key, found in self._by_key.items()}
+
+    def add(self, new: Round) -> bool:
+        """Record a round; where that cannot be done, this process remembers it all the same."""
+        about = {"v": 1, **new._asdict()}
+        try:
+            self._session.note(TOOL, about, "")
+            return True
+        except StoreError:
+            with self._lock:
+                self._by_key.setdefault(new.key, []).append(new)
+            return False
+
+    def _catch_up(self) -> None:
+        notes = self._session.notes(TOOL)
+        self._read = self._read if self._read <= len(notes) else 0  # a purged session is read from its beginning
+        for result in notes[self._read :]:
+            self._learn(result)
+        self._read = len(notes)
+
+    def _learn(self, result: Result) -> None:
+        try:
+            about = cast("dict[str, Any]", json.loads(result.arguments or ""))
+            about.pop("v")
+            found = Round(**about)
+            self._by_key.setdefault(found.key, []).append(found)
+        except (ValueError, KeyError, TypeError):
+            return

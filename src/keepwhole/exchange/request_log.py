@@ -15,11 +15,17 @@ from keepwhole import events
 from keepwhole.canonical.entry import Request, Response
 from keepwhole.canonical.manifest import encode_manifest
 from keepwhole.errors import Damaged, NotFound
-from keepwhole.exchange.manifest_writer import EarlierRequest, EarlierRequests, ManifestPieces, split_into_pieces
+from keepwhole.exchange.manifest_writer import (
+    EarlierRequest,
+    EarlierRequests,
+    ManifestPieces,
+    as_bytes,
+    split,
+    split_into_pieces,
+)
 from keepwhole.session import Session
 from keepwhole.store.protocol import Row, body_of, entry_of
 from keepwhole.store.requests import Requests
-from keepwhole.wire.request_parts import as_bytes, split
 
 Outcome: TypeAlias = Literal["complete", "incomplete", "refused"]
 NO_ANSWER = "no answer"

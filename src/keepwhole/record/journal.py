@@ -34,7 +34,7 @@ from keepwhole.canonical.entry import Decision, Entry, Result
 from keepwhole.canonical.guard import truncation_mark
 from keepwhole.canonical.utf8 import encode, showable
 from keepwhole.errors import Damaged, StoreError
-from keepwhole.record.bill_log import BillLog
+from keepwhole.record.billing import BillLog
 from keepwhole.store.follower import RecordFollower
 from keepwhole.store.protocol import Body, Draft, Row, Store, body_of, entry_of
 from keepwhole.truncation.cut import Cut, decode_cut

@@ -6,7 +6,7 @@ from typing import Any
 
 from keepwhole.canonical.message import Message
 from keepwhole.conversation.summary import TOOL
-from keepwhole.exchange.hidden_rounds import TOOL as ROUND
+from keepwhole.exchange.outgoing import TOOL as ROUND
 from keepwhole.models.tokens import estimate
 from keepwhole.recall.names import NAMES
 from keepwhole.session import Session

@@ -231,3 +231,8 @@ def _sized(fields: Json, waiting: list[Any]) -> int:
         return MEDIA_TOKENS
     waiting += (source.get("data"), source.get("content"))
     return 0
+
+
+def count_in(fields: Json, *names: str) -> int | None:
+    """The first of these fields that is a number of tokens."""
+    return next((value for name in names if type(value := fields.get(name)) is int and value >= 0), None)

@@ -1,6 +1,7 @@
-"""Texts replaced inside messages that are Python values: new messages where something changes, the same ones elsewhere.
+"""Messages that are Python values: compared with earlier ones, copied, and edited at a path.
 
-Owns: copying along a path and nothing beside it, in dicts and in objects of SDKs.
+Owns: copying along a path and nothing beside it, in dicts and in objects of SDKs; whether messages are those of an
+earlier request, also where a client changed them in place since.
 Must not know: dialects; requests as bytes (`request_body`).
 """
 
@@ -85,3 +86,23 @@ def _with_attribute(value: Any, key: str, rest: Path, text: str) -> Any:
     except Exception as error:
         raise _Refused from error
     return new
+
+
+_DEEP = 6
+
+
+def alike(messages: Sequence[Any], known: Sequence[Any]) -> int:
+    """How many messages at the front are the same in both."""
+    length = min(len(known), len(messages))
+    if messages[:length] == known[:length]:
+        return length
+    return next((at for at in range(length) if messages[at] is not known[at] and messages[at] != known[at]), length)
+
+
+def copied(value: Any, deep: int = _DEEP) -> Any:
+    """A copy of the lists and dicts of a message, with the same texts in them."""
+    if not deep:
+        return value
+    if isinstance(value, dict):
+        return {key: copied(part, deep - 1) for key, part in cast("dict[Any, Any]", value).items()}
+    return [copied(part, deep - 1) for part in cast("list[Any]", value)] if isinstance(value, list) else value

@@ -32,10 +32,18 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from keepwhole.canonical.json_text import expect, read_elements, read_key, read_value, skip_space
+from keepwhole.canonical.json_text import (
+    Change,
+    Place,
+    expect,
+    find_places,
+    read_elements,
+    read_key,
+    read_value,
+    skip_space,
+)
 from keepwhole.canonical.message import Path
 from keepwhole.wire import dialects
-from keepwhole.wire.json_edit import Change, Place, find_places
 
 Edits: TypeAlias = Mapping[int, Sequence[Change]]
 

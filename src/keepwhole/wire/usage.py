@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from keepwhole.wire.content import Json, fields_of
+from keepwhole.wire.content import Json, count_in, fields_of
 from keepwhole.wire.sse import Events
 
 _TELLS = re.compile(rb'"usage"\s*:\s*\{|"applied_edits"\s*:')
@@ -72,8 +72,3 @@ def _telling_events(data: bytes) -> Iterator[Json]:
         event = data[done if before < 0 else before + len(end) : stop if stop >= 0 else len(data)]
         done = stop if stop >= 0 else len(data)
         yield from (event.data() for event in Events().feed(event.lstrip() + end))
-
-
-def count_in(fields: Json, *names: str) -> int | None:
-    """The first of these fields that is a number of tokens."""
-    return next((value for name in names if type(value := fields.get(name)) is int and value >= 0), None)

@@ -5,7 +5,7 @@ from typing import Any
 from keepwhole import MemoryStore
 from keepwhole.apps.inspector.timeline import Timeline
 from keepwhole.canonical.manifest import ShownPiece, encode_manifest
-from keepwhole.exchange.hidden_rounds import TOOL
+from keepwhole.exchange.outgoing import TOOL
 from keepwhole.store.protocol import Draft
 from tests.build import NOON, decision, draft, opened, request, response
 

@@ -16,7 +16,7 @@ from keepwhole.canonical.body import BodyFacts
 from keepwhole.canonical.entry import Decision, Entry, Request, Response, Result
 from keepwhole.canonical.manifest import ShownPiece, decode_manifest
 from keepwhole.errors import Damaged, StoreError
-from keepwhole.exchange.hidden_rounds import TOOL as ROUND
+from keepwhole.exchange.outgoing import TOOL as ROUND
 from keepwhole.store.follower import RecordFollower
 from keepwhole.store.protocol import Store, body_of, entry_of
 

@@ -18,7 +18,7 @@ from keepwhole.apps.request_figures import Cost, ProfileOf
 from keepwhole.canonical.entry import Result
 from keepwhole.config import Settings
 from keepwhole.errors import Damaged, StoreError
-from keepwhole.exchange.hidden_rounds import TOOL as ROUND
+from keepwhole.exchange.outgoing import TOOL as ROUND
 from keepwhole.exchange.request_log import LoggedRequest, RequestLog
 from keepwhole.recall.names import is_recall
 from keepwhole.session import Session

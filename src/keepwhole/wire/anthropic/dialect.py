@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, final
 from keepwhole.canonical.steps import Ties
 from keepwhole.wire.anthropic import messages as own
 from keepwhole.wire.anthropic.stream import AnthropicStream
-from keepwhole.wire.cache_markers import with_cache_marker
 from keepwhole.wire.content import (
     Json,
     Wire,
     blocks_of,
     contents,
+    count_in,
     field_of,
     fields_of,
     kind_of_part,
@@ -28,9 +28,10 @@ from keepwhole.wire.content import (
 )
 from keepwhole.wire.dialect import Dialect, Names, Reply, end_reason
 from keepwhole.wire.pairs import Repairs
+from keepwhole.wire.prompt import with_cache_marker
 from keepwhole.wire.sse import written
 from keepwhole.wire.tools import ToolCall, ToolSpec
-from keepwhole.wire.usage import Usage, count_in, streamed_body
+from keepwhole.wire.usage import Usage, streamed_body
 
 if TYPE_CHECKING:
     from keepwhole.wire.request_body import RequestBody

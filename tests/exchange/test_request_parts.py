@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepwhole.wire.request_parts import LONG, as_bytes, split, string_of, strings
+from keepwhole.exchange.manifest_writer import LONG, as_bytes, split, string_of, strings
 
 LONG_TEXT = "a line of a long text\n" * 40
 
