@@ -45,8 +45,9 @@ from keepwhole.settings_section import (
     wanted,
 )
 from keepwhole.store.blobs.bucket_address import bucket_of, is_bucket
-from keepwhole.store.factory import is_address
+from keepwhole.store.factory import is_address, open_store
 from keepwhole.store.postgres.address import Hidden, redacted
+from keepwhole.store.protocol import Store
 from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
 from keepwhole.truncation.strategy import STRATEGIES
 
@@ -174,6 +175,17 @@ def load(
     parts = {name: given.section(kind(), name) for name, kind in _sections() if name != "auto"}
     parts["auto"] = given.section(PRESETS[settings.preset], "auto")
     return settings.replace(**parts, sources=given.sources)
+
+
+def load_for(place: str | None) -> Settings:
+    """The settings that hold for a record at this folder or address; without one, for the record that they name."""
+    return load(store=place) if place and is_address(place) else load(home=place)
+
+
+def open_record(settings: Settings, patience: float | None = None) -> Store:
+    """Open the store that settings name."""
+    address, home = settings.store, settings.home
+    return open_store(address, home, blobs=settings.blobs, inline_body=settings.inline_body, patience=patience)
 
 
 def find_home(environ: Mapping[str, str], folder: str) -> str:

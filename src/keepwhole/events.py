@@ -5,7 +5,6 @@ else is logged only where the program has imported it.
 """
 
 import sys
-from typing import Literal
 
 
 def log_kept(session: str, trace_id: str, tool: str, size: int, shown: int, strategy: str) -> None:
@@ -13,18 +12,6 @@ def log_kept(session: str, trace_id: str, tool: str, size: int, shown: int, stra
     _info("kept session=%s trace=%s tool=%s bytes=%d", session, trace_id, _safe(tool), size)
     if strategy != "none":
         _info("cut trace=%s strategy=%s chars_shown=%d", trace_id, strategy, shown)
-
-
-def log_shown(session: str, trace_id: str, tool: str, *, chars: int, shown: int, rule: str, strategy: str) -> None:
-    """Log at debug level how a result is shown from its arrival on: the answer to "why was this not cut?".
-
-    `rule` is the rule that decided, `none` where the result is shown whole.
-    """
-    _log(
-        "debug",
-        "shown session=%s trace=%s tool=%s chars=%d chars_shown=%d rule=%s strategy=%s",
-        *(session, trace_id, _safe(tool), chars, shown, rule, strategy),
-    )
 
 
 def log_strategy_failed(session: str, trace_id: str, failure: str) -> None:
@@ -71,14 +58,10 @@ def log_purged(session: str, entries: int, size: int) -> None:
 
 
 def _info(message: str, *values: object) -> None:
-    _log("info", message, *values)
-
-
-def _log(level: Literal["debug", "info"], message: str, *values: object) -> None:
     if "logging" in sys.modules:
         import logging
 
-        getattr(logging.getLogger("keepwhole"), level)(message, *values)
+        logging.getLogger("keepwhole").info(message, *values)
 
 
 def _warning(message: str, *values: object) -> None:

@@ -34,7 +34,7 @@ def step(number: int, size: int = 3_000) -> list[dict[str, Any]]:
 
 
 def branch_of(session: Session) -> Branch:
-    return session._conversations._branches[-1][1]
+    return session.conversations._branches[-1][1]
 
 
 def states(session: Session) -> dict[str, State]:

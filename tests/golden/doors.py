@@ -611,4 +611,4 @@ def summary(messages: list[Any], keep_tokens: int, max_tokens: int, words: str |
     def name(item: Any) -> Any:
         return Name(f"trace-{item.number}", f"art_{NOON}_{item.number:022d}")
 
-    return [upto, plain(compaction.summarise(transcript, upto, name))]
+    return [upto, plain(compaction.summarize(transcript, upto, name))]

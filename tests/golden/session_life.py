@@ -101,7 +101,7 @@ def compactions(out: Recorder) -> None:
 
 
 def summaries(out: Recorder) -> None:
-    """Our own compaction in small windows: without a summariser, with good, forgetful and failing ones."""
+    """Our own compaction in small windows: without a summarizer, with good, forgetful and failing ones."""
 
     def failing(_: str) -> str:
         raise RuntimeError("no model today")
@@ -117,9 +117,9 @@ def summaries(out: Recorder) -> None:
         "long": lambda told: told,
     }
     for dialect in DIALECTS:
-        for label, summariser in makers.items():
+        for label, summarizer in makers.items():
             given = "tight" if label in ("none", "words") else "summed"
-            work = Work(out, f"life/summary-{dialect}-{label}", given, summariser=summariser)
+            work = Work(out, f"life/summary-{dialect}-{label}", given, summarizer=summarizer)
             talk = Talk(dialect, "blocks" if label == "words" else "plain")
             for number, step in enumerate(steps(f"summary/{label}", 16, 0.8)):
                 talk.take(step)

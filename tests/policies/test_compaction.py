@@ -11,7 +11,7 @@ from keepwhole.canonical.message import Call, Message, ResultText
 from keepwhole.canonical.steps import Ties, newest_step, split_points, whole_steps
 from keepwhole.errors import UsageError
 from keepwhole.models.tokens import estimate
-from keepwhole.policies.compaction import TASK_TOKENS, Compaction, Summary, boundary, kept_before, summarise
+from keepwhole.policies.compaction import TASK_TOKENS, Compaction, Summary, boundary, kept_before, summarize
 from keepwhole.policies.policy import Choice, replaced
 from keepwhole.policies.transcript import Item, Name, Transcript
 
@@ -40,7 +40,7 @@ def long_one(steps: int = 60, size: int = 2_000) -> Transcript:
 
 def summed(transcript: Transcript, upto: int | None = None, **options: object) -> Summary:
     upto = len(transcript.messages) if upto is None else upto
-    return Compaction(**options).summarise(transcript, upto, name_of)  # type: ignore[arg-type]
+    return Compaction(**options).summarize(transcript, upto, name_of)  # type: ignore[arg-type]
 
 
 def test_the_newest_steps_stay_within_what_is_asked_for() -> None:
@@ -58,7 +58,7 @@ def test_results_that_are_shown_cut_count_as_they_are_shown() -> None:
     assert boundary(transcript, {}, 6_500) > 0
 
 
-def test_nothing_is_summarised_where_everything_fits() -> None:
+def test_nothing_is_summarized_where_everything_fits() -> None:
     assert boundary(long_one(), {}, 1_000_000) == 0
     assert boundary(Transcript(), {}, 0) == 0
 
@@ -76,7 +76,7 @@ def test_a_summary_that_ends_inside_a_step_leaves_that_step_out() -> None:
     assert kept_before(conversation(step(1), step(2)), 5) == (0, 1, 4)
 
 
-def test_a_call_whose_result_has_not_come_is_never_summarised() -> None:
+def test_a_call_whose_result_has_not_come_is_never_summarized() -> None:
     transcript = conversation(step(1), step(2)[:1])
     assert boundary(transcript, {}, 0) == 4
 
@@ -212,7 +212,7 @@ def test_long_words_of_the_user_are_quoted_in_part_and_whole_in_the_body() -> No
 
 def test_the_oldest_steps_are_folded_first_and_the_line_says_how_to_list_them() -> None:
     transcript = long_one(300)
-    summary = Compaction().summarise(transcript, 602, name_of, own=Name("trace_own", "art_own"))
+    summary = Compaction().summarize(transcript, 602, name_of, own=Name("trace_own", "art_own"))
     assert summary.tokens <= 4_000
     assert "call_299 ·" in summary.text
     assert "call_0 ·" not in summary.text
@@ -244,7 +244,7 @@ def test_a_summary_is_never_longer_than_its_budget(shapes: list[str], most: int)
 
 
 def test_the_same_transcript_gives_the_same_summary() -> None:
-    assert summarise(long_one(), 100, name_of) == summarise(long_one(), 100, name_of)
+    assert summarize(long_one(), 100, name_of) == summarize(long_one(), 100, name_of)
 
 
 def test_text_of_a_tool_stays_on_its_line_and_cannot_pass_for_a_notice() -> None:
@@ -260,17 +260,17 @@ def test_a_summary_reads_originals_and_never_cut_views() -> None:
     seen: list[str] = []
     transcript = long_one(3, 9_000)
     cut = {item.number: Choice(item.number, "age", replaced(item, "gone"), 1) for item in transcript.items}
-    Compaction(lambda text: seen.append(text)).summarise(transcript, 8, name_of, cut)
+    Compaction(lambda text: seen.append(text)).summarize(transcript, 8, name_of, cut)
     for item in transcript.items:
         assert item.text in seen[0]
         assert f"[result of {item.returned.call_id} · {name_of(item).trace_id}" in seen[0]
 
 
 def told(words: Callable[[str], object]) -> Summary:
-    return summed(long_one(20), summariser=words)
+    return summed(long_one(20), summarizer=words)
 
 
-def test_a_summariser_s_words_are_taken_and_what_it_forgot_is_put_back() -> None:
+def test_a_summarizer_s_words_are_taken_and_what_it_forgot_is_put_back() -> None:
     summary = told(lambda text: "All parts were made. call_10 is trace_0000000000000000000010.")
     assert summary.fallback is None
     assert summary.text.startswith("All parts were made.")
@@ -280,7 +280,7 @@ def test_a_summariser_s_words_are_taken_and_what_it_forgot_is_put_back() -> None
     assert summary.saves
 
 
-def test_a_summariser_that_names_everything_is_left_alone() -> None:
+def test_a_summarizer_that_names_everything_is_left_alone() -> None:
     plain = told(lambda text: None).text
     assert told(lambda text: plain).text == plain
 
@@ -295,7 +295,7 @@ def test_a_summariser_that_names_everything_is_left_alone() -> None:
         (lambda text: text * 2, "it is not shorter than what it replaces"),
     ],
 )
-def test_a_summariser_that_fails_gives_way_to_the_account_without_a_model(
+def test_a_summarizer_that_fails_gives_way_to_the_account_without_a_model(
     words: Callable[[str], object], why: str
 ) -> None:
     summary = told(words)
@@ -303,7 +303,7 @@ def test_a_summariser_that_fails_gives_way_to_the_account_without_a_model(
     assert summary.text == summed(long_one(20)).text
 
 
-def test_a_summariser_may_be_awaited() -> None:
+def test_a_summarizer_may_be_awaited() -> None:
     async def words(text: str) -> str:
         return "Short."
 
@@ -311,20 +311,20 @@ def test_a_summariser_may_be_awaited() -> None:
         raise TimeoutError
 
     transcript = long_one(20)
-    taken = asyncio.run(Compaction(words).summarise_async(transcript, 42, name_of))
+    taken = asyncio.run(Compaction(words).summarize_async(transcript, 42, name_of))
     assert taken.text.startswith("Short.")
-    assert asyncio.run(Compaction(broken).summarise_async(transcript, 42, name_of)).fallback == "it raised TimeoutError"
-    plain = asyncio.run(Compaction(lambda text: "Short.").summarise_async(transcript, 42, name_of))
+    assert asyncio.run(Compaction(broken).summarize_async(transcript, 42, name_of)).fallback == "it raised TimeoutError"
+    plain = asyncio.run(Compaction(lambda text: "Short.").summarize_async(transcript, 42, name_of))
     assert plain == taken
-    assert asyncio.run(Compaction().summarise_async(transcript, 42, name_of)) == summed(transcript, 42)
+    assert asyncio.run(Compaction().summarize_async(transcript, 42, name_of)) == summed(transcript, 42)
 
 
-def test_an_asynchronous_summariser_is_refused_where_nobody_awaits_it() -> None:
+def test_an_asynchronous_summarizer_is_refused_where_nobody_awaits_it() -> None:
     async def words(text: str) -> str:
         return "Short."
 
-    with pytest.raises(UsageError, match="summarise_async"):
-        summed(long_one(20), summariser=words)
+    with pytest.raises(UsageError, match="summarize_async"):
+        summed(long_one(20), summarizer=words)
 
 
 def test_a_summary_of_almost_nothing_says_that_it_does_not_save() -> None:

@@ -325,7 +325,7 @@ def test_every_retrieval_limit_that_the_settings_accept_can_be_paged_with(limit:
 def test_a_body_over_the_maximum_is_still_read_in_pages() -> None:
     session = in_memory()
     shown = session.keep("t", None, (numbered_lines(5_000) for _ in range(100)))
-    assert shown.metadata.original_bytes > session.configuration.max_artifact_size
+    assert shown.metadata.original_bytes > session.settings.truncation.max_artifact_size
     answer = session.call_tool("get_artifact", {"id": shown.artifact_id, "lines": "250001-250002"}).content
     assert answer.startswith("line 000001 of the text\nline 000002 of the text\n[lines 250,001-250,002 of 500,000")
 

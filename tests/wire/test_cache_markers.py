@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepwhole.wire.prompt import Marker, cache_markers, unmarked, with_cache_marker
+from keepwhole.wire.cache_markers import Marker, cache_markers, unmarked, with_cache_marker
 from keepwhole.wire.request_body import RequestBody, read_request
 
 EPHEMERAL = {"type": "ephemeral"}

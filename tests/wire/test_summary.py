@@ -33,7 +33,7 @@ def compact(messages: list[Any], dialect: str, pinned: set[int], keep: int) -> t
     transcript = transcript_of(messages, dialect, pinned)
     compaction = Compaction()
     upto = compaction.boundary(transcript, {}, keep)
-    summary = compaction.summarise(transcript, upto, name_of)
+    summary = compaction.summarize(transcript, upto, name_of)
     return compacted(messages, upto, summary.text, dialect, summary.kept), summary
 
 

@@ -33,20 +33,17 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from keepwhole.canonical.entry import Result
-from keepwhole.canonical.guard import truncation_mark
 from keepwhole.canonical.message import Message, Path, ResultText
-from keepwhole.canonical.utf8 import encode
 from keepwhole.conversation.context import BranchContext
 from keepwhole.conversation.plan import Plan, once_each
 from keepwhole.conversation.summary import BranchSummary
-from keepwhole.errors import NotFound, Overtaken, StoreError
-from keepwhole.metrics import MARKER
+from keepwhole.errors import Overtaken, StoreError
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.account import Account, Edit, edit_of
 from keepwhole.policies.policy import SHOWN, Choice, Policy, Situation, TrackedChoices, sent_tokens, shown
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.recall.tail import at_the_tail
-from keepwhole.record.arrival import LEGACY, NewResult, add_results
+from keepwhole.record.arrival import NewResult, add_results, flags_of
 from keepwhole.record.journal import KnownResult
 from keepwhole.record.writer import decision_draft
 from keepwhole.store.protocol import Draft
@@ -56,8 +53,6 @@ from keepwhole.wire.summary import compacted
 
 _TAIL = 16
 """Newest messages of which a copy is held, since clients change these in place: cache markers move, results come."""
-_MARK_WINDOW = 16_384
-"""Bytes at either end of a result in which a truncation mark is looked for."""
 
 
 class State(Enum):
@@ -373,7 +368,7 @@ class Branch:
                 self.context.append_decisions(batch, after)
             except Overtaken:
                 raise
-            except (StoreError, NotFound):
+            except StoreError:
                 return
             self.apply_decisions()
         held = ((self.decisions.get(choice.number), choice) for choice in plan.batch)
@@ -395,7 +390,7 @@ class Branch:
                 self._append(damaged, arrivals, once=False)
                 self.context.journal.catch_up()
                 self._recognize_recorded(damaged)
-        except (StoreError, NotFound):
+        except StoreError:
             self._is_blind = True
 
     def _append_or_leave(
@@ -406,7 +401,7 @@ class Branch:
             return self._append(items, arrivals, batch, after=after)
         except Overtaken:
             raise
-        except (StoreError, NotFound):
+        except StoreError:
             return []
 
     def _append(
@@ -428,8 +423,6 @@ class Branch:
 
     def _arriving(self, item: Item, choice: Choice | None) -> NewResult:
         assert item.name is not None, "a result is named before it is recorded"
-        data = encode(item.text)[0]
-        is_marked = truncation_mark(data[:_MARK_WINDOW], data[-_MARK_WINDOW:]) is not None
         result = Result(
             at=self.context.writer.now(),
             trace_id=item.name.trace_id,
@@ -439,7 +432,7 @@ class Branch:
             call_id=item.returned.call_id,
             is_error=item.is_error,
             turn=item.turn,
-            flags=(MARKER, LEGACY) if is_marked else (),
+            flags=flags_of(item.text),
         )
         return NewResult(result, item.text, None if choice is None else self._decision(choice, result.at))
 

@@ -10,9 +10,9 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from keepwhole.canonical.utf8 import encode
-from keepwhole.errors import NotFound, StoreError
+from keepwhole.errors import StoreError
 from keepwhole.models.thresholds import Thresholds
-from keepwhole.policies.compaction import Summariser
+from keepwhole.policies.policy import Summarizer
 from keepwhole.policies.transcript import Item
 from keepwhole.record.journal import Journal
 from keepwhole.record.writer import SessionWriter
@@ -25,7 +25,7 @@ class BranchContext(NamedTuple):
 
     writer: SessionWriter
     journal: Journal
-    summarizer: Summariser | None = None
+    summarizer: Summarizer | None = None
     """Writes summaries; without one they are written from the record alone."""
     thresholds: Thresholds = Thresholds()
 
@@ -48,7 +48,7 @@ class BranchContext(NamedTuple):
                 links.lay_out_kept(self.writer.store, item.name.trace_id)
             else:
                 links.lay_out(item.name.trace_id, lambda: (encode(item.text)[0],))
-        except (StoreError, NotFound):
+        except StoreError:
             return False
         return True
 
@@ -66,7 +66,7 @@ class BranchContext(NamedTuple):
             return
         path = files.path_of(self.writer.links.session, trace_id)
         if path in cut.above + cut.below and not os.path.exists(path):
-            with suppress(StoreError, NotFound):
+            with suppress(StoreError):
                 self.writer.links.lay_out_kept(self.writer.store, trace_id)
 
 

@@ -18,11 +18,11 @@ from keepwhole.errors import NotFound, StoreError, UsageError
 from keepwhole.models.profiles import Profile, profile_for
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.account import Account, Projection
-from keepwhole.policies.policy import SHOWN, Policy, Situation
+from keepwhole.policies.policy import SHOWN, Policy, Situation, Summarizer
 from keepwhole.record.billing import Billing
-from keepwhole.record.writer import decision_draft
+from keepwhole.record.journal import Journal
+from keepwhole.record.writer import SessionWriter, decision_draft
 from keepwhole.store.protocol import body_of
-from keepwhole.store.requests import Requests
 from keepwhole.truncation.cut import whole
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
 from keepwhole.wire import dialects
@@ -51,22 +51,26 @@ class Conversations:
 
     def __init__(
         self,
-        context: BranchContext,
+        writer: SessionWriter,
         settings: Settings,
         clock: Callable[[], float],
         strategies: Mapping[str, ITruncationStrategy] = STRATEGIES,
         policy: Policy | None = None,
+        summarizer: Summarizer | None = None,
     ) -> None:
         """Without a `policy` it is the one that the settings name."""
-        self._context, self._journal, self._settings = context, context.journal, settings
+        self._writer, self._settings = writer, settings
+        self.journal = Journal(writer.store, writer.name)
+        self._context = BranchContext(writer, self.journal, summarizer, settings.thresholds)
         self._strategies, self._own_policy = strategies, policy
-        self._lock = context.journal.lock
+        self._lock = self.journal.lock
         self._branches: list[tuple[_Key, Branch]] = []
-        self._generation = context.journal.generation
+        self._generation = self.journal.generation
         self._named: tuple[tuple[str, str | None], Policy] | None = None
         self._profile = lru_cache(maxsize=64)(self._profile_for)
-        name, bills = context.writer.name, lambda: context.journal.bills
-        self.billing = Billing(name, clock, self._profile, bills, self._request_reader)
+        self.billing = Billing(
+            writer.name, clock, self._profile, lambda: self.journal.bills, self.journal.request_reader
+        )
 
     def project(
         self,
@@ -116,23 +120,23 @@ class Conversations:
         """The results on record under a tool's name, in order, as far as they can be read."""
         with self._lock:
             self._catch_up()
-            return [known.result for known in reversed(self._journal.of_tool(tool))]
+            return [known.result for known in reversed(self.journal.of_tool(tool))]
 
     def has_offered_tools(self) -> bool:
         """Whether a request on record offered the recall tools, as far as the record can be read."""
         with self._lock:
-            return (bool(self._journal.seq) or self._catch_up()) and self._journal.bills.has_offered_tools
+            return (bool(self.journal.seq) or self._catch_up()) and self.journal.bills.has_offered_tools
 
     def hydrate(self, messages: Iterable[Any]) -> list[Any]:
         """Return the messages with every view of ours replaced by the result it stands for."""
         messages = list(messages)
-        store, session = self._context.writer.store, self._context.writer.name
+        store, session = self._writer.store, self._writer.name
         edits: dict[int, list[tuple[Any, str]]] = {}
         with self._lock:
-            self._journal.catch_up()
+            self.journal.catch_up()
             for index, message in enumerate(messages):
                 for returned in decode_message(message).returned:
-                    match = self._journal.match(returned.call_id, returned.text)
+                    match = self.journal.match(returned.call_id, returned.text)
                     if match is None or match.is_whole:
                         continue
                     row = store.find(session, match.known.result.trace_id)
@@ -143,10 +147,10 @@ class Conversations:
 
     def show_whole(self, any_id: str, rule: Literal["undo", "pin"]) -> int:
         """Show a result whole from now on, whatever policies say; return the tokens it takes."""
-        writer = self._context.writer
+        writer = self._writer
         with self._lock:
-            self._journal.catch_up()
-            known = self._journal.find(any_id)
+            self.journal.catch_up()
+            known = self.journal.find(any_id)
             row = writer.store.find(writer.name, known.result.trace_id) if known is not None else None
             if known is None or row is None:
                 raise NotFound(f"Session `{writer.name}` has no result `{any_id[:80]}` to show again.")
@@ -164,8 +168,8 @@ class Conversations:
         key = _Key(mode if view.mode.records or mode != "on" else "count", view.policy.name)
         branch = Branch(self._context, key.mode)
         for _ in range(_PURGES):
-            if self._journal.generation != self._generation:
-                self._branches, self._generation = [], self._journal.generation
+            if self.journal.generation != self._generation:
+                self._branches, self._generation = [], self.journal.generation
             branch, shared = self._find_branch(view.messages, key)
             now = self.billing.now()
             here = situation._replace(cold=self._is_cold(branch, now, view, situation.profile))
@@ -175,7 +179,7 @@ class Conversations:
                 self._branches = [pair for pair in self._branches if pair[1] is not branch]
                 raise
             branch.sent_at = now
-            if self._journal.generation == self._generation:
+            if self.journal.generation == self._generation:
                 break
             is_read = self._catch_up()
         if not view.mode.records:
@@ -195,7 +199,7 @@ class Conversations:
     def _catch_up(self) -> bool:
         """Read what any process has appended since; return whether the record could be read."""
         try:
-            self._journal.catch_up()
+            self.journal.catch_up()
         except StoreError:
             return False
         self.billing.catch_up()
@@ -211,25 +215,11 @@ class Conversations:
 
     def _is_cold(self, branch: Branch, now: float, view: View, profile: Profile) -> bool:
         """Whether the provider's cache has surely forgotten a branch, which any process may have sent last."""
-        sent_at = max(branch.sent_at or 0.0, self._journal.bills.last_sent.get(view.mode.branch, 0.0))
+        sent_at = max(branch.sent_at or 0.0, self.journal.bills.last_sent.get(view.mode.branch, 0.0))
         if not sent_at or now - sent_at <= profile.lifetime:
             return False
         self.billing.remember(now)  # a client may have asked for a longer life
         return now - sent_at > self.billing.lifetime(view.model, profile)
-
-    def _request_reader(self) -> Callable[[int], bytes | None]:
-        """A function that reads the bytes of a request on record by its number; None where they cannot be read."""
-        store, session = self._context.writer.store, self._context.writer.name
-        requests = Requests(store, session)
-
-        def read(seq: int) -> bytes | None:
-            try:
-                row = store.entry(session, seq)
-                return None if row is None else requests.body(row)
-            except StoreError:
-                return None
-
-        return read
 
     def policy(self, policy: str | Policy | None = None, question: str | None = None) -> Policy:
         """The policy that is asked for, else the session's own."""

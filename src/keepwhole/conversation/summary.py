@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, cast
 from keepwhole.canonical.entry import Result
 from keepwhole.canonical.message import Message
 from keepwhole.conversation.context import BranchContext
-from keepwhole.errors import NotFound, Overtaken, StoreError
+from keepwhole.errors import Overtaken, StoreError
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.compaction import MAX_TOKENS, Compaction, Summary
 from keepwhole.policies.policy import Situation, TrackedChoices, sent_tokens
@@ -101,7 +101,7 @@ class BranchSummary:
             self._context.append_decisions(drafts, after=self._context.journal.seq)
         except Overtaken:
             return self._take_over()
-        except (StoreError, NotFound):
+        except StoreError:
             return 0
         self.find()
         return len(drafts) // 2
@@ -135,16 +135,16 @@ class BranchSummary:
     def _summarize(self, compaction: Compaction, upto: int, own: Name) -> Summary:
         """Write the summary; an asynchronous summarizer runs in a loop of its own, since `aview` is on a thread."""
         transcript, decisions = self._transcript, self._decisions
-        if not iscoroutinefunction(compaction.summariser):
-            return compaction.summarise(transcript, upto, _name_of, decisions, own)
+        if not iscoroutinefunction(compaction.summarizer):
+            return compaction.summarize(transcript, upto, _name_of, decisions, own)
         import asyncio
 
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            return asyncio.run(compaction.summarise_async(transcript, upto, _name_of, decisions, own))
+            return asyncio.run(compaction.summarize_async(transcript, upto, _name_of, decisions, own))
         plain = Compaction(max_tokens=compaction.max_tokens)  # this thread's loop is busy with the caller
-        return plain.summarise(transcript, upto, _name_of, decisions, own)
+        return plain.summarize(transcript, upto, _name_of, decisions, own)
 
     def _entries(self, summary: Summary, upto: int, own: Name) -> list[Draft]:
         writer = self._context.writer

@@ -19,10 +19,10 @@ from keepwhole.errors import StoreError
 from keepwhole.policies.account import Account
 from keepwhole.record.billing import Expected
 from keepwhole.session import Session
+from keepwhole.wire.cache_markers import cache_markers
 from keepwhole.wire.content import fields_of
 from keepwhole.wire.dialects import Endpoint
 from keepwhole.wire.hidden_rounds import Round
-from keepwhole.wire.prompt import cache_markers
 from keepwhole.wire.request_body import RequestBody, read_request
 from keepwhole.wire.usage import Usage
 
@@ -113,7 +113,7 @@ class HiddenRounds:
         """Record a round; where that cannot be done, this process remembers it all the same."""
         about = {"v": 1, **new._asdict()}
         try:
-            self._session.note(TOOL, about, "")
+            self._session.writer.append_notes([(self._session.writer.new_result(TOOL, about), "")])
             return True
         except StoreError:
             with self._lock:
@@ -121,7 +121,7 @@ class HiddenRounds:
             return False
 
     def _catch_up(self) -> None:
-        notes = self._session.notes(TOOL)
+        notes = self._session.conversations.notes(TOOL)
         self._read = self._read if self._read <= len(notes) else 0  # a purged session is read from its beginning
         for result in notes[self._read :]:
             self._learn(result)

@@ -105,7 +105,7 @@ class RequestLog:
         """Record what came back for a request; return whether that could be done."""
         try:
             data, packing = _pack(answer.data)
-            self._session.append_entries((lambda at, _: _response(answer, packing, at, trace_id), data))
+            self._session.writer.append_made((lambda at, _: _response(answer, packing, at, trace_id), data))
         except Exception as error:
             events.log_unrecorded(self._session.id, "response", type(error).__name__)
             return False
@@ -150,7 +150,7 @@ class RequestLog:
         data, packing = _pack(answer.data if answer is not None else b"")
         beside = [(partial(_response, answer, packing), data)] if answer is not None else []
         parts = split(body, self._earlier.parts_of_branch(facts.branch))
-        journal = self._session.journal
+        journal = self._session.conversations.journal
         while True:
             with journal.lock:
                 journal.catch_up()
@@ -158,7 +158,7 @@ class RequestLog:
                 made = split_into_pieces(parts, base, journal.origin_of)
                 known_up_to = journal.seq
             request = partial(_request, body, facts, base, made, parts)
-            entry = self._session.append_entries((request, encode_manifest(made.pieces)), *beside)
+            entry = self._session.writer.append_made((request, encode_manifest(made.pieces)), *beside)
             if self._is_there(max(known_up_to, base.seq if base else 0)):
                 break  # else the session was purged just now, and what this request rests on is gone
             self._earlier.forget()

@@ -25,7 +25,8 @@ Owns: these rules. Must not know: other results, how decisions are recorded.
 
 import json
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, Protocol, cast, runtime_checkable
+from functools import lru_cache
+from typing import NamedTuple, Protocol, cast
 
 from keepwhole.canonical.utf8 import showable
 from keepwhole.models.tokens import estimate
@@ -66,7 +67,6 @@ class Arriving(NamedTuple):
     """What kind of work it comes from, where that is known already."""
 
 
-@runtime_checkable
 class ShowsArrivals(Protocol):
     """A policy that says how one new result is shown by itself."""
 
@@ -88,10 +88,11 @@ class ArrivalRule:
         self.configuration = configuration or TruncationConfiguration()
         self.strategies = strategies
         self._cap = cap
+        self._limits_of = lru_cache(maxsize=256)(self.configuration.for_tool)
 
     def limits(self, arriving: Arriving) -> Limits:
         """The limits that hold for a result."""
-        limits = self.configuration.for_tool(arriving.tool)
+        limits = self._limits_of(arriving.tool)
         if self._cap is not None and not self._is_given(arriving.tool):
             limits = capped_at(limits, self._cap(arriving, limits), arriving.source.chars)
         return limits if arriving.adjust is None else arriving.adjust(limits, arriving.source)
@@ -118,7 +119,7 @@ class ArrivalRule:
         return choice_within(limits, item, arriving, rule, self.strategies)
 
     def _tool_limits(self, item: Item) -> Limits:
-        return self.configuration.for_tool(item.call.tool if item.call else "")
+        return self._limits_of(item.call.tool if item.call else "")
 
 
 def show_within(
@@ -171,7 +172,8 @@ def arriving_item(item: Item, question: str | None = None) -> Arriving:
 
 def show_arriving(policy: Policy, arriving: Arriving) -> TruncationResult:
     """How a policy shows one new result by itself; a policy that does not say so shows it within its tool's limits."""
-    return policy.show(arriving) if isinstance(policy, ShowsArrivals) else ArrivalRule().show(arriving)
+    shows: ShowsArrivals = cast("ShowsArrivals", policy) if hasattr(policy, "show") else ArrivalRule()
+    return shows.show(arriving)
 
 
 def shown_whole(arriving: Arriving, limits: Limits) -> int:
@@ -191,6 +193,8 @@ def cap_by_kind(settings: AutoSettings, arriving: Arriving, limits: Limits) -> i
 
 def capped_at(limits: Limits, cap: int, chars: int) -> Limits:
     """The limits of a tool with another cap, under which no result is so long that only a preview is shown."""
+    if chars <= min(cap, limits.inline_limit):  # whole under both
+        return limits
     return limits.replace(inline_limit=max(SMALLEST_INLINE_LIMIT, cap), artifact_threshold=max(chars, cap))
 
 

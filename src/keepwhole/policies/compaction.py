@@ -23,8 +23,7 @@ back by an id in the summary; the body, with nothing folded, names every replace
 """
 
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from typing import TypeAlias
+from collections.abc import Awaitable, Iterator, Mapping
 
 from keepwhole.canonical.message import Message
 from keepwhole.canonical.steps import newest_step, split_points, ties_of, whole_steps
@@ -32,11 +31,10 @@ from keepwhole.canonical.value import Value
 from keepwhole.errors import UsageError
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.call_outcomes import ResultPointer, one_line
-from keepwhole.policies.policy import Choice, Choices
+from keepwhole.policies.policy import Choice, Choices, Summarizer
 from keepwhole.policies.summary_text import MIN_TOKENS, SummaryDraft, draft_summary
 from keepwhole.policies.transcript import Name, Namer, Transcript
 
-Summariser: TypeAlias = Callable[[str], str | Awaitable[str | None] | None]
 MAX_TOKENS = 4_000
 TASK_TOKENS = 4_000
 """Tokens up to which the first message stays as the user wrote it; a longer one is quoted in part."""
@@ -70,43 +68,43 @@ class Summary(Value):
 class Compaction:
     """Chooses the messages to summarize, and summarizes them: without a model, or with any callable that takes text."""
 
-    def __init__(self, summariser: Summariser | None = None, *, max_tokens: int = MAX_TOKENS) -> None:
+    def __init__(self, summarizer: Summarizer | None = None, *, max_tokens: int = MAX_TOKENS) -> None:
         if max_tokens < MIN_TOKENS:
             raise UsageError(
                 f"A summary of {max_tokens:,} tokens has no room. Give `max_tokens` at least {MIN_TOKENS}."
             )
-        self.summariser = summariser
+        self.summarizer = summarizer
         self.max_tokens = max_tokens
 
     def boundary(self, transcript: Transcript, decided: Choices, keep_tokens: int) -> int:
         """Return how many messages to summarize so that about `keep_tokens` of the newest stay; 0 for none."""
         return boundary(transcript, decided, keep_tokens)
 
-    def summarise(
+    def summarize(
         self, transcript: Transcript, upto: int, namer: Namer, decided: Choices = _NOTHING, own: Name | None = None
     ) -> Summary:
         """Return the summary of the messages before `upto`; `own` is the name that it will be recorded by."""
         made = self._prepare(transcript, upto, namer, decided, own)
-        if self.summariser is None:
+        if self.summarizer is None:
             return made.as_drafted()
         try:
-            said = self.summariser(_original_text(transcript, upto, made.kept, namer))
+            said = self.summarizer(_original_text(transcript, upto, made.kept, namer))
         except Exception as error:
             return made.as_drafted(f"it raised {type(error).__name__}")
         if isinstance(said, Awaitable):
             _close(said)
-            raise UsageError("This summariser is asynchronous. Use `await compaction.summarise_async(...)`.")
+            raise UsageError("This summarizer is asynchronous. Use `await compaction.summarize_async(...)`.")
         return made.with_text(said)
 
-    async def summarise_async(
+    async def summarize_async(
         self, transcript: Transcript, upto: int, namer: Namer, decided: Choices = _NOTHING, own: Name | None = None
     ) -> Summary:
         """Return the same with a summarizer that may be awaited."""
         made = self._prepare(transcript, upto, namer, decided, own)
-        if self.summariser is None:
+        if self.summarizer is None:
             return made.as_drafted()
         try:
-            said = self.summariser(_original_text(transcript, upto, made.kept, namer))
+            said = self.summarizer(_original_text(transcript, upto, made.kept, namer))
             said = await said if isinstance(said, Awaitable) else said
         except Exception as error:
             return made.as_drafted(f"it raised {type(error).__name__}")
@@ -176,11 +174,11 @@ def _sizes(transcript: Transcript, decided: Choices) -> list[int]:
     return sizes
 
 
-def summarise(
+def summarize(
     transcript: Transcript, upto: int, namer: Namer, max_tokens: int = MAX_TOKENS, own: Name | None = None
 ) -> str:
     """Return the summary without a model, within `max_tokens`; `own` is the name that it will be recorded by."""
-    return Compaction(max_tokens=max_tokens).summarise(transcript, upto, namer, own=own).text
+    return Compaction(max_tokens=max_tokens).summarize(transcript, upto, namer, own=own).text
 
 
 class _Prepared(Value):

@@ -7,12 +7,15 @@ A choice carries the cut itself and is in force until another choice about the s
 only choices that change something.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeAlias
 
 from keepwhole.models.profiles import DEFAULT, Profile
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.truncation.cut import Cut, Segment, TextSource, render
+
+Summarizer: TypeAlias = Callable[[str], str | Awaitable[str | None] | None]
+"""Writes a summary of a text, for compaction; anything but a text is no summary."""
 
 
 class Choice(NamedTuple):

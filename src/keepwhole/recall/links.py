@@ -51,7 +51,7 @@ class RecallLinks(NamedTuple):
         """Return the unit with its link. Its file is written first; where that fails the link is a command."""
         try:
             self.lay_out_kept(store, unit.trace_id)
-        except (StoreError, NotFound):
+        except StoreError:
             return unit.replace(reachable=RecallLink(unit.artifact_id, reader="keepwhole"))
         return unit.replace(reachable=self.of(unit.trace_id, unit.artifact_id))
 

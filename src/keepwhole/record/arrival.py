@@ -25,16 +25,18 @@ Owns: this order. Must not know: policies, messages.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
+from keepwhole import events
 from keepwhole.canonical.body import BLOCK
 from keepwhole.canonical.entry import Entry, Result
 from keepwhole.canonical.guard import truncation_mark
 from keepwhole.canonical.media import TEXT, media_type
+from keepwhole.canonical.utf8 import encode
 from keepwhole.errors import Damaged, NotFound, NotStored, Overtaken, QuotaExceeded, StoreError
 from keepwhole.metrics import MARKER
 from keepwhole.recall.names import is_recall
-from keepwhole.record.kept_result import ExitCode, KeptResult, as_kept, read_kept, with_exit_code
+from keepwhole.record.kept_result import ExitCode, KeptResult, as_kept, not_stored, read_kept, with_exit_code
 from keepwhole.record.writer import SessionWriter, decision_draft
 from keepwhole.store.feed import Feed, Output
 from keepwhole.store.protocol import Body, Draft, Row, StoredBody, decision_of
@@ -46,8 +48,18 @@ RULE = "arrival"
 LEGACY = "legacy_truncated"
 """The flag of a result that somebody cut before it came here in a conversation or a log."""
 
+_MARK_WINDOW = 16_384
+"""Bytes at either end of a result in which a truncation mark is looked for."""
+
 Show: TypeAlias = Callable[[Result, BodyReader], TruncationResult]
 """Chooses how one new result is shown."""
+
+
+def flags_of(text: str) -> tuple[str, ...]:
+    """The flags of a result that comes in a conversation or a log: whether somebody cut its text before."""
+    data = encode(text)[0]
+    is_cut = truncation_mark(data[:_MARK_WINDOW], data[-_MARK_WINDOW:]) is not None
+    return (MARKER, LEGACY) if is_cut else ()
 
 
 class NewResult(NamedTuple):
@@ -83,12 +95,34 @@ class Added(NamedTuple):
 
 
 def keep_output(
-    writer: SessionWriter, result: Result, output: Output, show: Show, exit_code: ExitCode = None
-) -> tuple[KeptResult, list[Entry]]:
-    """Store `output` whole and return what to show of it, with the entries that were added.
+    writer: SessionWriter,
+    result: Result,
+    output: Output,
+    show: Show,
+    exit_code: ExitCode = None,
+    on_trouble: Literal["show", "raise"] = "show",
+) -> KeptResult:
+    """Store `output` whole and return what to show of it.
 
-    Raises `NotStored` with the original in `rescue`, or another `StoreError` before anything was read.
+    What cannot be stored is shown whole; with `on_trouble="raise"` it raises `NotStored` with the original in `rescue`,
+    or another `StoreError` before anything was read.
     """
+    try:
+        kept, entries = _store_and_show(writer, result, output, show, exit_code)
+    except StoreError as error:
+        writer.metrics.observe_unstored()
+        if on_trouble == "raise":
+            raise
+        events.log_unstored(writer.name, result.tool, type(error).__name__)
+        return not_stored(result, output, error, exit_code)
+    writer.count(entries)
+    _log_kept(writer.name, kept, entries)
+    return kept
+
+
+def _store_and_show(
+    writer: SessionWriter, result: Result, output: Output, show: Show, exit_code: ExitCode
+) -> tuple[KeptResult, list[Entry]]:
     taken = writer.store.store_body(Feed(output), writer.room())
     try:
         kept = _keep_taken(writer, with_exit_code(result, exit_code), taken, isinstance(output, str), show)
@@ -232,6 +266,15 @@ def _examine(result: Result, reader: BodyReader, is_text: bool) -> Result:
         media_type=TEXT if is_text else media_type(first),
         flags=(*result.flags, MARKER) if mark else result.flags,
     )
+
+
+def _log_kept(session: str, kept: KeptResult, entries: list[Entry]) -> None:
+    if not entries or not isinstance(entries[0].header, Result):
+        return
+    result, size, metadata = entries[0].header, entries[0].facts.size, kept.metadata
+    events.log_kept(session, result.trace_id, result.tool, size, metadata.truncated_size, metadata.strategy_used)
+    if MARKER in result.flags:
+        events.log_truncation_mark(session, result.trace_id, result.tool)
 
 
 class _Rescue:

@@ -26,7 +26,7 @@ Must not know: messages, policies.
 
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from keepwhole.canonical.body import BLOCK, digest_of, measure
@@ -37,6 +37,7 @@ from keepwhole.errors import Damaged, StoreError
 from keepwhole.record.billing import BillLog
 from keepwhole.store.follower import RecordFollower
 from keepwhole.store.protocol import Body, Draft, Row, Store, body_of, entry_of
+from keepwhole.store.requests import Requests
 from keepwhole.truncation.cut import Cut, decode_cut
 
 
@@ -81,6 +82,20 @@ class Journal:
         self.generation = 0
         """How often the session was found purged."""
         self._forget()
+
+    def request_reader(self) -> Callable[[int], bytes | None]:
+        """A function that reads the bytes of a request on record by its number; None where they cannot be read."""
+        store, session = self._store, self._session
+        requests = Requests(store, session)
+
+        def read(seq: int) -> bytes | None:
+            try:
+                row = store.entry(session, seq)
+                return None if row is None else requests.body(row)
+            except StoreError:
+                return None
+
+        return read
 
     def _forget(self) -> None:
         self._by_view: dict[str, KnownResult] = {}

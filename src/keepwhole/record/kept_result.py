@@ -15,6 +15,7 @@ from keepwhole.store.protocol import Row, Store, body_of, decision_of, result_of
 from keepwhole.store.reader import BodyReader
 from keepwhole.truncation.cut import decode_cut, render_body, whole
 from keepwhole.truncation.present import Artifact, summarize
+from keepwhole.truncation.recall_link import RecallLink
 from keepwhole.truncation.result import TruncationMetadata, TruncationResult
 from keepwhole.wire.dialects import dialect_named
 
@@ -59,7 +60,7 @@ def whole_view(text: str, reader: BodyReader) -> TruncationResult:
     )
 
 
-def artifact_of(result: Result, reader: BodyReader) -> Artifact:
+def artifact_of(result: Result, reader: BodyReader, link: RecallLink | None = None) -> Artifact:
     """What notices say of a result."""
     return Artifact(
         artifact_id=result.artifact_id,
@@ -67,6 +68,7 @@ def artifact_of(result: Result, reader: BodyReader) -> Artifact:
         size=reader.facts.size,
         media_type=result.media_type,
         digest=reader.facts.digest,
+        reachable=link,
     )
 
 

@@ -8,9 +8,10 @@ Must not know: why a result is shown as it is.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from keepwhole import events
 from keepwhole.canonical import ids
 from keepwhole.canonical.body import measure
-from keepwhole.canonical.entry import Decision, Entry, Header, Result
+from keepwhole.canonical.entry import Decision, Entry, Header, Result, arguments_text
 from keepwhole.canonical.utf8 import encode
 from keepwhole.errors import NotFound, QuotaExceeded
 from keepwhole.metrics import Metrics
@@ -47,7 +48,7 @@ class SessionWriter:
         self.store, self.name = store, wanted.name
         self.links = links
         """How results are read back, for notices."""
-        self._wanted, self._quota, self._metrics = wanted, quota, metrics
+        self._wanted, self._quota, self.metrics = wanted, quota, metrics
         self._clock, self._random = clock, random
         self._info: SessionInfo | None = None
         self._stored = 0
@@ -66,9 +67,15 @@ class SessionWriter:
             self._info = info
         return self._info
 
-    def forget(self) -> None:
-        """Note that the session was purged, so the next write opens it again."""
+    def end(self) -> None:
+        """End the session: purge an ephemeral one, which the next write opens again; mark any other as ended."""
+        at = self.now()
+        if not self.open().ephemeral:
+            self.store.end(self.name, at)
+            return
+        stone = self.store.purge(self.name, at)
         self._info = None
+        events.log_purged(self.name, stone.entries, stone.stored)
 
     def room(self) -> int:
         """Bytes that may still be stored, as far as this process knows; the store checks again at each append."""
@@ -94,10 +101,17 @@ class SessionWriter:
         """How notices name a result of this session."""
         return Name(trace_id, artifact_id, self.links.of(trace_id, artifact_id))
 
-    def new_result(self, tool: str, **fields: Any) -> Result:
+    def new_result(self, tool: str, arguments: object, **fields: Any) -> Result:
         """A result with new ids."""
         at, trace_id = self.now(), self.draw_trace_id()
-        return Result(at=at, trace_id=trace_id, artifact_id=ids.artifact_id(at // 1000, trace_id), tool=tool, **fields)
+        return Result(
+            at=at,
+            trace_id=trace_id,
+            artifact_id=ids.artifact_id(at // 1000, trace_id),
+            tool=tool,
+            arguments=arguments_text(arguments),
+            **fields,
+        )
 
     def append(self, drafts: Sequence[Draft], *, once: bool = False, after: int | None = None) -> Appended:
         """Append entries, all or none; open the session again where another process purged it meanwhile.
@@ -109,6 +123,11 @@ class SessionWriter:
         except NotFound:
             self.store.open_session(self._wanted)
             return Appended(self._append(drafts, once, after), session_existed=False)
+
+    def append_made(self, *made: tuple[Callable[[int, str], Header], bytes]) -> Entry:
+        """Append entries of Keepwhole's own, each made from the time and one new id; return the first."""
+        trace_id, at = self.draw_trace_id(), self.now()
+        return self.append_notes([(make(at, trace_id), data) for make, data in made])[0]
 
     def append_notes(self, notes: Sequence[tuple[Header, str | bytes]]) -> list[Entry]:
         """Append entries of Keepwhole's own, with nothing decided about them."""
@@ -128,7 +147,7 @@ class SessionWriter:
     def count(self, entries: Sequence[Entry]) -> None:
         """Count entries that were added: in the metrics, and against the quota."""
         for entry in entries:
-            self._metrics.observe(entry)
+            self.metrics.observe(entry)
             self._stored += entry.facts.size
 
     def discard(self, bodies: Iterable[Body]) -> None:

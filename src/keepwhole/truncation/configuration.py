@@ -134,6 +134,11 @@ class TruncationConfiguration(Value):
             given = {key: value for key, value in override.as_dict().items() if value is not None}
             check_settings(f"tools.truncation.overrides.{tool}", given)
 
+    @property
+    def strategy_names(self) -> tuple[str, ...]:
+        """The strategies that are named: for all tools, and for some."""
+        return (self.default_strategy, *(own.strategy for own in self.overrides.values() if own.strategy is not None))
+
     def for_tool(self, tool: str) -> Limits:
         """The limits of one tool: its override, else its job's, else those for all."""
         own, job = self.overrides.get(tool, _NO_OVERRIDE), job_of(tool)

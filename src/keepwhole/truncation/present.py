@@ -85,7 +85,9 @@ def summarize(tool: str, arguments: str | None) -> str:
     'read_file: {"path": "a.txt"}'
     """
     text = tool if not arguments or arguments in ("{}", "null") else f"{tool}: {arguments}"
-    line = "".join(char if char.isprintable() else " " for char in text[: 4 * _SUMMARY])
+    line = text[: 4 * _SUMMARY]
+    if not line.isprintable():
+        line = "".join(char if char.isprintable() else " " for char in line)
     return line if len(line) <= _SUMMARY else line[: _SUMMARY - 1] + "…"
 
 

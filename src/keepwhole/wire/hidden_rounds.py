@@ -40,9 +40,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from keepwhole.wire.cache_markers import with_client_marker
 from keepwhole.wire.content import Json, fields_of
 from keepwhole.wire.dialect import Dialect
-from keepwhole.wire.prompt import with_client_marker
 
 
 class Round(NamedTuple):

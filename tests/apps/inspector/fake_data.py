@@ -182,7 +182,7 @@ def indicator(used: int, whole: int, hostile: str = "") -> dict[str, Any]:
             {
                 "share": 0.9,
                 "label": "Compaction at 90 %",
-                "explained": "Many agents summarise their history here, and details are lost.",
+                "explained": "Many agents summarize their history here, and details are lost.",
             },
             {
                 "share": 0.95,

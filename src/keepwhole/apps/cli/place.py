@@ -13,7 +13,6 @@ from typing import TypeAlias
 from keepwhole import config
 from keepwhole.errors import NotFound
 from keepwhole.session import Session
-from keepwhole.store.factory import open_store
 from keepwhole.store.protocol import Row, SessionInfo
 
 Actions: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # pyright: ignore[reportPrivateUsage]
@@ -72,13 +71,7 @@ class Place:
     def __init__(self, args: argparse.Namespace, patience: float | None = None, home: str | None = None) -> None:
         """`patience` limits the seconds of waiting for other writers; `home` chooses another record."""
         self.settings = config.load(args.config, home=home)
-        self.store = open_store(
-            self.settings.store,
-            self.settings.home,
-            blobs=self.settings.blobs,
-            inline_body=self.settings.inline_body,
-            patience=patience,
-        )
+        self.store = config.open_record(self.settings, patience)
         self._asked: str | None = getattr(args, "session", None) or os.environ.get("KEEPWHOLE_SESSION")
 
     def current(self) -> SessionInfo:

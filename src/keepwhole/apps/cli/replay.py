@@ -2,32 +2,26 @@
 
 import argparse
 import os
-import sys
-import tempfile
 import time
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from keepwhole import config
 from keepwhole.apps.cli import replay_screen, screen
 from keepwhole.apps.cli.main import EXIT_INTERRUPTED
 from keepwhole.apps.cli.place import add_config, add_json
+from keepwhole.apps.cli.replay_input import contender, logs
 from keepwhole.errors import UsageError
 from keepwhole.logs.lines import file_size
-from keepwhole.logs.locations import find_log_locations
-from keepwhole.logs.reader import find_logs
 from keepwhole.models.profiles import Profile, input_price
-from keepwhole.policies.catalog import policy_named
 from keepwhole.replay import prices
-from keepwhole.replay.contenders import DEFAULT_CONTENDERS, Contender, contender_named, contender_names, same_policy
+from keepwhole.replay.contenders import DEFAULT_CONTENDERS, Contender
 from keepwhole.replay.cost import price_of
 from keepwhole.replay.processes import cores, map_in_processes
 from keepwhole.replay.replay_totals import ReplayTotals
 from keepwhole.replay.report import Basis, ReplayReport, build_report
 from keepwhole.replay.run_sample import sample_within
 from keepwhole.replay.runner import FREQUENCY_CHARS, ReplayJob, read_frequencies, replay_all
-from keepwhole.replay.samples.files import write_samples
 from keepwhole.replay.survey import LoggedRun, LogTotals, SurveyItem, merge_survey, survey
 
 _EARLY = 1.5
@@ -56,70 +50,17 @@ def replay(args: argparse.Namespace) -> int:
     """Read logs, replay policies on them, and say what they come to."""
     settings = config.load(args.config)
     once = dict.fromkeys(("everything", *(args.policy or DEFAULT_CONTENDERS)))
-    contenders = [*map(_contender, once)]
+    contenders = [*map(contender, once)]
     window = None if args.window is None else prices.parse_tokens(args.window)
     if args.report:
         _refuse_unwritable(Path(args.report))
     profile = prices.profile_named(args.provider, settings.models) if args.provider else None
-    with _logs(args) as paths:
+    with logs(args) as paths:
         if paths is None:
             return 0
         if not paths:
             return EXIT_NOTHING
         return _Replay(args, contenders, settings).of(paths, profile, window)
-
-
-def _contender(name: str) -> Contender:
-    """A policy by name, or by a settings file that chooses one; a file alone counts, not the environment."""
-    if name in contender_names() or not os.path.exists(name):
-        return contender_named(name)
-    if not name.endswith((".yaml", ".yml")):
-        raise UsageError(f"`{name}` is no settings file (`.yaml`). Give logs before `--policy`.")
-    found = config.load(name, environ={})
-    with open(name, encoding="utf-8") as file:
-        text = file.read()
-    policy = found.policy if found.mode != "off" else "everything"
-    make = same_policy(lambda: policy_named(policy, auto=found.auto, truncation=found.truncation))
-    return Contender(name, make, text, ours=True)
-
-
-@contextmanager
-def _logs(args: argparse.Namespace) -> Generator[Sequence[Path] | None]:
-    """The logs that are meant: those named, made-up ones, or those that clients keep here."""
-    if args.sample:
-        with tempfile.TemporaryDirectory(prefix="keepwhole-replay-") as folder:
-            write_samples(Path(folder))
-            yield find_logs([Path(folder)])
-    elif args.paths:
-        missing = [path for path in args.paths if not path.exists()]
-        if missing:
-            raise UsageError(f"There is no `{missing[0]}`. Give a log, or a folder of logs.")
-        yield find_logs(args.paths)
-    else:
-        yield _kept_here(ask=not args.json)
-
-
-def _kept_here(ask: bool) -> Sequence[Path] | None:
-    """The logs that clients keep on this machine; None where people do not want them replayed."""
-    found = find_log_locations(Path.home(), os.environ)
-    if not found:
-        screen.warn(
-            "No logs of Claude Code, Codex, Gemini CLI, opencode or SWE-agent were found here.\n"
-            "Name some: `keepwhole replay PATH`. Or look at made-up ones: `keepwhole replay --sample`."
-        )
-    elif ask:
-        replay_screen.places(found)
-        if not _ask_permission():
-            return None
-    return [path for place in found for path in place.files]
-
-
-def _ask_permission() -> bool:
-    """Whether to go on; without a terminal nobody can say no."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return True
-    print("Replay these? Nothing leaves this machine. [Y/n] ", end="", flush=True)
-    return sys.stdin.readline().lower() in ("\n", "y\n", "yes\n")  # the end of input is no yes
 
 
 class _Replay:

@@ -43,6 +43,7 @@ class HookSession(Session):
             context.session, agent=context.client, settings=settings, workspace=context.folder, recall=recall
         )
         self._returned = returned
+        self._display = self._display._replace(adjust=self._adjust_limits)
 
     def _adjust_limits(self, limits: Limits, source: Source) -> Limits:
         returned = self._returned
@@ -66,7 +67,7 @@ class HookSession(Session):
         cut = self.shown(trace_id).cut
         if cut is None or not cut.left_out:
             return None
-        self._writer.links.lay_out_kept(self.store, trace_id)
+        self.links.lay_out_kept(self.store, trace_id)
         return notice.unchanged(cut.above or cut.below)
 
 

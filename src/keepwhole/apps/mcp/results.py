@@ -68,7 +68,7 @@ class Kept(NamedTuple):
         return ([], value) if shown.artifact_id is None else (shown_items(shown, self.version), None)
 
     def _limit(self) -> int:
-        return self.session.configuration.for_tool(self.tool).inline_limit
+        return self.session.settings.truncation.for_tool(self.tool).inline_limit
 
     async def _keep(self, text: str, failed: bool) -> KeptResult:
         return await self.session.akeep(self.tool, self.arguments, text, is_error=failed)

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from keepwhole import config
 from keepwhole.apps.listener import Address
 from keepwhole.apps.proxy.server import ProxyOptions, start_proxy
 from keepwhole.apps.proxy.telemetry import Reporter
@@ -22,7 +23,6 @@ from keepwhole.apps.wrap.launch import Client, ClientCommand, Launch
 from keepwhole.apps.wrap.receipt import Meter, WarningCounter, receipt, results_in
 from keepwhole.config import Settings
 from keepwhole.models.profiles import profile_for
-from keepwhole.store.factory import open_store
 from keepwhole.store.protocol import Store
 
 _HOST = "127.0.0.1"
@@ -48,7 +48,7 @@ def run(
     command = ClientCommand(argv, dict(os.environ), results_in(settings.home))
     launch = client.launch(command)
     settings = settings_for(client, settings, launch)
-    store = open_store(settings.store, settings.home, blobs=settings.blobs, inline_body=settings.inline_body)
+    store = config.open_record(settings)
     meter = Meter(since=int(time.time() * 1000))
 
     def start(base: str) -> Child:

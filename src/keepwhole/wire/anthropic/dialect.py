@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 from keepwhole.canonical.steps import Ties
 from keepwhole.wire.anthropic import messages as own
 from keepwhole.wire.anthropic.stream import AnthropicStream
+from keepwhole.wire.cache_markers import with_cache_marker
 from keepwhole.wire.content import (
     Json,
     Wire,
@@ -28,7 +29,6 @@ from keepwhole.wire.content import (
 )
 from keepwhole.wire.dialect import Dialect, Names, Reply, end_reason
 from keepwhole.wire.pairs import Repairs
-from keepwhole.wire.prompt import with_cache_marker
 from keepwhole.wire.sse import written
 from keepwhole.wire.tools import ToolCall, ToolSpec
 from keepwhole.wire.usage import Usage, streamed_body

@@ -1,0 +1,75 @@
+"""What `keepwhole replay` is given: policies by name or settings file, and the logs to replay.
+
+Owns: finding both, and asking before logs that a client keeps are read.
+Must not know: how runs are replayed.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from keepwhole import config
+from keepwhole.apps.cli import replay_screen, screen
+from keepwhole.errors import UsageError
+from keepwhole.logs.locations import find_log_locations
+from keepwhole.logs.reader import find_logs
+from keepwhole.policies.catalog import policy_named
+from keepwhole.replay.contenders import Contender, contender_named, contender_names, same_policy
+from keepwhole.replay.samples.files import write_samples
+
+
+def contender(name: str) -> Contender:
+    """A policy by name, or by a settings file that chooses one; a file alone counts, not the environment."""
+    if name in contender_names() or not os.path.exists(name):
+        return contender_named(name)
+    if not name.endswith((".yaml", ".yml")):
+        raise UsageError(f"`{name}` is no settings file (`.yaml`). Give logs before `--policy`.")
+    found = config.load(name, environ={})
+    with open(name, encoding="utf-8") as file:
+        text = file.read()
+    policy = found.policy if found.mode != "off" else "everything"
+    make = same_policy(lambda: policy_named(policy, auto=found.auto, truncation=found.truncation))
+    return Contender(name, make, text, ours=True)
+
+
+@contextmanager
+def logs(args: argparse.Namespace) -> Generator[Sequence[Path] | None]:
+    """The logs that are meant: those named, made-up ones, or those that clients keep here."""
+    if args.sample:
+        with tempfile.TemporaryDirectory(prefix="keepwhole-replay-") as folder:
+            write_samples(Path(folder))
+            yield find_logs([Path(folder)])
+    elif args.paths:
+        missing = [path for path in args.paths if not path.exists()]
+        if missing:
+            raise UsageError(f"There is no `{missing[0]}`. Give a log, or a folder of logs.")
+        yield find_logs(args.paths)
+    else:
+        yield _kept_here(ask=not args.json)
+
+
+def _kept_here(ask: bool) -> Sequence[Path] | None:
+    """The logs that clients keep on this machine; None where people do not want them replayed."""
+    found = find_log_locations(Path.home(), os.environ)
+    if not found:
+        screen.warn(
+            "No logs of Claude Code, Codex, Gemini CLI, opencode or SWE-agent were found here.\n"
+            "Name some: `keepwhole replay PATH`. Or look at made-up ones: `keepwhole replay --sample`."
+        )
+    elif ask:
+        replay_screen.places(found)
+        if not _ask_permission():
+            return None
+    return [path for place in found for path in place.files]
+
+
+def _ask_permission() -> bool:
+    """Whether to go on; without a terminal nobody can say no."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return True
+    print("Replay these? Nothing leaves this machine. [Y/n] ", end="", flush=True)
+    return sys.stdin.readline().lower() in ("\n", "y\n", "yes\n")  # the end of input is no yes

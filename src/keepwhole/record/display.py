@@ -1,0 +1,50 @@
+"""How one new result is shown by itself: as the session's policy shows it on arrival.
+
+Owns: which results are shown whole without asking the policy, and what the policy is told of the others.
+Must not know: how a result is stored (`arrival`), messages.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from keepwhole import events
+from keepwhole.canonical.entry import Result
+from keepwhole.canonical.media import TEXT
+from keepwhole.canonical.utf8 import showable
+from keepwhole.recall.links import RecallLinks
+from keepwhole.recall.names import is_recall
+from keepwhole.record.kept_result import artifact_of, whole_view
+from keepwhole.store.reader import BodyReader
+from keepwhole.truncation.configuration import SMALLEST_INLINE_LIMIT
+from keepwhole.truncation.notice import imitates
+from keepwhole.truncation.result import TruncationResult
+
+if TYPE_CHECKING:
+    from keepwhole.policies.arrival import AdjustLimits
+    from keepwhole.policies.policy import Policy
+
+
+class Display(NamedTuple):
+    """Shows the new results of one session."""
+
+    links: RecallLinks
+    policy: "Callable[[], Policy]"
+    """Asked for a result that may have to be cut: most short commands never load a policy."""
+    adjust: "AdjustLimits | None" = None
+    """Narrows the limits of one result, where who shows it has limits of its own."""
+
+    def show(self, result: Result, reader: BodyReader) -> TruncationResult:
+        """The view of a result that has just been stored."""
+        if is_recall(result.tool):  # bounded already, and never an artifact of an artifact
+            return whole_view(showable(reader.text()), reader)
+        if reader.chars <= SMALLEST_INLINE_LIMIT and result.media_type == TEXT and not imitates(reader.text()):
+            return whole_view(showable(reader.text()), reader)  # no policy cuts so little
+        from keepwhole.policies.arrival import Arriving, show_arriving
+
+        artifact = artifact_of(result, reader, self.links.of(result.trace_id, result.artifact_id))
+        arguments = result.arguments or ""
+        arriving = Arriving(reader, result.tool, arguments, artifact, result.question, result.is_error, self.adjust)
+        view = show_arriving(self.policy(), arriving)
+        if view.strategy_failure:
+            events.log_strategy_failed(self.links.session, result.trace_id, view.strategy_failure)
+        return view

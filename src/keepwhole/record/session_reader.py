@@ -1,0 +1,198 @@
+"""`SessionReader`: everything a session has kept, read back by programs and by models. Nothing here writes.
+
+Owns: the answers to ids, ranges, questions and calls of the recall tools, for one session.
+Must not know: how results came in (`arrival`), conversations.
+"""
+
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from keepwhole.async_calls import twin
+from keepwhole.canonical import ids
+from keepwhole.canonical.utf8 import showable
+from keepwhole.config import Settings
+from keepwhole.errors import NotFound, TooLargeToRecall, UsageError
+from keepwhole.recall.answer import RecallAnswer, StoredArtifact
+from keepwhole.recall.links import Recall, recall_links_for
+from keepwhole.recall.names import DEFINITIONS, NAMES
+from keepwhole.recall.ranges import LineRange, parse_chars, parse_lines
+from keepwhole.recall.tools import RecallTools
+from keepwhole.record.kept_result import KeptResult, read_kept
+from keepwhole.store.protocol import Row, Store, body_of
+from keepwhole.store.reader import BodyReader
+from keepwhole.store.verify import Verification, verify
+from keepwhole.truncation.notice import size_text
+from keepwhole.wire.dialects import dialect_named, parse_call
+from keepwhole.wire.tools import ToolSpec
+
+if TYPE_CHECKING:
+    from keepwhole.recall.selection import Selection
+    from keepwhole.recall.selector import Selector
+
+_TOOLS = tuple(ToolSpec(**definition._asdict()) for definition in DEFINITIONS)
+
+
+class SessionReader:
+    """The reading half of a session. Safe from threads and processes."""
+
+    def __init__(
+        self,
+        id: str | None,
+        store: Store,
+        settings: Settings,
+        recall: Recall | None = None,
+        random: Callable[[int], bytes] = os.urandom,
+    ) -> None:
+        """Without an `id` it is a new session."""
+        if id is not None and not ids.is_session_id(id):
+            raise UsageError(f"{id[:60]!r} cannot name a session. Use 1 to 128 letters, digits and `._:@-`.")
+        self.id = id or ids.session_id(random(ids.RANDOM_BYTES))
+        self.store, self.settings = store, settings
+        self.recall_by = recall or settings.recall
+        self.links = recall_links_for(self.id, self.recall_by, settings.recall_reader, store)
+        self._recall_tools = RecallTools(store, self.id, lambda: self.settings.retrieval_limit)
+
+    def recall(
+        self,
+        id: str,
+        *,
+        lines: str | tuple[int, int] | None = None,
+        chars: str | tuple[int, int] | None = None,
+    ) -> str:
+        """The text of a result, by trace id or artifact id: all of it, `lines` from 1, or `chars` from 0.
+
+        `lines="10-20"` includes both ends; `chars="0-5000"` and `chars=(0, 5000)` end before the second number.
+        """
+        with self.open(id) as reader:
+            if lines is not None:
+                asked = parse_lines(lines) if isinstance(lines, str) else LineRange(*lines)
+                return reader.line_range(asked.first, reader.lines if asked.last is None else asked.last)
+            if isinstance(chars, str):
+                part = parse_chars(chars)
+                return reader.text(part.start, reader.chars if part.length is None else part.start + part.length)
+            if chars is not None:
+                return reader.text(*chars)
+            self._refuse_huge(id, reader)
+            return reader.text()
+
+    def recall_bytes(self, id: str) -> bytes:
+        """The bytes of a result as they came."""
+        with self.open(id) as reader:
+            self._refuse_huge(id, reader)
+            return reader.read()
+
+    def stream(self, id: str) -> Iterator[bytes]:
+        """The bytes of a result of any size, checked piece by piece."""
+        reader = self.open(id)
+
+        def chunks() -> Iterator[bytes]:
+            with reader:
+                yield from reader.stream()
+
+        return chunks()
+
+    async def astream(self, id: str) -> AsyncIterator[bytes]:
+        """`stream`, without blocking the event loop."""
+        import asyncio
+
+        chunks = await asyncio.to_thread(self.stream, id)
+        while (chunk := await asyncio.to_thread(next, chunks, None)) is not None:
+            yield chunk
+
+    def open(self, id: str) -> BodyReader:
+        """Open a result for reading: ranges of lines and characters, each checked, without loading the rest."""
+        return self.store.open(body_of(self._find_row(id)))
+
+    def shown(self, id: str) -> KeptResult:
+        """What was shown of a result, as recorded."""
+        return read_kept(self.store, self._find_row(id))
+
+    def select(
+        self,
+        query: str,
+        *,
+        budget: int = 2_000,
+        task_id: str | None = None,
+        query_id: str | None = None,
+        selector: "Selector | None" = None,
+        seconds: float = 30.0,
+    ) -> "Selection":
+        """The units of everything kept that have most to do with `query`: whole, `budget` tokens at most.
+
+        `task_id` and `query_id` keep to what was kept under them. `selector` chooses among the best candidates
+        instead of the scorer: `recall.selector.by_model` and `by_embedding` make one. After `seconds` what was
+        found so far is returned, and `is_all` is False: only a first question to a very large record takes so long.
+        """
+        from keepwhole.recall.select import fitted, select
+
+        found = select(
+            self.store,
+            self.id,
+            query,
+            budget=budget,
+            task_id=task_id,
+            query_id=query_id,
+            selector=selector,
+            until=time.monotonic() + seconds,
+        )
+        if self.recall_by == "tools":
+            return found
+        reached = [self.links.reached(self.store, unit) for unit in found.units]
+        return fitted(query, reached, budget, found.is_all)
+
+    def tools(self, dialect: str) -> list[dict[str, Any]]:
+        """The recall tools for a model, in this dialect; the same bytes every time, or none where `recall` says so."""
+        return self._tool_definitions(dialect) if self.recall_by == "tools" else []
+
+    def answer(self, call: object) -> dict[str, Any] | None:
+        """The result block for a model's call of a recall tool; None if the call is for another tool."""
+        parsed = parse_call(call)
+        if parsed.name not in NAMES:
+            return None
+        try:
+            answer = self.call_tool(parsed.name, parsed.parsed())
+        except UsageError as error:
+            answer = RecallAnswer(showable(error.for_model), is_error=True)
+        return parsed.dialect.result_block(parsed.call_id, answer.content, answer.is_error)
+
+    def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> RecallAnswer:
+        """What a recall tool answers. Never raises for what a model wrote."""
+        return self._recall_tools.answer(name, arguments or {})
+
+    def artifacts(self) -> list[StoredArtifact]:
+        """The results of this session that were shown cut or replaced, in order."""
+        return self._recall_tools.artifacts()
+
+    def verify(self) -> Verification:
+        """Prove that everything kept is as it was kept: chain, every byte, every recorded view."""
+        return verify(self.store, self.id)
+
+    arecall = twin(recall)
+    arecall_bytes = twin(recall_bytes)
+    aselect = twin(select)
+    aanswer = twin(answer)
+    acall_tool = twin(call_tool)
+    averify = twin(verify)
+
+    def _tool_definitions(self, dialect: str) -> list[dict[str, Any]]:
+        found = dialect_named(dialect)
+        return [found.tool_definition(tool) for tool in _TOOLS]
+
+    def _find_row(self, id: str) -> Row:
+        row = self.store.find(self.id, id)
+        if row is None:
+            raise NotFound(
+                f"Session `{self.id}` has no result `{id[:80]}`. `keepwhole artifacts list` shows what it has.",
+                self._recall_tools.unknown(id).content,
+            )
+        return row
+
+    def _refuse_huge(self, id: str, reader: BodyReader) -> None:
+        if reader.facts.size > self.settings.truncation.max_artifact_size:
+            raise TooLargeToRecall(
+                f"`{id}` is {size_text(reader.facts.size)}, more than `max_artifact_size`. Ask for `lines` or "
+                "`chars`, or use `stream`.",
+                f'It is too large for one answer. Next: get_artifact(id="{id}", lines="1-100")',
+            )
