@@ -274,3 +274,12 @@ def test_no_exception_is_listed_that_is_needed_no_longer() -> None:
         "UNDOCUMENTED": UNDOCUMENTED - undocumented(),
     }
     assert {name: sorted(those) for name, those in stale.items() if those} == {}
+
+
+def test_where_do_i_change_x_is_short_and_names_what_exists() -> None:
+    text = Path("ARCHITECTURE.md").read_text(encoding="utf-8")
+    rows = [line for line in text.partition("## Where do I change X?")[2].splitlines() if line.startswith("| ")][1:]
+    assert 30 < len(rows) <= 40
+    named = {name for row in rows for name in re.findall(r"`([\w./-]+)`", row) if "/" in name or name.endswith(".py")}
+    places = {name for name in named if (Path("src/keepwhole") / name).exists() or Path(name).exists()}
+    assert named - places == {"stream.py"}  # each dialect has one

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from keepwhole import Session, TruncationConfiguration
-from keepwhole.config import all_settings, find_file, find_home, flattened, load
+from keepwhole import Session, TruncationConfiguration, trust
+from keepwhole.config import RECORD, all_settings, find_file, find_home, flattened, load
 from keepwhole.errors import ConfigError
 
 EXAMPLE = """
@@ -54,6 +54,8 @@ def test_the_home_is_the_one_named_else_the_nearest_else_that_of_the_person(tmp_
     inner.mkdir(parents=True)
     assert find_home({}, str(inner)) == str(tmp_path / ".keepwhole")
     (tmp_path / "a" / ".keepwhole").mkdir()
+    assert find_home({}, str(inner)) == str(tmp_path / ".keepwhole")
+    trust.approve(str(tmp_path / "a" / ".keepwhole"), RECORD)
     assert find_home({}, str(inner)) == str(tmp_path / "a" / ".keepwhole")
     assert find_home({"KEEPWHOLE_HOME": "/elsewhere"}, str(inner)) == "/elsewhere"
     assert find_home({"KEEPWHOLE_HOME": "~/mine"}, str(inner)) == str(tmp_path / "mine")
@@ -118,8 +120,8 @@ def test_the_environment_goes_before_the_file(tmp_path: Path) -> None:
 
 def test_the_constructor_goes_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KEEPWHOLE_INLINE_LIMIT", "3000")
-    assert Session().configuration.inline_limit == 3_000
-    assert Session(policy=TruncationConfiguration(inline_limit=500)).configuration.inline_limit == 500
+    assert Session().settings.truncation.inline_limit == 3_000
+    assert Session(policy=TruncationConfiguration(inline_limit=500)).settings.truncation.inline_limit == 500
 
 
 def test_a_home_given_to_the_constructor_goes_before_the_environment(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Settings: constructor over environment over file over default. The key is the field; unknown keys are refused.
 
-Owns: where settings and the record are found, and where every value came from.
+Owns: where settings and the record are found, where every value came from, and what a file that came with a folder may
+decide (`trust.py` holds what the user approved).
 Must not know: what the settings are used for.
 
 Everything follows from the fields of `Settings` and of its sections (`settings_section.py`): the keys of the file, the
@@ -50,6 +51,7 @@ from keepwhole.store.postgres.address import Hidden, redacted
 from keepwhole.store.protocol import Store
 from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
 from keepwhole.truncation.strategy import STRATEGIES
+from keepwhole.trust import is_approved, is_of_another_user
 
 if TYPE_CHECKING:
     from keepwhole.policies.policy import Policy
@@ -57,6 +59,14 @@ if TYPE_CHECKING:
 
 FILE = "keepwhole.yaml"
 FOLDER = ".keepwhole"
+RECORD = "record"
+"""What is approved of a folder: that it holds the record."""
+_LARGEST_FILE = 1 << 20
+_TUNING = frozenset(
+    ("auto", "models", "policy", "preset", "recall_reader", "retention", "retrieval_limit", "rolling", "thresholds")
+)
+"""Settings and sections that a project file may give without approval, besides `tools.truncation`: limits, and the
+names of built-in policies and strategies. Any other setting, also one that is added later, has to be approved."""
 
 
 class Settings(Value):
@@ -164,7 +174,7 @@ def load(
     environ = os.environ if environ is None else environ
     folder = os.getcwd() if folder is None else folder
     file = find_file(path, environ, folder)
-    given = _Given(file, environ)
+    given = _Given(file, environ, is_own=file is None or _is_own(file, path, environ))
     if preferences.load(preferences.path_of(environ)).rolling_context_enabled and "KEEPWHOLE_POLICY" not in environ:
         given.set("policy", "rolling", "keepwhole rolling-context")
     if store is not None or home is not None:
@@ -193,7 +203,62 @@ def find_home(environ: Mapping[str, str], folder: str) -> str:
     named = environ.get("KEEPWHOLE_HOME")
     if named:
         return os.path.abspath(os.path.expanduser(named))
-    return _nearest(folder, FOLDER, os.path.isdir) or os.path.join(os.path.expanduser("~"), FOLDER)
+    own = os.path.join(os.path.expanduser("~"), FOLDER)
+    found = project_home(folder)
+    if found is None:
+        return own
+    if is_approved(found, RECORD, environ) and not is_of_another_user(found):
+        return found
+    _warn_once(f"`{ascii(found)[1:-1]}` is not used as the record, because a folder must not decide where results go.")
+    return own
+
+
+def project_home(folder: str) -> str | None:
+    """Return the nearest `.keepwhole/` upwards that is not the user's own; None where there is none."""
+    found = _nearest(folder, FOLDER, os.path.isdir)
+    return None if found is None or _is_in_home(found) else found
+
+
+def project_file(folder: str) -> str | None:
+    """Return the nearest settings file upwards that is not the user's own; None where there is none."""
+    found = _nearest(folder, FILE, os.path.isfile)
+    return None if found is None or _is_in_home(found) else found
+
+
+def settings_to_approve(path: str) -> dict[str, object]:
+    """Return what a project file gives that counts only once the user has approved it, by key."""
+    return {key: value for key, value in _read_file(path) if not _may_tune(key, value)}
+
+
+def _may_tune(key: str, value: object) -> bool:
+    """Return whether a project file may give this setting without approval."""
+    if key == "policy":
+        return value in BUILT_IN
+    if key == "tools.truncation.default_strategy":
+        return value in STRATEGIES
+    if key == "tools.truncation.overrides":
+        tools = _mapping(key, value).values()
+        named = {cast("dict[str, object]", own).get("strategy") for own in tools if isinstance(own, dict)}
+        return named <= {*STRATEGIES, None}
+    return key.partition(".")[0] in _TUNING or key.startswith("tools.truncation.")
+
+
+def _is_own(file: str, path: str | None, environ: Mapping[str, str]) -> bool:
+    """Return whether the user named a settings file, or has it in their home folder."""
+    return bool(path or environ.get("KEEPWHOLE_CONFIG")) or _is_in_home(file)
+
+
+def _is_in_home(path: str) -> bool:
+    """Return whether a file or folder is in the user's home folder itself, or in `~/.keepwhole/`."""
+    home = os.path.realpath(os.path.expanduser("~"))
+    return os.path.realpath(os.path.dirname(path)) in (home, os.path.join(home, FOLDER))
+
+
+@cache
+def _warn_once(message: str) -> None:
+    import logging  # most commands have nothing to warn of
+
+    logging.getLogger("keepwhole").warning("%s Look at it, then approve it with `keepwhole trust`.", message)
 
 
 def find_file(path: str | None, environ: Mapping[str, str], folder: str) -> str | None:
@@ -222,14 +287,28 @@ def _nearest(folder: str, name: str, exists: Callable[[str], bool]) -> str | Non
 class _Given:
     """What a file and the environment give, by key, and where each value came from."""
 
-    def __init__(self, file: str | None, environ: Mapping[str, str]) -> None:
+    def __init__(self, file: str | None, environ: Mapping[str, str], is_own: bool = True) -> None:
         self._values: dict[str, Any] = {}
         self.sources: dict[str, str] = {}
-        for key, value in _read_file(file) if file else ():
-            self.set(key, value, cast("str", file))
+        if file is not None:
+            self._set_from_file(file, environ, is_own)
         for setting in all_settings():
             if setting.variable is not None and setting.variable in environ:
                 self._set_from_text(setting, setting.variable, environ[setting.variable])
+
+    def _set_from_file(self, file: str, environ: Mapping[str, str], is_own: bool) -> None:
+        """Take what a file gives; of one that came with a folder, what the user approved and what is only tuning."""
+        if not is_own and is_of_another_user(file):
+            _warn_once(f"`{ascii(file)[1:-1]}` is not read, because it belongs to another user.")
+            return
+        values = dict(_read_file(file))
+        wanted = {} if is_own else {key: value for key, value in values.items() if not _may_tune(key, value)}
+        if wanted and not is_approved(file, wanted, environ):
+            keys = ", ".join(f"`{key}`" for key in wanted)
+            _warn_once(f"`{ascii(file)[1:-1]}` sets {keys}: ignored, because a folder must not decide this.")
+            values = {key: value for key, value in values.items() if key not in wanted}
+        for key, value in values.items():
+            self.set(key, value, file)
 
     def set(self, key: str, value: object, source: str) -> None:
         """Give a key its value, over the one it has."""
@@ -273,6 +352,8 @@ def _read_file(path: str) -> Iterator[tuple[str, object]]:
     import yaml  # most commands have no file to read
 
     try:
+        if os.path.getsize(path) > _LARGEST_FILE:
+            raise ConfigError(f"`{path}` is larger than a settings file can be. Check it.")
         with open(path, encoding="utf-8") as file:
             tree: object = yaml.safe_load(file)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:

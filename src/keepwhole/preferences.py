@@ -34,16 +34,20 @@ def load(path: str | None = None) -> Preferences:
 
 
 def save(preferences: Preferences, path: str | None = None) -> None:
-    """Write these preferences; a process that reads meanwhile sees the old ones or the new ones."""
+    """Write these preferences."""
+    write_json(path or path_of(), preferences.as_dict())
+
+
+def write_json(path: str, content: Mapping[str, Any]) -> None:
+    """Write a small file of the user's; a process that reads meanwhile sees the old content or the new one."""
     import tempfile  # only a switch pays for it, not every start
 
-    path = path or path_of()
     folder = os.path.dirname(path)
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".preferences-")
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".keepwhole-")
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(preferences.as_dict(), file)
+            json.dump(content, file)
         os.replace(temporary, path)
     except OSError as error:
         raise ConfigError(f"`{path}` cannot be written ({error.strerror}). Check the folder's permissions.") from error

@@ -468,7 +468,7 @@ def hook_place(place: str, clock: Clock, seed: str, text: str = "") -> Iterator[
     file = os.path.join(work, config.FILE)
     Path(file).write_text(text, encoding="utf-8")
     before = dict(os.environ)
-    os.environ.update(HOME=place, KEEPWHOLE_HOME=os.path.join(place, "home"))
+    os.environ.update(HOME=place, KEEPWHOLE_HOME=os.path.join(place, "home"), KEEPWHOLE_CONFIG=file)
 
     def answer(client: str, event: Any) -> Any:
         return hook_run.answer(client, json.dumps({**event, "cwd": work}).encode())

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from keepwhole import MemoryStore, NotFound, Session, SqliteStore, session
-from keepwhole.config import load
+from keepwhole import MemoryStore, NotFound, Session, SqliteStore, session, trust
+from keepwhole.config import RECORD, load
 from keepwhole.errors import UsageError
 from keepwhole.recall.answer import RecallCall
 from keepwhole.recall.get_artifact import read_artifact
@@ -100,6 +100,7 @@ def test_ac_052_the_record_lies_where_the_documents_say(tmp_path: Path, monkeypa
     assert load(environ=environ, folder=str(inner)).home == str(named)
     assert load(environ={}, folder=str(inner)).home == str(own)
     nearest.mkdir()
+    trust.approve(str(nearest), RECORD)
     assert load(environ={}, folder=str(inner)).home == str(nearest)
     monkeypatch.setenv("KEEPWHOLE_HOME", str(named))
     with session() as opened:

@@ -11,6 +11,7 @@ import hmac
 import os
 import re
 import secrets
+import stat
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -24,6 +25,7 @@ TOKEN_HEADER = "x-keepwhole-token"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _ANY_TAG = re.compile("[a-z]{2}-")
 _OPEN_PATHS = ("/healthz",)
+_LONGEST_SECRET = 4_096
 
 
 class Address(Value):
@@ -151,14 +153,28 @@ def read_secret(path: str) -> str:
     """Read the secret in a file that only its owner can read; write a new one where the file is missing."""
     try:
         try:
-            with open(path, encoding="ascii") as file:
-                return file.read().strip() or _write_secret(path)
+            with open(path, encoding="ascii", opener=_open_unlinked) as file:
+                _refuse_shared(path, os.fstat(file.fileno()))
+                return file.read(_LONGEST_SECRET).strip() or _write_secret(path)
         except FileNotFoundError:
             return _write_secret(path)
     except OSError as error:
         raise StoreError(
             f"`{path}` cannot be used: {error.strerror}. Set `KEEPWHOLE_HOME` to a folder of yours."
         ) from error
+
+
+def _open_unlinked(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
+def _refuse_shared(path: str, held: os.stat_result) -> None:
+    """Refuse a secret that somebody else could have written, or can read."""
+    if not stat.S_ISREG(held.st_mode) or held.st_uid != os.geteuid() or held.st_mode & 0o077:
+        raise StoreError(
+            f"`{path}` is no secret: it is not a file of yours that only you can read (mode 0600). Look where it comes "
+            "from, then delete it; a new one is made."
+        )
 
 
 def _write_secret(path: str) -> str:

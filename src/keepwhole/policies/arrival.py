@@ -93,13 +93,26 @@ class ArrivalRule:
     def limits(self, arriving: Arriving) -> Limits:
         """The limits that hold for a result."""
         limits = self._limits_of(arriving.tool)
-        if self._cap is not None and not self._is_given(arriving.tool):
-            limits = capped_at(limits, self._cap(arriving, limits), arriving.source.chars)
+        if self._cap is not None:
+            is_given = self._is_given(arriving.tool)
+            cap = limits.inline_limit if is_given else self._cap(arriving, limits)
+            limits = self._capped(limits, arriving.tool, cap, arriving.source.chars)
         return limits if arriving.adjust is None else arriving.adjust(limits, arriving.source)
 
     def _is_given(self, tool: str) -> bool:
         """Whether the user gave a limit, for this tool or for all."""
-        return self.configuration.is_given("inline_limit") or tool in self.configuration.overrides
+        own = self.configuration.overrides.get(tool)
+        return self.configuration.is_given("inline_limit") or (own is not None and own.inline_limit is not None)
+
+    def _capped(self, limits: Limits, tool: str, cap: int, chars: int) -> Limits:
+        """The limits under a cap; where the user gave a threshold for previews, it holds too."""
+        own = self.configuration.overrides.get(tool)
+        capped = capped_at(limits, cap, chars)
+        if self.configuration.is_given("artifact_threshold") or (
+            own is not None and own.artifact_threshold is not None
+        ):
+            return capped.replace(artifact_threshold=limits.artifact_threshold)
+        return capped
 
     def show(self, arriving: Arriving) -> TruncationResult:
         """How a result is shown."""

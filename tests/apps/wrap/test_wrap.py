@@ -28,7 +28,11 @@ def cli(tmp_path: Path) -> Cli:
 
 def run(cli: Cli, port: int, *words: str, code: int = 0) -> subprocess.CompletedProcess[bytes]:
     cli.environ["ANTHROPIC_BASE_URL"] = f"http://127.0.0.1:{port}"
-    return cli("wrap", *words, "--", sys.executable, AGENT, str(code), "go")
+    done = cli("wrap", *words, "--", sys.executable, AGENT, str(code), "go")
+    where = f"keepwhole: anthropic requests, and the key in them, go to http://127.0.0.1:{port}\n".encode()
+    assert done.stderr.startswith(where)
+    done.stderr = done.stderr.removeprefix(where)
+    return done
 
 
 def test_an_agent_runs_as_ever_and_a_receipt_follows(cli: Cli) -> None:

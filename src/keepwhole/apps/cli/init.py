@@ -3,8 +3,9 @@
 import argparse
 import os
 
+from keepwhole import trust
 from keepwhole.apps.cli import screen
-from keepwhole.config import FOLDER
+from keepwhole.config import FOLDER, RECORD
 from keepwhole.store.durable import make_folder
 
 
@@ -14,12 +15,13 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def init(args: argparse.Namespace) -> int:
-    """Make `.keepwhole/` here, ignored by git."""
+    """Make `.keepwhole/` here, ignored by git, and approve it as the record's folder."""
     folder = os.path.join(os.getcwd(), FOLDER)
     make_folder(folder)
     ignore = os.path.join(folder, ".gitignore")
     if not os.path.exists(ignore):
         with open(ignore, "x", encoding="utf-8") as file:
             file.write("*\n")
+    trust.approve(folder, RECORD)
     screen.say(f"The record of this folder is {screen.safe(folder)}; git ignores it.")
     return 0

@@ -34,6 +34,7 @@ COMMANDS: dict[str, str] = {
     "store": "copy, back up and restore a whole record; make the schema of one on a server",
     "doctor": "check that the record is safe here",
     "hook": "let coding agents keep their results here, by their own hooks",
+    "trust": "approve what the files of a folder decide: where requests go, where the record is",
     "init": "give this folder a record of its own",
 }
 EXIT_USAGE = 2

@@ -49,7 +49,7 @@ def wrap(args: argparse.Namespace) -> int:
 
     try:
         with _reporters(args) as reporters:
-            ended = run(argv, client_for(argv[0]), settings, args.session, reporters)
+            ended = run(argv, client_for(argv[0]), settings, args.session, reporters, screen.warn)
     except OSError as error:
         screen.warn(f"keepwhole: `{argv[0]}` cannot be run: {error.strerror}")
         return NOT_RUN

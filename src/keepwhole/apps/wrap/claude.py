@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 
 from keepwhole.apps.hooks.payload import mapping
-from keepwhole.apps.wrap.launch import ANTHROPIC, BASE, Client, ClientCommand, Launch, by_environment
+from keepwhole.apps.wrap.launch import ANTHROPIC, BASE, Client, ClientCommand, FolderAddresses, Launch, by_environment
 from keepwhole.proxy_settings import check_upstream
 
 _SETTINGS = "--settings"
@@ -27,16 +27,38 @@ def launch(command: ClientCommand) -> Launch:
 
 def _addresses_in_settings(command: ClientCommand) -> Iterator[str]:
     """The addresses in settings files, the one in effect first."""
-    own = command.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(command.environ.get("HOME", ""), ".claude")
-    here = os.path.join(os.getcwd(), ".claude")
-    for folder, name in ((here, "settings.local.json"), (here, "settings.json"), (own, "settings.json")):
-        try:
-            with open(os.path.join(folder, name), encoding="utf-8") as file:
-                address = mapping(mapping(json.load(file)).get("env")).get(ANTHROPIC)
-        except (OSError, ValueError):
-            continue
-        if isinstance(address, str) and address:
+    own = os.path.join(_own_folder(command), "settings.json")
+    for path in (*_files_in(os.getcwd()), own):
+        address = _address_in(path)
+        if address is not None:
             yield address
 
 
-CLIENT = Client("claude-code", launch, recall="path", reader="Read")
+def _own_folder(command: ClientCommand) -> str:
+    return command.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(command.environ.get("HOME", ""), ".claude")
+
+
+def _files_in(folder: str) -> list[str]:
+    return [os.path.join(folder, ".claude", name) for name in ("settings.local.json", "settings.json")]
+
+
+def _address_in(path: str) -> str | None:
+    try:
+        with open(path, encoding="utf-8") as file:
+            address = mapping(mapping(json.load(file)).get("env")).get(ANTHROPIC)
+    except (OSError, ValueError, RecursionError):
+        return None
+    return address if isinstance(address, str) and address else None
+
+
+def folder_addresses(command: ClientCommand, folder: str) -> FolderAddresses:
+    """The addresses in the settings files of a folder, unless it is the user's own."""
+    if os.path.realpath(os.path.join(folder, ".claude")) == os.path.realpath(_own_folder(command)):
+        return
+    for path in _files_in(folder):
+        address = _address_in(path)
+        if address is not None:
+            yield path, {"anthropic": address}
+
+
+CLIENT = Client("claude-code", launch, recall="path", reader="Read", folder_addresses=folder_addresses)

@@ -6,13 +6,15 @@ Must not know: how a proxy is started, how a command is run.
 """
 
 import os
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from keepwhole import plugins
 from keepwhole.apps.wrap import claude, codex, opencode
 from keepwhole.apps.wrap.launch import ANTHROPIC, Client, ClientCommand, Launch, by_environment
 from keepwhole.errors import UsageError
+from keepwhole.wire import dialects
 
 
 def _launch_aider(command: ClientCommand) -> Launch:
@@ -27,6 +29,28 @@ CLIENTS: Mapping[str, Client] = MappingProxyType(
         "aider": Client("aider", _launch_aider),
     }
 )
+
+
+def project_addresses(folder: str) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """The files of a folder that name addresses of providers, for every client that is installed."""
+    for name, client in CLIENTS.items():
+        path = shutil.which(name)
+        if path is not None:
+            yield from unusual_addresses(client, ClientCommand([path], os.environ, ""), folder)
+
+
+def unusual_addresses(client: Client, command: ClientCommand, folder: str) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """The same for one client, without the providers' own addresses."""
+    for path, addresses in client.folder_addresses(command, folder):
+        others = other_upstreams(addresses)
+        if others:
+            yield path, others
+
+
+def other_upstreams(upstreams: Mapping[str, str]) -> dict[str, str]:
+    """Those addresses that are not the providers' own."""
+    usual = {dialect.provider: dialect.upstream for dialect in dialects.TABLE.dialects}
+    return {name: url for name, url in upstreams.items() if url.rstrip("/") != usual.get(name)}
 
 
 def client_for(command: str) -> Client:

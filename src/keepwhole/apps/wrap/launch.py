@@ -9,15 +9,17 @@ Must not know: ports and tokens; `BASE` is replaced by the proxy's address when 
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from keepwhole.errors import ConfigError
 from keepwhole.proxy_settings import check_upstream
 
 BASE = "{base}"
 """Placeholder for the proxy's address with its token."""
+ADDRESSES = "addresses"
+"""What is approved of a client's file: the addresses in it."""
 ANTHROPIC, OPENAI = "ANTHROPIC_BASE_URL", ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 _LOOPBACK = ("127.0.0.1", "localhost")
 _NAME = re.compile(r"[A-Za-z][\w.-]*")
@@ -51,6 +53,14 @@ class Launch(NamedTuple):
         return [command.argv[0], *words, *command.argv[1:]], {**command.environ, **_direct(command.environ), **given}
 
 
+FolderAddresses: TypeAlias = Iterable[tuple[str, Mapping[str, str]]]
+"""Files or folders that came with the working folder, each with the addresses of providers that it names."""
+
+
+def _no_addresses(command: ClientCommand, folder: str) -> FolderAddresses:
+    return ()
+
+
 class Client(NamedTuple):
     """A kind of client."""
 
@@ -62,6 +72,8 @@ class Client(NamedTuple):
     """How its model reads results back: by `tools`, or by the `path` of a file."""
     reader: str = "Read"
     """With `path`, the client's tool that reads files: `Read`, `read`, `read_file` or `sed`."""
+    folder_addresses: Callable[[ClientCommand, str], FolderAddresses] = _no_addresses
+    """The providers' addresses that files of the working folder name; they count only once the user approved them."""
 
 
 def by_environment(

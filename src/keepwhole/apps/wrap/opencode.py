@@ -4,6 +4,7 @@ Its settings are merged from many files and variables, so opencode itself is ask
 """
 
 import json
+import os
 import subprocess
 from typing import Any
 
@@ -14,6 +15,7 @@ from keepwhole.apps.wrap.launch import (
     OPENAI,
     Client,
     ClientCommand,
+    FolderAddresses,
     Launch,
     by_environment,
     own_upstreams,
@@ -26,9 +28,8 @@ _ANSWERS_WITHIN = 20
 
 def launch(command: ClientCommand) -> Launch:
     """How opencode is started so that it uses the proxy."""
-    settings = _settings(command)
-    providers = {name: mapping(found).get("options") for name, found in mapping(settings.get("provider")).items()}
-    named = own_upstreams({name: mapping(options).get("baseURL") for name, options in providers.items()})
+    settings = _settings(command, os.getcwd())
+    named = _addresses(settings)
     by_name = {name: {"options": {"baseURL": f"{BASE}/{name}"}} for name in named}
     over = {"provider": by_name, "permission": _permissions(settings.get("permission"), command.results)}
     usual = by_environment(command, openai=OPENAI[:1])
@@ -36,6 +37,21 @@ def launch(command: ClientCommand) -> Launch:
     if "anthropic" not in usual.upstreams:
         environ[ANTHROPIC] = f"{BASE}/v1"
     return Launch({**usual.upstreams, **named}, environ)
+
+
+def folder_addresses(command: ClientCommand, folder: str) -> FolderAddresses:
+    """The addresses that opencode uses in a folder and not in the home folder."""
+    home = command.environ.get("HOME", "")
+    here = _addresses(_settings(command, folder)) if os.path.isdir(home) else {}
+    own = _addresses(_settings(command, home)) if here else {}
+    added = {name: url for name, url in here.items() if own.get(name) != url}
+    return [(folder, added)] if added else []
+
+
+def _addresses(settings: dict[str, Any]) -> dict[str, str]:
+    """The providers' addresses in settings, by name."""
+    providers = {name: mapping(found).get("options") for name, found in mapping(settings.get("provider")).items()}
+    return own_upstreams({name: mapping(options).get("baseURL") for name, options in providers.items()})
 
 
 def _permissions(permission: object, results: str) -> dict[str, Any]:
@@ -59,12 +75,13 @@ def _content_before(command: ClientCommand) -> dict[str, Any]:
         return {}
 
 
-def _settings(command: ClientCommand) -> dict[str, Any]:
-    """The settings that opencode reports; empty where it does not."""
+def _settings(command: ClientCommand, folder: str) -> dict[str, Any]:
+    """The settings that opencode reports in a folder; empty where it does not."""
     try:
         asked = subprocess.run(
             [command.argv[0], "debug", "config"],
             env=dict(command.environ),
+            cwd=folder,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_ANSWERS_WITHIN,
@@ -75,4 +92,4 @@ def _settings(command: ClientCommand) -> dict[str, Any]:
         return {}
 
 
-CLIENT = Client("opencode", launch, recall="path", reader="read")
+CLIENT = Client("opencode", launch, recall="path", reader="read", folder_addresses=folder_addresses)

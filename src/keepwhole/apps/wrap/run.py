@@ -14,14 +14,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from keepwhole import config
+from keepwhole import config, trust
 from keepwhole.apps.listener import Address
 from keepwhole.apps.proxy.server import ProxyOptions, start_proxy
 from keepwhole.apps.proxy.telemetry import Reporter
 from keepwhole.apps.wrap.child import Child, Inherited, leave_signals_to_the_child
-from keepwhole.apps.wrap.launch import Client, ClientCommand, Launch
+from keepwhole.apps.wrap.clients import other_upstreams, unusual_addresses
+from keepwhole.apps.wrap.launch import ADDRESSES, Client, ClientCommand, Launch
 from keepwhole.apps.wrap.receipt import Meter, WarningCounter, receipt, results_in
 from keepwhole.config import Settings
+from keepwhole.errors import UsageError
 from keepwhole.models.profiles import profile_for
 from keepwhole.store.protocol import Store
 
@@ -42,12 +44,16 @@ def run(
     settings: Settings,
     session: str | None = None,
     reporters: Sequence[Reporter] = (),
+    say: Callable[[str], None] = lambda line: None,
 ) -> Ended:
-    """Run a command as this kind of client, and wait until it has ended."""
+    """Run a command as this kind of client, and wait until it has ended; `say` is told where requests go."""
     inherited = Inherited.now()
     command = ClientCommand(argv, dict(os.environ), results_in(settings.home))
+    _refuse_unapproved(client, command)
     launch = client.launch(command)
     settings = settings_for(client, settings, launch)
+    for name, url in other_upstreams(settings.proxy.upstreams).items():
+        say(f"keepwhole: {name} requests, and the key in them, go to {url}")
     store = config.open_record(settings)
     meter = Meter(since=int(time.time() * 1000))
 
@@ -62,6 +68,17 @@ def run(
     store.close()
     tally = tally._replace(trouble={**tally.trouble, **trouble.counts})
     return Ended(code, receipt(tally, lambda model: profile_for(model, settings.models), argv[0]))
+
+
+def _refuse_unapproved(client: Client, command: ClientCommand) -> None:
+    """Refuse to start where a file that came with the folder decides where requests go, and nobody approved it."""
+    for path, addresses in unusual_addresses(client, command, os.getcwd()):
+        if not trust.is_approved(path, {ADDRESSES: addresses}):
+            where = ", ".join(addresses.values())
+            raise UsageError(
+                f"{ascii(path)[1:-1]} sends requests, and the key in them, to {ascii(where)[1:-1]}. If that is right, "
+                "approve it with `keepwhole trust`."
+            )
 
 
 def settings_for(client: Client, settings: Settings, launch: Launch) -> Settings:

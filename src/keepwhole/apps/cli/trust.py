@@ -1,0 +1,82 @@
+"""`keepwhole trust`: approve what the files of a folder decide beyond limits, after having seen it."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from keepwhole import config, trust
+from keepwhole.apps.cli import screen
+from keepwhole.apps.wrap.clients import project_addresses
+from keepwhole.apps.wrap.launch import ADDRESSES
+from keepwhole.errors import UsageError
+
+
+class Request(NamedTuple):
+    """One file or folder that wants more than it may have, and what."""
+
+    path: str
+    what: object
+    lines: list[str]
+    """The same for people."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the command's options."""
+    parser.add_argument("folder", nargs="?", default=".", help="the folder (default: this one)")
+    parser.add_argument("--yes", action="store_true", help="approve without asking")
+    parser.add_argument("--list", action="store_true", help="list what is approved")
+    parser.add_argument("--revoke", action="store_true", help="approve nothing of this folder any more")
+    parser.set_defaults(act=approve)
+
+
+def approve(args: argparse.Namespace) -> int:
+    """Show what the files of a folder want to decide, and remember a yes."""
+    if args.list:
+        for path in trust.approved_paths():
+            screen.say(screen.safe(path))
+        return 0
+    found = list(_requests(os.path.abspath(args.folder)))
+    if args.revoke:
+        known = [request.path for request in found if trust.revoke(request.path)]
+        screen.say(
+            "\n".join(f"Not approved any more: {screen.safe(path)}" for path in known) or "Nothing was approved."
+        )
+        return 0
+    open_requests = [request for request in found if not trust.is_approved(request.path, request.what)]
+    if not open_requests:
+        screen.say("Nothing here needs to be approved.")
+        return 0
+    for request in open_requests:
+        screen.say(screen.safe(request.path))
+        for line in request.lines:
+            screen.say(f"    {screen.safe(line)}")
+    if not args.yes and not _ask():
+        screen.say("Nothing was approved.")
+        return 1
+    for request in open_requests:
+        trust.approve(request.path, request.what)
+    screen.say("Approved. A change of these lines has to be approved again.")
+    return 0
+
+
+def _requests(folder: str) -> Iterator[Request]:
+    """What files in a folder or above it want to decide."""
+    file, home = config.project_file(folder), config.project_home(folder)
+    wanted = config.settings_to_approve(file) if file is not None else {}
+    if file is not None and wanted:
+        yield Request(file, wanted, [f"{key}: {json.dumps(value, default=str)}" for key, value in wanted.items()])
+    if home is not None:
+        yield Request(home, config.RECORD, ["holds the record: everything kept here is written to it"])
+    for path, addresses in project_addresses(folder):
+        lines = [f"{name} requests, and the key in them, go to {url}" for name, url in addresses.items()]
+        yield Request(path, {ADDRESSES: addresses}, lines)
+
+
+def _ask() -> bool:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("Nobody can be asked here. Read the lines above, then run `keepwhole trust --yes`.")
+    print("Approve this? [y/N] ", end="", flush=True)
+    return sys.stdin.readline().lower() in ("y\n", "yes\n")
