@@ -11,7 +11,7 @@ import pytest
 
 from keepwhole import config, trust
 from keepwhole.apps.listener import read_secret
-from keepwhole.config import Setting, all_settings
+from keepwhole.config import all_settings
 from keepwhole.errors import StoreError
 from tests.apps.cli.cli import Cli
 from tests.clients.upstream import upstream
@@ -47,7 +47,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "repository" / "deep"
     folder.mkdir(parents=True)
     monkeypatch.chdir(folder)
-    config._warn_once.cache_clear()
+    config.warn_once.cache_clear()
     return tmp_path / "repository"
 
 
@@ -238,9 +238,3 @@ def test_init_approves_the_folder_it_makes(cli: Cli) -> None:
     del cli.environ["KEEPWHOLE_HOME"]
     assert cli("init").returncode == 0
     assert cli.json("config", "show")["home"] == str(cli.folder / ".keepwhole")
-
-
-def test_the_words_of_a_setting_are_not_what_is_compared() -> None:
-    """A negative control: a key that nobody lists is not tuning."""
-    assert not config._may_tune("a_new_setting", 1)
-    assert isinstance(all_settings()[0], Setting)

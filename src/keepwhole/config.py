@@ -209,7 +209,7 @@ def find_home(environ: Mapping[str, str], folder: str) -> str:
         return own
     if is_approved(found, RECORD, environ) and not is_of_another_user(found):
         return found
-    _warn_once(f"`{ascii(found)[1:-1]}` is not used as the record, because a folder must not decide where results go.")
+    warn_once(f"`{ascii(found)[1:-1]}` is not used as the record, because a folder must not decide where results go.")
     return own
 
 
@@ -255,7 +255,8 @@ def _is_in_home(path: str) -> bool:
 
 
 @cache
-def _warn_once(message: str) -> None:
+def warn_once(message: str) -> None:
+    """Log what a folder may not decide, once in a process."""
     import logging  # most commands have nothing to warn of
 
     logging.getLogger("keepwhole").warning("%s Look at it, then approve it with `keepwhole trust`.", message)
@@ -299,13 +300,13 @@ class _Given:
     def _set_from_file(self, file: str, environ: Mapping[str, str], is_own: bool) -> None:
         """Take what a file gives; of one that came with a folder, what the user approved and what is only tuning."""
         if not is_own and is_of_another_user(file):
-            _warn_once(f"`{ascii(file)[1:-1]}` is not read, because it belongs to another user.")
+            warn_once(f"`{ascii(file)[1:-1]}` is not read, because it belongs to another user.")
             return
         values = dict(_read_file(file))
         wanted = {} if is_own else {key: value for key, value in values.items() if not _may_tune(key, value)}
         if wanted and not is_approved(file, wanted, environ):
             keys = ", ".join(f"`{key}`" for key in wanted)
-            _warn_once(f"`{ascii(file)[1:-1]}` sets {keys}: ignored, because a folder must not decide this.")
+            warn_once(f"`{ascii(file)[1:-1]}` sets {keys}: ignored, because a folder must not decide this.")
             values = {key: value for key, value in values.items() if key not in wanted}
         for key, value in values.items():
             self.set(key, value, file)

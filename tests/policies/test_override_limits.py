@@ -10,7 +10,7 @@ def shown(chars: int, **override: object) -> int:
     """Characters shown of a long page under `auto`."""
     given = {"fetch_url": ToolOverride(**override)} if override else {}  # type: ignore[arg-type]
     session = Session(store=MemoryStore(), policy=TruncationConfiguration(overrides=given))
-    text = "".join(f"line {number:06} of a long page\n" for number in range(chars // 30))
+    text = "".join(f"line {number:06} of a long page\n" for number in range(chars // 27))
     return len(session.keep("fetch_url", None, text).content)
 
 
