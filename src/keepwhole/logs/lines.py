@@ -93,13 +93,13 @@ def decode(piece: Piece, decoder: msgspec.json.Decoder[T]) -> T:
     except msgspec.ValidationError:
         raise
     except DECODE_ERRORS:
-        repaired = _repaired(bytes(piece))
+        repaired = repaired_characters(bytes(piece))
         if repaired is None:
             raise
         return decoder.decode(repaired)
 
 
-def _repaired(line: bytes) -> bytes | None:
+def repaired_characters(line: bytes) -> bytes | None:
     """Return the line with valid characters only; None if all of them are valid already."""
     whole = line.removeprefix(_BYTE_ORDER_MARK).decode("utf-8", "replace").encode()
     if b"\\ud" in whole or b"\\uD" in whole:

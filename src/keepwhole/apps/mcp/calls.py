@@ -1,7 +1,7 @@
 """Calls through a gateway: to the server that has the tool, prompt or resource, and back within budget.
 
-Owns: what is passed on of a request, and the result's way to the client.
-Must not know: lists, pins, connections.
+Owns: which parts of a request are passed on, and what happens to a result before the client gets it.
+Must not know: connections, how lists are made.
 """
 
 import logging
@@ -16,6 +16,8 @@ from mcp_types import INVALID_PARAMS, LOG_LEVEL_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from keepwhole.apps.mcp.clients import Clients, who_of
+from keepwhole.apps.mcp.offers import Listing
+from keepwhole.apps.mcp.questions import signed_result
 from keepwhole.apps.mcp.recall_tools import SCHEME, read_artifact, recall, text_item
 from keepwhole.apps.mcp.results import Kept
 from keepwhole.apps.mcp.routes import Routes
@@ -34,8 +36,11 @@ Context = ServerRequestContext[Any, Any]
 class Calling:
     """Answers every kind of call."""
 
-    def __init__(self, session: Session, routes: Routes, clients: Clients, tasks: anyio.abc.TaskGroup) -> None:
-        self._session, self._routes, self._clients, self._tasks = session, routes, clients, tasks
+    def __init__(
+        self, session: Session, routes: Routes, listing: Listing, clients: Clients, tasks: anyio.abc.TaskGroup
+    ) -> None:
+        self._session, self._routes, self._listing = session, routes, listing
+        self._clients, self._tasks = clients, tasks
         self._parked: dict[str, Parked] = {}
 
     async def tool(self, ctx: Context, _: Any) -> dict[str, Any]:
@@ -46,6 +51,7 @@ class Calling:
         if name in NAMES:
             return await recall(self._session, name, arguments)
         upstream, params["name"] = self._routes.inside(name)
+        await self._listing.refuse_withheld(upstream, "tools/list", params["name"])
         try:
             result = await self._through(ctx, upstream, params, again=False)
         except Lost as error:
@@ -62,6 +68,7 @@ class Calling:
         """`prompts/get`."""
         params = passed_on(ctx.params)
         upstream, params["name"] = self._routes.inside(str(params["name"]))
+        await self._listing.refuse_withheld(upstream, "prompts/list", params["name"])
         return await self._through(ctx, upstream, params)
 
     async def resource(self, ctx: Context, _: Any) -> dict[str, Any]:
@@ -100,7 +107,11 @@ class Calling:
         """A server's answer, whichever way it asks for input and whichever way the client is asked."""
         await upstream.connected()
         asked = "progressToken" in ((ctx.params or {}).get("_meta") or {})
-        send = partial(upstream.send, ctx.method, progress=ctx.session.report_progress if asked else None, again=again)
+        progress = ctx.session.report_progress if asked else None
+
+        async def send(given: dict[str, Any]) -> dict[str, Any]:
+            return signed_result(await upstream.send(ctx.method, given, progress, again), upstream.name)
+
         modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         if modern and not upstream.is_modern:
             return await self._parking(ctx, upstream, params, partial(send, _without_input(params)))

@@ -1,6 +1,6 @@
-"""The gateway: stands in front of other MCP servers, forwards everything, keeps what their tools return.
+"""The gateway in front of other MCP servers: forwards everything, keeps the results of their tools.
 
-Owns: putting the parts together, and what the gateway says it can do.
+Owns: putting the parts together, and which capabilities the gateway declares.
 Must not know: how it is reached (`listener`), what becomes of a result (`results`).
 """
 
@@ -17,11 +17,12 @@ from mcp.server.models import InitializationOptions
 from mcp.server.subscriptions import ListenHandler
 from mcp.shared.exceptions import MCPError
 
+from keepwhole.apps.mcp.answers import valid_answer
 from keepwhole.apps.mcp.calls import Calling, Context
 from keepwhole.apps.mcp.clients import Clients
 from keepwhole.apps.mcp.offers import Listing
 from keepwhole.apps.mcp.pins import Pins
-from keepwhole.apps.mcp.recall_tools import complete
+from keepwhole.apps.mcp.recall_tools import Handler, complete
 from keepwhole.apps.mcp.routes import Routes
 from keepwhole.apps.mcp.servers_file import ServersFile
 from keepwhole.apps.mcp.upstreams import Hooks, Upstream
@@ -62,7 +63,7 @@ class Gateway:
                 async with anyio.create_task_group() as starting:
                     for upstream in self.upstreams:
                         starting.start_soon(_start, upstream)
-            yield self._front(Calling(self.session, self._routes, self.clients, tasks))
+            yield self._front(Calling(self.session, self._routes, self._listing, self.clients, tasks))
             tasks.cancel_scope.cancel()
 
     def _front(self, calling: Calling) -> "Front":
@@ -73,17 +74,17 @@ class Gateway:
             cache_hints={method: CacheHint() for method in _CACHED},
         )
         front.middleware.clear()  # spans that nobody exports cost a call a millisecond of CPU
-        listing, page = complete(self._listing.answer), types.PaginatedRequestParams
+        listing, page = checked(self._listing.answer), types.PaginatedRequestParams
         front.add_request_handler("tools/list", page, listing)
-        front.add_request_handler("tools/call", types.CallToolRequestParams, complete(calling.tool))
+        front.add_request_handler("tools/call", types.CallToolRequestParams, checked(calling.tool))
         front.add_request_handler("resources/list", page, listing)
         front.add_request_handler("resources/templates/list", page, listing)
-        front.add_request_handler("resources/read", types.ReadResourceRequestParams, complete(calling.resource))
+        front.add_request_handler("resources/read", types.ReadResourceRequestParams, checked(calling.resource))
         if self._some_have("prompts"):
             front.add_request_handler("prompts/list", page, listing)
-            front.add_request_handler("prompts/get", types.GetPromptRequestParams, complete(calling.prompt))
+            front.add_request_handler("prompts/get", types.GetPromptRequestParams, checked(calling.prompt))
         if self._some_have("completions"):
-            front.add_request_handler("completion/complete", types.CompleteRequestParams, complete(calling.completion))
+            front.add_request_handler("completion/complete", types.CompleteRequestParams, checked(calling.completion))
         if self._some_have("logging"):
             front.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._set_level)
         self._add_changes(front, calling)
@@ -149,6 +150,19 @@ class Front(Server[Any]):
         """As the server has them, with changes of lists."""
         every = notification_options or NotificationOptions(True, True, True)
         return super().create_initialization_options(every, experimental_capabilities, extensions)
+
+
+def checked(handler: Handler) -> Handler:
+    """The handler with results made valid for the client's revision, which may be another than the server's."""
+
+    async def answer(ctx: Context, params: Any) -> dict[str, Any]:
+        result = valid_answer(ctx.method, ctx.protocol_version, await complete(handler)(ctx, params))
+        if result is None:
+            words = f"The answer to `{ctx.method}` cannot be put in terms of revision {ctx.protocol_version}."
+            raise MCPError(code=types.INTERNAL_ERROR, message=words)
+        return result
+
+    return answer
 
 
 async def _start(upstream: Upstream) -> None:

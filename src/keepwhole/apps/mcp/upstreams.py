@@ -1,7 +1,7 @@
-"""One server behind the gateway: connected when first needed, connected again after it went away.
+"""One server behind the gateway: connected when first needed, connected again after the connection ended.
 
-Owns: the connection's life, and what goes over it as it came: requests and results are not written anew.
-Must not know: who asks, what becomes of a result.
+Owns: the connection, how long an answer may take, and that requests and results cross it unchanged.
+Must not know: which client asks, what becomes of a result.
 """
 
 import logging
@@ -19,13 +19,19 @@ from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
 from mcp_types import LOG_LEVEL_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
+from keepwhole.apps.mcp.guarded_streams import MessageGuard, RateLimit, guarded
+from keepwhole.apps.mcp.questions import signed
 from keepwhole.apps.mcp.servers_file import ServerSpec
-from keepwhole.apps.mcp.transports import transport, watched
+from keepwhole.apps.mcp.transports import transport
 from keepwhole.version import VERSION
 
 CONNECT_SECONDS = 30.0
+CALL_SECONDS, READ_SECONDS = 1_800.0, 60.0
+"""How long a tool, and any other request, may take where the file has no `timeout`."""
+MOST_QUESTIONS, QUESTION_SECONDS = 20, 60.0
+"""Questions of one server that are passed on within this time."""
 LISTEN_AGAIN_SECONDS = 5.0
 _ANY: Any = TypeAdapter(dict[str, Any])
 _TERMINATED = "Session terminated"
@@ -70,6 +76,7 @@ class Upstream:
         self._attempt, self._dropped = _Attempt(), anyio.Event()
         self._watching: set[str] = set()
         self._watch_again = anyio.Event()
+        self._questions = RateLimit(MOST_QUESTIONS, QUESTION_SECONDS)
 
     @property
     def name(self) -> str:
@@ -110,14 +117,15 @@ class Upstream:
     async def send(
         self, method: str, params: dict[str, Any], progress: ProgressFnT | None = None, again: bool = True
     ) -> dict[str, Any]:
-        """What the server answers, as it came. What only reads may be sent `again` if the connection ended."""
+        """The server's answer, unchanged. A request that only reads may be sent `again` if the connection ended."""
+        seconds = self.spec.timeout or (CALL_SECONDS if method == "tools/call" else READ_SECONDS)
 
         async def sent(client: Client) -> dict[str, Any]:
             given = params
             if self.is_modern and self.log_level is not None:
                 given = {**params, "_meta": {LOG_LEVEL_META_KEY: self.log_level, **params.get("_meta", {})}}
             request = _Raw(method=method, params=given)
-            return await client.session.send_request(request, _ANY, self.spec.timeout, progress_callback=progress)
+            return await client.session.send_request(request, _ANY, seconds, progress_callback=progress)
 
         return await self._over(sent, again)
 
@@ -149,9 +157,12 @@ class Upstream:
         client = await self.connected()
         try:
             return await ask(client)
+        except ValidationError as error:
+            words = f"The MCP server `{self.name}` gave an answer that breaks the protocol."
+            raise MCPError(code=types.INTERNAL_ERROR, message=words) from error
         except MCPError as error:
             if not _has_ended(error):
-                raise
+                raise self._named(error) from error
             if self.client is client:
                 self._dropped.set()
                 self._end(self._attempt)
@@ -162,9 +173,23 @@ class Upstream:
                 f"The MCP server `{self.name}` went away before it answered. It is started again for the next call.",
             ) from error
 
+    def _named(self, error: MCPError) -> MCPError:
+        """The error; one that is the library's own with the server's name in it."""
+        if error.code == types.REQUEST_TIMEOUT:
+            words = (
+                f"The MCP server `{self.name}` gave no answer in time; `timeout` in its entry says how long to wait."
+            )
+            return MCPError(code=error.code, message=words)
+        if error.code == types.PARSE_ERROR and self.name not in error.message:
+            return MCPError(
+                code=error.code, message=f"The MCP server `{self.name}` gave an answer that cannot be read."
+            )
+        return error
+
     async def _hold(self, attempt: _Attempt) -> None:
         self._dropped = anyio.Event()
-        given = self._connect() if self._connect else watched(transport(self.spec), self._dropped)
+        guard = MessageGuard(self.name, lambda: self.client and self.client.protocol_version)
+        given = self._connect() if self._connect else guarded(transport(self.spec), guard, self._dropped)
         client = Client(
             given,
             sampling_callback=self._asked_to_sample,
@@ -226,13 +251,19 @@ class Upstream:
         tasks.cancel_scope.cancel()
 
     async def _asked_to_sample(self, context: ClientRequestContext, params: types.CreateMessageRequestParams) -> Any:
-        return await self._hooks.ask(self, types.CreateMessageRequest(params=params))
+        return await self._ask(types.CreateMessageRequest(params=params))
 
     async def _asked_to_elicit(self, context: ClientRequestContext, params: types.ElicitRequestParams) -> Any:
-        return await self._hooks.ask(self, types.ElicitRequest(params=params))
+        return await self._ask(types.ElicitRequest(params=params))
 
     async def _asked_for_roots(self, context: ClientRequestContext) -> Any:
-        return await self._hooks.ask(self, types.ListRootsRequest())
+        return await self._ask(types.ListRootsRequest())
+
+    async def _ask(self, request: types.InputRequest) -> Any:
+        if not self._questions.allows():
+            words = f"More than {MOST_QUESTIONS} questions in {QUESTION_SECONDS:.0f} s are not passed on."
+            return types.ErrorData(code=types.INVALID_REQUEST, message=words)
+        return await self._hooks.ask(self, signed(request, self.name))
 
     async def _note_change(self, message: IncomingMessage) -> None:
         if not isinstance(message, Exception):
