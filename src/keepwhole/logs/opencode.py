@@ -16,8 +16,8 @@ from keepwhole.logs.lines import LogLines
 from keepwhole.logs.message_order import Timed, build_run, epoch_seconds
 from keepwhole.logs.run import Run
 from keepwhole.logs.saved_outputs import SavedOutputs
+from keepwhole.logs.unnamed_results import decode_logged
 from keepwhole.wire.content import fields_of, kind_of_part, parts_of, text_of
-from keepwhole.wire.dialects import decode_message
 
 NAME = "opencode"
 DATABASE_MAGIC = b"SQLite format 3\0"
@@ -62,12 +62,12 @@ class _Session:
         # From here on the summary is what the model gets instead of the history.
         role = "user" if info.get("summary") is True else info.get("role")
         content = [block for part in parts for block in _BLOCKS.get(kind_of_part(part), _no_blocks)(part)]
-        self._messages.append(Timed(decode_message({"role": role, "content": content}), at))
+        self._messages.append(Timed(decode_logged({"role": role, "content": content}), at))
         for part in parts:
             if kind_of_part(part) == "tool" and _is_done(part):
                 ended = fields_of(fields_of(part.get("state")).get("time")).get("end")
                 self._messages.append(
-                    Timed(decode_message({"role": "user", "content": [self._result(part)]}), epoch_seconds(ended))
+                    Timed(decode_logged({"role": "user", "content": [self._result(part)]}), epoch_seconds(ended))
                 )
 
     def _result(self, part: Mapping[str, Any]) -> dict[str, Any]:
