@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import resource
+import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -139,6 +140,17 @@ def test_a_saved_output_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None
     os.mkfifo(tmp_path / "S" / "tool-results" / "b1.txt")
     _, (unread,) = read(path)
     assert "no regular file" in unread.why
+
+
+def test_a_database_whose_tables_are_endless_views_is_named(tmp_path: Path) -> None:
+    database = sqlite3.connect(tmp_path / "opencode.db")
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i"
+    database.execute(
+        f"CREATE VIEW session AS {endless} AS id, 1 AS parent_id, 1 AS directory, 1 AS time_created FROM n"
+    )
+    database.close()
+    _, (unread,) = read(tmp_path / "opencode.db")
+    assert "views" in unread.why
 
 
 def test_a_sparse_log_is_read_in_bounded_memory(tmp_path: Path) -> None:

@@ -126,6 +126,7 @@ def read_database(lines: LogLines) -> Iterator[Run]:
     """Yield the run of each session in a database, oldest first, one in memory at a time."""
     try:
         with closing(_connect(lines.path)) as database:
+            _refuse_views(database)
             for id, parent, directory in database.execute(_SESSIONS):
                 session = _Session({"id": id, "parent_id": parent, "directory": directory}, lines.path)
                 for message, data in database.execute(_MESSAGES, (id,)):
@@ -147,6 +148,13 @@ def _connect(path: Path) -> sqlite3.Connection:
     database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro{'' if has_log else '&immutable=1'}", uri=True)
     database.text_factory = _decode_text
     return database
+
+
+def _refuse_views(database: sqlite3.Connection) -> None:
+    """Raise where what is read is no table: reading a view may take for ever."""
+    names = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type != 'table'")]
+    if {"session", "message", "part"} & set(names):
+        raise sqlite3.DatabaseError("it has views in place of tables")
 
 
 def _decode_text(stored: bytes) -> str:

@@ -5,10 +5,13 @@ The file maps a method, or `tools/call NAME`, to the lines to write; `@ID@` in t
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 SERVER = {"protocolVersion": "2025-11-25", "serverInfo": {"name": "scripted", "version": "1"}}
+HANG = "@HANG@"
+"""A line at which the server stops reading and writing."""
 EVERYTHING: dict[str, Any] = {"tools": {}, "prompts": {}, "resources": {}, "logging": {}}
 
 
@@ -40,6 +43,8 @@ def main(path: str) -> None:
         if "method" in request and "id" in request:
             script = json.loads(Path(path).read_text())
             for each in lines_for(script, request):
+                if each == HANG:
+                    time.sleep(60)
                 print(each.replace('"@ID@"', json.dumps(request["id"])), flush=True)
 
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -259,6 +260,79 @@ def test_a_call_without_an_answer_ends(serve: Any, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(upstreams, "CALL_SECONDS", 0.3)
     with pytest.raises(MCPError, match="`evil` gave no answer in time"):
         through(call, serve({"tools/call": []}))
+
+
+def test_a_server_that_stops_reading_holds_no_call(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upstreams, "CALL_SECONDS", 0.3)
+    monkeypatch.setattr(upstreams, "WRITE_SECONDS", 0.3)
+
+    async def call(client: Client, _: Session) -> Any:
+        with suppress(MCPError):
+            await client.call_tool("x")
+        return await client.call_tool("x", {"long": "x" * 1_000_000})
+
+    with pytest.raises(MCPError, match="`evil` gave no answer in time"):
+        through(call, serve({"tools/call": [scripted.HANG]}))
+
+
+@pytest.mark.parametrize("pins", ["warn", "block"])
+def test_a_server_cannot_describe_the_tool_of_another(serve: Any, pins: Any) -> None:
+    specs = [serve(pages([tool("b__x", EVIL), tool("y")]), "a"), serve(pages([tool("x")]), "a__b")]
+    assert marks(through(listed, *specs, pins=pins)) == [("a__y", "Does it.", None), ("a__b__x", "Does it.", None)]
+    alone = serve(pages([tool("alone__get_artifact", EVIL), tool("get_artifact")]), "alone")
+    assert marks(through(listed, alone, pins=pins)) == [("alone__get_artifact", "Does it.", None)]
+
+
+def test_a_server_cannot_list_what_is_in_the_record(serve: Any) -> None:
+    async def work(client: Client, _: Session) -> list[str]:
+        return [one.uri for one in (await client.list_resources()).resources]
+
+    items = [{"uri": uri, "name": "n"} for uri in ("keepwhole://artifact/art_1_x", "doc://x")]
+    assert through(work, serve({"resources/list": [answer({"resources": items})]})) == ["doc://x"]
+
+
+HTTP_ANSWERS = [
+    raw('{"content": [{"type": "text", "text": "half \\ud83e"}]}'),
+    raw(f'{{"content": [], "structuredContent": {"[" * 10_000}'),
+    "no JSON",
+]
+
+
+@pytest.mark.parametrize("line", HTTP_ANSWERS, ids=["half an emoji", "nested too deep", "no JSON"])
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+def test_an_answer_over_http_that_cannot_be_read_is_an_error_with_the_servers_name(line: str, kind: str) -> None:
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        size = next(
+            (int(one[15:]) for one in head.decode().lower().split("\r\n") if one.startswith("content-length:")), 0
+        )
+        body = await reader.readexactly(size)
+        request = json.loads(body) if body else {}
+        text, status = "", "202 Accepted" if request else "405 Method Not Allowed"
+        if "id" in request:
+            lines = scripted.lines_for({"tools/call": [line]}, request)
+            text, status = lines[0].replace('"@ID@"', json.dumps(request["id"])), "200 OK"
+        text = f"event: message\ndata: {text}\n\n" if kind == "text/event-stream" and text else text
+        answered = (
+            f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(text)}\r\nConnection: close\r\n\r\n"
+        )
+        writer.write(answered.encode() + text.encode())
+        await writer.drain()
+        writer.close()
+
+    async def work() -> Any:
+        server = await asyncio.start_server(handle, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
+        spec = ServerSpec(name="evil", kind="http", url=url, mode="legacy")
+        async with server, between(spec) as (client, _):
+            try:
+                return await asyncio.wait_for(client.call_tool("x"), WAIT)
+            except MCPError as error:
+                return error
+
+    found = run(work())
+    assert isinstance(found, MCPError)
+    assert "`evil`" in found.message
 
 
 def test_a_server_cannot_flood_clients_with_notices(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,7 @@ class Calling:
         self._parked: dict[str, Parked] = {}
 
     async def tool(self, ctx: Context, _: Any) -> dict[str, Any]:
-        """`tools/call`: one of ours, or a server's, whose result is kept."""
+        """`tools/call`: a recall tool, or a server's tool, whose result is kept."""
         params = passed_on(ctx.params)
         name = str(params["name"])
         arguments: dict[str, Any] = params.get("arguments") or {}
@@ -60,7 +60,7 @@ class Calling:
             return result
         try:
             return await Kept(self._session, name, arguments, ctx.protocol_version).within_budget(result)
-        except Exception:  # whatever is wrong with the record, a result that is not in it is passed on whole
+        except Exception:  # a result that is not in the record is passed on whole, whatever the reason
             _log.exception("a result of %r could not be kept; it is passed on whole", upstream.name)
             return result
 
@@ -89,7 +89,7 @@ class Calling:
         return await self._first(str(ref.get("uri")), lambda upstream: upstream.send(ctx.method, params))
 
     async def watch(self, uri: str, on: bool) -> None:
-        """Start or stop hearing of changes of a resource; ours never change."""
+        """Start or stop watching a resource for changes; stored results never change."""
         if not uri.startswith(SCHEME):
             await self._first(uri, lambda upstream: upstream.watch(uri, on))
 
@@ -104,7 +104,7 @@ class Calling:
         raise error
 
     async def _through(self, ctx: Context, upstream: Upstream, params: dict[str, Any], again: bool = True) -> Any:
-        """A server's answer, whichever way it asks for input and whichever way the client is asked."""
+        """Return a server's answer; questions are translated where client and server speak different revisions."""
         await upstream.connected()
         asked = "progressToken" in ((ctx.params or {}).get("_meta") or {})
         progress = ctx.session.report_progress if asked else None
@@ -143,7 +143,7 @@ class Calling:
 
 
 def passed_on(params: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What goes on to a server of a request's parameters: all but what is between the client and us."""
+    """Return the parameters that a server gets: all but those between the client and the gateway."""
     passed = dict(params or {})
     meta: Mapping[str, Any] = passed.pop("_meta", None) or {}
     kept = {key: value for key, value in meta.items() if key == LOG_LEVEL_META_KEY or not _is_ours(key)}

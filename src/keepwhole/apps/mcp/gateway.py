@@ -55,7 +55,7 @@ class Gateway:
 
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator["Front"]:
-        """The front, with the servers behind it connected as far as they answer in time."""
+        """Yield the front; servers that answer in time are connected by then."""
         async with anyio.create_task_group() as tasks:
             for upstream in self.upstreams:
                 tasks.start_soon(upstream.run)
@@ -91,12 +91,12 @@ class Gateway:
         return front
 
     def _add_changes(self, front: "Front", calling: Calling) -> None:
-        """What clients and servers tell each other of changes."""
+        """Add the handlers of notices about changes, in both directions."""
         listen = ListenHandler(self.clients.bus)
 
         async def on_listen(ctx: Context, params: types.SubscriptionsListenRequestParams) -> Any:
             for uri in params.notifications.resource_subscriptions or ():
-                with suppress(MCPError):  # a server that tells of no changes has none to tell
+                with suppress(MCPError):  # the server does not report changes
                     await calling.watch(uri, on=True)
             return await listen(ctx, params)
 
@@ -115,7 +115,7 @@ class Gateway:
         front.add_notification_handler("notifications/roots/list_changed", types.NotificationParams, on_client)
 
     async def _tell_of_roots(self, ctx: Context) -> None:
-        """Servers asked for roots before there was a client to ask; now they may ask again."""
+        """Tell servers that roots changed: they asked for them before a client was connected."""
         offered = ctx.session.client_capabilities
         if offered is not None and offered.roots is not None:
             for upstream in self.upstreams:
@@ -129,7 +129,7 @@ class Gateway:
         return types.EmptyResult()
 
     def _some_have(self, capability: str) -> bool:
-        """Whether a server offers it, or may when it is there."""
+        """Whether a server has this capability, or is not connected and may have it."""
         return any(upstream.client is None or _has(upstream, capability) for upstream in self.upstreams)
 
     def _instructions(self) -> str:
@@ -139,7 +139,7 @@ class Gateway:
 
 
 class Front(Server[Any]):
-    """The side that clients see; says that its lists may change, on every transport."""
+    """The server that clients connect to; it declares that its lists may change, on every transport."""
 
     def create_initialization_options(
         self,
@@ -147,7 +147,7 @@ class Front(Server[Any]):
         experimental_capabilities: dict[str, dict[str, Any]] | None = None,
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
-        """As the server has them, with changes of lists."""
+        """The options of the server, with changes of lists."""
         every = notification_options or NotificationOptions(True, True, True)
         return super().create_initialization_options(every, experimental_capabilities, extensions)
 

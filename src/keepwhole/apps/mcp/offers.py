@@ -117,7 +117,13 @@ class Listing:
         """The items under their names outside, marked where they differ from the pins, or left out."""
         by_name: dict[str, list[dict[str, Any]]] = {}
         for item in found:
-            by_name.setdefault(item["name"], []).append(item)
+            if self._routes.is_reachable(upstream, item["name"]):
+                by_name.setdefault(item["name"], []).append(item)
+            else:
+                name = ascii(item["name"][:80])
+                _log.warning(
+                    "server %r: %s %s has the name of another one, and is left out", upstream.name, kind.one, name
+                )
         said = {name: _described(items) for name, items in by_name.items()}
         differs = self._compare(upstream, kind.one, said, is_last_page)
         shown: list[dict[str, Any]] = []

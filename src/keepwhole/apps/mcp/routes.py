@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
+from keepwhole.apps.mcp.recall_tools import SCHEME
 from keepwhole.apps.mcp.upstreams import Upstream
 from keepwhole.recall.names import NAMES
 
@@ -44,11 +45,18 @@ class Routes(NamedTuple):
             raise MCPError(code=INVALID_PARAMS, message=f"No server here has `{name[:80]}`.")
         return best, bare
 
+    def is_reachable(self, upstream: Upstream, name: str) -> bool:
+        """Whether a call of the name outside gets there; `a` with `b__x` and `a__b` with `x` have one name outside."""
+        return self.inside(self.outside(upstream, name)) == (upstream, name)
+
     def claimed(self, upstream: Upstream, key: str, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """The items whose address is this server's, by address: of several servers, the first in the file has it."""
         own: dict[str, dict[str, Any]] = {}
         for item in items:
             address = str(item.get(key))
+            if address.startswith(SCHEME):
+                _log.warning("server %r: addresses that begin with %s are Keepwhole's", upstream.name, SCHEME)
+                continue
             holder = self.addresses.get(address)
             if holder is not None and self.upstreams.index(holder) < self.upstreams.index(upstream):
                 _log.warning("server %r: %s is %r's already", upstream.name, ascii(address[:80]), holder.name)
