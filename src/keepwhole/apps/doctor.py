@@ -53,7 +53,7 @@ Check: TypeAlias = Callable[[LocalRecord], Iterator[Diagnosis]]
 def examine_record(settings: Settings, store: Store) -> list[Named]:
     """Run all checks, and remove bodies that a killed process left behind."""
     if isinstance(store, SqliteStore):
-        checks = (_folder, _earlier_name, _sqlite, _database, _files, _space, _speed)
+        checks = (_folder, _earlier_name, _sqlite, _database, _files, _hooks, _space, _speed)
         found = _run(checks, LocalRecord(settings, store))
     else:
         found = [("server", one) for one in _guarded(partial(_server, settings.store), store)]
@@ -171,6 +171,14 @@ def _files(record: LocalRecord) -> Iterator[Diagnosis]:
         yield Diagnosis("note", _removed(dropped))
     count = record.store.select("SELECT count(*) FROM entries WHERE blob IS NOT NULL")[0][0]
     yield Diagnosis("ok", f"{count} large {'body' if count == 1 else 'bodies'} in files")
+
+
+def _hooks(record: LocalRecord) -> Iterator[Diagnosis]:
+    from keepwhole.apps.hooks.install import remove_all_unfinished
+
+    count = remove_all_unfinished(os.environ, os.getcwd())
+    if count:
+        yield Diagnosis("note", f"removed {count} unfinished copies of clients' settings: a killed `hook` left them")
 
 
 def _removed(count: int) -> str:

@@ -18,8 +18,8 @@ from keepwhole.logs.lines import DECODE_ERRORS, LogLines
 from keepwhole.logs.message_order import Timed, build_run, epoch_seconds, merge_messages
 from keepwhole.logs.run import Run
 from keepwhole.logs.saved_outputs import SavedOutputs
+from keepwhole.logs.unnamed_results import decode_logged
 from keepwhole.wire.content import fields_of, kind_of_part, text_of
-from keepwhole.wire.dialects import decode_message
 
 NAME = "claude-code"
 _BOOKKEEPING = frozenset(("summary", "file-history-snapshot", "queue-operation", "last-prompt", "mode", "ai-title"))
@@ -174,7 +174,7 @@ class _Thread:
         if isinstance(body.model, str):
             self._meta["model"] = body.model
         role = body.role if isinstance(body.role, str) else line.type
-        message = decode_message({"role": role, "content": _without_thinking(body.content)})
+        message = decode_logged({"role": role, "content": _without_thinking(body.content)})
         return _restore(message, line.result, self._outputs) if message.returned else message
 
     def run(self) -> Run | None:

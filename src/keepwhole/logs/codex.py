@@ -15,8 +15,8 @@ from keepwhole.logs.lines import LogLines
 from keepwhole.logs.message_order import Timed, build_run, epoch_seconds, first_prompt, merge_responses
 from keepwhole.logs.run import Run
 from keepwhole.logs.saved_outputs import SavedOutputs
+from keepwhole.logs.unnamed_results import decode_logged
 from keepwhole.wire.content import fields_of, kind_of_part, text_of
-from keepwhole.wire.dialects import decode_message
 
 NAME = "codex"
 _TYPES = frozenset(
@@ -93,7 +93,7 @@ class _Thread:
     def _add_item(self, payload: dict[str, Any], at: float | None) -> None:
         if kind_of_part(payload) in _NOT_SENT:
             return
-        message = decode_message(payload)
+        message = decode_logged(payload)
         if message.role == "other":
             message = message._replace(role="assistant")
         if any(_CUT in one.text for one in message.returned):

@@ -15,8 +15,8 @@ from keepwhole.logs.lines import LogLines
 from keepwhole.logs.message_order import TASK_CHARS, Timed, build_run, epoch_seconds
 from keepwhole.logs.run import Run
 from keepwhole.logs.saved_outputs import SavedOutputs
+from keepwhole.logs.unnamed_results import decode_logged
 from keepwhole.wire.content import fields_of, json_text, kind_of_part, parts_of, text_of
-from keepwhole.wire.dialects import decode_message
 
 NAME = "gemini-cli"
 _SENT = frozenset(("user", "gemini"))
@@ -78,7 +78,7 @@ def _timed_messages(messages: Iterable[Mapping[str, Any]], outputs: SavedOutputs
         parts = [fields_of(part) for part in parts_of(message.get("content"))]
         calls = [fields_of(call) for call in parts_of(message.get("toolCalls"))]
         content = _content(message.get("content"), parts) + [_call(call) for call in calls]
-        yield Timed(decode_message({"role": "assistant" if kind == "gemini" else "user", "content": content}), at)
+        yield Timed(decode_logged({"role": "assistant" if kind == "gemini" else "user", "content": content}), at)
         for call in calls:
             result = [fields_of(part) for part in parts_of(call.get("result"))]
             yield Timed(_results(result, answered, outputs), epoch_seconds(call.get("timestamp")))
@@ -100,15 +100,15 @@ def _results(parts: Iterable[Mapping[str, Any]], answered: set[str], outputs: Sa
     blocks: list[dict[str, Any]] = []
     for part in parts:
         returned = fields_of(part.get("functionResponse"))
-        call_id, response = returned.get("id"), fields_of(returned.get("response"))
-        if isinstance(call_id, str) and call_id not in answered:
-            answered.add(call_id)
+        call_id, response = text_of(returned.get("id")), fields_of(returned.get("response"))
+        if returned and call_id not in answered:
+            answered.update([call_id] if call_id else [])
             text = json_text(response.get("output", response.get("error", response)))
             if text.startswith(_TOO_LARGE) and (named := _SAVED_TO.search(text)):
                 text = outputs.restore(call_id, text, named[1])
             failed = "error" in response
             blocks.append({"type": "tool_result", "tool_use_id": call_id, "content": text, "is_error": failed})
-    return decode_message({"role": "user", "content": blocks})
+    return decode_logged({"role": "user", "content": blocks})
 
 
 def _prompt(message: Mapping[str, Any]) -> str:

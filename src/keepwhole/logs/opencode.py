@@ -16,8 +16,8 @@ from keepwhole.logs.lines import LogLines
 from keepwhole.logs.message_order import Timed, build_run, epoch_seconds
 from keepwhole.logs.run import Run
 from keepwhole.logs.saved_outputs import SavedOutputs
+from keepwhole.logs.unnamed_results import decode_logged
 from keepwhole.wire.content import fields_of, kind_of_part, parts_of, text_of
-from keepwhole.wire.dialects import decode_message
 
 NAME = "opencode"
 DATABASE_MAGIC = b"SQLite format 3\0"
@@ -62,12 +62,12 @@ class _Session:
         # From here on the summary is what the model gets instead of the history.
         role = "user" if info.get("summary") is True else info.get("role")
         content = [block for part in parts for block in _BLOCKS.get(kind_of_part(part), _no_blocks)(part)]
-        self._messages.append(Timed(decode_message({"role": role, "content": content}), at))
+        self._messages.append(Timed(decode_logged({"role": role, "content": content}), at))
         for part in parts:
             if kind_of_part(part) == "tool" and _is_done(part):
                 ended = fields_of(fields_of(part.get("state")).get("time")).get("end")
                 self._messages.append(
-                    Timed(decode_message({"role": "user", "content": [self._result(part)]}), epoch_seconds(ended))
+                    Timed(decode_logged({"role": "user", "content": [self._result(part)]}), epoch_seconds(ended))
                 )
 
     def _result(self, part: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,6 +126,7 @@ def read_database(lines: LogLines) -> Iterator[Run]:
     """Yield the run of each session in a database, oldest first, one in memory at a time."""
     try:
         with closing(_connect(lines.path)) as database:
+            _refuse_views(database)
             for id, parent, directory in database.execute(_SESSIONS):
                 session = _Session({"id": id, "parent_id": parent, "directory": directory}, lines.path)
                 for message, data in database.execute(_MESSAGES, (id,)):
@@ -147,6 +148,13 @@ def _connect(path: Path) -> sqlite3.Connection:
     database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro{'' if has_log else '&immutable=1'}", uri=True)
     database.text_factory = _decode_text
     return database
+
+
+def _refuse_views(database: sqlite3.Connection) -> None:
+    """Raise where what is read is no table: reading a view may take for ever."""
+    names = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type != 'table'")]
+    if {"session", "message", "part"} & set(names):
+        raise sqlite3.DatabaseError("it has views in place of tables")
 
 
 def _decode_text(stored: bytes) -> str:

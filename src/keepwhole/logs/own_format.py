@@ -8,8 +8,8 @@ import msgspec
 from keepwhole.errors import UsageError
 from keepwhole.logs.lines import LogLines
 from keepwhole.logs.run import Run
+from keepwhole.logs.unnamed_results import decode_logged
 from keepwhole.wire.content import fields_of
-from keepwhole.wire.dialects import decode_message
 
 _DECODER = msgspec.json.Decoder(dict[str, Any])
 
@@ -36,7 +36,7 @@ def read_log(lines: LogLines) -> Iterator[Run]:
 def run_of(record: Mapping[str, Any]) -> Run:
     """Return the run in one record; raise a `UsageError` if the record is not a run."""
     try:
-        messages = tuple(decode_message(message) for message in record["messages"])
+        messages = tuple(decode_logged(message) for message in record["messages"])
         return Run(str(record["source"]), str(record["id"]), messages, record.get("meta") or {})
     except (KeyError, TypeError, AttributeError) as error:
         raise UsageError(f"A record is no run ({error!r}). It needs `source`, `id` and chat `messages`.") from error

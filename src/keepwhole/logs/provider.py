@@ -15,9 +15,10 @@ from keepwhole.logs.lines import LogLines
 from keepwhole.logs.message_order import Timed, build_run, epoch_seconds, merge_responses
 from keepwhole.logs.provider_exchange import Exchange, is_message, is_messages, read_exchange, unwrapped
 from keepwhole.logs.run import Run
+from keepwhole.logs.unnamed_results import decode_logged
 from keepwhole.wire.content import fields_of, parts_of
 from keepwhole.wire.dialect import Dialect
-from keepwhole.wire.dialects import DEFAULT, decode_message, dialect_of, dialect_of_log
+from keepwhole.wire.dialects import DEFAULT, dialect_of, dialect_of_log
 
 _OPEN = 8
 _STAMPS = ("timestamp", "time", "created_at", "created", "start_time")
@@ -113,7 +114,7 @@ def _dialect(value: object) -> Dialect | None:
 
 def _decoded(message: object) -> Message:
     """What no dialect's decoder makes words of was still written by the model."""
-    decoded = decode_message(message)
+    decoded = decode_logged(message)
     return decoded._replace(role="assistant") if decoded.role == "other" else decoded
 
 

@@ -5,7 +5,8 @@ Must not know: how a format is read; each has its own file. No content of a file
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
@@ -14,18 +15,22 @@ import msgspec
 
 from keepwhole.errors import UsageError
 from keepwhole.logs import claude_code, codex, gemini_cli, opencode, own_format, provider, swe_agent
+from keepwhole.logs.folders import files_below, why_not_searched
 from keepwhole.logs.lines import (
     DECODE_ERRORS,
+    LONGEST_DOCUMENT,
     READ_ERRORS,
+    TOO_LONG,
+    LogFile,
     LogLines,
     Piece,
     UnreadPart,
     decode,
-    open_log,
     read_error,
     read_lines,
 )
 from keepwhole.logs.run import Run
+from keepwhole.logs.saved_outputs import UNREAD_OUTPUTS
 from keepwhole.wire.content import parts_of
 
 ReadLog: TypeAlias = Callable[[LogLines], Iterator[Run]]
@@ -49,8 +54,11 @@ class _Format(NamedTuple):
 
 
 def find_logs(paths: Iterable[Path]) -> list[Path]:
-    """Return the files among `paths` and the logs in their folders, each once, in a stable order."""
-    found = [one for path in paths for one in (_logs_in(path, set()) if os.path.isdir(path) else [path])]
+    """Return the files among `paths` and the logs in their folders, each once, in a stable order.
+
+    Folders that are not searched are among them: `read_runs` says why.
+    """
+    found = [one for path in paths for one in (_logs_in(path) if os.path.isdir(path) else [path])]
     if not found:
         known = ", ".join(f"`{suffix}`" for suffix in _SUFFIXES)
         raise UsageError(
@@ -63,32 +71,32 @@ def read_runs(path: Path) -> Iterator[Run | UnreadPart]:
     """Yield the runs in a file, and then what could not be read of it."""
     try:
         format = _recognize(path)
+    except IsADirectoryError:
+        yield UnreadPart(path, why_not_searched(path))
+        return
     except READ_ERRORS as error:
         yield UnreadPart(path, read_error(error))
         return
     if isinstance(format, _Format):
         lines = LogLines(path, format.pieces)
-        yield from format.read_log(lines)
+        for run in format.read_log(lines):
+            yield run
+            yield from _unread_outputs(path, run)
         yield from lines.unread()
     elif format:
         yield format
 
 
-def _logs_in(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
-    """Yield the logs in a folder; links are followed, but no folder is searched twice."""
-    try:
-        status = folder.stat()
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:
-        return
-    if (status.st_dev, status.st_ino) in seen:
-        return
-    seen.add((status.st_dev, status.st_ino))
-    for entry in entries:
-        if entry.is_dir():
-            yield from _logs_in(Path(entry.path), seen) if entry.name not in _SKIPPED_FOLDERS else ()
-        elif is_log(entry.name):
-            yield Path(entry.path)
+def _unread_outputs(path: Path, run: Run) -> Iterator[UnreadPart]:
+    """Yield what a run's log names as saved whole and could not be read."""
+    reasons: Sequence[str] = run.meta.get(UNREAD_OUTPUTS, ())
+    for why, count in Counter(reasons).items():
+        yield UnreadPart(path, f"an output saved beside it: {why}", count)
+
+
+def _logs_in(folder: Path) -> Iterator[Path]:
+    """Yield the logs in a folder, and the folders in it that are not searched."""
+    return files_below(folder, is_log, _SKIPPED_FOLDERS)
 
 
 def is_log(name: str) -> bool:
@@ -98,8 +106,9 @@ def is_log(name: str) -> bool:
 
 def _recognize(path: Path) -> _Format | UnreadPart | None:
     """Return the format of a file; None if the file is empty."""
-    with open_log(path) as file:
+    with LogFile(path) as file:
         first = file.read(len(opencode.DATABASE_MAGIC))
+        file.refuse_bomb()
     if first == opencode.DATABASE_MAGIC:
         return _Format(opencode.read_database)
     if first.startswith(_ZSTD):
@@ -109,23 +118,25 @@ def _recognize(path: Path) -> _Format | UnreadPart | None:
 
 def _recognize_lines(path: Path) -> _Format | UnreadPart | None:
     """Return the format of the first recognized line. A file whose first line is no object may be one document."""
-    is_blank = True
+    is_blank, is_long = True, False
     for number, line in enumerate(read_lines(path)):
-        is_blank = is_blank and not line.strip()
-        value = _decode(line)
+        is_blank, is_long = is_blank and line is not None and not line.strip(), is_long or line is None
+        value = None if line is None else _decode(line)
         if read_log := _reader_for(value):
             return _Format(read_log)
         if number == 0 and not isinstance(value, dict) and (format := _recognize_document(path)):
             return format
         if number == _LINES_TRIED:
             break
-    return None if is_blank else UnreadPart(path, "no log that is known here")
+    return None if is_blank else UnreadPart(path, f"a line {TOO_LONG}" if is_long else "no log that is known here")
 
 
 def _recognize_document(path: Path) -> _Format | None:
     """Return the format of a file that is one document; a list of runs is read element by element."""
-    with open_log(path) as file:
-        whole = file.read()
+    with LogFile(path) as file:
+        whole = file.read(LONGEST_DOCUMENT + 1)
+    if len(whole) > LONGEST_DOCUMENT:
+        return None
     value = _decode(whole)
     if read_log := _reader_for(value):
         return _Format(read_log, [whole])

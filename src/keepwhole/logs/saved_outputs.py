@@ -9,8 +9,12 @@ from pathlib import Path, PureWindowsPath
 
 import msgspec
 
-from keepwhole.logs.lines import DECODE_ERRORS
+from keepwhole.logs.lines import DECODE_ERRORS, LONGEST_LINE
+from keepwhole.store.regular_file import read_regular
 from keepwhole.wire.content import results_in
+
+UNREAD_OUTPUTS = "unread_outputs"
+"""In a run's `meta`: why saved outputs could not be read, one reason each."""
 
 
 class SavedOutputs:
@@ -20,6 +24,7 @@ class SavedOutputs:
         self._folders = folders
         self._restored: list[str] = []
         self._lost: list[str] = []
+        self._unread: list[str] = []
 
     def restore(self, call_id: str, text: str, named: object) -> str:
         """Return the content of the file that the log names, or `text` if there is no such file; note which."""
@@ -32,11 +37,12 @@ class SavedOutputs:
         name = PureWindowsPath(named).name if isinstance(named, str) else ""
         for folder in self._folders if name else ():
             try:
-                path = folder / name
-                if path.is_file() and not path.is_symlink():
-                    return _read_text(path)
-            except (OSError, ValueError):
+                if not (folder / name).is_symlink():
+                    return _read_text(folder / name)
+            except (FileNotFoundError, NotADirectoryError, ValueError):
                 continue
+            except OSError as error:
+                self._unread.append(error.strerror or str(error))
         return None
 
     def note(self, call_id: str, is_whole: bool) -> None:
@@ -44,13 +50,17 @@ class SavedOutputs:
         (self._restored if is_whole else self._lost).append(call_id)
 
     def as_meta(self) -> dict[str, list[str]]:
-        """Return the calls with restored and with truncated outputs, as fields of a run's `meta`."""
-        return {"restored_full_output": self._restored, "legacy_truncated": self._lost}
+        """Return the calls with restored and truncated outputs, and why some were not read, as a run's `meta`."""
+        return {
+            "restored_full_output": self._restored,
+            "legacy_truncated": self._lost,
+            UNREAD_OUTPUTS: self._unread,
+        }
 
 
 def _read_text(path: Path) -> str:
     """Return the text of a file; of a JSON file with content blocks, the texts of the blocks."""
-    text = path.read_bytes().decode("utf-8", "replace")
+    text = read_regular(path, LONGEST_LINE).decode("utf-8", "replace")
     if path.suffix != ".json":
         return text
     try:

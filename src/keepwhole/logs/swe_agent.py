@@ -12,8 +12,8 @@ import msgspec
 from keepwhole.logs.lines import DECODE_ERRORS, LogLines
 from keepwhole.logs.message_order import Timed, build_run
 from keepwhole.logs.run import Run
+from keepwhole.logs.unnamed_results import decode_logged
 from keepwhole.wire.content import fields_of, json_text, parts_of, text_of
-from keepwhole.wire.dialects import decode_message
 
 NAME = "swe-agent"
 _FILES = ("open", "goto", "scroll_up", "scroll_down", "create", "edit", "insert", "str_replace_editor", "view_image")
@@ -36,7 +36,7 @@ def read_log(lines: LogLines) -> Iterator[Run]:
         meta = {"format": NAME, "path": str(lines.path), "model": _model(record)}
         meta["task_id"] = text_of(record.get("instance_id")) or name
         messages = _history(record) or _steps(record)
-        run = build_run(NAME, f"{name}:{number}" if number else name, map(Timed, map(decode_message, messages)), meta)
+        run = build_run(NAME, f"{name}:{number}" if number else name, map(Timed, map(decode_logged, messages)), meta)
         if run:
             yield run
         else:

@@ -1,7 +1,7 @@
 """Imports runs from clients' logs, each as a session of its own, so that they can be searched.
 
 Owns: what a run's session is called, what the entry of an old result says, and that importing a run again adds only
-what is new.
+what is new, to the session of this run and no other.
 Must not know: formats of logs (`logs`).
 
 Whole copies that a client saved beside its log are in the run already. A result that stays cut is recorded with the
@@ -9,11 +9,13 @@ flag `legacy_truncated`; where a later import brings the whole text, that is add
 """
 
 import hashlib
+import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from keepwhole.canonical import ids
+from keepwhole.canonical.body import measure
 from keepwhole.canonical.entry import Result
 from keepwhole.canonical.guard import truncation_mark
 from keepwhole.canonical.utf8 import encode
@@ -23,7 +25,7 @@ from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.recall.links import RecallLinks
 from keepwhole.record.arrival import LEGACY, NewResult, add_results
 from keepwhole.record.writer import SessionWriter
-from keepwhole.store.protocol import SessionInfo, Store
+from keepwhole.store.protocol import Row, SessionInfo, Store, result_of
 
 _TOGETHER = 64
 """Results that are made durable in one go."""
@@ -64,7 +66,7 @@ def import_run(store: Store, run: Run, *, quota: int, now: int, random: Callable
     """Record the results of a run, with the times at which they came; `now` where no time is known."""
     transcript = Transcript()
     transcript.extend(run.messages)
-    name, project = session_of(run), run.meta.get("project")
+    name, project = _own_session(store, run, transcript.items), run.meta.get("project")
     info = SessionInfo(
         name=name,
         agent=run.source,
@@ -86,21 +88,57 @@ def import_run(store: Store, run: Run, *, quota: int, now: int, random: Callable
     return Imported(name, results, len(new), lost, restored, results - accepted)
 
 
+def _own_session(store: Store, run: Run, items: Sequence[Item]) -> str:
+    """The session of this run: the first of its name, `NAME-2`, … that has nothing yet or has this run.
+
+    Logs may give one id to several runs. Merged into one session, they could not be told apart again.
+    """
+    name = session_of(run)
+    for number in itertools.count(1):
+        candidate = name if number == 1 else f"{name}-{number}"
+        recorded = list(store.rows(candidate, kind="result", light=True))
+        if not recorded or _is_same_run(run, items, recorded):
+            return candidate
+    raise AssertionError("there is always a next number")
+
+
+def _is_same_run(run: Run, items: Sequence[Item], recorded: Sequence[Row]) -> bool:
+    """Whether what is recorded is of this run: of the calls that both have, at least half have the same result."""
+    by_call: dict[str | None, list[tuple[Result, bytes]]] = {}
+    for row in recorded:
+        known = result_of(row)
+        by_call.setdefault(known.call_id, []).append((known, row.digest))
+    common = [item for item in items if _call_id(run, item) in by_call]
+    same = sum(any(_is_same_result(run, item, *one) for one in by_call[_call_id(run, item)]) for item in common)
+    return bool(same) and 2 * same >= len(common)
+
+
+def _is_same_result(run: Run, item: Item, known: Result, digest: bytes) -> bool:
+    """Whether a result is the recorded one, or one of the two was cut before it came here."""
+    if item.call is not None and (item.call.tool, item.call.arguments) != (known.tool, known.arguments):
+        return False
+    return LEGACY in known.flags or bool(_flags(run, item)) or digest == measure(encode(item.text)[0]).digest
+
+
 def _result(run: Run, item: Item, writer: SessionWriter, now: int) -> Result:
     at, trace_id = _at(run, item.index, now), writer.draw_trace_id()
-    call_id = item.returned.call_id or f"{session_of(run)}#{item.number}"
     return Result(
         at=at,
         trace_id=trace_id,
         artifact_id=ids.artifact_id(at // 1000, trace_id),
         tool=item.call.tool if item.call else "tool",
         arguments=item.call.arguments if item.call else None,
-        call_id=call_id,
+        call_id=_call_id(run, item),
         is_error=item.is_error,
         turn=item.turn,
         task_id=None,
         flags=_flags(run, item),
     )
+
+
+def _call_id(run: Run, item: Item) -> str:
+    """The id of the call that a result answers; its place in the run where the log names none."""
+    return item.returned.call_id or f"{session_of(run)}#{item.number}"
 
 
 def _flags(run: Run, item: Item) -> tuple[str, ...]:

@@ -1,6 +1,8 @@
 """`keepwhole import`: logs that agents wrote become sessions that can be searched and shown."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -96,3 +98,64 @@ def test_over_the_quota_the_rest_is_left_out_and_said(cli: Cli) -> None:
     assert (report["added"] + report["refused"], report["refused"] > 0) == (3, True)
     del cli.environ["KEEPWHOLE_SESSION_QUOTA"]
     assert cli.json("import", "runs.jsonl")["added"] == report["refused"]
+
+
+ASK: dict[str, Any] = {"role": "user", "content": "go on"}
+UNNAMED = {
+    "null": {"role": "tool", "tool_call_id": None, "content": "mark-1"},
+    "missing": {"role": "tool", "content": "mark-1"},
+    "a number": {"role": "tool", "tool_call_id": 7, "content": "mark-1"},
+    "of the old functions": {"role": "function", "name": "ls", "content": "mark-1"},
+    "anthropic": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": None, "content": "mark-1"}]},
+}
+
+
+@pytest.mark.parametrize("message", UNNAMED.values(), ids=UNNAMED)
+def test_results_that_name_no_call_are_imported(cli: Cli, message: dict[str, Any]) -> None:
+    write(cli.folder / "runs.jsonl", [{"source": "s", "id": "1", "messages": [ASK, message]}])
+    assert cli.json("import", "runs.jsonl")["added"] == 1
+    assert cli.json("import", "runs.jsonl")["added"] == 0
+    (cli.folder / "requests.jsonl").write_text(json.dumps({"model": "m", "messages": [ASK, message]}))
+    assert cli.json("import", "requests.jsonl")["added"] == 1
+
+
+def run_of(*outputs: str, path: str = "x", call_id: str | None = None) -> dict[str, Any]:
+    messages = [ASK]
+    for number, output in enumerate(outputs):
+        name = call_id if call_id is not None else f"c{number}"
+        function = {"name": "read_file", "arguments": json.dumps({"path": path})}
+        messages.append({"role": "assistant", "tool_calls": [{"id": name, "type": "function", "function": function}]})
+        messages.append({"role": "tool", "tool_call_id": name, "content": output})
+    return {"source": "agent", "id": "1", "messages": messages}
+
+
+OTHERS = {
+    "another text": run_of("four", "five"),
+    "another call": run_of("one", "two", path="y"),
+    "mostly another": run_of("one", "four", "five"),
+    "without ids": run_of("four", call_id=""),
+}
+
+
+@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
+def test_two_runs_of_one_source_and_id_are_two_sessions(cli: Cli, other: dict[str, Any], together: bool) -> None:
+    first = run_of("one", "two", "three")
+    if together:
+        write(cli.folder / "runs.jsonl", [first, other])
+        done = cli.json("import", "runs.jsonl")
+    else:
+        write(cli.folder / "a.jsonl", [first])
+        write(cli.folder / "runs.jsonl", [other])
+        cli.json("import", "a.jsonl")
+        done = cli.json("import", "runs.jsonl")
+    assert done["apart"] == 1
+    assert done["sessions"][-1]["session"] == "agent:1-2"
+    assert cli.json("import", "runs.jsonl")["added"] == 0
+
+
+def test_a_run_that_went_on_stays_one_session(cli: Cli) -> None:
+    for outputs in (("one",), ("one", "two"), ("one", "two", "three")):
+        write(cli.folder / "runs.jsonl", [run_of(*outputs)])
+        done = cli.json("import", "runs.jsonl")
+        assert (done["added"], done["apart"]) == (1, 0)

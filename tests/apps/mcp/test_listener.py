@@ -18,11 +18,13 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from keepwhole.apps.listener import Address, parse_address, read_token
+from keepwhole.apps.mcp import http_limits
 from keepwhole.apps.mcp.gateway import Gateway
 from keepwhole.apps.mcp.listener import http_app, http_server
 from keepwhole.apps.mcp.server import record_server
 from keepwhole.apps.mcp.servers_file import ServersFile
 from keepwhole.errors import UsageError
+from keepwhole.proxy_settings import ProxySettings
 from keepwhole.session import Session
 from tests.apps.mcp.front import ERAS, NEAR, near, run
 from tests.apps.mcp.upstream import LINES
@@ -50,6 +52,86 @@ def test_every_route_wants_token_host_and_origin(method: str, path: str) -> None
         headers = {name: value for name, value in given.items() if value is not None}
         wanted = 401 if good_host and good_origin else 403
         assert run(_status(method, path, headers)) == wanted, headers
+
+
+@pytest.mark.parametrize(
+    ("site", "status"), [("cross-site", 403), ("same-site", 403), ("none", 401), ("same-origin", 401)]
+)
+def test_a_page_of_another_site_is_refused(site: str, status: int) -> None:
+    assert run(_status("GET", "/mcp", {"sec-fetch-site": site})) == status
+
+
+def test_health_needs_no_token_but_the_right_host() -> None:
+    assert run(_status("GET", "/healthz", {})) == 200
+    assert run(_status("POST", "/healthz", {})) == 401
+    assert run(_status("GET", "/healthz/x", {})) == 401
+    assert run(_status("GET", "/healthz", {"host": "evil.example"})) == 403
+    assert run(_status("GET", "/healthz", {"origin": "https://evil.example"})) == 403
+
+
+async def _left_open(port: int, first: bytes) -> bool:
+    """Whether a connection on which something was sent is open a second later."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write(first)
+        async with asyncio.timeout(1):
+            while await reader.read(1_000):
+                pass
+        return False
+    except TimeoutError:
+        return True
+    except ConnectionError:
+        return False
+    finally:
+        writer.close()
+
+
+HALF = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_client_that_does_not_send_its_request_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_limits, "HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(http_limits, "BODY_SECONDS", 0.2)
+
+    async def work() -> None:
+        async with _served(record_server(Session("slow"))) as url:
+            port = int(url.split(":")[2].removesuffix("/mcp"))
+            head = f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {TOKEN}\r\n"
+            head += "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+            asked = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode()
+            for first in (b"", HALF, asked + HALF, f"{head}Content-Length: 50\r\n\r\n{{".encode()):
+                assert not await _left_open(port, first), first
+
+    run(work())
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_who_is_refused_holds_no_connection_and_others_only_up_to_the_limit() -> None:
+    async def work() -> None:
+        async with _served(record_server(Session("many")), max_connections=3) as url:
+            port = int(url.split(":")[2].removesuffix("/mcp"))
+            stranger = f"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode()
+            assert not await _left_open(port, stranger)
+            open_ones = await asyncio.gather(*(_left_open(port, HALF) for _ in range(6)))
+            assert open_ones.count(True) == 3
+            async with _client(url, "legacy") as client:
+                assert (await client.list_tools()).tools
+
+    run(work())
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_body_over_the_limit_is_refused_and_one_below_it_is_kept() -> None:
+    async def work() -> None:
+        headers = {"Authorization": f"Bearer {TOKEN}", "Accept": "application/json, text/event-stream"}
+        async with _served(record_server(Session("big")), max_body=8_000_000) as url:
+            async with httpx2.AsyncClient(headers=headers) as http:
+                assert (await http.post(url, content=b"x" * 8_000_001)).status_code == 413
+            async with _client(url, "legacy") as client:
+                assert not (await client.call_tool("keep", {"output": "x" * 6_000_000})).is_error
+
+    run(work())
 
 
 def test_only_loopback_unless_it_is_said() -> None:
@@ -86,9 +168,9 @@ def _free_port() -> int:
 
 
 @asynccontextmanager
-async def _served(server: Any, port: int | None = None) -> AsyncGenerator[str]:
+async def _served(server: Any, port: int | None = None, **limits: Any) -> AsyncGenerator[str]:
     address = Address(host="127.0.0.1", port=port or _free_port())
-    listening = http_server(server, address, TOKEN)
+    listening = http_server(server, address, TOKEN, ProxySettings(**limits))
     task = asyncio.create_task(listening.serve())
     while not listening.started:
         await asyncio.sleep(0.01)

@@ -98,6 +98,32 @@ def test_a_file_that_cannot_be_wrapped_is_left_alone(tmp_path: Path, text: str) 
     assert path.read_text() == text
 
 
+TWICE = [
+    '{"mcpServers": {"git": {"command": "one"}, "git": {"command": "two"}}}',
+    '{"mcpServers": {"git": {"command": "one"}, "g\\u0069t": {"command": "two"}}}',
+    '{"mcpServers": {"git": {"command": "one"}}, "mcpServers": {"git": {"command": "two"}}}',
+]
+
+
+@pytest.mark.parametrize("text", TWICE)
+def test_a_file_that_names_something_twice_is_left_alone(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    with pytest.raises(UsageError, match="twice"):
+        wrap(str(path))
+    assert (path.read_text(), len(list(tmp_path.iterdir()))) == (text, 1)
+
+
+def test_a_wrapped_file_that_names_something_twice_by_now_is_left_alone(file: Path) -> None:
+    wrap(str(file))
+    text = file.read_text().replace('"mcpServers": {', '"mcpServers": { "git": {"command": "x"},')
+    file.write_text(text)
+    with pytest.raises(UsageError, match="twice"):
+        unwrap(str(file))
+    assert file.read_text() == text
+    assert Path(f"{file}.before-keepwhole").exists()
+
+
 names = st.text(min_size=1, max_size=8).filter(lambda name: name != OWN)
 entries = st.fixed_dictionaries(
     {"command": st.text(max_size=5)},

@@ -15,7 +15,7 @@ from keepwhole.logs.duplicates import read_all
 from keepwhole.logs.lines import UnreadPart, file_size
 from keepwhole.logs.reader import find_logs
 from keepwhole.logs.run import Run
-from keepwhole.record.log_import import Imported, import_run
+from keepwhole.record.log_import import Imported, import_run, session_of
 
 _NOTHING = 1
 _MEGABYTE = 1 << 20
@@ -43,12 +43,17 @@ def import_logs(args: argparse.Namespace) -> int:
     paths = find_logs(args.paths)
     done: list[Imported] = []
     bad: list[UnreadPart] = []
+    apart = 0
     try:
-        for found in _imported(place, paths):
-            (bad if isinstance(found, UnreadPart) else done).append(found)  # pyright: ignore[reportArgumentType]
+        for found, name in _imported(place, paths):
+            if isinstance(found, UnreadPart):
+                bad.append(found)
+            else:
+                done.append(found)
+                apart += found.session != name
     finally:
         place.close()
-    report = _report(done, bad)
+    report = _report(done, bad, apart)
     if args.json:
         screen.as_json(report)
     else:
@@ -56,29 +61,30 @@ def import_logs(args: argparse.Namespace) -> int:
     return 0 if done else _NOTHING
 
 
-def _imported(place: Place, paths: Sequence[Path]) -> Iterator[Imported | UnreadPart]:
-    """Each run as it is put on record, and what could not be read."""
+def _imported(place: Place, paths: Sequence[Path]) -> Iterator[tuple[Imported | UnreadPart, str]]:
+    """Each run as it is put on record, with the name that its session has by itself, and what could not be read."""
     now, chars = int(time.time() * 1000), 0
     with screen.Progress("importing MB", sum(map(file_size, paths)) // _MEGABYTE) as progress:
         for found in read_all(paths):
             if isinstance(found, UnreadPart):
-                yield found
+                yield found, ""
                 continue
             chars += found.chars
             progress.at(chars // _MEGABYTE)
             if _has_results(found):
                 quota = place.settings.session_quota
-                yield import_run(place.store, found, quota=quota, now=now, random=os.urandom)
+                yield import_run(place.store, found, quota=quota, now=now, random=os.urandom), session_of(found)
 
 
 def _has_results(run: Run) -> bool:
     return any(message.returned for message in run.messages)
 
 
-def _report(done: Sequence[Imported], bad: Sequence[UnreadPart]) -> dict[str, Any]:
+def _report(done: Sequence[Imported], bad: Sequence[UnreadPart], apart: int) -> dict[str, Any]:
     return {
         "runs": len(done),
         **{key: sum(getattr(one, key) for one in done) for key in _SUMS},
+        "apart": apart,
         "sessions": [one._asdict() for one in done],
         "unread": [{**one.as_dict(), "path": str(one.path)} for one in bad],
     }
@@ -103,4 +109,6 @@ def _print(done: Sequence[Imported], report: dict[str, Any]) -> None:
         screen.say(f"{report['restored']:,} are whole again, from copies beside the logs.")
     if report["refused"]:
         screen.warn(f"{report['refused']:,} are over `session_quota` and were left out. Raise it and import again.")
+    if report["apart"]:
+        screen.say(f"{report['apart']:,} have the source and id of another run; a number was added to their names.")
     screen.say(screen.dim(f"search one: keepwhole search --session {done[0].session} WORDS"))

@@ -36,7 +36,7 @@ def mcp(args: argparse.Namespace) -> int:
     server = record_server(place.writing())
 
     async def serve() -> None:
-        await (serve_http(server, address, place.settings.home, "mcp") if address else serve_stdio(server))
+        await (serve_http(server, address, place.settings, "mcp") if address else serve_stdio(server))
 
     return run(serve, place)
 

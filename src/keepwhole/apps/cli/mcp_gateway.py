@@ -50,8 +50,8 @@ def gateway(args: argparse.Namespace) -> int:
 
     async def serve() -> None:
         async with through.opened() as front:
-            home = place.settings.home
-            await (serve_http(front, address, home, "mcp-gateway") if address else serve_stdio(front))
+            name = "mcp-gateway"
+            await (serve_http(front, address, place.settings, name) if address else serve_stdio(front))
 
     return run(serve, place)
 

@@ -1,1 +1,1 @@
-"""Coding agents by hook: a file a client says what its hooks mean, one shell keeps and answers."""
+"""Hooks of coding agents: one file per client says what its hooks mean; one place keeps and replaces results."""

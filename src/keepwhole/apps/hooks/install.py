@@ -1,31 +1,32 @@
-"""Our hooks in the files that clients read: where those lie, and how they are written.
+"""Keepwhole's hooks in the files that clients read: where those files are, and how hooks get into them.
 
-Owns: that a settings file is the old one or the new one at any moment, and is never written where it cannot be read.
-Must not know: how settings are edited.
+Owns: the paths, and that a file which cannot be read is never written.
+Must not know: how settings are edited, how files are replaced.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from importlib.resources import files
 from typing import Literal, NamedTuple, TypeAlias
 
+from keepwhole.apps.client_file import ChangedMeanwhile, read_file, remove_file, remove_unfinished, replace_file
 from keepwhole.apps.hooks import settings
 from keepwhole.apps.hooks.command import hook_command, is_own
 from keepwhole.apps.hooks.run import CLIENTS
 from keepwhole.errors import UsageError
-from keepwhole.store.durable import write_file
 
 Scope: TypeAlias = Literal["user", "project"]
 SCOPES: tuple[Scope, ...] = ("user", "project")
 _PLUGIN = "opencode"
 _OURS = "// Written by `keepwhole hook install opencode`"
-_MODE = 0o644
+_ATTEMPTS = 5
+"""How often a file is read and edited again, where another program changes it meanwhile."""
 
 
 class Target(NamedTuple):
-    """A client's file that holds our hooks, or would."""
+    """A client's file with Keepwhole's hooks, or for them."""
 
     client: str
     scope: Scope
@@ -33,7 +34,7 @@ class Target(NamedTuple):
 
     @property
     def command(self) -> str:
-        """What the client is to call."""
+        """The command that the client calls."""
         return hook_command(self.client, portable=self.scope == "project")
 
 
@@ -52,32 +53,41 @@ def target(client: str, scope: Scope, environ: Mapping[str, str], folder: str) -
 
 
 def install(to: Target) -> bool:
-    """Put our hooks there; whether anything had to change."""
-    before = _read(to)
-    after = _plugin(to) if to.client == _PLUGIN else _edited(to, before)
-    if after == before:
-        return False
-    _write(to, after)
-    return True
+    """Add Keepwhole's hooks; return whether anything had to change."""
+    remove_unfinished(to.path)
+    return _edit(to, lambda before: _plugin(to) if to.client == _PLUGIN else _edited(to, before))
 
 
 def uninstall(to: Target) -> bool:
-    """Take our hooks away; whether there were any. What we did not write stays to the byte."""
-    before = _read(to)
-    if before is None:
-        return False
-    after = None if to.client == _PLUGIN else _cleared(to, before)
-    if after == before:
-        return False
-    if after is None:
-        os.unlink(to.path)
-    else:
-        _write(to, after)
-    return True
+    """Remove Keepwhole's hooks; return whether there were any. Every other byte stays."""
+    remove_unfinished(to.path)
+    return _edit(to, lambda before: None if before is None or to.client == _PLUGIN else _cleared(to, before))
+
+
+def remove_all_unfinished(environ: Mapping[str, str], folder: str) -> int:
+    """Remove what killed installations left beside any client's file; return how many files that were."""
+    targets = [target(client, scope, environ, folder) for client in CLIENTS for scope in SCOPES]
+    return sum(remove_unfinished(path) for path in {to.path for to in targets})
+
+
+def _edit(to: Target, edited: Callable[[str | None], str | None]) -> bool:
+    """Replace a file's text by the edited one; again where another program changed it meanwhile."""
+    for attempt in range(_ATTEMPTS):
+        before = _read(to)
+        after = edited(before)
+        if after == before:
+            return False
+        try:
+            _write(to, before, after)
+            return True
+        except ChangedMeanwhile:
+            if attempt + 1 == _ATTEMPTS:
+                raise
+    return False
 
 
 def installed(to: Target) -> list[str]:
-    """The commands of ours that a client's file names."""
+    """Keepwhole's commands in a client's file."""
     text = _read(to)
     if text is None:
         return []
@@ -109,39 +119,42 @@ def _events(client: str) -> Sequence[str]:
 
 
 def _plugin(to: Target) -> str:
-    """The plugin with our command in it, as a JavaScript string."""
+    """The plugin with Keepwhole's command in it, as a JavaScript string."""
     words = to.command.replace("\\", "\\\\").replace('"', '\\"')
     return files("keepwhole.apps.hooks").joinpath("opencode.js").read_text(encoding="utf-8").replace("@COMMAND@", words)
 
 
 def _refused(to: Target, error: ValueError) -> UsageError:
     return UsageError(
-        f"`{to.path}` was left as it is, since it cannot be edited safely: {error}. Mend it, then run "
+        f"`{to.path}` was left as it is, since it cannot be edited safely: {error}. Fix it, then run "
         f"`keepwhole hook install {to.client}` again."
     )
 
 
 def _read(to: Target) -> str | None:
     try:
-        with open(to.path, encoding="utf-8", newline="") as file:
-            text = file.read()
-        if to.client == _PLUGIN and not text.startswith(_OURS):
+        data = read_file(to.path)
+        text = None if data is None else data.decode()
+        if to.client == _PLUGIN and text is not None and not text.startswith(_OURS):
             raise ValueError("it is somebody else's plugin")
         return text
-    except FileNotFoundError:
-        return None
     except ValueError as error:
         raise _refused(to, error) from error
     except OSError as error:
-        raise UsageError(f"`{to.path}` cannot be read ({error.strerror}). Check its permissions.") from error
+        raise UsageError(
+            f"`{to.path}` cannot be read ({error.strerror}). Check what it is, and its permissions."
+        ) from error
 
 
-def _write(to: Target, text: str) -> None:
-    """The new file in place of the old one, through links, with its permissions."""
-    path = os.path.realpath(to.path)
+def _write(to: Target, before: str | None, after: str | None) -> None:
+    """Replace the text of a file; with None the file is removed."""
+    old = None if before is None else before.encode()
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        mode = os.stat(path).st_mode & 0o777 if os.path.exists(path) else _MODE
-        write_file(path, [text.encode()], mode)
+        if after is not None:
+            replace_file(to.path, old, after.encode())
+        elif old is not None:
+            remove_file(to.path, old)
     except OSError as error:
-        raise UsageError(f"`{path}` cannot be written ({error.strerror}). Check the folder's permissions.") from error
+        raise UsageError(
+            f"`{to.path}` cannot be written ({error.strerror}). Check the folder's permissions."
+        ) from error

@@ -15,11 +15,14 @@ from keepwhole.config import Settings
 from keepwhole.record.kept_result import KeptResult
 from keepwhole.session import Session
 from keepwhole.store.protocol import result_of
+from keepwhole.store.regular_file import read_regular
 from keepwhole.truncation import notice
 from keepwhole.truncation.configuration import Limits
 from keepwhole.truncation.cut import Source
 
 _RESULTS = "results"
+_LARGEST = 256 * 1_048_576
+"""Bytes of a client's own file; of a longer one only the part at hand is kept, and nothing is replaced."""
 
 
 class HookContext(NamedTuple):
@@ -124,13 +127,12 @@ def _without_replacement(context: HookContext, returned: ToolReturn) -> ToolRetu
 
 
 def _read_whole(returned: ToolReturn) -> str | bytes | None:
-    """The whole output, from the hook or the client's own file; None where that file cannot be read or is shorter."""
+    """The whole output, from the hook or the client's own file; None where that cannot be read or is shorter."""
     if returned.file is None:
         return returned.output
     try:
-        with open(returned.file, "rb") as file:
-            data = file.read()
-    except OSError:
+        data = read_regular(returned.file, _LARGEST)
+    except (OSError, ValueError):
         return None
     return data if len(data) >= len(returned.output) else None
 

@@ -74,11 +74,13 @@ def _session(client: str, event: Json) -> str:
 
 def _newest_lines(event: Json) -> Iterator[bytes]:
     """The lines at the end of the client's log, newest first."""
+    from keepwhole.store.regular_file import open_regular
+
     try:
-        with open(str(event.get("transcript_path")), "rb") as file:
+        with open_regular(str(event.get("transcript_path"))) as file:
             file.seek(max(0, os.path.getsize(file.fileno()) - _TAIL))
             yield from reversed(file.read(2 * _TAIL).splitlines())
-    except OSError:
+    except (OSError, ValueError):
         return
 
 

@@ -1,4 +1,4 @@
-"""Our hooks in a client's settings: put in beside what is there, found, and taken out again.
+"""Keepwhole's hooks in the text of a client's settings: added beside what is there, found, and removed again.
 
 Owns: the form that Claude Code and Codex share, `{"hooks": {EVENT: [{"hooks": [{"type": "command", …}]}]}}`.
 Must not know: files, which client it is.
@@ -17,7 +17,7 @@ IsOwn = Callable[[object], bool]
 
 
 def installed(text: str | None, events: Sequence[str], command: str, is_own: IsOwn) -> str:
-    """The settings with our command at every event, once, at the end of what is there; `ValueError` if they cannot."""
+    """The settings with the command at every event, once, after what is there; `ValueError` if that is impossible."""
     if text is not None and all(own == [command] for own in commands(text, events, is_own)):
         return text
     text = None if text is None else uninstalled(text, is_own)
@@ -29,7 +29,7 @@ def installed(text: str | None, events: Sequence[str], command: str, is_own: IsO
 
 
 def uninstalled(text: str, is_own: IsOwn) -> str | None:
-    """The settings without our commands; None where nothing is left of what we made."""
+    """The settings without Keepwhole's commands; None where Keepwhole made the file and nothing else is in it."""
     check(text)
     while (found := _last_own(text, is_own)) is not None:
         event, entry = found
@@ -40,7 +40,7 @@ def uninstalled(text: str, is_own: IsOwn) -> str | None:
 
 
 def commands(text: str, events: Sequence[str], is_own: IsOwn) -> list[list[str]]:
-    """Our commands in the settings, at each of these events."""
+    """Keepwhole's commands in the settings, at each of these events."""
     check(text)
     hooks = mapping(mapping(json_file.parse(_body(text)[1])).get(_HOOKS))
     own = [[_own_command(entry, is_own) for entry in _list(hooks.get(event))] for event in events]
@@ -59,7 +59,7 @@ def check(text: str) -> None:
 
 
 def _made(events: Sequence[str], command: str) -> str:
-    """Settings of our own; that they begin on a line of their own says so."""
+    """New settings; their first member is on a line of its own, by which they are recognized later."""
     text = json.dumps({_HOOKS: {event: [_entry(command)] for event in events}}, indent=2)
     return text + "\n"
 
@@ -87,7 +87,7 @@ def _with_event(text: str, event: str, entry: dict[str, Any]) -> str:
 
 
 def _last_own(text: str, is_own: IsOwn) -> tuple[str, int] | None:
-    """The event and the place of our last entry, in the order of the text."""
+    """The event and the place of Keepwhole's last entry, in the order of the text."""
     hooks = mapping(mapping(json_file.parse(_body(text)[1])).get(_HOOKS))
     found = [
         (event, at)
@@ -125,7 +125,7 @@ def _list(value: object) -> list[Any]:
 
 
 def _own_command(entry: object, is_own: IsOwn) -> str | None:
-    """Our command in an entry that holds nothing else; what somebody added to it is theirs."""
+    """Keepwhole's command in an entry with nothing else; an entry to which somebody added something is theirs."""
     hooks = _list(mapping(entry).get(_HOOKS))
     command = mapping(hooks[0]).get("command") if len(hooks) == 1 else None
     return command if is_own(command) and isinstance(command, str) else None

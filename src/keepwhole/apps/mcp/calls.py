@@ -1,7 +1,7 @@
 """Calls through a gateway: to the server that has the tool, prompt or resource, and back within budget.
 
-Owns: what is passed on of a request, and the result's way to the client.
-Must not know: lists, pins, connections.
+Owns: which parts of a request are passed on, and what happens to a result before the client gets it.
+Must not know: connections, how lists are made.
 """
 
 import logging
@@ -16,6 +16,8 @@ from mcp_types import INVALID_PARAMS, LOG_LEVEL_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from keepwhole.apps.mcp.clients import Clients, who_of
+from keepwhole.apps.mcp.offers import Listing
+from keepwhole.apps.mcp.questions import signed_result
 from keepwhole.apps.mcp.recall_tools import SCHEME, read_artifact, recall, text_item
 from keepwhole.apps.mcp.results import Kept
 from keepwhole.apps.mcp.routes import Routes
@@ -34,18 +36,22 @@ Context = ServerRequestContext[Any, Any]
 class Calling:
     """Answers every kind of call."""
 
-    def __init__(self, session: Session, routes: Routes, clients: Clients, tasks: anyio.abc.TaskGroup) -> None:
-        self._session, self._routes, self._clients, self._tasks = session, routes, clients, tasks
+    def __init__(
+        self, session: Session, routes: Routes, listing: Listing, clients: Clients, tasks: anyio.abc.TaskGroup
+    ) -> None:
+        self._session, self._routes, self._listing = session, routes, listing
+        self._clients, self._tasks = clients, tasks
         self._parked: dict[str, Parked] = {}
 
     async def tool(self, ctx: Context, _: Any) -> dict[str, Any]:
-        """`tools/call`: one of ours, or a server's, whose result is kept."""
+        """`tools/call`: a recall tool, or a server's tool, whose result is kept."""
         params = passed_on(ctx.params)
         name = str(params["name"])
         arguments: dict[str, Any] = params.get("arguments") or {}
         if name in NAMES:
             return await recall(self._session, name, arguments)
         upstream, params["name"] = self._routes.inside(name)
+        await self._listing.refuse_withheld(upstream, "tools/list", params["name"])
         try:
             result = await self._through(ctx, upstream, params, again=False)
         except Lost as error:
@@ -54,7 +60,7 @@ class Calling:
             return result
         try:
             return await Kept(self._session, name, arguments, ctx.protocol_version).within_budget(result)
-        except Exception:  # whatever is wrong with the record, a result that is not in it is passed on whole
+        except Exception:  # a result that is not in the record is passed on whole, whatever the reason
             _log.exception("a result of %r could not be kept; it is passed on whole", upstream.name)
             return result
 
@@ -62,6 +68,7 @@ class Calling:
         """`prompts/get`."""
         params = passed_on(ctx.params)
         upstream, params["name"] = self._routes.inside(str(params["name"]))
+        await self._listing.refuse_withheld(upstream, "prompts/list", params["name"])
         return await self._through(ctx, upstream, params)
 
     async def resource(self, ctx: Context, _: Any) -> dict[str, Any]:
@@ -82,7 +89,7 @@ class Calling:
         return await self._first(str(ref.get("uri")), lambda upstream: upstream.send(ctx.method, params))
 
     async def watch(self, uri: str, on: bool) -> None:
-        """Start or stop hearing of changes of a resource; ours never change."""
+        """Start or stop watching a resource for changes; stored results never change."""
         if not uri.startswith(SCHEME):
             await self._first(uri, lambda upstream: upstream.watch(uri, on))
 
@@ -97,10 +104,14 @@ class Calling:
         raise error
 
     async def _through(self, ctx: Context, upstream: Upstream, params: dict[str, Any], again: bool = True) -> Any:
-        """A server's answer, whichever way it asks for input and whichever way the client is asked."""
+        """Return a server's answer; questions are translated where client and server speak different revisions."""
         await upstream.connected()
         asked = "progressToken" in ((ctx.params or {}).get("_meta") or {})
-        send = partial(upstream.send, ctx.method, progress=ctx.session.report_progress if asked else None, again=again)
+        progress = ctx.session.report_progress if asked else None
+
+        async def send(given: dict[str, Any]) -> dict[str, Any]:
+            return signed_result(await upstream.send(ctx.method, given, progress, again), upstream.name)
+
         modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         if modern and not upstream.is_modern:
             return await self._parking(ctx, upstream, params, partial(send, _without_input(params)))
@@ -132,7 +143,7 @@ class Calling:
 
 
 def passed_on(params: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What goes on to a server of a request's parameters: all but what is between the client and us."""
+    """Return the parameters that a server gets: all but those between the client and the gateway."""
     passed = dict(params or {})
     meta: Mapping[str, Any] = passed.pop("_meta", None) or {}
     kept = {key: value for key, value in meta.items() if key == LOG_LEVEL_META_KEY or not _is_ours(key)}

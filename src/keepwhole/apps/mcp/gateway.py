@@ -1,6 +1,6 @@
-"""The gateway: stands in front of other MCP servers, forwards everything, keeps what their tools return.
+"""The gateway in front of other MCP servers: forwards everything, keeps the results of their tools.
 
-Owns: putting the parts together, and what the gateway says it can do.
+Owns: putting the parts together, and which capabilities the gateway declares.
 Must not know: how it is reached (`listener`), what becomes of a result (`results`).
 """
 
@@ -17,11 +17,12 @@ from mcp.server.models import InitializationOptions
 from mcp.server.subscriptions import ListenHandler
 from mcp.shared.exceptions import MCPError
 
+from keepwhole.apps.mcp.answers import valid_answer
 from keepwhole.apps.mcp.calls import Calling, Context
 from keepwhole.apps.mcp.clients import Clients
 from keepwhole.apps.mcp.offers import Listing
 from keepwhole.apps.mcp.pins import Pins
-from keepwhole.apps.mcp.recall_tools import complete
+from keepwhole.apps.mcp.recall_tools import Handler, complete
 from keepwhole.apps.mcp.routes import Routes
 from keepwhole.apps.mcp.servers_file import ServersFile
 from keepwhole.apps.mcp.upstreams import Hooks, Upstream
@@ -54,7 +55,7 @@ class Gateway:
 
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator["Front"]:
-        """The front, with the servers behind it connected as far as they answer in time."""
+        """Yield the front; servers that answer in time are connected by then."""
         async with anyio.create_task_group() as tasks:
             for upstream in self.upstreams:
                 tasks.start_soon(upstream.run)
@@ -62,7 +63,7 @@ class Gateway:
                 async with anyio.create_task_group() as starting:
                     for upstream in self.upstreams:
                         starting.start_soon(_start, upstream)
-            yield self._front(Calling(self.session, self._routes, self.clients, tasks))
+            yield self._front(Calling(self.session, self._routes, self._listing, self.clients, tasks))
             tasks.cancel_scope.cancel()
 
     def _front(self, calling: Calling) -> "Front":
@@ -73,29 +74,29 @@ class Gateway:
             cache_hints={method: CacheHint() for method in _CACHED},
         )
         front.middleware.clear()  # spans that nobody exports cost a call a millisecond of CPU
-        listing, page = complete(self._listing.answer), types.PaginatedRequestParams
+        listing, page = checked(self._listing.answer), types.PaginatedRequestParams
         front.add_request_handler("tools/list", page, listing)
-        front.add_request_handler("tools/call", types.CallToolRequestParams, complete(calling.tool))
+        front.add_request_handler("tools/call", types.CallToolRequestParams, checked(calling.tool))
         front.add_request_handler("resources/list", page, listing)
         front.add_request_handler("resources/templates/list", page, listing)
-        front.add_request_handler("resources/read", types.ReadResourceRequestParams, complete(calling.resource))
+        front.add_request_handler("resources/read", types.ReadResourceRequestParams, checked(calling.resource))
         if self._some_have("prompts"):
             front.add_request_handler("prompts/list", page, listing)
-            front.add_request_handler("prompts/get", types.GetPromptRequestParams, complete(calling.prompt))
+            front.add_request_handler("prompts/get", types.GetPromptRequestParams, checked(calling.prompt))
         if self._some_have("completions"):
-            front.add_request_handler("completion/complete", types.CompleteRequestParams, complete(calling.completion))
+            front.add_request_handler("completion/complete", types.CompleteRequestParams, checked(calling.completion))
         if self._some_have("logging"):
             front.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._set_level)
         self._add_changes(front, calling)
         return front
 
     def _add_changes(self, front: "Front", calling: Calling) -> None:
-        """What clients and servers tell each other of changes."""
+        """Add the handlers of notices about changes, in both directions."""
         listen = ListenHandler(self.clients.bus)
 
         async def on_listen(ctx: Context, params: types.SubscriptionsListenRequestParams) -> Any:
             for uri in params.notifications.resource_subscriptions or ():
-                with suppress(MCPError):  # a server that tells of no changes has none to tell
+                with suppress(MCPError):  # the server does not report changes
                     await calling.watch(uri, on=True)
             return await listen(ctx, params)
 
@@ -114,7 +115,7 @@ class Gateway:
         front.add_notification_handler("notifications/roots/list_changed", types.NotificationParams, on_client)
 
     async def _tell_of_roots(self, ctx: Context) -> None:
-        """Servers asked for roots before there was a client to ask; now they may ask again."""
+        """Tell servers that roots changed: they asked for them before a client was connected."""
         offered = ctx.session.client_capabilities
         if offered is not None and offered.roots is not None:
             for upstream in self.upstreams:
@@ -128,7 +129,7 @@ class Gateway:
         return types.EmptyResult()
 
     def _some_have(self, capability: str) -> bool:
-        """Whether a server offers it, or may when it is there."""
+        """Whether a server has this capability, or is not connected and may have it."""
         return any(upstream.client is None or _has(upstream, capability) for upstream in self.upstreams)
 
     def _instructions(self) -> str:
@@ -138,7 +139,7 @@ class Gateway:
 
 
 class Front(Server[Any]):
-    """The side that clients see; says that its lists may change, on every transport."""
+    """The server that clients connect to; it declares that its lists may change, on every transport."""
 
     def create_initialization_options(
         self,
@@ -146,9 +147,22 @@ class Front(Server[Any]):
         experimental_capabilities: dict[str, dict[str, Any]] | None = None,
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
-        """As the server has them, with changes of lists."""
+        """The options of the server, with changes of lists."""
         every = notification_options or NotificationOptions(True, True, True)
         return super().create_initialization_options(every, experimental_capabilities, extensions)
+
+
+def checked(handler: Handler) -> Handler:
+    """The handler with results made valid for the client's revision, which may be another than the server's."""
+
+    async def answer(ctx: Context, params: Any) -> dict[str, Any]:
+        result = valid_answer(ctx.method, ctx.protocol_version, await complete(handler)(ctx, params))
+        if result is None:
+            words = f"The answer to `{ctx.method}` cannot be put in terms of revision {ctx.protocol_version}."
+            raise MCPError(code=types.INTERNAL_ERROR, message=words)
+        return result
+
+    return answer
 
 
 async def _start(upstream: Upstream) -> None:

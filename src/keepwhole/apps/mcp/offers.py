@@ -1,24 +1,36 @@
-"""What the servers behind a gateway offer, as one list in a stable order: the file's, then by name, ours last.
+"""What the servers behind a gateway offer, as one list in a stable order: the file's, then by name, Keepwhole's last.
 
 Owns: names outside, pages, pins, and that no output schema is promised which a cut result would break.
 Must not know: how anything listed is called.
 """
 
 import logging
+from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
+import anyio
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS
 
-from keepwhole.apps.mcp.pins import Pins
+from keepwhole.apps.mcp.pins import Difference, Pins, pin_key
 from keepwhole.apps.mcp.recall_tools import TEMPLATE
-from keepwhole.apps.mcp.routes import Routes, parsed_cursor
+from keepwhole.apps.mcp.routes import Cursor, Routes, parsed_cursor
 from keepwhole.apps.mcp.servers_file import Pinning
 from keepwhole.apps.mcp.upstreams import Upstream
 
-CHANGED = "keepwhole/changed"
+MARKS: dict[Difference, str] = {"changed": "keepwhole/changed", "new": "keepwhole/new"}
 """In `_meta` of what differs from what is pinned."""
+CHANGED = MARKS["changed"]
+LIST_SECONDS = 30.0
+"""How long a page of a list may take; then the server has none."""
+MOST_PAGES = 1_000
+"""Pages of one list of one server; what follows is not asked for."""
 _PINNED = ("name", "title", "description", "inputSchema", "outputSchema", "annotations", "arguments")
+_SENTENCES = {
+    "changed": "is not described as when it was pinned",
+    "new": "was not there when the others were pinned",
+}
 _log = logging.getLogger("keepwhole.mcp")
 
 
@@ -40,80 +52,135 @@ _KINDS = {
 }
 
 
-class Listing(NamedTuple):
+class Listing:
     """Answers every kind of listing."""
 
-    routes: Routes
-    pins: Pins
-    pinning: Pinning
-    tools: list[dict[str, Any]]
-    """Our own."""
+    def __init__(self, routes: Routes, pins: Pins, pinning: Pinning, tools: list[dict[str, Any]]) -> None:
+        """`tools` are Keepwhole's own."""
+        self._routes, self._pins, self._pinning, self._tools = routes, pins, pinning, tools
+        self._offered: set[tuple[Upstream, str, str]] = set()
 
     async def answer(self, ctx: ServerRequestContext[Any, Any], _: Any) -> dict[str, Any]:
         """One page: servers without pages of their own together, a server's page as it comes."""
         kind = _KINDS[ctx.method]
         params: Any = ctx.params or {}
-        start, cursor = parsed_cursor(params.get("cursor"), len(self.routes.upstreams))
+        at = parsed_cursor(params.get("cursor"), len(self._routes.upstreams))
         items: list[dict[str, Any]] = []
-        for number in range(start, len(self.routes.upstreams)):
-            upstream = self.routes.upstreams[number]
-            page = await _page(upstream, kind, cursor)
-            cursor = None
-            items += self._outside(upstream, kind, page.get(kind.key) or [])
-            if page.get("nextCursor") is not None:
-                return {kind.key: items, "nextCursor": f"{number}:{page['nextCursor']}"}
-        ours = {"tools": self.tools, "resourceTemplates": [TEMPLATE]}
+        for number in range(at.server, len(self._routes.upstreams)):
+            at = at if number == at.server else Cursor(number)
+            found, following = await self._page(self._routes.upstreams[number], kind, at)
+            items += found
+            if following is not None:
+                return {kind.key: items, "nextCursor": following.written()}
+        ours = {"tools": self._tools, "resourceTemplates": [TEMPLATE]}
         return {kind.key: [*items, *ours.get(kind.key, [])]}
 
     def said(self, upstream: Upstream, instructions: str | None) -> str | None:
         """A server's instructions; none where they changed and changes are blocked."""
-        if not instructions or not self._changed(upstream, {"instructions": instructions}):
-            return instructions
-        return None if self.pinning == "block" else instructions
+        differs = self._compare(upstream, "instructions", {"": instructions or ""}, is_last_page=True)
+        return None if differs and self._pinning == "block" else instructions
 
-    def _outside(self, upstream: Upstream, kind: _Kind, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    async def refuse_withheld(self, upstream: Upstream, method: str, name: str) -> None:
+        """`MCPError` where changes are blocked and this tool or prompt is not offered."""
+        kind = _KINDS[method]
+        if self._pinning != "block" or (upstream, kind.one, name) in self._offered:
+            return
+        at: Cursor | None = Cursor(0)
+        while at is not None:
+            _, at = await self._page(upstream, kind, at)
+            if (upstream, kind.one, name) in self._offered:
+                return
+        raise MCPError(
+            code=INVALID_PARAMS,
+            message=f"The {kind.one} `{name[:80]}` of the MCP server `{upstream.name}` is not offered: not listed, or "
+            f"differs from what is pinned. `keepwhole mcp-gateway accept --server {upstream.name}` accepts it.",
+        )
+
+    async def _page(self, upstream: Upstream, kind: _Kind, at: Cursor) -> tuple[list[dict[str, Any]], Cursor | None]:
+        """A server's page as it is shown, and where the next one is."""
+        page = await _fetched(upstream, kind, at.inner)
+        inner: Any = page.get("nextCursor")
+        following = Cursor(at.server, at.page + 1, inner) if isinstance(inner, str) else None
+        if following is not None and following.page >= MOST_PAGES:
+            _log.warning(
+                "server %r: more than %s pages of %s; the rest is left out", upstream.name, MOST_PAGES, kind.key
+            )
+            following = None
+        found: list[dict[str, Any]] = page.get(kind.key) or []
         if kind.identity != "name":
-            self.routes.addresses.update({str(item.get(kind.identity)): upstream for item in found})
-            return sorted(found, key=lambda item: str(item.get(kind.identity)))
-        said = {f"{kind.one} {item['name']}": {key: item.get(key) for key in _PINNED} for item in found}
-        changed = self._changed(upstream, said)
-        shown = [self._named(upstream, item, f"{kind.one} {item['name']}" in changed) for item in found]
-        shown.sort(key=lambda item: item["name"])
-        return [item for item in shown if self.pinning == "warn" or CHANGED not in item.get("_meta", {})]
+            return self._routes.claimed(upstream, kind.identity, found), following
+        return self._pinned(upstream, kind, found, following is None), following
 
-    def _named(self, upstream: Upstream, item: dict[str, Any], changed: bool) -> dict[str, Any]:
+    def _pinned(
+        self, upstream: Upstream, kind: _Kind, found: list[dict[str, Any]], is_last_page: bool
+    ) -> list[dict[str, Any]]:
+        """The items under their names outside, marked where they differ from the pins, or left out."""
+        by_name: dict[str, list[dict[str, Any]]] = {}
+        for item in found:
+            if self._routes.is_reachable(upstream, item["name"]):
+                by_name.setdefault(item["name"], []).append(item)
+            else:
+                name = ascii(item["name"][:80])
+                _log.warning(
+                    "server %r: %s %s has the name of another one, and is left out", upstream.name, kind.one, name
+                )
+        said = {name: _described(items) for name, items in by_name.items()}
+        differs = self._compare(upstream, kind.one, said, is_last_page)
+        shown: list[dict[str, Any]] = []
+        for name in sorted(by_name):
+            if len(by_name[name]) > 1:
+                _log.warning("server %r: %s %s is listed twice", upstream.name, kind.one, ascii(name[:80]))
+            withheld = name in differs and self._pinning == "block"
+            (self._offered.discard if withheld else self._offered.add)((upstream, kind.one, name))
+            if not withheld:
+                shown.append(self._named(upstream, by_name[name][0], differs.get(name)))
+        return sorted(shown, key=lambda item: item["name"])
+
+    def _named(self, upstream: Upstream, item: dict[str, Any], difference: Difference | None) -> dict[str, Any]:
         """The item under its name outside; structured content is dropped where it is too long, so its schema is."""
         kept = {key: value for key, value in item.items() if key != "outputSchema"}
-        meta: dict[str, Any] = item.get("_meta") or {}
-        marked = {"_meta": {**meta, CHANGED: True}} if changed else {}
-        return {**kept, "name": self.routes.outside(upstream, item["name"]), **marked}
+        said: dict[str, Any] = kept.pop("_meta", None) or {}
+        meta = {key: value for key, value in said.items() if key not in MARKS.values()}
+        if difference is not None:
+            meta[MARKS[difference]] = True
+        return {**kept, "name": self._routes.outside(upstream, item["name"]), **({"_meta": meta} if meta else {})}
 
-    def _changed(self, upstream: Upstream, said: dict[str, Any]) -> set[str]:
+    def _compare(
+        self, upstream: Upstream, kind: str, said: dict[str, Any], is_last_page: bool
+    ) -> dict[str, Difference]:
         try:
-            changed = self.pins.changed(upstream.spec.identity, said)
-        except (OSError, ValueError) as error:
+            differs = self._pins.compare(upstream.spec.identity, kind, said, is_last_page)
+        except (OSError, ValueError, RecursionError) as error:
             _log.warning("server %r: pins cannot be read or written (%s)", upstream.name, error)
-            return set(said) if self.pinning == "block" else set()
-        for what in sorted(changed):
+            return dict.fromkeys(said, "changed") if self._pinning == "block" else {}
+        for name, difference in sorted(differs.items()):
             _log.warning(
-                "server %r: %s is not described as when it was pinned. Look at it, then run "
-                "`keepwhole mcp-gateway accept --server %s`.",
+                "server %r: %s %s. Look at it, then run `keepwhole mcp-gateway accept --server %s`.",
                 upstream.name,
-                ascii(what[:80]),
+                ascii(pin_key(kind, name)[:80]),
+                _SENTENCES[difference],
                 upstream.name,
             )
-        return changed
+        return differs
 
 
-async def _page(upstream: Upstream, kind: _Kind, cursor: str | None) -> dict[str, Any]:
+def _described(items: Sequence[dict[str, Any]]) -> Any:
+    """What is pinned of a name: all that is said of it, by every item that has it."""
+    whole = [{**dict.fromkeys(_PINNED), **item} for item in items]
+    return whole[0] if all(one == whole[0] for one in whole) else whole
+
+
+async def _fetched(upstream: Upstream, kind: _Kind, cursor: str | None) -> dict[str, Any]:
     """A server's page; nothing of a server that is not there or has no such list, so that the others are seen."""
     try:
-        client = await upstream.connected()
-        if getattr(client.server_capabilities, kind.method.partition("/")[0]) is None:
-            return {}
-        if kind.key == "tools":
-            return await upstream.tools(cursor)
-        return await upstream.send(kind.method, cast("dict[str, Any]", {} if cursor is None else {"cursor": cursor}))
-    except MCPError as error:
-        _log.warning("server %r: no %s (%s)", upstream.name, kind.key, error)
+        with anyio.fail_after(LIST_SECONDS):
+            client = await upstream.connected()
+            if getattr(client.server_capabilities, kind.method.partition("/")[0]) is None:
+                return {}
+            if kind.key == "tools":
+                return await upstream.tools(cursor)
+            params = cast("dict[str, Any]", {} if cursor is None else {"cursor": cursor})
+            return await upstream.send(kind.method, params)
+    except Exception as error:  # whatever one server answers, the others are listed
+        _log.warning("server %r: no %s (%s)", upstream.name, kind.key, str(error)[:300] or type(error).__name__)
         return {}

@@ -1,6 +1,6 @@
-"""The recall tools and the stored results as MCP says them; the server and the gateway offer the same.
+"""The recall tools and the stored results in MCP's terms; the server and the gateway offer the same.
 
-Owns: the address of an artifact, its template, and how answers are spelt.
+Owns: the address of an artifact, its template, and the form of answers.
 Must not know: sessions of the protocol, transports.
 """
 
@@ -32,7 +32,7 @@ Handler = Callable[[ServerRequestContext[Any, Any], Any], Awaitable[dict[str, An
 
 
 def complete(handler: Handler) -> Handler:
-    """The handler with results that say they are complete, as the newest revision wants; older ones drop the word."""
+    """The handler with results marked as complete, which the newest revision requires; earlier ones drop the mark."""
 
     async def answer(ctx: ServerRequestContext[Any, Any], params: Any) -> dict[str, Any]:
         return {"resultType": "complete", **await handler(ctx, params)}
@@ -41,7 +41,11 @@ def complete(handler: Handler) -> Handler:
 
 
 def text_item(text: str) -> dict[str, Any]:
-    """A text as content of a result."""
+    """A text as content of a result; halves of characters, which JSON cannot carry, become U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return {"type": "text", "text": text}
 
 
@@ -76,4 +80,4 @@ async def read_artifact(session: Session, uri: str) -> dict[str, Any]:
     answer: RecallAnswer = await session.acall_tool(GET_ARTIFACT, arguments)
     if answer.is_error:
         raise MCPError(code=INVALID_PARAMS, message=answer.content)
-    return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": answer.content}]}
+    return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": text_item(answer.content)["text"]}]}

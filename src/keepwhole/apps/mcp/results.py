@@ -1,7 +1,7 @@
-"""One result of another server: every text of it kept whole, what is returned within budget.
+"""One result of another server: every text in it is kept whole, and what is returned is within budget.
 
 Owns: what becomes of texts and structured content. Images, audio, links and embedded resources are not touched.
-Must not know: where a result came from, who asked for it.
+Must not know: servers, clients.
 """
 
 import json
@@ -13,7 +13,7 @@ from keepwhole.session import Session
 
 
 class Kept(NamedTuple):
-    """What keeping needs to know of a call."""
+    """Keeps the result of one call."""
 
     session: Session
     tool: str
@@ -22,7 +22,7 @@ class Kept(NamedTuple):
     """The revision that the client speaks."""
 
     async def within_budget(self, result: dict[str, Any]) -> dict[str, Any]:
-        """The result as the client gets it; what could not be stored is in it whole."""
+        """Return the result for the client; a text that could not be stored is in it whole."""
         failed = bool(result.get("isError"))
         content: list[Any] = list(result.get("content") or [])
         texts = [text for item in content if (text := _text_of(item)) is not None]
@@ -37,7 +37,7 @@ class Kept(NamedTuple):
         return changed
 
     async def _together(self, content: list[Any], texts: list[str], failed: bool) -> list[Any]:
-        """Texts that would be too much even one by one, as one text."""
+        """The content with all texts as one, for texts that are too long even if each is cut."""
         joined = await self._keep("\n".join(texts), failed)
         if joined.artifact_id is None:
             return content
@@ -56,7 +56,7 @@ class Kept(NamedTuple):
         return items
 
     async def _structured(self, value: Any, texts: list[str], failed: bool) -> tuple[list[Any], Any]:
-        """What to add to the content, and what to leave as structured content: all of it or nothing."""
+        """Return what to add to the content, and the structured content: all of it or None."""
         if value is None:
             return [], None
         written = json.dumps(value, ensure_ascii=False)
@@ -83,7 +83,7 @@ def _text_of(item: Any) -> str | None:
 
 
 def _too_many(texts: list[str], limit: int) -> bool:
-    """Whether texts are too much together, even if each were cut to its limit."""
+    """Whether texts are too long together, even if each were cut to its limit."""
     return len(texts) > 1 and sum(min(len(text), limit) for text in texts) > 2 * limit
 
 

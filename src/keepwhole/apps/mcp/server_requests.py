@@ -1,7 +1,7 @@
 """Questions that a server asks a client while it works on a call: sampling, elicitation, roots.
 
-Owns: who is asked, and the two ways of asking: by a request of its own, as revisions with a handshake do, or by an
-answer that says what is missing, as those without do. Either side of the gateway may speak either.
+Owns: the two ways of asking: by a request of its own (revisions with a handshake), or by an answer that lists what is
+missing (revisions without). Client and server may use different ways.
 Must not know: what is asked.
 """
 
@@ -17,7 +17,7 @@ from mcp.shared.message import ServerMessageMetadata
 from pydantic import BaseModel, TypeAdapter
 
 PATIENCE_SECONDS = 600.0
-"""How long a call waits for a client's answer before it is given up."""
+"""How long a call waits for a client's answer before it fails."""
 _ROUNDS = 10
 _REQUESTS: TypeAdapter[Any] = TypeAdapter(dict[str, types.InputRequest])
 _CAPABILITY = {"sampling/createMessage": "sampling", "elicitation/create": "elicitation", "roots/list": "roots"}
@@ -37,7 +37,7 @@ class Asker(Protocol):
 
 
 class Direct(NamedTuple):
-    """Asks by a request of its own."""
+    """Asks the client by a request."""
 
     ctx: ServerRequestContext[Any, Any]
     who: str
@@ -50,7 +50,7 @@ class Direct(NamedTuple):
 
 
 class Parked:
-    """Asks by an answer: the call waits here until the client calls again with what was missing."""
+    """Asks the client by an answer: the call waits here until the client calls again with the missing input."""
 
     def __init__(self, who: str, capable: ServerRequestContext[Any, Any]) -> None:
         self.who, self.state = who, secrets.token_urlsafe(24)
@@ -62,7 +62,7 @@ class Parked:
         self.scope = anyio.CancelScope()
 
     async def work(self, send: Callable[[], Awaitable[dict[str, Any]]]) -> None:
-        """Carry the call out, in a task of its own."""
+        """Run the call, in a task of its own."""
         with self.scope:
             try:
                 self._outcome = await send()
@@ -81,14 +81,14 @@ class Parked:
         return _answer_type(request).model_validate(self._answers.pop(key), by_name=False)
 
     def answer(self, responses: dict[str, Any]) -> None:
-        """What the client brought with its next call."""
+        """Take the input that the client sent with its next call."""
         for key in list(self._asked):
             if key in responses:
                 self._answers[key] = responses[key]
                 self._asked.pop(key)[1].set()
 
     async def turn(self) -> dict[str, Any]:
-        """The call's result, or what the server asks meanwhile."""
+        """Return the call's result, or the questions that the server asked meanwhile."""
         if not self._asked:
             await self._turn.wait()
         self._turn = anyio.Event()
@@ -108,7 +108,7 @@ class Parked:
 async def driven(
     first: dict[str, Any], asker: Asker, again: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 ) -> dict[str, Any]:
-    """The result of a server that asks by answering, for a client that is asked by requests."""
+    """Return the result of a server that asks by answers, for a client that is asked by requests."""
     result = first
     for _ in range(_ROUNDS):
         if result.get("resultType") != "input_required":

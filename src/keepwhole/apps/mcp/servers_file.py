@@ -1,4 +1,4 @@
-"""Which MCP servers a gateway stands in front of. The only place that a command or an address comes from.
+"""The file with the MCP servers behind a gateway: the only source of commands and addresses.
 
 Owns: the file's form, the one clients use (`mcpServers`), and `${VAR}` in it.
 Must not know: how a server is spoken to.
@@ -35,17 +35,17 @@ class ServerSpec(Value):
     mode: Literal["auto", "legacy"] = "auto"
     """`legacy` for a server that must hear `initialize` first, before it is asked which revisions it knows."""
     timeout: float | None = None
-    """Seconds that an answer may take; as long as the client waits, if not given."""
+    """Seconds that an answer may take; None for the gateway's defaults."""
 
     @property
     def identity(self) -> str:
-        """What pins are kept under: the name and what is run or called, without anything secret."""
+        """The key of the server's pins: its name and a hash of its command or address, without anything secret."""
         run = json.dumps([self.command, *self.args, self.url], ensure_ascii=False)
         return f"{self.name}@{hashlib.sha256(run.encode()).hexdigest()[:12]}"
 
 
 class ServersFile(Value):
-    """What a file says."""
+    """The content of a file."""
 
     servers: tuple[ServerSpec, ...]
     pins: Pinning = "warn"
@@ -88,7 +88,7 @@ def _pinning(path: str, raw: dict[str, Any]) -> Pinning:
 
 
 def _passed(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment for servers that are given all of it; what is ours stays here."""
+    """The environment for servers that inherit it, without Keepwhole's variables."""
     return {key: value for key, value in environ.items() if not key.startswith(_OURS)}
 
 
@@ -122,7 +122,7 @@ def _spec(path: str, name: str, entry: Any, environ: Mapping[str, str], passed: 
 
 
 def _filled(path: str, name: str, text: str, environ: Mapping[str, str]) -> str:
-    """`${VAR}` and `${VAR:-otherwise}` as clients fill them in."""
+    """The text with `${VAR}` and `${VAR:-otherwise}` filled in, as clients do."""
 
     def value(match: re.Match[str]) -> str:
         variable, otherwise = match[1], cast("str | None", match[2])

@@ -1,7 +1,7 @@
-"""One server behind the gateway: connected when first needed, connected again after it went away.
+"""One server behind the gateway: connected when first needed, connected again after the connection ended.
 
-Owns: the connection's life, and what goes over it as it came: requests and results are not written anew.
-Must not know: who asks, what becomes of a result.
+Owns: the connection, how long an answer may take, and that requests and results cross it unchanged.
+Must not know: which client asks, what becomes of a result.
 """
 
 import logging
@@ -19,13 +19,20 @@ from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
 from mcp_types import LOG_LEVEL_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
+from keepwhole.apps.mcp.guarded_streams import MessageGuard, RateLimit, guarded
+from keepwhole.apps.mcp.questions import signed
 from keepwhole.apps.mcp.servers_file import ServerSpec
-from keepwhole.apps.mcp.transports import transport, watched
+from keepwhole.apps.mcp.transports import transport
 from keepwhole.version import VERSION
 
 CONNECT_SECONDS = 30.0
+CALL_SECONDS, READ_SECONDS = 1_800.0, 60.0
+"""How long a tool, and any other request, may take where the file has no `timeout`."""
+MOST_QUESTIONS, QUESTION_SECONDS = 20, 60.0
+"""Questions of one server that are passed on within this time."""
+WRITE_SECONDS = 10.0
 LISTEN_AGAIN_SECONDS = 5.0
 _ANY: Any = TypeAdapter(dict[str, Any])
 _TERMINATED = "Session terminated"
@@ -44,12 +51,12 @@ class Lost(MCPError):
 
 
 class Hooks(NamedTuple):
-    """Whom a server's own messages go to."""
+    """The receivers of a server's own messages."""
 
     ask: Callable[["Upstream", types.InputRequest], Any]
-    """What a client answers to a server's question (sampling, elicitation, roots)."""
+    """Returns a client's answer to a question of the server (sampling, elicitation, roots)."""
     tell: Callable[["Upstream", types.ServerNotification], Any]
-    """What a server says unasked: its log, changes of its lists."""
+    """Passes on a notice of the server: its log, changes of its lists."""
 
 
 class _Attempt:
@@ -61,7 +68,7 @@ class _Attempt:
 
 
 class Upstream:
-    """One server. `run` holds its connection, from a task of its own; everything else may be called from any."""
+    """One server. `run` keeps its connection, in a task of its own; everything else may be called from any task."""
 
     def __init__(self, spec: ServerSpec, hooks: Hooks, connect: Callable[[], Any] | None = None) -> None:
         self.spec, self._hooks, self._connect = spec, hooks, connect
@@ -70,10 +77,11 @@ class Upstream:
         self._attempt, self._dropped = _Attempt(), anyio.Event()
         self._watching: set[str] = set()
         self._watch_again = anyio.Event()
+        self._questions = RateLimit(MOST_QUESTIONS, QUESTION_SECONDS)
 
     @property
     def name(self) -> str:
-        """What the file calls it."""
+        """Its name in the file."""
         return self.spec.name
 
     @property
@@ -82,7 +90,7 @@ class Upstream:
         return self.client is not None and self.client.protocol_version in MODERN_PROTOCOL_VERSIONS
 
     async def run(self) -> None:
-        """Connect when it is wanted, and again after the connection ended. Never returns."""
+        """Connect when a connection is wanted, and again after one ended. Never returns."""
         while True:
             attempt = self._attempt
             await attempt.wanted.wait()
@@ -96,7 +104,7 @@ class Upstream:
                 attempt.over.set()
 
     async def connected(self) -> Client:
-        """The connection; opened first where there is none."""
+        """Return the connection; open one first where there is none."""
         if self.client is None:
             attempt = self._attempt
             attempt.wanted.set()
@@ -110,19 +118,22 @@ class Upstream:
     async def send(
         self, method: str, params: dict[str, Any], progress: ProgressFnT | None = None, again: bool = True
     ) -> dict[str, Any]:
-        """What the server answers, as it came. What only reads may be sent `again` if the connection ended."""
+        """The server's answer, unchanged. A request that only reads may be sent `again` if the connection ended."""
+        seconds = self.spec.timeout or (CALL_SECONDS if method == "tools/call" else READ_SECONDS)
 
         async def sent(client: Client) -> dict[str, Any]:
             given = params
             if self.is_modern and self.log_level is not None:
                 given = {**params, "_meta": {LOG_LEVEL_META_KEY: self.log_level, **params.get("_meta", {})}}
             request = _Raw(method=method, params=given)
-            return await client.session.send_request(request, _ANY, self.spec.timeout, progress_callback=progress)
+            # The library's time runs only once the request is written, which a server that does not read prevents.
+            with anyio.fail_after(seconds + WRITE_SECONDS):
+                return await client.session.send_request(request, _ANY, seconds, progress_callback=progress)
 
         return await self._over(sent, again)
 
     async def tools(self, cursor: str | None) -> dict[str, Any]:
-        """A page of its tools. The client library reads them too: some say which arguments go into headers."""
+        """Return a page of its tools. The library reads them too: some define which arguments go into headers."""
         params = types.PaginatedRequestParams(cursor=cursor) if cursor is not None else None
 
         async def listed(client: Client) -> dict[str, Any]:
@@ -132,12 +143,12 @@ class Upstream:
         return await self._over(listed, again=True)
 
     async def notify(self, notification: types.ClientNotification) -> None:
-        """Tell the server, where it is there to be told."""
+        """Send the server a notice, if it is connected."""
         if self.client is not None and not self.is_modern:
             await self.client.session.send_notification(notification)
 
     async def watch(self, uri: str, on: bool = True) -> None:
-        """Have the server say when a resource changes, in the words of its revision."""
+        """Ask the server to report changes of a resource, in the way of its revision."""
         await self.connected()
         if not self.is_modern:
             await self.send("resources/subscribe" if on else "resources/unsubscribe", {"uri": uri})
@@ -149,9 +160,14 @@ class Upstream:
         client = await self.connected()
         try:
             return await ask(client)
+        except ValidationError as error:
+            words = f"The MCP server `{self.name}` gave an answer that breaks the protocol."
+            raise MCPError(code=types.INTERNAL_ERROR, message=words) from error
+        except TimeoutError as error:
+            raise self._late() from error
         except MCPError as error:
             if not _has_ended(error):
-                raise
+                raise self._named(error) from error
             if self.client is client:
                 self._dropped.set()
                 self._end(self._attempt)
@@ -162,9 +178,24 @@ class Upstream:
                 f"The MCP server `{self.name}` went away before it answered. It is started again for the next call.",
             ) from error
 
+    def _named(self, error: MCPError) -> MCPError:
+        """The error; one that is the library's own with the server's name in it."""
+        if error.code == types.REQUEST_TIMEOUT:
+            return self._late()
+        if error.code == types.PARSE_ERROR and self.name not in error.message:
+            return MCPError(
+                code=error.code, message=f"The MCP server `{self.name}` gave an answer that cannot be read."
+            )
+        return error
+
+    def _late(self) -> MCPError:
+        words = f"The MCP server `{self.name}` gave no answer in time; `timeout` in its entry says how long to wait."
+        return MCPError(code=types.REQUEST_TIMEOUT, message=words)
+
     async def _hold(self, attempt: _Attempt) -> None:
         self._dropped = anyio.Event()
-        given = self._connect() if self._connect else watched(transport(self.spec), self._dropped)
+        guard = MessageGuard(self.name, lambda: self.client and self.client.protocol_version)
+        given = self._connect() if self._connect else guarded(transport(self.spec), guard, self._dropped)
         client = Client(
             given,
             sampling_callback=self._asked_to_sample,
@@ -186,12 +217,12 @@ class Upstream:
                 tasks.cancel_scope.cancel()
 
     def _end(self, attempt: _Attempt) -> None:
-        """From now on, who needs the server waits for the next attempt."""
+        """Begin a new attempt, for which later calls wait."""
         if self._attempt is attempt:
             self.client, self._attempt = None, _Attempt()
 
     async def _listen(self, client: Client) -> None:
-        """Changes of lists and resources, which this revision tells only those who listen."""
+        """Listen for changes of lists and resources, which this revision reports only to listeners."""
         while True:
             self._watch_again = anyio.Event()
             patience = LISTEN_AGAIN_SECONDS
@@ -199,7 +230,7 @@ class Upstream:
                 await self._listen_once(client)
             except (SubscriptionLost, TimeoutError):
                 pass
-            except MCPError:  # it does not tell; it may when there is something else to watch
+            except MCPError:  # it refuses; it may not when there is something else to watch
                 patience = math.inf
             with anyio.move_on_after(patience):
                 await self._watch_again.wait()
@@ -226,13 +257,19 @@ class Upstream:
         tasks.cancel_scope.cancel()
 
     async def _asked_to_sample(self, context: ClientRequestContext, params: types.CreateMessageRequestParams) -> Any:
-        return await self._hooks.ask(self, types.CreateMessageRequest(params=params))
+        return await self._ask(types.CreateMessageRequest(params=params))
 
     async def _asked_to_elicit(self, context: ClientRequestContext, params: types.ElicitRequestParams) -> Any:
-        return await self._hooks.ask(self, types.ElicitRequest(params=params))
+        return await self._ask(types.ElicitRequest(params=params))
 
     async def _asked_for_roots(self, context: ClientRequestContext) -> Any:
-        return await self._hooks.ask(self, types.ListRootsRequest())
+        return await self._ask(types.ListRootsRequest())
+
+    async def _ask(self, request: types.InputRequest) -> Any:
+        if not self._questions.allows():
+            words = f"More than {MOST_QUESTIONS} questions in {QUESTION_SECONDS:.0f} s are not passed on."
+            return types.ErrorData(code=types.INVALID_REQUEST, message=words)
+        return await self._hooks.ask(self, signed(request, self.name))
 
     async def _note_change(self, message: IncomingMessage) -> None:
         if not isinstance(message, Exception):
@@ -244,7 +281,7 @@ def _has_ended(error: MCPError) -> bool:
 
 
 def _first(error: BaseException) -> str:
-    """What went wrong, in the words of the first error of a group."""
+    """The message of an error, or of the first error of a group."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     return f"{type(error).__name__}: {error}"[:300]

@@ -1,6 +1,7 @@
-"""`wrap` and `unwrap`: put the gateway before the servers in a client's file, and take it away again.
+"""`wrap` and `unwrap`: put the gateway before the servers in a client's file, and remove it again.
 
-Owns: the client's file and the copy of it beside, which the gateway reads. Every byte outside a wrapped entry stays.
+Owns: the edits of the client's file, and the copy beside it, which the gateway reads. Every byte outside a wrapped
+entry stays.
 Must not know: MCP.
 """
 
@@ -8,11 +9,12 @@ import json
 import os
 import shutil
 import sys
+from collections import Counter
 from typing import Any, NamedTuple, cast
 
+from keepwhole.apps.client_file import read_file, remove_unfinished, replace_file
 from keepwhole.apps.json_file import Part, parse, parts
 from keepwhole.errors import NotFound, UsageError
-from keepwhole.store.durable import write_file
 
 OWN = "keepwhole"
 """The entry that offers the recall tools once for all wrapped servers."""
@@ -29,7 +31,7 @@ class Wrapped(NamedTuple):
 
 
 def wrap(path: str, every: bool = False) -> Wrapped:
-    """Have each server of a client's file run behind the gateway. Done twice, it is as done once.
+    """Make each server of a client's file run behind the gateway. Doing it twice changes nothing.
 
     Servers at an address without `headers` are left alone unless `every` says so: the client may log in to them,
     which the gateway does not.
@@ -44,12 +46,13 @@ def wrap(path: str, every: bool = False) -> Wrapped:
     beside = _beside(path)
     kept = _restored(text, entries, beside) if os.path.exists(beside) else text
     mode = os.stat(path).st_mode & 0o777
-    write_file(beside, [kept.encode()], mode)
+    remove_unfinished(path)
+    _replace(beside, read_file(beside), kept, mode)
     changes = [(entry.value_start, entry.stop, json.dumps(_before(beside, entry.key))) for entry in fresh]
     if not any(entry.key == OWN for entry in entries):
         at = entries[-1].stop
         changes.append((at, at, f', "{OWN}": {json.dumps(_own())}'))
-    _replace(path, _spliced(text, changes), mode)
+    _replace(path, text.encode(), _spliced(text, changes))
     return Wrapped(path, [entry.key for entry in fresh], left)
 
 
@@ -61,7 +64,7 @@ def unwrap(path: str) -> Wrapped:
         if ours:
             raise NotFound(f"`{beside}`, which has the servers as they were, is gone. Put it back and try again.")
         return Wrapped(path, [], [entry.key for entry in entries])
-    _replace(path, _restored(text, entries, beside), os.stat(path).st_mode & 0o777)
+    _replace(path, text.encode(), _restored(text, entries, beside))
     os.unlink(beside)
     return Wrapped(path, [name for name in ours if name != OWN], [])
 
@@ -71,7 +74,7 @@ def _beside(path: str) -> str:
 
 
 def _program() -> tuple[str, list[str]]:
-    """How a client starts us: by name where that is found, else with this very interpreter."""
+    """How a client starts Keepwhole: by name where that is found, else with the running interpreter."""
     found = shutil.which("keepwhole")
     return ("keepwhole", []) if found else (sys.executable, ["-m", "keepwhole"])
 
@@ -103,7 +106,7 @@ def _can_wrap(value: Any, every: bool) -> bool:
 
 
 def _restored(text: str, entries: list[Part], beside: str) -> str:
-    """A wrapped file's text with what is ours put back as it was before; the rest is as it now is."""
+    """A wrapped file's text with the wrapped entries as they were before; the rest is as it is now."""
     before, earlier = _read(beside)
     originals = {entry.key: before[entry.value_start : entry.stop] for entry in earlier}
     ours = [entry for entry in entries if _is_ours(entry)]
@@ -114,30 +117,45 @@ def _restored(text: str, entries: list[Part], beside: str) -> str:
 
 def _read(path: str) -> tuple[str, list[Part]]:
     try:
-        with open(path, "rb") as file:
-            text = file.read().decode()
+        data = read_file(path)
+        if data is None:
+            raise FileNotFoundError("there is no such file")
+        text = data.decode()
         return text, _entries(text)
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"`{path}` cannot be read as a client's file of MCP servers ({error}).") from error
 
 
-def _replace(path: str, text: str, mode: int) -> None:
-    """The new text in place of the old one; a link is followed."""
-    write_file(os.path.realpath(path), [text.encode()], mode)
+def _replace(path: str, before: bytes | None, text: str, mode: int | None = None) -> None:
+    try:
+        replace_file(path, before, text.encode(), mode)
+    except OSError as error:
+        raise UsageError(f"`{path}` cannot be written ({error.strerror}). Check the folder's permissions.") from error
 
 
 def _entries(text: str) -> list[Part]:
     """The servers, each with its place in the text."""
     if not isinstance(parse(text.removeprefix("\ufeff")), dict):
         raise ValueError("it is no JSON object")
-    for part in parts(text, text.index("{")):
-        if part.key in _KEYS and isinstance(part.value, dict):
-            return parts(text, part.value_start)
+    members = [part for part in parts(text, text.index("{")) if part.key in _KEYS]
+    _refuse_twice(members)
+    for part in members:
+        if isinstance(part.value, dict):
+            entries = parts(text, part.value_start)
+            _refuse_twice(entries)
+            return entries
     raise ValueError("there are no `mcpServers` in it")
 
 
+def _refuse_twice(entries: list[Part]) -> None:
+    """`ValueError` where a name is there twice: clients read one of them, and it could not be put back."""
+    for name, count in Counter(entry.key for entry in entries).items():
+        if count > 1:
+            raise ValueError(f"`{name}` is in it twice; remove one")
+
+
 def _with_comma(text: str, entry: Part) -> tuple[int, int]:
-    """Where an entry and the comma before it stand, or the comma after it where it is the first."""
+    """The range of an entry and the comma before it, or the comma after it where it is the first."""
     before = len(text[: entry.start].rstrip()) - 1
     if text[before] == ",":
         return before, entry.stop

@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias, cast
 
-from keepwhole.standalone.contexts.file_system import FileSystem
+from keepwhole.standalone.contexts.arguments import check_mapping, check_text
+from keepwhole.standalone.contexts.file_system import UNFINISHED, FileSystem
 
 CONTEXT_DIR = "~/.agent/context"
 PERSIST_THRESHOLD = 32 * 1024
@@ -25,8 +26,8 @@ _DEEPEST = 100
 _LONGEST_NUMBER = 10_000
 """Bits; Python refuses to read or write much longer numbers in figures."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-OURS = re.compile(rf"[A-Za-z0-9._-]+_[0-9a-f]{{{_HASH}}}(?:-[1-9][0-9]*)?\.json")
-"""The names of files that a `ContextManager` writes; it removes no others."""
+OURS = re.compile(rf"[A-Za-z0-9._-]+_[0-9a-f]{{{_HASH}}}(?:-[1-9][0-9]*)?\.json(?:{UNFINISHED})?")
+"""The names of files that a `ContextManager` writes, or began to; it removes no others."""
 
 
 class ContextPointer(NamedTuple):
@@ -73,7 +74,7 @@ def hash_args(args: Mapping[str, Any]) -> str:
     >>> hash_args({"a": 1, "b": 2}) == hash_args({"b": 2, "a": 1})
     True
     """
-    return _hashed(json.dumps(plain(args), sort_keys=True, separators=(",", ":")))
+    return _hashed(json.dumps(plain(check_mapping("args", args)), sort_keys=True, separators=(",", ":")))
 
 
 def hash_query(query: str) -> str:
@@ -82,7 +83,7 @@ def hash_query(query: str) -> str:
     >>> hash_query("how did it go?") == hash_query(" how did it go?\\n")
     True
     """
-    return _hashed(query.strip())
+    return _hashed(check_text("query", query).strip())
 
 
 def _hashed(text: str) -> str:
@@ -100,8 +101,9 @@ def get_tool_description(tool_name: str, args: Mapping[str, Any]) -> str:
     >>> get_tool_description("read_file", {"path": "src/app.py", "limit": 5})
     'read_file: path src/app.py, limit 5'
     """
-    given = ", ".join(f"{key} {_short(value)}" for key, value in args.items() if value is not None)
-    line = f"{tool_name}: {given}" if given else tool_name
+    known = check_mapping("args", args)
+    given = ", ".join(f"{key} {_short(value)}" for key, value in known.items() if value is not None)
+    line = f"{check_text('tool_name', tool_name)}: {given}" if given else check_text("tool_name", tool_name)
     return "".join(char if char.isprintable() else " " for char in line[:_DESCRIPTION])
 
 
@@ -162,12 +164,27 @@ def plain(value: object, depth: int = 0) -> Any:
     if depth > _DEEPEST:
         return "…"
     if isinstance(value, Mapping):
-        return {str(key): plain(each, depth + 1) for key, each in cast("Mapping[object, object]", value).items()}
-    if isinstance(value, list | tuple | set | frozenset):
+        named = _named(cast("Mapping[object, object]", value))
+        return {name: plain(each, depth + 1) for name, each in named.items()}
+    if isinstance(value, list | tuple):
         return [plain(each, depth + 1) for each in cast("list[object]", value)]
+    if isinstance(value, set | frozenset):  # in an order that is the same in every process
+        return sorted((plain(each, depth + 1) for each in cast("set[object]", value)), key=json.dumps)
     if isinstance(value, bytes | bytearray):
         return _text_of(bytes(value))
     return str(value)
+
+
+def _named(value: Mapping[object, object]) -> dict[str, object]:
+    """A mapping by texts; a key that is none and reads like another has its type added, so that no value is lost."""
+    named = {key: each for key, each in value.items() if isinstance(key, str)}
+    found: dict[str, object] = {}
+    for key, each in value.items():
+        name = key if isinstance(key, str) else str(key)
+        while not isinstance(key, str) and (name in named or name in found):
+            name += f" ({type(key).__name__})"
+        found[name] = each
+    return found
 
 
 def _text_of(data: bytes) -> str:

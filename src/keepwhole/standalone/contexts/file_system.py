@@ -9,6 +9,11 @@ import stat
 import threading
 from typing import Protocol
 
+from keepwhole.store.durable import sync, sync_folder, write_all
+
+UNFINISHED = r"\.[0-9a-f]{16}"
+"""What follows the name of a file until all of it is written."""
+_NO_LINKS = (errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EOPNOTSUPP)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
@@ -44,14 +49,17 @@ class RealFileSystem:
         os.makedirs(path, mode=0o700, exist_ok=True)
 
     def write_new(self, path: str, data: bytes) -> None:
-        """Write a file that does not exist yet; what cannot be written whole is removed again."""
-        fd = os.open(path, _NEW, 0o600)
+        """Write a file that does not exist yet: under its name there is all of it, on the disk, or nothing."""
+        unfinished = f"{path}.{os.urandom(8).hex()}"
+        fd = os.open(unfinished, _NEW, 0o600)
         try:
-            with os.fdopen(fd, "wb") as file:
-                file.write(data)
-        except OSError:
-            self.remove(path)
-            raise
+            write_all(fd, memoryview(data))
+            sync(fd)
+            _name_file(unfinished, path)
+        finally:
+            os.close(fd)
+            self.remove(unfinished)
+        sync_folder(os.path.dirname(path))
 
     def read(self, path: str) -> bytes:
         """All of a file, not what a link leads to; a pipe or a device is refused, never waited for."""
@@ -75,6 +83,17 @@ class RealFileSystem:
                 return sorted(entry.name for entry in entries if entry.is_file(follow_symlinks=False))
         except FileNotFoundError:
             return []
+
+
+def _name_file(unfinished: str, path: str) -> None:
+    """Give a written file its name; `FileExistsError` where another file has it."""
+    try:
+        os.link(unfinished, path)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        os.close(os.open(path, _NEW, 0o600))  # holds the name; a file system without links has no better way
+        os.rename(unfinished, path)
 
 
 class MemoryFileSystem:

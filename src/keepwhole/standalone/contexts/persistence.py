@@ -11,8 +11,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, ParamSpec, TypeVar
 
-from keepwhole.errors import NotStored, UsageError
+from keepwhole.errors import NotStored
 from keepwhole.recall.selector import Candidate, Selector, choose_candidates
+from keepwhole.standalone.contexts.arguments import (
+    check_id,
+    check_limit,
+    check_mapping,
+    check_paths,
+    check_size,
+    check_text,
+)
 from keepwhole.standalone.contexts.context import (
     OURS,
     SUFFIX,
@@ -65,11 +73,11 @@ class ContextManager:
     ) -> None:
         options = context_dir if isinstance(context_dir, ContextManagerOptions) else ContextManagerOptions()
         if context_dir is not None and not isinstance(context_dir, ContextManagerOptions):
-            options = options._replace(context_dir=os.fspath(context_dir))
+            (folder,) = check_paths("context_dir", [context_dir])
+            options = options._replace(context_dir=folder)
         self.context_dir = os.path.abspath(os.path.expanduser(options.context_dir))
         self.persist_threshold = options.persist_threshold if persist_threshold is None else persist_threshold
-        if not self.persist_threshold >= 0:  # nor NaN
-            raise UsageError("`persist_threshold` is a number of bytes, 0 or more; 0 keeps nothing in memory.")
+        check_size("persist_threshold", self.persist_threshold)
         self._files = file_system or options.file_system or RealFileSystem()
         self._on_debug = on_debug or options.on_debug
         self._selector = selector
@@ -97,7 +105,10 @@ class ContextManager:
         query_id: str | None = None,
     ) -> str:
         """Write a tool's output to a file of its own, remember the pointer, and return the file's path."""
-        given: dict[str, Any] = plain(args or {})
+        check_text("tool_name", tool_name)
+        check_id("task_id", task_id, (int, str))
+        check_id("query_id", query_id)
+        given: dict[str, Any] = plain(check_mapping("args", args))
         context = StoredContext(
             tool_name=tool_name,
             tool_description=get_tool_description(tool_name, given),
@@ -124,17 +135,19 @@ class ContextManager:
 
     def get_pointers_for_query(self, query_id: str | None) -> list[ContextPointer]:
         """Return the pointers saved under a query; with None those saved under none."""
+        check_id("query_id", query_id)
         with self._lock:
             return self._pointers.for_query(query_id)
 
     def get_pointers_for_task(self, task_id: TaskId | None) -> list[ContextPointer]:
         """Return the pointers saved under a task; with None those saved under none."""
+        check_id("task_id", task_id, (int, str))
         with self._lock:
             return self._pointers.for_task(task_id)
 
     def load_contexts(self, filepaths: Iterable[str]) -> list[StoredContext]:
         """Return the contexts in these files; one that is missing, malformed or elsewhere is skipped with a warning."""
-        loaded = (self._load(filepath) for filepath in filepaths)
+        loaded = (self._load(filepath) for filepath in check_paths("filepaths", filepaths))
         return [context for context in loaded if context is not None]
 
     def select_relevant_contexts(
@@ -149,8 +162,8 @@ class ContextManager:
 
         Chooses among all pointers where none are given. Where nothing matches, all of them are given back.
         """
-        if limit is not None and limit < 0:
-            raise UsageError("`limit` is how many files are given at most, 0 or more.")
+        check_text("query", query)
+        check_limit("limit", limit)
         with self._lock:
             if available_pointers is None:
                 found = self._pointers.best(query) or self._pointers.paths()
