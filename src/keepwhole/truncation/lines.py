@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 from keepwhole.truncation.cut import Cut, Source, whole
+from keepwhole.truncation.edges import whole_before
 from keepwhole.truncation.strategy import StrategyOptions
-from keepwhole.truncation.units import ChosenUnits, cut_of, split_long, whole_before, widest_mark
+from keepwhole.truncation.units import ChosenUnits, cut_of, split_long, widest_mark
 
 _WINDOW = 1
 _PIECE = 16_384
@@ -43,7 +44,7 @@ def split_after(text: str, bounds: Sequence[int], longest: int, *ends: tuple[str
     for start, stop in pairwise(bounds):
         finer.append(start)
         while stop - finer[-1] > longest:
-            at = whole_before(text, _last_end(text, finer[-1], finer[-1] + longest, ends))
+            at = whole_before(text, _last_end(text, finer[-1], finer[-1] + longest, ends), finer[-1], longest)
             if at <= finer[-1]:
                 break
             finer.append(at)
