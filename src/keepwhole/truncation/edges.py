@@ -5,6 +5,7 @@ do, never less: `tests/truncation/test_edges.py` compares them with an implement
 """
 
 import unicodedata
+from functools import lru_cache
 
 from keepwhole.truncation.cut import Source
 
@@ -112,6 +113,7 @@ def joined(text: str, at: int, from_start: bool = True) -> bool:
     return _hangul_joined(before, after) or _conjunct(text, at)
 
 
+@lru_cache(maxsize=4_096)
 def _extends(char: str) -> bool:
     return (
         unicodedata.category(char) in _EXTENDING

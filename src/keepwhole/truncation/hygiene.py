@@ -13,6 +13,7 @@ from keepwhole.truncation.skeleton import SEQUENCES
 from keepwhole.truncation.strategy import ITruncationStrategy, StrategyOptions
 
 _ESCAPES = re.compile(SEQUENCES)
+_BARE_RETURN = re.compile(r"\r(?!\n)")
 _PASSES = 4
 _FULL = 0.85
 """A view this full is left as it is."""
@@ -85,14 +86,15 @@ def _escapes(text: str) -> list[tuple[int, int]]:
 def _frames(text: str) -> list[tuple[int, int]]:
     """What a carriage return overwrote: all of a line before its last one that is not part of a CRLF."""
     found: list[tuple[int, int]] = []
-    at = text.find("\r")
-    while at >= 0:
+    bare = _BARE_RETURN.search(text)
+    while bare is not None:
+        at = bare.start()
         stop = text.find("\n", at)
         stop = len(text) if stop < 0 else stop
         last = text.rfind("\r", at, stop - 1 if text[stop - 1 : stop] == "\r" else stop)
         if last >= 0 and last + 1 < stop:
             found.append((text.rfind("\n", 0, at) + 1, last + 1))
-        at = text.find("\r", stop)
+        bare = _BARE_RETURN.search(text, stop)
     return found
 
 

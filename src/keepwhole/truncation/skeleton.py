@@ -81,29 +81,38 @@ def _fold_part(char: str) -> str:
     return char if char.isascii() else _UNLIKE
 
 
-_folded = _Folded()
+class _Unescaped(dict[str, str]):
+    """The character that an escape of JSON stands for."""
+
+    def __missing__(self, escape: str) -> str:
+        if len(self) >= _MOST_KNOWN:
+            self.clear()
+        char = self[escape] = json.loads(f'"{escape}"')
+        return char
+
+
+_folded, _unescaped = _Folded(), _Unescaped()
 
 
 class Skeleton:
     """The skeleton of one text."""
 
     def __init__(self, text: str) -> None:
+        seen = text
         if "\x1b" in text or ("\\" in text and "\\u" in text):
-            self._parts = _visible(text)
+            seen = _HIDDEN.sub(lambda hidden: _unescaped[hidden[1]] if hidden[1] else "", text)
+        if seen.isascii():
+            self.text = str(seen.encode().translate(_LOWER, _CONTROLS), "ascii")
         else:
-            self._parts = [(0, text)]
-        if len(self._parts) == 1 and text.isascii():
-            self.text = str(text.encode().translate(_LOWER, _CONTROLS), "ascii")
-            self._is_same = len(self.text) == len(text)
-        else:
-            self.text = "".join([part.translate(_folded) for _, part in self._parts])
-            self._is_same = False
+            self.text = seen.translate(_folded)
+        self._original = text
+        self._is_same = seen is text and text.isascii() and len(self.text) == len(text)
 
     def places(self, found: Sequence[int]) -> list[int]:
         """Where in the text these places of the skeleton are; they are given in order."""
         if self._is_same or not found:
             return list(found)
-        return list(_counted(self._parts, found))
+        return list(_counted(_visible(self._original), found))
 
 
 def _visible(text: str) -> list[tuple[int, str]]:
@@ -115,7 +124,7 @@ def _visible(text: str) -> list[tuple[int, str]]:
         if start > at:
             parts.append((at, text[at:start]))
         if hidden[1]:
-            parts.append((start, json.loads(f'"{hidden[1]}"')))
+            parts.append((start, _unescaped[hidden[1]]))
         at = stop
     return [*parts, (at, text[at:])]
 

@@ -110,9 +110,14 @@ def unit_at(bounds: Sequence[int], at: int) -> int:
     return bisect_right(bounds, at) - 1
 
 
+def longest_unit(bounds: Sequence[int]) -> int:
+    """Characters of the longest unit."""
+    return max(map(sub, islice(bounds, 1, None), bounds), default=0)
+
+
 def split_long(text: str, bounds: Sequence[int], longest: int) -> Sequence[int]:
     """The units, those longer than `longest` split so that their beginnings can still be kept."""
-    if max(map(sub, islice(bounds, 1, None), bounds), default=0) <= longest:
+    if longest_unit(bounds) <= longest:
         return bounds
     finer = array("q")
     for start, stop in pairwise(bounds):

@@ -36,7 +36,11 @@ def words(text: str) -> set[str]:
     """
     if "\\u" in text:
         text = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), text)
-    return set(chain.from_iterable(map(spelled, set(runs(text)))))
+    found = set(_RUN.findall(text))
+    lists = {run for run in found if run[-1] == ","}
+    found.difference_update(lists)
+    found.update(*(run[:-1].split(",") for run in lists))
+    return set(chain.from_iterable(map(spelled, found)))
 
 
 def runs(text: str) -> Iterator[str]:
