@@ -1,9 +1,15 @@
-"""Recognizes text that was cut before it reached Keepwhole.
+r"""Recognizes text that was cut before it reached Keepwhole.
 
 A tool may also print such text honestly, so the guard flags and counts; it never refuses and never changes a byte.
+
+Theory of operation. What clients and tools write where they cut is one of `_FORMS`, in any case. Each form has one of
+`_ANCHORS` in it, words that few bodies have: these are looked for at the speed of C. Only around them, `_NEAR` bytes
+before and behind, the forms are looked for, each place once. All repeats are bounded, so the time is linear in the
+size of a body, whatever is in it.
 """
 
-from keepwhole.canonical.utf8 import holds_any
+import re
+from collections.abc import Iterable, Iterator
 
 CANONICAL_TOOL_RESULT_IS_LOSSLESS = "canonical_tool_result_is_lossless"
 """Invariant: what `keep` was given is what `recall` returns, byte for byte, until the session is purged."""
@@ -11,36 +17,98 @@ CANONICAL_TOOL_RESULT_IS_LOSSLESS = "canonical_tool_result_is_lossless"
 TRANSPORT_TRUNCATION_MUST_NOT_MUTATE_CANONICAL_HISTORY = "transport_truncation_must_not_mutate_canonical_history"
 """Invariant: nothing that was cut for a model, a screen or a stream ever flows back into the record."""
 
-_WINDOW = 16_384
-_MARKS: tuple[bytes, ...] = (
-    b"chars omitted] ...",
-    b"[Remainder omitted: ",
-    b"[Beginning omitted: ",
-    b"[Artifact: art_",
-    "[TRUNCATED — full output in ".encode(),
-    b"[content truncated - ",
-    b"[Old tool result content cleared]",
-    b"<persisted-output>",
-    b" tokens truncated",
-    b"[output truncated",
-    b"<response clipped>",
-    b"... [truncated",
-    b"truncatedContentId",
+_NEAR = 240
+_DOTS = rb"(?:\.{3}|\xe2\x80\xa6)"
+_INSIDE = rb"[^\[\]\n\"'`]"
+"""What may be between brackets; a list of strings in a program is no mark."""
+_ANCHORS = (
+    *(b"truncated", b"omitted", b"elided", b"clipped>", b"result content cleared", b"persisted-output", b"saved to"),
+    *(b"artifact: art_", b"similar lines]", b"output_masked", b"output too l", b"output capped at", b"full output "),
+    *(b"output exceeded ",),
 )
-_HINTS = (b"runcated", b"omitted", b"TRUNCATED", b"Artifact: art_", b"cleared]", b"<persisted-", b"clipped>")
-"""At least one of these is in every mark; usually none is in a text."""
+_FORMS = re.compile(
+    b"|".join(
+        (
+            rb"(?<![\w\])])\[" + _INSIDE + rb"{0,80}?\b(?:truncated|omitted)\b" + _INSIDE + rb"{0,160}\](?!\()",
+            rb"\[(?:truncated (?:\xe2\x80\x94|-) |truncated: |content truncated - |output truncated)",
+            rb"\[(?:remainder|beginning) omitted: ",
+            rb"<(?:[a-z]{1,20}[ _-]){0,3}truncated\b[^<>\n]{0,80}>",
+            _DOTS + rb" ?\[?(?:[\w,.]{1,20} ){0,4}truncated(?:\b ?" + _DOTS + rb"|[;:]| \d)",
+            _DOTS + rb" ?\(truncated\)|\((?:[\w,]{1,20} ){1,4}truncated[.,;:)]|\(truncated\)(?=\s{0,9}\Z)",
+            rb"\d tokens truncated\b",
+            rb"[\"'](?:is_?|was_?|has_?|output_?|results?_?){0,2}truncated[\"']\s{0,9}:\s{0,9}true\b",
+            rb"warning: truncated output \(|truncatedcontentid|output truncated to prevent",
+            rb"(?:output|content|response|result)s? (?:was|were|has been|have been)(?: too \w{1,9} and)?"
+            rb"(?: has been)? truncated",
+            rb"tool output was too large and has been truncated",
+            _DOTS + rb" ?\[?[\d,]{1,20} [a-z]{1,20}(?: / [\d,]{1,20} [a-z]{1,20})? (?:omitted|elided)\b",
+            rb"chars omitted\] \.\.\.|\((?:n|\d[\d,]{0,20}) lines omitted\)|\"\d[\d,]{0,20} keys omitted\"",
+            rb"\[\.{3} \d[\d,]{0,20} [a-z]{1,20} elided|\"elided_chars\"",
+            rb"<response clipped>|\[old tool result content cleared\]|<persisted-output>|<tool_output_masked>",
+            rb"\[artifact: art_|\[\d[\d,]{0,20} similar lines\] \.\.\.",
+            rb"(?:full|complete|entire) (?:[a-z]{1,10} ){0,2}(?:output|content|result)s?"
+            rb" (?:is |was |has been |have been )?(?:saved to|available at|see)\b",
+            rb"tokens\. output has been saved to|output too large\. |output too long\.|\(output capped at ",
+            rb"for full output see: |output exceeded the available model context",
+        )
+    )
+)
+"""In lower case. What Claude Code, Codex, Gemini CLI, opencode, Qwen Code, Cline, Crush, SWE-agent, OpenHands, agent
+frameworks and Keepwhole itself write where they cut."""
+_CHUNK = 1 << 20
 
 
-def truncation_mark(head: bytes, tail: bytes) -> str | None:
-    """The first known sign of truncation near the beginning or the end of a body, if there is one.
+def truncation_mark(*parts: bytes) -> str | None:
+    """The first known sign of truncation in a body, or in some parts of one, if there is any.
 
-    >>> truncation_mark(b"[Old tool result content cleared]", b"")
+    >>> truncation_mark(b"first lines\\n[Old tool result content cleared]")
     '[Old tool result content cleared]'
     """
-    near = head[:_WINDOW] + b"\0" + (tail or head[_WINDOW:])[-_WINDOW:]
-    if not holds_any(near, _HINTS):
-        return None
-    for mark in _MARKS:
-        if mark in near:
-            return mark.decode()
+    for part in parts:
+        for at in range(0, len(part), _CHUNK):
+            found = _mark_in(part[max(0, at - 2 * _NEAR) : at + _CHUNK])
+            if found is not None:
+                return found
     return None
+
+
+def mark_in_chunks(chunks: Iterable[bytes]) -> str | None:
+    """The same for a body that is read in chunks, which follow each other."""
+    before = b""
+    for chunk in chunks:
+        found = truncation_mark(before + chunk)
+        if found is not None:
+            return found
+        before = (before + chunk)[-2 * _NEAR :]
+    return None
+
+
+def _mark_in(data: bytes) -> str | None:
+    folded = data.lower()
+    for start, stop in _windows(folded):
+        found = _FORMS.search(folded, start, stop)
+        if found is not None:
+            return data[found.start() : found.end()].decode("utf-8", "replace")
+    return None
+
+
+def _windows(folded: bytes) -> Iterator[tuple[int, int]]:
+    """The stretches around anchors, those that touch joined."""
+    start, stop = 0, -1
+    for at in sorted(at for anchor in _ANCHORS for at in _places_of(folded, anchor)):
+        if at - _NEAR > stop:
+            if stop >= 0:
+                yield start, stop
+            start = max(0, at - _NEAR)
+        stop = at + _NEAR
+    if stop >= 0:
+        yield start, stop
+
+
+def _places_of(folded: bytes, anchor: bytes) -> Iterator[int]:
+    """Where an anchor is; of several within one stretch only the last is needed."""
+    at = folded.find(anchor)
+    while at >= 0:
+        yield at
+        near = folded.rfind(anchor, at + 1, at + _NEAR)
+        at = near if near >= 0 else folded.find(anchor, at + 1)

@@ -54,9 +54,9 @@ Raises `ValueError`, `StopIteration` where no value begins there, or `RecursionE
 """
 _scan: _Scan = cast("Any", json.JSONDecoder(parse_int=str, parse_float=str)).scan_once
 _spaces = cast("Callable[[str, int], re.Match[str]]", re.compile(r"[ \t\n\r]*").match)
-_next_member = re.compile(r'[ \t\n\r]*[{,][ \t\n\r]*"([^"\\]*(?:\\.[^"\\]*)*)"[ \t\n\r]*:[ \t\n\r]*').match
-_next_element = re.compile(r"[ \t\n\r]*[\[,][ \t\n\r]*(?![\] \t\n\r])").match
-_closing = re.compile(r"[ \t\n\r]*[{\[]?[ \t\n\r]*[}\]]").match
+_next_member = re.compile(r'[ \t\n\r]*+[{,][ \t\n\r]*+"([^"\\]*+(?:\\.[^"\\]*+)*+)"[ \t\n\r]*+:[ \t\n\r]*+').match
+_next_element = re.compile(r"[ \t\n\r]*+[\[,][ \t\n\r]*+(?!\])").match
+_closing = re.compile(r"[ \t\n\r]*+(?:[{\[][ \t\n\r]*+)?[}\]]").match
 find_strings = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.S).finditer
 """Find the strings of any text, quotes included; one that does not end goes on to the end of the text.
 

@@ -85,8 +85,8 @@ def stringzilla() -> Any:
     return _zilla[0]
 
 
-_LONG = 8_192
-"""A text that is searched quicker by `stringzilla`, its import included."""
+_LONG, _SHORT = 8_192, 512
+"""A text that is searched quicker by `stringzilla`, its import included, and without that."""
 
 
 def holds_any(text: str | bytes, words: Iterable[Any]) -> bool:
@@ -95,7 +95,7 @@ def holds_any(text: str | bytes, words: Iterable[Any]) -> bool:
     >>> holds_any("some text", ("other", "text"))
     True
     """
-    plain = len(text) >= _LONG and (isinstance(text, bytes) or text.isascii())
+    plain = len(text) >= (_SHORT if _zilla else _LONG) and (isinstance(text, bytes) or text.isascii())
     zilla: Any = stringzilla() if plain else None
     if zilla is None:
         return any(map(cast("Any", text).__contains__, words))

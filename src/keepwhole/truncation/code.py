@@ -16,12 +16,14 @@ from keepwhole.truncation.strategy import StrategyOptions
 from keepwhole.truncation.units import ChosenUnits, cut_of, widest_mark
 
 _DEFINITION = re.compile(
-    r"\n[ \t]*(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|pub(?:\([a-z]+\))?"
-    r"|unsafe|virtual|override|inline|extern|const|sealed|partial|open|data|suspend)[ \t]+)*"
+    r"\n[ \t]*+(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|pub(?:\([a-z]+\))?"
+    r"|unsafe|virtual|override|inline|extern|const|sealed|partial|open|data|suspend)[ \t]++)*+"
     r"(?:def|class|func|function|fn|impl|struct|enum|interface|trait|type|module|namespace|object|record|protocol|macro"
     r"|sub|proc|fun|val|test|describe|it)\b[ \t(*]",
 )
-_TYPED = re.compile(r"^[A-Za-z_][\w<>\[\]:,*&? \t]*[ \t*&]+[A-Za-z_]\w*[ \t]*\([^;\n]*\)[^;\n]*\{[ \t]*$", re.M)
+_TYPED = re.compile(r"^([A-Za-z_][\w<>\[\]:,*&? \t]*+)\(([^;\n]*+)$", re.M)
+"""A line that may begin a function in C and its like: what stands before its first parenthesis, and the rest."""
+_NAME = re.compile(r"[ \t*&](?=[A-Za-z_])\w++[ \t]*+\Z")
 _LEAST = 3
 _NAMED = 3
 """A definition whose own name is asked for counts this much more than one that mentions it."""
@@ -70,8 +72,13 @@ def definitions(text: str) -> list[int]:
     if _DEFINITION.match("\n" + text[:400]):
         found.add(0)
     if len(found) < _LEAST:
-        found |= {match.start() for match in _TYPED.finditer(text)}
+        found |= {match.start() for match in _TYPED.finditer(text) if _is_typed(*match.groups())}
     return sorted(found)
+
+
+def _is_typed(before: str, rest: str) -> bool:
+    """Whether a name follows a type before the parenthesis, and a body opens after the one that closes it."""
+    return rest.rstrip(" \t").endswith("{") and ")" in rest and _NAME.search(before, 1) is not None
 
 
 def definition_bounds(text: str, starts: list[int]) -> tuple[list[int], set[int]]:

@@ -5,6 +5,7 @@ do, never less: `tests/truncation/test_edges.py` compares them with an implement
 """
 
 import unicodedata
+from functools import lru_cache
 
 from keepwhole.truncation.cut import Source
 
@@ -19,6 +20,7 @@ _PREPENDED = frozenset(
     "\U000113d1\U0001193f\U00011941\U00011a3a\U00011a84\U00011a85\U00011a86\U00011a87\U00011a88\U00011a89\U00011d46\U00011f02"
 )
 _VIRAMA = 9
+_REGIONAL = "".join(map(chr, range(0x1F1E6, 0x1F200)))
 
 
 def head_edge(source: Source, limit: int) -> int:
@@ -82,6 +84,19 @@ def _on(source: Source, at: int) -> int:
     return at
 
 
+def whole_before(text: str, at: int, low: int, reach: int) -> int:
+    """The nearest position from `at` back to `at - reach` that splits nothing, else `low`, which is known to be one."""
+    base = low if at - low <= 2 * reach else at - reach
+    if not base < at < len(text):
+        return at
+    near = text[base : at + 1]
+    while at > base:
+        if not joined(near, at - base, base == low):
+            return at
+        at -= 1
+    return low
+
+
 def joined(text: str, at: int, from_start: bool = True) -> bool:
     """Whether a cut before `text[at]` would split a grapheme or a CRLF.
 
@@ -98,6 +113,7 @@ def joined(text: str, at: int, from_start: bool = True) -> bool:
     return _hangul_joined(before, after) or _conjunct(text, at)
 
 
+@lru_cache(maxsize=4_096)
 def _extends(char: str) -> bool:
     return (
         unicodedata.category(char) in _EXTENDING
@@ -114,10 +130,8 @@ def _regional(char: str) -> bool:
 
 def _regional_run(text: str, at: int) -> int:
     """How many regional indicators are right before `at`; two of them are a flag."""
-    run = 0
-    while run < at and _regional(text[at - 1 - run]):
-        run += 1
-    return run
+    before = text[:at]
+    return at - len(before.rstrip(_REGIONAL))
 
 
 def _conjunct(text: str, at: int) -> bool:

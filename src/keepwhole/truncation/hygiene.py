@@ -7,13 +7,13 @@ Must not know: which strategy chose the text. Nothing here touches a text that f
 import re
 
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, Source, length
+from keepwhole.truncation.edges import whole_before
 from keepwhole.truncation.notice import omitted
+from keepwhole.truncation.skeleton import SEQUENCES
 from keepwhole.truncation.strategy import ITruncationStrategy, StrategyOptions
-from keepwhole.truncation.units import whole_before
 
-_ESCAPES = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|[PX^_][^\x1b]{0,4096}\x1b\\|[ -/]*[0-~])"
-)
+_ESCAPES = re.compile(SEQUENCES)
+_BARE_RETURN = re.compile(r"\r(?!\n)")
 _PASSES = 4
 _FULL = 0.85
 """A view this full is left as it is."""
@@ -86,14 +86,15 @@ def _escapes(text: str) -> list[tuple[int, int]]:
 def _frames(text: str) -> list[tuple[int, int]]:
     """What a carriage return overwrote: all of a line before its last one that is not part of a CRLF."""
     found: list[tuple[int, int]] = []
-    at = text.find("\r")
-    while at >= 0:
+    bare = _BARE_RETURN.search(text)
+    while bare is not None:
+        at = bare.start()
         stop = text.find("\n", at)
         stop = len(text) if stop < 0 else stop
         last = text.rfind("\r", at, stop - 1 if text[stop - 1 : stop] == "\r" else stop)
         if last >= 0 and last + 1 < stop:
             found.append((text.rfind("\n", 0, at) + 1, last + 1))
-        at = text.find("\r", stop)
+        bare = _BARE_RETURN.search(text, stop)
     return found
 
 
@@ -114,13 +115,31 @@ def _long_lines(text: str, source: Source, line_cap: int, noise: list[tuple[int,
     if not _has_long_line(text, source.eol, line_cap):
         return []
     found: list[tuple[int, int]] = []
-    start = 0
+    start, quiet = 0, _QuietLength(noise)
     while start < len(text):
         stop = text.find(source.eol, start)
         stop = len(text) if stop < 0 else stop
         if stop - start > line_cap:
-            quiet = stop - start - sum(end - begin for begin, end in noise if start <= begin < stop)
-            if quiet > line_cap:
-                found.append((whole_before(text, stop - (quiet - line_cap)), stop))
+            over = quiet.between(start, stop) - line_cap
+            if over > 0:
+                found.append((whole_before(text, stop - over, start, stop - start), stop))
         start = stop + 1
     return found
+
+
+class _QuietLength:
+    """How much of a text is no noise, for stretches that are asked for in order."""
+
+    def __init__(self, noise: list[tuple[int, int]]) -> None:
+        self._noise = sorted(noise)
+        self._next = 0
+
+    def between(self, start: int, stop: int) -> int:
+        """Characters from `start` up to `stop` that are not in a span of noise which begins there."""
+        size, noise = stop - start, self._noise
+        while self._next < len(noise) and noise[self._next][0] < stop:
+            begin, end = noise[self._next]
+            if begin >= start:
+                size -= end - begin
+            self._next += 1
+        return size

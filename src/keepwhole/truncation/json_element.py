@@ -16,6 +16,8 @@ from keepwhole.truncation.tree import ChosenMembers, TreeCut
 _HEAD_SHARE = 0.6
 _HIGH_SURROGATES = ("d8", "d9", "da", "db")
 _MOST_HITS, _MOST_SEARCHED = 400, 100_000
+_NEAR = 4_096
+"""Characters before a place that say whether it may be cut there."""
 _OBJECT = 4_000
 """Most characters between the beginning of an object and a hit that belongs to it."""
 _MOST_SHARED, _LEAST_SHARED = 6, 160
@@ -38,6 +40,7 @@ class JsonCut(TreeCut):
         super().__init__(text, wanted, max_depth)
         self._keep_keys = keep_keys
         self._hits: list[_Hit] = []
+        self._taken: dict[int, set[str]] = {}
 
     def cut(self, budget: int) -> Cut | None:
         """The cut within `budget`; None where not even the outermost brackets and a count fit."""
@@ -130,10 +133,18 @@ class JsonCut(TreeCut):
         if self.text[start] == "[":
             return json.dumps(items_omitted(count))
         key = "..." + "." * (run - 1)
-        taken = {self._key(member) for member in inside if member.value - member.start < 200}
+        taken = self._dotted_keys(start, inside)
         while key in taken:
             key += "."
         return f"{json.dumps(key)}: {json.dumps(keys_omitted(count))}"
+
+    def _dotted_keys(self, start: int, inside: Sequence[Member]) -> set[str]:
+        """The keys of an object that a mark could repeat; looked for once, and only where there can be any."""
+        if start not in self._taken:
+            may_be = self.text.find('"...', start, inside[-1].stop) >= 0
+            keys = (self._key(member) for member in inside if member.value - member.start < 200) if may_be else ()
+            self._taken[start] = {key for key in keys if key.startswith("...")}
+        return self._taken[start]
 
     def leaf(self, start: int, stop: int, budget: int) -> list[Piece] | None:
         """A long string with its middle left out, cut between two characters as JSON spells them."""
@@ -169,11 +180,10 @@ class JsonCut(TreeCut):
                 width = 6 if self.text[slash + 1] == "u" else 2
                 high = width == 6 and self.text[slash + 2 : slash + 4].lower() in _HIGH_SURROGATES
                 return slash + width < at or (slash + width == at and not (high and self.text[at] == "\\"))
-        return not joined(self.text, at)
+        base = max(begin, at - _NEAR)
+        return not joined(self.text[base : at + 1], at - base, base == begin)
 
     def _begins_escape(self, slash: int, begin: int) -> bool:
         """Whether the backslash at `slash` begins an escape, rather than being the second half of one."""
-        run = 0
-        while slash - run > begin and self.text[slash - run - 1] == "\\":
-            run += 1
-        return run % 2 == 0
+        before = self.text[begin:slash]
+        return (len(before) - len(before.rstrip("\\"))) % 2 == 0

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 from keepwhole.truncation.cut import Cut, Source, whole
+from keepwhole.truncation.edges import whole_before
 from keepwhole.truncation.strategy import StrategyOptions
-from keepwhole.truncation.units import ChosenUnits, cut_of, split_long, whole_before, widest_mark
+from keepwhole.truncation.units import ChosenUnits, cut_of, longest_unit, split_long, widest_mark
 
 _WINDOW = 1
 _PIECE = 16_384
@@ -31,7 +32,7 @@ def line_bounds(text: str, eol: str, base: int = 0) -> Sequence[int]:
     """Where lines begin, and where the text ends; `base` is where the text itself begins."""
     bounds = array("q", (base,))
     for at in range(0, len(text), _PIECE):
-        bounds += array("q", _after_ends(text[at : at + _PIECE], eol, base + at))
+        bounds += array("q", after_ends(text[at : at + _PIECE], eol, base + at))
     if bounds[-1] != base + len(text):
         bounds.append(base + len(text))
     return bounds
@@ -39,11 +40,13 @@ def line_bounds(text: str, eol: str, base: int = 0) -> Sequence[int]:
 
 def split_after(text: str, bounds: Sequence[int], longest: int, *ends: tuple[str, ...]) -> Sequence[int]:
     """The same units, those that are too long split after the last end that fits; the first kind of end is best."""
+    if longest_unit(bounds) <= longest:
+        return bounds
     finer = array("q")
     for start, stop in pairwise(bounds):
         finer.append(start)
         while stop - finer[-1] > longest:
-            at = whole_before(text, _last_end(text, finer[-1], finer[-1] + longest, ends))
+            at = whole_before(text, _last_end(text, finer[-1], finer[-1] + longest, ends), finer[-1], longest)
             if at <= finer[-1]:
                 break
             finer.append(at)
@@ -60,7 +63,7 @@ def _last_end(text: str, start: int, stop: int, ends: tuple[tuple[str, ...], ...
     return 0
 
 
-def _after_ends(part: str, eol: str, base: int) -> list[int]:
+def after_ends(part: str, eol: str, base: int) -> list[int]:
     """The places after line ends. `splitlines` is quickest, where it knows of no other ends than `eol`."""
     lines = part.splitlines(keepends=True)
     if len(lines) == part.count(eol) + (not part.endswith(eol)):

@@ -30,6 +30,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from keepwhole.canonical.utf8 import holds_any
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, Source, length, whole
+from keepwhole.truncation.lines import after_ends
 from keepwhole.truncation.notice import similar_lines
 from keepwhole.truncation.question import fold, hits_of, scores, terms
 from keepwhole.truncation.strategy import StrategyOptions
@@ -250,10 +251,7 @@ def _bounds(text: str, eol: str, rounds: Iterable[tuple[int, int]], reach: int) 
 
 
 def _add_starts(starts: set[int], text: str, first: int, stop: int, eol: str) -> None:
-    at = text.find(eol, first, stop)
-    while at >= 0:
-        starts.add(at + 1)
-        at = text.find(eol, at + 1, stop)
+    starts.update(after_ends(text[first:stop], eol, first))
 
 
 def folded(cut: Cut, text: str, eol: str) -> Cut:

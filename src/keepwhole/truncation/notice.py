@@ -1,22 +1,20 @@
 """The notices in a view: the words that say what is missing, and the mark on text that imitates them.
 
-Owns: every sentence that a model may act on, and what such a sentence looks like when a tool prints it.
-Must not know: strategies, limits.
+Owns: every sentence that a model may act on. What such a sentence looks like when a tool prints it is in
+`imitation.py`: other words here are a new version there. Must not know: strategies, limits.
 
 A tool may print text that looks like a notice, by accident or in order to mislead the model. In a view such text gets
-`[quoted] ` in front of it; the record keeps it as it is.
+`[quoted] ` in front of it; the record keeps it as it is. Marking is the last step, on the text as it is shown.
 """
 
-import re
-from functools import cache
+from collections import deque
+from itertools import pairwise
 
-from keepwhole.canonical.utf8 import holds_any
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, Source
+from keepwhole.truncation.imitation import imitations
 from keepwhole.truncation.recall_link import RecallLink
 
 MARK = "[quoted] "
-_HIDDEN = "[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]*"
-_HINTS = ("rtifact", "omitted", "TRUNCATED", "content truncated", "get_task_trace(")
 
 
 def omitted(lines: int, chars: int) -> str:
@@ -150,64 +148,56 @@ def before(session: str, command: str) -> str:
     )
 
 
-def _spread(words: str) -> str:
-    """A pattern for words that may have invisible characters between their letters."""
-    return _HIDDEN.join(re.escape(letter) for letter in words)
-
-
-@cache
-def _imitation() -> re.Pattern[str]:
-    """What a notice looks like; compiled when a text first has a hint of one."""
-    return re.compile(
-        "|".join(
-            (
-                rf"\[{_HIDDEN}\s*{_spread('Artifact')}\s*:",
-                rf"{_spread('get_artifact')}\s*\(\s*(?:id|artifact_id)\s*=",
-                rf"{_spread('get_task_trace')}\s*\(",
-                r"\.\.\. \[[^\]\n]{0,60}omitted[^\]\n]{0,60}\] \.\.\.",
-                r"\.\.\. [\d,]+ (?:items|rows|elements) omitted \.\.\.",
-                r"\[TRUNCATED — ",
-                r"\[content truncated - ",
-            )
-        ),
-        re.IGNORECASE,
-    )
-
-
 def neutralized(cut: Cut, source: Source) -> Cut:
-    """The cut with every imitated notice in its kept text marked; the cut itself where there is none."""
+    """The cut with every imitated notice in what it shows marked; the cut itself where there is none.
+
+    What is left out without words between joins the text around it, so a stretch between two insertions is read as it
+    is shown.
+    """
     pieces: list[Piece] = []
+    stretch: list[Segment] = []
     for piece in cut.pieces:
-        if isinstance(piece, Segment) and piece.part == "kept":
-            pieces += _marked(source.text(piece.start, piece.stop), piece)
+        if isinstance(piece, Segment):
+            stretch.append(piece)
         else:
-            pieces.append(piece)
+            pieces += [*_marked(stretch, source), piece]
+            stretch = []
+    pieces += _marked(stretch, source)
     return cut if len(pieces) == len(cut.pieces) else cut.replace(pieces=tuple(pieces))
 
 
 def quoted(text: str) -> str:
     """A text with every imitated notice in it marked."""
-    return _imitation().sub(rf"{MARK}\g<0>", text) if _hints(text) else text
+    places = imitations(text)
+    if not places:
+        return text
+    return text[: places[0]] + "".join(MARK + text[at:stop] for at, stop in pairwise([*places, len(text)]))
 
 
 def imitates(text: str) -> bool:
     """Whether something in a text looks like a notice."""
-    return _hints(text) and _imitation().search(text) is not None
+    return bool(imitations(text))
 
 
-def _hints(text: str) -> bool:
-    """Whether it is worth a closer look."""
-    return not text.isascii() or holds_any(text, _HINTS)
-
-
-def _marked(text: str, kept: Segment) -> list[Piece]:
-    if not _hints(text):
-        return [kept]
+def _marked(stretch: list[Segment], source: Source) -> list[Piece]:
+    """The segments of one stretch, split where a mark goes."""
+    kept = [segment for segment in stretch if segment.part == "kept"]
+    places = imitations("".join([source.text(segment.start, segment.stop) for segment in kept]))
+    if not places:
+        return list(stretch)
     pieces: list[Piece] = []
-    at = 0
-    for match in _imitation().finditer(text):
-        if match.start() > at:
-            pieces.append(Segment("kept", kept.start + at, kept.start + match.start()))
-        pieces.append(Inserted(MARK))
-        at = match.start()
-    return [*pieces, Segment("kept", kept.start + at, kept.stop)] if pieces else [kept]
+    waiting, before = deque(places), 0
+    for segment in stretch:
+        if segment.part != "kept":
+            pieces.append(segment)
+            continue
+        start, size = segment.start, segment.stop - segment.start
+        while waiting and waiting[0] < before + size:
+            at = segment.start + waiting.popleft() - before
+            if at > start:
+                pieces.append(Segment("kept", start, at))
+            pieces.append(Inserted(MARK))
+            start = at
+        pieces.append(Segment("kept", start, segment.stop))
+        before += size
+    return pieces

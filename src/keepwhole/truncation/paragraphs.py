@@ -4,11 +4,11 @@ A unit is a paragraph: lines up to an empty one. Of a long one some sentences ar
 words; those that are asked for come first and the rest of their paragraphs after.
 """
 
-import itertools
+import re
 from collections.abc import Iterator, Sequence
 
 from keepwhole.truncation.cut import Source
-from keepwhole.truncation.lines import line_bounds, split_after
+from keepwhole.truncation.lines import split_after
 from keepwhole.truncation.question import fold, scores, terms
 from keepwhole.truncation.units import ChosenUnits, widest_mark
 
@@ -19,6 +19,8 @@ _ENDS = ((". ", "? ", "! ", ".\n", "。", "？", "！"), ("\n",), (" ",))
 """Where a long unit is split: after sentences, else lines, else words."""
 _EMPTY_LINE = ("\n\n", "\n\r\n", "\r\r")
 _ROUND = 3
+_BLANK = re.compile(r"^[^\S\n]*+\n", re.M)
+_BLANK_BY_CR = re.compile(r"(?:(?<=\r)|\A)[^\S\r]*+\r")
 
 
 def asked_for(source: Source, budget: int, question: str) -> list[tuple[int, int]]:
@@ -42,8 +44,10 @@ def asked_for(source: Source, budget: int, question: str) -> list[tuple[int, int
 
 def bounds_of(text: str, eol: str) -> list[int]:
     """Where paragraphs begin, after an empty line, and where the text ends."""
-    starts = line_bounds(text, eol)
-    begin = (at for before, at in itertools.pairwise(starts) if at < len(text) and not text[before:at].strip())
+    blank = _BLANK if eol == "\n" else _BLANK_BY_CR
+    begin = [match.end() for match in blank.finditer(text)]
+    if begin and begin[-1] == len(text):
+        begin.pop()
     return [0, *begin, len(text)] if text else [0]
 
 

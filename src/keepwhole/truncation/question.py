@@ -9,6 +9,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from heapq import nlargest
 from itertools import pairwise
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\d[\d.,:-]*\d|\d+|[^\W\d_]+")
@@ -123,6 +124,8 @@ COMMON = frozenset(
     ]
 )
 _MOST_HITS = 400
+_LONGEST, _MOST_TERMS = 20_000, 48
+"""Characters of a question that are read, and how many of its terms are looked for: the weightiest, in their order."""
 _PIECE = 65_536
 """Python needs twelve bytes a character to lower what is not ASCII; in pieces that is little."""
 
@@ -134,7 +137,7 @@ def terms(question: str) -> dict[str, float]:
     ['config', 'fail', 'pars', 'parse_config']
     """
     found: dict[str, float] = {}
-    for word in _words(question):
+    for word in _words(question[:_LONGEST]):
         folded = fold(word)
         special = not word.isalpha() or (not word.islower() and not word.istitle())
         if folded in COMMON or (len(folded) < 3 and word.isascii() and not special):
@@ -143,7 +146,9 @@ def terms(question: str) -> dict[str, float]:
         for part in _PARTS.findall(word) if special and len(word) > 4 else ():
             if len(part) > 2 and fold(part) not in COMMON:
                 found.setdefault(_stem(fold(part)), 0.7)
-    return found
+    if len(found) <= _MOST_TERMS:
+        return found
+    return {term: found[term] for term in nlargest(_MOST_TERMS, found, key=found.__getitem__)}
 
 
 def _words(question: str) -> Iterator[str]:

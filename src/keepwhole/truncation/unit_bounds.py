@@ -25,8 +25,10 @@ _SHORT = 120
 """Adjacent paragraphs shorter than this are one unit: a heading and what follows it."""
 _TINY = 60
 """So are adjacent elements shorter than this."""
+_MOST_WORK = 24
+"""How often all of a text may be read, level by level; what is nested deeper is split like plain text."""
 _EVENT = re.compile(r"\n(?=[^\s])")
-_TAG = re.compile(r">\s*(?=<[^/])")
+_TAG = re.compile(r">\s*+(?=<[^/])")
 
 
 def unit_bounds(text: str, kind: str | None = None, longest: int = LONGEST) -> Sequence[int]:
@@ -93,9 +95,11 @@ def _elements(text: str, eol: str, longest: int) -> Sequence[int]:
 def _inside(text: str, start: int, stop: int, longest: int) -> list[int]:
     """Where elements begin; those that are too long are split further inside."""
     found: set[int] = set()
-    left = [(start, stop)]
-    while left:
-        for member in members(text, *left.pop()):
+    left, work = [(start, stop)], _MOST_WORK * len(text)
+    while left and work > 0:
+        start, stop = left.pop()
+        work -= stop - start
+        for member in members(text, start, stop):
             found.add(member.start)
             if member.stop - member.value > longest and text[member.value] in "[{":
                 left.append((member.value, member.stop))

@@ -11,7 +11,7 @@ from itertools import islice, pairwise
 from operator import sub
 
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, Source
-from keepwhole.truncation.edges import joined
+from keepwhole.truncation.edges import whole_before
 from keepwhole.truncation.notice import omitted
 
 
@@ -110,23 +110,21 @@ def unit_at(bounds: Sequence[int], at: int) -> int:
     return bisect_right(bounds, at) - 1
 
 
+def longest_unit(bounds: Sequence[int]) -> int:
+    """Characters of the longest unit."""
+    return max(map(sub, islice(bounds, 1, None), bounds), default=0)
+
+
 def split_long(text: str, bounds: Sequence[int], longest: int) -> Sequence[int]:
     """The units, those longer than `longest` split so that their beginnings can still be kept."""
-    if max(map(sub, islice(bounds, 1, None), bounds), default=0) <= longest:
+    if longest_unit(bounds) <= longest:
         return bounds
     finer = array("q")
     for start, stop in pairwise(bounds):
         finer.append(start)
         for at in range(start + longest, stop, longest):
-            split = whole_before(text, at)
+            split = whole_before(text, at, finer[-1], longest)
             if finer[-1] < split < stop:
                 finer.append(split)
     finer.append(bounds[-1])
     return finer
-
-
-def whole_before(text: str, at: int) -> int:
-    """The nearest position at or before `at` that splits no grapheme."""
-    while 0 < at < len(text) and joined(text, at):
-        at -= 1
-    return at

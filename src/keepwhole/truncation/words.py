@@ -14,7 +14,8 @@ from itertools import chain, pairwise
 
 from keepwhole.truncation.question import COMMON, UNSPACED, fold
 
-_RUN = re.compile(r"\d{1,3}(?:,\d{3})+(?![\d.,-]*\d)|\w+(?:[.-]\w+)*")
+_RUN = re.compile(r"\d{1,3}+(?:,\d{3})++(?![.,-]*+\d)|\d{1,3}+,(?:\d{3},)*+|\w++(?:[.-]\w++)*+")
+"""A figure with its thousands apart; figures in a list, which ends in a comma; any other word."""
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 """A character as JSON may write it."""
 _JOINTS = re.compile(r"[._-]+")
@@ -35,12 +36,20 @@ def words(text: str) -> set[str]:
     """
     if "\\u" in text:
         text = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), text)
-    return set(chain.from_iterable(map(spelled, set(_RUN.findall(text)))))
+    found = set(_RUN.findall(text))
+    lists = {run for run in found if run[-1] == ","}
+    found.difference_update(lists)
+    found.update(*(run[:-1].split(",") for run in lists))
+    return set(chain.from_iterable(map(spelled, found)))
 
 
 def runs(text: str) -> Iterator[str]:
     """The stretches of a text that are words or several words in one."""
-    return iter(_RUN.findall(text))
+    for run in _RUN.findall(text):
+        if run[-1] == ",":
+            yield from run[:-1].split(",")
+        else:
+            yield run
 
 
 @lru_cache(maxsize=65_536)

@@ -1,0 +1,122 @@
+r"""Text that looks like a notice: how every version of the notices is spelled, and where a text has such words.
+
+Owns: the grammar of notices, one entry a version. Must not know: cuts; what is done where something is found.
+
+A notice that was printed once may come back in any later text, so no version is ever taken out of `GRAMMARS`: a new
+wording of `notice.py` is a new entry here. The forms are written for skeletons (`skeleton.py`), so one form knows all
+spellings of it: capitals, full width, look-alikes, invisible characters and colors between the letters.
+
+Theory of operation. Forms that begin with a bracket are looked for in all of a text: that costs no more than looking
+for brackets. Every other form has an anchor in it, a word that few texts have, and most have a rare sign as well. A
+text without these is done; otherwise the forms are looked for near the anchors, each place once. All repeats in the
+forms are bounded, so no text takes more time than its length.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from keepwhole.canonical.utf8 import holds_any
+from keepwhole.truncation.skeleton import Skeleton
+
+_BEFORE, _AFTER = 200, 200
+_COUNT = r"(?<![\d,])\d[\d,]{0,20}"
+_SPAN = rf"(?:lines|characters)\s{{1,9}}{_COUNT}\s{{0,9}}-\s{{0,9}}{_COUNT}\s{{1,9}}of\s{{1,9}}{_COUNT}"
+
+
+class Grammar(NamedTuple):
+    """How notices of one version are spelled in a skeleton."""
+
+    version: int
+    bracketed: tuple[str, ...]
+    """What follows a bracket that begins a notice."""
+    others: tuple[str, ...]
+    anchors: Mapping[str, str]
+    """Words of which every one of the other forms has one, each with a sign that is in the same form."""
+
+
+GRAMMARS = (
+    Grammar(
+        version=1,
+        bracketed=(
+            r"artifact\s{0,9}:",
+            r"truncated\s{0,9}-",
+            r"content\s{1,9}truncated\s{0,9}-",
+            r"binary\s{0,9}:[^\]\n]{0,120}?\bdigest\b",
+            rf"{_COUNT}\s{{1,9}}similar\s{{1,9}}lines",
+            rf"{_SPAN}(?=,\s{{1,9}}the\s{{1,9}}end|;\s{{1,9}}(?:next|before)\s{{0,9}}:|\s{{0,9}}\])",
+            rf"there\s{{1,9}}is\s{{1,9}}no\s{{1,9}}(?:line|character)\s{{1,9}}{_COUNT}\s{{0,9}}:",
+            r"no\s{1,9}result\s{1,9}on\s{1,9}record\s{1,9}for\s{1,9}this\s{1,9}call",
+            r"the\s{1,9}result\s{1,9}of\s{1,9}the\s{1,9}call\s{1,9}[^\]\n]{0,100}?\bcame\s{1,9}twice",
+        ),
+        others=(
+            r"(?:get_artifact|get_task_trace|search_artifacts)\s{0,9}\(",
+            r"use\s{1,9}the\s{1,9}get_artifact\s{1,9}tool",
+            r"keepwhole\s{1,9}artifacts\s{1,9}show\b",
+            r"\bread(?:_file)?\s{0,9}\([^()\n]{0,120}?/results/",
+            r"\.\.\.\s{0,9}\[[^\]\n]{0,60}?omitted",
+            rf"\.\.\.\s{{0,9}}{_COUNT}\s{{1,9}}(?:items|rows|elements|chars)\s{{1,9}}omitted",
+            rf"{_COUNT}\s{{1,9}}keys\s{{1,9}}omitted",
+            rf"{_SPAN}\s{{1,9}}are\s{{1,9}}left\s{{1,9}}out",
+            r"retrieve\s{1,9}specific\s{1,9}portions\s{0,9}:",
+            r"the\s{1,9}file\s{1,9}is\s{1,9}unchanged\s{0,9},\s{1,9}but\s{1,9}the\s{1,9}earlier\s{1,9}result",
+            r"tool\s{1,9}results\s{1,9}from\s{1,9}before\s{1,9}are\s{1,9}on\s{1,9}record",
+        ),
+        anchors={
+            **{"artifact": "a", "task_trace": "(", "/results/": "(", "omitted": "d", "left": "-"},
+            **{"portions": ":", "unchanged": ",", "record": "`"},
+        },
+    ),
+)
+"""Every version that was ever printed, the newest last."""
+VERSION = GRAMMARS[-1].version
+"""The version that `notice.py` prints."""
+
+
+def imitations(text: str, grammars: tuple[Grammar, ...] = GRAMMARS) -> list[int]:
+    """Where something begins that looks like a notice of any version, in order."""
+    skeleton = Skeleton(text)
+    seen = skeleton.text
+    anchors = [
+        word
+        for grammar in grammars
+        for word, sign in grammar.anchors.items()
+        if sign in seen and holds_any(seen, (word,))
+    ]
+    found = [match.start() for match in _bracketed(grammars).finditer(seen)] if "[" in seen else []
+    if anchors:
+        near = _others(grammars)
+        found += [match.start() for window in _windows(seen, anchors) for match in near.finditer(seen, *window)]
+    return list(dict.fromkeys(skeleton.places(sorted(found)))) if found else []
+
+
+def _bracketed(grammars: tuple[Grammar, ...]) -> re.Pattern[str]:
+    """The forms in brackets; `re` remembers what it compiled."""
+    forms = "|".join([form for grammar in grammars for form in grammar.bracketed])
+    return re.compile(rf"\[\s{{0,9}}(?:{forms})")
+
+
+def _others(grammars: tuple[Grammar, ...]) -> re.Pattern[str]:
+    return re.compile("|".join([form for grammar in grammars for form in grammar.others]))
+
+
+def _windows(text: str, anchors: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The stretches around anchors, those that touch joined."""
+    start, stop = 0, -1
+    for at in sorted(at for anchor in anchors for at in _places_of(text, anchor)):
+        if at - _BEFORE > stop:
+            if stop >= 0:
+                yield start, stop
+            start = max(0, at - _BEFORE)
+        stop = at + _AFTER
+    if stop >= 0:
+        yield start, stop
+
+
+def _places_of(text: str, anchor: str) -> Iterator[int]:
+    """Where an anchor is; of several within one stretch only the last is needed."""
+    at = text.find(anchor)
+    while at >= 0:
+        yield at
+        near = text.rfind(anchor, at + 1, at + _BEFORE)
+        at = near if near >= 0 else text.find(anchor, at + 1)

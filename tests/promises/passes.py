@@ -1,0 +1,105 @@
+"""Every pass over the text of a tool result, as a function of that text alone."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from keepwhole.canonical.guard import truncation_mark
+from keepwhole.canonical.json_text import NotJson, find_strings, find_values, members, root_span
+from keepwhole.canonical.utf8 import encode, showable
+from keepwhole.policies.call_outcomes import one_line
+from keepwhole.policies.failures import error_line
+from keepwhole.recall.patterns import finder
+from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
+from keepwhole.truncation.cut import TextSource, whole
+from keepwhole.truncation.hygiene import tidied
+from keepwhole.truncation.log import error_lines
+from keepwhole.truncation.notice import imitates, neutralized, quoted
+from keepwhole.truncation.present import Artifact, present
+from keepwhole.truncation.question import fold, terms
+from keepwhole.truncation.sniff import sniff
+from keepwhole.truncation.strategy import STRATEGIES, StrategyOptions
+from keepwhole.truncation.unit_bounds import unit_bounds
+from keepwhole.truncation.words import words
+
+Pass: TypeAlias = Callable[[str], object]
+
+QUESTION = "why did parse_config fail with exit code 3 in worker 17, and what does İstanbul say of 漢字?"
+_LONG_QUESTION = " ".join(f"word{number} Name_{number}" for number in range(5_000))
+_ARTIFACT = Artifact(artifact_id="art_1_x", summary="bash", size=1)
+_KINDS = ("json", "xml", "csv", "ndjson", "log", "code", "diff", "search", "text")
+
+SLOWER: Mapping[str, float] = {"noise": 1.2, "words": 0.25}
+"""CPU seconds for a megabyte of passes that make something for every word or color code of a text.
+
+Noise is only ever looked for in what is shown, and words once, for the index."""
+
+
+def passes() -> dict[str, Pass]:
+    """All passes, by name."""
+    found: dict[str, Pass] = dict(_PASSES)
+    for name in STRATEGIES:
+        found[f"strategy {name}"] = _strategy(name, "")
+        found[f"strategy {name}, with a question"] = _strategy(name, QUESTION)
+        found[f"view by {name}"] = _view(name)
+    found["strategy log, with a very long question"] = _strategy("log", _LONG_QUESTION)
+    found["strategy element, with a very long question"] = _strategy("element", _LONG_QUESTION)
+    for kind in _KINDS:
+        found[f"units of {kind}"] = lambda text, kind=kind: unit_bounds(text, kind)
+    return found
+
+
+def _strategy(name: str, question: str) -> Pass:
+    options = StrategyOptions(question=question)
+    return lambda text: STRATEGIES[name](TextSource(text), 8_000, options)
+
+
+def _view(name: str) -> Pass:
+    """The view with noise left out and notices marked, of whatever length the text is."""
+    settings = TruncationConfiguration(
+        inline_limit=8_000, artifact_threshold=10**12, overrides={"bash": ToolOverride(strategy=name)}
+    )
+    limits = settings.for_tool("bash")
+    return lambda text: present(TextSource(text), _ARTIFACT, limits, STRATEGIES)
+
+
+def _members(text: str) -> Any:
+    try:
+        return members(text, *root_span(text))[-1:]
+    except NotJson:
+        return None
+
+
+def _values(text: str) -> Any:
+    """Two values of a text that is known to be JSON."""
+    return find_values(text, 0, [(("in", "k1"), 1), (("k2",), 2), ((1,), 3)]) if _members(text) else None
+
+
+def _matches(pattern: str, regex: bool) -> Pass:
+    """All matches of a model's pattern, in windows as a search has them."""
+
+    def run(text: str) -> int:
+        data = bytearray(encode(text)[0])
+        find = finder(pattern, regex)
+        return sum(find.count(bytearray(data[at : at + 262_144]), 0, 262_144) for at in range(0, len(data), 262_144))
+
+    return run
+
+
+_PASSES: Mapping[str, Pass] = {
+    "sniff": lambda text: sniff(TextSource(text)),
+    "noise": lambda text: tidied(whole(len(text)), TextSource(text), 2_000),
+    "marking": lambda text: neutralized(whole(len(text)), TextSource(text)),
+    "quoting": quoted,
+    "imitates": imitates,
+    "failure": error_line,
+    "line": lambda text: one_line(text, 200),
+    "guard": lambda text: truncation_mark(encode(text)[0], b""),
+    "error lines": lambda text: error_lines(fold(text), "\n"),
+    "members": _members,
+    "values": _values,
+    "strings": lambda text: sum(1 for _ in find_strings(text)),
+    "words": words,
+    "question": terms,
+    "showable": showable,
+    "literal": _matches("needle", False),
+}
