@@ -3,7 +3,7 @@
 A tool may also print such text honestly, so the guard flags and counts; it never refuses and never changes a byte.
 """
 
-from keepwhole.canonical.utf8 import holds_any
+from keepwhole.canonical.utf8 import contains_any
 
 CANONICAL_TOOL_RESULT_IS_LOSSLESS = "canonical_tool_result_is_lossless"
 """Invariant: what `keep` was given is what `recall` returns, byte for byte, until the session is purged."""
@@ -38,7 +38,7 @@ def truncation_mark(head: bytes, tail: bytes) -> str | None:
     '[Old tool result content cleared]'
     """
     near = head[:_WINDOW] + b"\0" + (tail or head[_WINDOW:])[-_WINDOW:]
-    if not holds_any(near, _HINTS):
+    if not contains_any(near, _HINTS):
         return None
     for mark in _MARKS:
         if mark in near:

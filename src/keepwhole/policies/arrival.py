@@ -94,7 +94,7 @@ class ArrivalRule:
         """The limits that hold for a result."""
         limits = self._limits_of(arriving.tool)
         if self._cap is not None and not self._is_given(arriving.tool):
-            limits = capped_at(limits, self._cap(arriving, limits), arriving.source.chars)
+            limits = with_cap(limits, self._cap(arriving, limits), arriving.source.chars)
         return limits if arriving.adjust is None else arriving.adjust(limits, arriving.source)
 
     def _is_given(self, tool: str) -> bool:
@@ -114,8 +114,8 @@ class ArrivalRule:
             return None
         if most is None and len(item.text) <= SMALLEST_INLINE_LIMIT and not imitates(item.text):
             return None  # no limit is smaller
-        arriving = arriving_item(item, question)
-        limits = self.limits(arriving) if most is None else capped_at(self._tool_limits(item), most, len(item.text))
+        arriving = as_arriving(item, question)
+        limits = self.limits(arriving) if most is None else with_cap(self._tool_limits(item), most, len(item.text))
         return choice_within(limits, item, arriving, rule, self.strategies)
 
     def _tool_limits(self, item: Item) -> Limits:
@@ -155,7 +155,7 @@ def choice_within(
     return Choice(item.number, rule, shown.cut, estimate(shown.content), shown.metadata.strategy_used)
 
 
-def arriving_item(item: Item, question: str | None = None) -> Arriving:
+def as_arriving(item: Item, question: str | None = None) -> Arriving:
     """A result of a conversation as it arrives."""
     assert item.name is not None, "a result is named before it is cut"
     call = item.call
@@ -176,7 +176,7 @@ def show_arriving(policy: Policy, arriving: Arriving) -> TruncationResult:
     return shows.show(arriving)
 
 
-def shown_whole(arriving: Arriving, limits: Limits) -> int:
+def whole_cap(arriving: Arriving, limits: Limits) -> int:
     """The cap of policies that show new results whole."""
     return arriving.source.chars
 
@@ -191,7 +191,7 @@ def cap_by_kind(settings: AutoSettings, arriving: Arriving, limits: Limits) -> i
     return min(cap, settings.outsized)
 
 
-def capped_at(limits: Limits, cap: int, chars: int) -> Limits:
+def with_cap(limits: Limits, cap: int, chars: int) -> Limits:
     """The limits of a tool with another cap, under which no result is so long that only a preview is shown."""
     if chars <= min(cap, limits.inline_limit):  # whole under both
         return limits

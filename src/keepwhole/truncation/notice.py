@@ -10,7 +10,7 @@ A tool may print text that looks like a notice, by accident or in order to misle
 import re
 from functools import cache
 
-from keepwhole.canonical.utf8 import holds_any
+from keepwhole.canonical.utf8 import contains_any
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, Source
 from keepwhole.truncation.recall_link import RecallLink
 
@@ -197,7 +197,7 @@ def imitates(text: str) -> bool:
 
 def _hints(text: str) -> bool:
     """Whether it is worth a closer look."""
-    return not text.isascii() or holds_any(text, _HINTS)
+    return not text.isascii() or contains_any(text, _HINTS)
 
 
 def _marked(text: str, kept: Segment) -> list[Piece]:

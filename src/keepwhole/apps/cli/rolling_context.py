@@ -4,7 +4,7 @@ import argparse
 
 from keepwhole import config, preferences
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.place import add_json
+from keepwhole.apps.cli.command_context import add_json
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +22,7 @@ def rolling_context(args: argparse.Namespace) -> int:
     enabled = preferences.load().rolling_context_enabled
     policy = config.load().policy
     if args.json:
-        screen.as_json({"rolling_context_enabled": enabled, "policy": policy})
+        screen.print_json({"rolling_context_enabled": enabled, "policy": policy})
     else:
         screen.say(f"Rolling context is {'on' if enabled else 'off'}; the policy that holds here is `{policy}`.")
         if enabled and policy != "rolling":
