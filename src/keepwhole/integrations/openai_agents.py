@@ -84,7 +84,7 @@ class KeepwholeSession:
                 del self._waiting[0]
 
     def _read(self) -> list[Any]:
-        """The conversation after all changes, whoever made them."""
+        """The conversation after all changes, by any process."""
         items: list[Any] = []
         for change, body in [*self._read_changes(), *self._waiting]:
             if change == _ADD:

@@ -1,4 +1,4 @@
-"""How one new result is shown by itself, whoever brings it: the same for `keep`, views, hooks, adapters and the proxy.
+"""How one new result is shown by itself: the same for `keep`, views, hooks, adapters and the proxy.
 
 Theory of operation. A policy has one arrival rule. It is asked in two ways, and gives the same answer:
 

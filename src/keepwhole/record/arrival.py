@@ -1,4 +1,4 @@
-"""Arrival: the one way a tool result gets into the record, whoever brings it.
+"""Arrival: the one way a tool result gets into the record, for every entry point.
 
 Theory of operation. Two shapes of output come in, and both take the same four steps in the same order:
 

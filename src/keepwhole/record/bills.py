@@ -297,7 +297,7 @@ class Billing:
         return model
 
     def _judge(self, expected: int, cached: int, profile: Profile, is_told: bool = True) -> None:
-        """Stop ageing when forecasts fail, go on when they hold again; who learned it from its own bills tells so."""
+        """Stop aging when forecasts fail, resume when they are right again; with `is_told`, report it."""
         if expected < max(1, profile.minimum):
             return
         self._judged.append((expected, cached))

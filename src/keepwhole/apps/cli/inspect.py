@@ -70,5 +70,5 @@ async def page(context: CommandContext, port: int, option: str = "--port") -> "A
 
 
 def has_display() -> bool:
-    """Whether a browser can be seen by whoever started this."""
+    """Whether the user of this terminal can see a browser."""
     return sys.platform == "darwin" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

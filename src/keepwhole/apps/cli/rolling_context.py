@@ -15,7 +15,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def rolling_context(args: argparse.Namespace) -> int:
-    """Switch it, or say how it stands."""
+    """Switch it, or print whether it is on."""
     if args.switch != "status":
         known = preferences.load()
         preferences.save(known.replace(rolling_context_enabled=args.switch == "on"))

@@ -150,11 +150,11 @@ class Progress:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
     def step(self, count: int = 1) -> None:
-        """Go on by `count`."""
+        """Add `count` to what is done."""
         self.set_done(self._done + count)
 
     def set_done(self, done: int) -> None:
-        """So much is done."""
+        """Set how much is done, and draw the bar."""
         self._done = done
         if self._on and time.monotonic() - self._shown > 0.1:
             self._shown = time.monotonic()

@@ -1,4 +1,4 @@
-"""A command that has the terminal as if we were not there.
+"""A command that has the terminal to itself.
 
 Owns: what it inherits and what it must not, which signals are its own, its exit code.
 Must not know: what the command is.
@@ -20,7 +20,7 @@ _OURS = (signal.SIGTERM, signal.SIGHUP)
 
 
 class InheritedState(NamedTuple):
-    """What a command is to find as it was before we changed it for ourselves."""
+    """What a command inherits as it was before Keepwhole changed it for itself."""
 
     umask: int
     core: tuple[int, int]
