@@ -14,7 +14,7 @@ from statistics import median
 import keepwhole
 from bench import floors
 from bench.support.bare_log import BareLog
-from bench.support.row import Row, judged, reported
+from bench.support.row import Row, row_with_floor, row_without_floor
 from bench.support.setup import Setup
 from bench.support.timing import run_interleaved
 from bench.texts.large_texts import text_file
@@ -51,33 +51,33 @@ def _row(setup: Setup, name: str, kind: str, agent: Agent, bodies: list[str]) ->
     bare = BareLog(setup.path(f"{place}-bare"))
     numbers = iter(range(1_000))
 
-    def kept() -> float:
+    def keep_results() -> float:
         with keepwhole.Session(f"run-{next(numbers)}", store=settings.home, settings=settings) as session:
             session.keep("warm", None, "warm")
             spent = _cpu(agent(session, tool, bodies))
             _check(session)
         return spent
 
-    def inserted() -> float:
+    def insert_rows() -> float:
         return alone() + _cpu(lambda: [bare.keep_row(body.encode()) for body in bodies])
 
     def alone() -> float:
         return _cpu(agent(None, tool, bodies))
 
-    kept()  # what is imported at first use is no price of a result
-    times = run_interleaved(place, setup.rounds, {"kept": kept, "inserted": inserted, "alone": alone})
+    keep_results()  # what is imported at first use is no price of a result
+    times = run_interleaved(place, setup.rounds, {"kept": keep_results, "inserted": insert_rows, "alone": alone})
     bare.close()
-    return _written(f"adapter `{name}`: CPU for a result of 10 KB, {kind}", times, kind == "kept")
+    return _price_row(f"adapter `{name}`: CPU for a result of 10 KB, {kind}", times, kind == "kept")
 
 
-def _written(what: str, times: dict[str, list[float]], is_judged: bool) -> Row:
+def _price_row(what: str, times: dict[str, list[float]], is_judged: bool) -> Row:
     """The price over agent and insert, with the parts it is taken from."""
     over = [(a - b) / _RESULTS * 1e3 for a, b in zip(times["kept"], times["inserted"], strict=True)]
     kept, inserted, alone = (f"{median(times[side]) / _RESULTS * 1e3:.2f} ms" for side in ("kept", "inserted", "alone"))
     figure, reference = f"{kept} a step", f"bare {inserted}, {alone} of it the agent"
     if is_judged:
-        return judged(what, figure, reference, over, floors.ADAPTER)
-    return reported(what, figure, reference, over, floors.ADAPTER.unit, floors.ADAPTER.digits)
+        return row_with_floor(what, figure, reference, over, floors.ADAPTER)
+    return row_without_floor(what, figure, reference, over, floors.ADAPTER.unit, floors.ADAPTER.digits)
 
 
 def _check(session: keepwhole.Session) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from bench.frontier import parser, read_job
 from keepwhole.models.tokens import estimate
-from keepwhole.policies.arrival import arriving_item, capped_at
+from keepwhole.policies.arrival import as_arriving, with_cap
 from keepwhole.policies.auto import Auto
 from keepwhole.policies.policy import Choice, Choices
 from keepwhole.policies.settings import CAREFUL, LEAN, AutoSettings
@@ -69,7 +69,7 @@ GRID: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 """What was tried: a group a setting, a row a value."""
 
 
-class Named(Auto):
+class NamedAuto(Auto):
     """`auto` under another name."""
 
     def __init__(self, name: str, settings: AutoSettings) -> None:
@@ -77,7 +77,7 @@ class Named(Auto):
         self.name = name
 
 
-class Leaving(Named):
+class LeaveCut(NamedAuto):
     """Leaves a cut of an aged result behind, chosen by the task, or by what the agent said and did when it read it."""
 
     def __init__(self, name: str, settings: AutoSettings, kinds: Sequence[str], chars: int, by: str) -> None:
@@ -86,16 +86,16 @@ class Leaving(Named):
 
     def _choices(self, transcript: Transcript, decided: Choices, items: Sequence[Item]) -> list[Choice]:
         choices = super()._choices(transcript, decided, items)
-        return [self._left(transcript, transcript.items[choice.number], choice) for choice in choices]
+        return [self._leave_cut(transcript, transcript.items[choice.number], choice) for choice in choices]
 
-    def _left(self, transcript: Transcript, item: Item, choice: Choice) -> Choice:
+    def _leave_cut(self, transcript: Transcript, item: Item, choice: Choice) -> Choice:
         if item.kind not in self._kinds or len(item.text) < 2 * self._chars:
             return choice
         limits = TruncationConfiguration().for_tool(item.call.tool if item.call else "")
         asked = _task(transcript, item) if self._by == "task" else _reaction(transcript, item)
-        limits = capped_at(limits, self._chars, len(item.text))
+        limits = with_cap(limits, self._chars, len(item.text))
         limits = limits.replace(options=limits.options.replace(question=asked))
-        shown = present(TextSource(item.text), arriving_item(item).artifact, limits, STRATEGIES)
+        shown = present(TextSource(item.text), as_arriving(item).artifact, limits, STRATEGIES)
         if shown.cut is None:
             return choice
         return Choice(item.number, "aged", shown.cut, estimate(shown.content), shown.metadata.strategy_used)
@@ -125,15 +125,18 @@ def _rows() -> Iterator[tuple[str, Contender]]:
     for kinds, many in (("shell", ("shell", "search")), ("reads", ("read",)), ("all", _KINDS)):
         for by in ("task", "reaction"):
             for chars in (1_000, 3_000):
-                yield "Left behind, by units", _leaving(f"{chars:,} characters of {kinds} by the {by}", many, chars, by)
+                yield (
+                    "Left behind, by units",
+                    _leaving_contender(f"{chars:,} characters of {kinds} by the {by}", many, chars, by),
+                )
 
 
 def _contender(name: str, settings: AutoSettings) -> Contender:
-    return Contender(name, same_policy(lambda: Named(name, settings)))
+    return Contender(name, same_policy(lambda: NamedAuto(name, settings)))
 
 
-def _leaving(name: str, kinds: Sequence[str], chars: int, by: str) -> Contender:
-    return Contender(name, same_policy(lambda: Leaving(name, CAREFUL, kinds, chars, by)))
+def _leaving_contender(name: str, kinds: Sequence[str], chars: int, by: str) -> Contender:
+    return Contender(name, same_policy(lambda: LeaveCut(name, CAREFUL, kinds, chars, by)))
 
 
 def main() -> None:

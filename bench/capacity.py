@@ -44,7 +44,7 @@ class Step(NamedTuple):
     returned: tuple[int, ...]
 
 
-class Taken(NamedTuple):
+class StepCosts(NamedTuple):
     """What some steps took."""
 
     steps: int
@@ -72,13 +72,13 @@ def main() -> None:
     setup = Setup(folder, False)
     try:
         runs = [_shape(run) for run in _runs(args.paths)]
-        drawn = _drawn([run for run in runs if run], args.runs)
+        drawn = _draw_runs([run for run in runs if run], args.runs)
         say(f"{len(runs)} runs, of which {len(drawn)} are played: {sum(map(len, drawn))} steps")
         with database(setup) as server:
             taken, appends = _play(setup, server, drawn), _appends(setup, server)
     finally:
         shutil.rmtree(folder)
-    print(_told(taken, appends, args))
+    print(_report(taken, appends, args))
 
 
 def _arguments() -> argparse.Namespace:
@@ -113,13 +113,13 @@ def _shape(run: Run) -> list[Step]:
     return steps
 
 
-def _drawn(runs: list[list[Step]], most: int) -> list[list[Step]]:
+def _draw_runs(runs: list[list[Step]], most: int) -> list[list[Step]]:
     """So many runs, spread over all lengths."""
     runs.sort(key=len)
     return [runs[at * len(runs) // most] for at in range(most)] if len(runs) > most else runs
 
 
-def _play(setup: Setup, server: Database, runs: Sequence[Sequence[Step]]) -> Taken:
+def _play(setup: Setup, server: Database, runs: Sequence[Sequence[Step]]) -> StepCosts:
     url = server.record()
     with ExitStack() as stack:
         provider = stack.enter_context(process([PYTHON, "-m", "bench.relays.provider"], setup))
@@ -128,7 +128,7 @@ def _play(setup: Setup, server: Database, runs: Sequence[Sequence[Step]]) -> Tak
         proxy = stack.enter_context(process(words, setup, KEEPWHOLE_STORE=url))
         ask = _asker(proxy[1])
         ask("warm", [{"role": "user", "content": "hello"}])
-        counted = _Counted(server, url, proxy[0].pid)
+        counted = _Counters(server, url, proxy[0].pid)
         for number, run in enumerate(runs):
             say(f"run {number + 1} of {len(runs)}: {len(run)} steps")
             _play_one(run, f"capacity-{number}", ask)
@@ -168,7 +168,7 @@ def _text(name: object, chars: int) -> str:
     return f"{name} {' '.join(chance.choices(_WORDS, k=chars // 5))}"[: max(chars, 1)]
 
 
-class _Counted:
+class _Counters:
     """What the server and the proxy had done when the playing began."""
 
     def __init__(self, server: Database, url: str, proxy: int) -> None:
@@ -176,11 +176,11 @@ class _Counted:
         self._schema = url.rpartition("=")[2]
         self._before = self._now()
 
-    def since(self, steps: int, sizes: Sequence[int]) -> Taken:
+    def since(self, steps: int, sizes: Sequence[int]) -> StepCosts:
         found = [now - before for now, before in zip(self._now(), self._before, strict=True)]
         rows, bodies, disk, log, commits, proxy, server = found
         large = [size for size in sizes if size > INLINE_BODY]
-        return Taken(steps, rows, bodies, sum(large), len(large), disk, log, commits, proxy, server)
+        return StepCosts(steps, rows, bodies, sum(large), len(large), disk, log, commits, proxy, server)
 
     def _now(self) -> tuple[float, ...]:
         spent = cpu(self._proxy), sum(map(cpu, _children(self._server.data)))
@@ -224,7 +224,7 @@ def _appends(setup: Setup, server: Database) -> float:
         return max(group.rate(3.0) for _ in range(3))
 
 
-def _told(taken: Taken, appends: float, args: argparse.Namespace) -> str:
+def _report(taken: StepCosts, appends: float, args: argparse.Namespace) -> str:
     each = taken.each
     lines = [
         "| a step, in the mean | |",
@@ -249,7 +249,7 @@ def _told(taken: Taken, appends: float, args: argparse.Namespace) -> str:
     return "\n".join(lines)
 
 
-def _load(taken: Taken, steps: float, args: argparse.Namespace) -> dict[str, str]:
+def _load(taken: StepCosts, steps: float, args: argparse.Namespace) -> dict[str, str]:
     """So many steps a second, in words."""
     each, daily = taken.each, steps * args.hours / 24 * _DAY
     proxies = ceil(steps * each(taken.proxy) / _BUSY)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from statistics import median
 
-from bench.support.row import Row, reported
+from bench.support.row import Row, row_without_floor
 from bench.support.setup import Setup
 from bench.support.timing import run_interleaved
 from keepwhole import SqliteStore
@@ -43,14 +43,16 @@ def copy(setup: Setup) -> list[Row]:
         times = run_interleaved(f"copy {what}", setup.rounds, _subjects(source, setup.path("copy-target")))
         rows += _rows(f"{count:,} results of {what}", size, count, times)
         packed = os.path.getsize(os.path.join(source, "backup")) / (size * count)
-        rows.append(reported(f"{count:,} results of {what}: size of the backup", "–", "the bodies", [packed], "×"))
+        rows.append(
+            row_without_floor(f"{count:,} results of {what}: size of the backup", "–", "the bodies", [packed], "×")
+        )
         shutil.rmtree(source)
     return rows
 
 
 def _subjects(source: str, target: str) -> dict[str, Callable[[], float]]:
     acts = {"bare": _bare, "copy": _copy, "carry": _export_and_import, "backup": _back_up, "restore": _restore}
-    return {name: partial(_timed, act, source, target) for name, act in acts.items()}
+    return {name: partial(_time, act, source, target) for name, act in acts.items()}
 
 
 def _rows(what: str, size: int, count: int, times: dict[str, list[float]]) -> list[Row]:
@@ -63,14 +65,14 @@ def _rows(what: str, size: int, count: int, times: dict[str, list[float]]) -> li
 
     bare = f"bare {rate(times['bare'])}"
     return [
-        reported(f"{what}: `store copy`", rate(times["copy"]), bare, against("copy"), "×"),
-        reported(f"{what}: `sessions export` and `import`", rate(times["carry"]), bare, against("carry"), "×"),
-        reported(f"{what}: `store backup`", rate(times["backup"]), bare, against("backup"), "×"),
-        reported(f"{what}: `store restore`", rate(times["restore"]), bare, against("restore"), "×"),
+        row_without_floor(f"{what}: `store copy`", rate(times["copy"]), bare, against("copy"), "×"),
+        row_without_floor(f"{what}: `sessions export` and `import`", rate(times["carry"]), bare, against("carry"), "×"),
+        row_without_floor(f"{what}: `store backup`", rate(times["backup"]), bare, against("backup"), "×"),
+        row_without_floor(f"{what}: `store restore`", rate(times["restore"]), bare, against("restore"), "×"),
     ]
 
 
-def _timed(act: Callable[[str, str], None], source: str, target: str) -> float:
+def _time(act: Callable[[str, str], None], source: str, target: str) -> float:
     try:
         begin = time.perf_counter()
         act(source, target)

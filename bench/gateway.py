@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 from bench import floors
-from bench.support.row import Row, judged
+from bench.support.row import Row, row_with_floor
 from bench.support.setup import PYTHON, ROOT, Setup
 
 _ROUNDS = 9
@@ -21,14 +21,14 @@ _WHAT = "a call through the MCP gateway"
 def gateway(setup: Setup) -> list[Row]:
     if find_spec("mcp") is None or not os.path.exists("/proc/self/stat"):
         return [Row(_WHAT, "–", "needs the extra `mcp` and /proc")]
-    measured = asyncio.run(_measured(setup, 20 if setup.quick else 100))
+    measured = asyncio.run(_measure(setup, 20 if setup.quick else 100))
     return [
-        judged(f"{_WHAT}, {what}", f"{median(values):.2f} ms CPU", "the server alone", values, floors.GATEWAY)
+        row_with_floor(f"{_WHAT}, {what}", f"{median(values):.2f} ms CPU", "the server alone", values, floors.GATEWAY)
         for what, values in measured.items()
     ]
 
 
-async def _measured(setup: Setup, calls: int) -> dict[str, list[float]]:
+async def _measure(setup: Setup, calls: int) -> dict[str, list[float]]:
     from mcp import Client, StdioServerParameters
 
     file, noted = setup.path("servers.json"), setup.path("gateway.pid")

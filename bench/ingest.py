@@ -11,7 +11,7 @@ from collections.abc import Callable
 from statistics import median
 
 from bench import floors
-from bench.support.row import Row, judged
+from bench.support.row import Row, row_with_floor
 from bench.support.setup import KEEPWHOLE, PYTHON, ROOT, Setup, say
 from bench.support.store_check import read_largest
 from bench.support.timing import Run, pipeline, run_interleaved
@@ -40,7 +40,7 @@ def _ingest(setup: Setup, kind: str) -> list[Row]:
     for way in _WAYS:
         _check(setup, source, way)
     subjects: dict[str, Callable[[], Run]] = {_TEE: lambda: _tee(setup, source), _BARE: lambda: _bare(setup)}
-    subjects |= {way: lambda way=way: _stored(setup, source, way) for way in _WAYS}
+    subjects |= {way: lambda way=way: _store_run(setup, source, way) for way in _WAYS}
     runs = run_interleaved(f"ingest {kind}", setup.rounds, subjects)
     size = f"{os.path.getsize(source) / 1e9:.2g} GB {kind}"
     return [*(_cpu_row(size, way, runs) for way in _WAYS), *(_memory_row(size, way, runs) for way in _WAYS)]
@@ -48,7 +48,7 @@ def _ingest(setup: Setup, kind: str) -> list[Row]:
 
 def _cpu_row(size: str, way: str, runs: dict[str, list[Run]]) -> Row:
     ratios = [run.cpu / tee.cpu for run, tee in zip(runs[way], runs[_TEE], strict=True)]
-    return judged(
+    return row_with_floor(
         f"{size} through a pipe, {way}: CPU",
         _times(runs[way]),
         f"`{_TEE}` {_times(runs[_TEE])}",
@@ -60,7 +60,7 @@ def _cpu_row(size: str, way: str, runs: dict[str, list[Run]]) -> Row:
 def _memory_row(size: str, way: str, runs: dict[str, list[Run]]) -> Row:
     over = [(run.last.peak - bare.last.peak) / 1e6 for run, bare in zip(runs[way], runs[_BARE], strict=True)]
     peak, bare = (median(run.last.peak for run in runs[name]) / 1e6 for name in (way, _BARE))
-    return judged(
+    return row_with_floor(
         f"{size} through a pipe, {way}: memory over the interpreter",
         f"{peak:.1f} MB",
         f"`{_BARE}` {bare:.1f} MB",
@@ -86,7 +86,7 @@ def _bare(setup: Setup) -> Run:
     return pipeline((PYTHON, "-c", "pass"), env=setup.environment(setup.folder), folder=setup.folder)
 
 
-def _stored(setup: Setup, source: str, way: str, look: Callable[[str], None] = lambda home: None) -> Run:
+def _store_run(setup: Setup, source: str, way: str, look: Callable[[str], None] = lambda home: None) -> Run:
     """One run into a new store that was made before the clock starts; `look` sees it before it is removed."""
     command, speed = _WAYS[way]
     home = setup.path("ingest-home")
@@ -118,7 +118,7 @@ def _check(setup: Setup, source: str, way: str) -> None:
         if (facts.size, facts.lines, facts.chars) != counted:
             raise RuntimeError(f"{way} counted {facts.size, facts.lines, facts.chars}, in truth {counted}")
 
-    _stored(setup, source, way, look)
+    _store_run(setup, source, way, look)
 
 
 def _count(path: str) -> tuple[int, int, int]:

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 import keepwhole
 from bench import floors
-from bench.support.row import Row, judged, reported
+from bench.support.row import Row, row_with_floor, row_without_floor
 from bench.support.setup import PYTHON, ROOT, Setup, say
 from bench.texts.large_texts import KINDS, text_file
 from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, RequestFacts, RequestLog
@@ -112,17 +112,17 @@ def _pages(setup: Setup, page: _Page, port: int, source: str, artifact: str) -> 
     path = f"/api/sessions/bench/results/{artifact}/lines?count={_LINES}&from="
     ends = _ends(source)
     jumps = _places(ends, 50 if setup.quick else 200)
-    pages = [place for jump in jumps[: len(jumps) // 10] for place in _following(ends, jump)]
+    pages = [place for jump in jumps[: len(jumps) // 10] for place in _next_pages(ends, jump)]
     size = os.path.getsize(source) / 1e9
     what = f"inspector: {_LINES} lines of {size:.2g} GB"
-    own, bare = _timed_pages(setup, page, path, port, pages)
+    own, bare = _time_pages(setup, page, path, port, pages)
     ratios = [mine / other for mine, other in zip(own, bare, strict=True)]
-    rows = [judged(f"{what}, page after page", _ms(own), _bare(bare), ratios, floors.INSPECTOR_PAGE)]
-    own, bare = _timed_pages(setup, page, path, port, jumps)
+    rows = [row_with_floor(f"{what}, page after page", _ms(own), _bare(bare), ratios, floors.INSPECTOR_PAGE)]
+    own, bare = _time_pages(setup, page, path, port, jumps)
     ratios = [mine / other for mine, other in zip(own, bare, strict=True)]
-    rows.append(reported(f"{what}, anywhere", _ms(own), _bare(bare), ratios, "×", 2))
+    rows.append(row_without_floor(f"{what}, anywhere", _ms(own), _bare(bare), ratios, "×", 2))
     rest = _after_a_pause(page, path, port, jumps)
-    rows.append(reported(f"{what}, anywhere, after a pause", _ms(rest[0]), _bare(rest[1]), rest[0], " ms", 2))
+    rows.append(row_without_floor(f"{what}, anywhere, after a pause", _ms(rest[0]), _bare(rest[1]), rest[0], " ms", 2))
     return rows
 
 
@@ -134,7 +134,7 @@ def _bare(took: list[float]) -> str:
     return f"bare `pread` handler {_ms(took)}"
 
 
-def _timed_pages(
+def _time_pages(
     setup: Setup, page: _Page, path: str, port: int, places: list[Place]
 ) -> tuple[list[float], list[float]]:
     """Milliseconds of a page by the inspector and by the bare handler, a median each round."""
@@ -189,7 +189,7 @@ def _places(ends: "array[int]", count: int) -> list[Place]:
     return [_place(ends, first) for first in firsts]
 
 
-def _following(ends: "array[int]", place: Place) -> list[Place]:
+def _next_pages(ends: "array[int]", place: Place) -> list[Place]:
     """Ten pages, one after the other."""
     return [_place(ends, place[0] - 1 + number * _LINES) for number in range(10)]
 
@@ -221,16 +221,16 @@ def _first_look(page: _Page, steps: int) -> list[Row]:
     took = time.perf_counter() - begun
     files = [page.get(f"/static/{name}", packed=True) for name in _files()]
     size = sum(map(len, [*answers, *files])) / 1000
-    again = [_timed(page) for _ in range(9)]
+    again = [_time(page) for _ in range(9)]
     what = f"inspector: first look at {steps:,} steps"
     return [
-        judged(f"{what}, all files and answers", f"{size:.0f} KB", "–", [size], floors.INSPECTOR_FIRST),
-        reported(f"{what}, read for the first time", f"{took * 1000:.0f} ms", "–", [took * 1000], " ms", 0),
-        reported(f"{what}, again", f"{median(again):.1f} ms", "–", again, " ms", 1),
+        row_with_floor(f"{what}, all files and answers", f"{size:.0f} KB", "–", [size], floors.INSPECTOR_FIRST),
+        row_without_floor(f"{what}, read for the first time", f"{took * 1000:.0f} ms", "–", [took * 1000], " ms", 0),
+        row_without_floor(f"{what}, again", f"{median(again):.1f} ms", "–", again, " ms", 1),
     ]
 
 
-def _timed(page: _Page) -> float:
+def _time(page: _Page) -> float:
     begun = time.perf_counter()
     for path in _FIRST[1:]:
         page.get(path, packed=True)

@@ -5,7 +5,7 @@ import subprocess
 import time
 
 from bench import floors
-from bench.support.row import Row, judged, reported
+from bench.support.row import Row, row_with_floor, row_without_floor
 from bench.support.setup import PYTHON, ROOT, Setup, plain_environment, say
 
 _OFFLINE = ("No matching distribution found", "Temporary failure", "Could not find a version", "NewConnectionError")
@@ -24,18 +24,20 @@ def install(setup: Setup) -> list[Row]:
     done = subprocess.run(pip, env=plain_environment(), cwd=setup.folder, capture_output=True, text=True, check=False)
     seconds = time.monotonic() - started
     if done.returncode != 0:
-        return [_skipped(done.stderr)]
+        return [_skip_row(done.stderr)]
     grown = (_size(packages) - before) / 1e6
     what = "core install with dependencies"
     new = sorted(name for name in os.listdir(packages) if name.endswith(".dist-info") and name not in there)
     brought = ", ".join(new).replace(".dist-info", "")
     return [
-        judged(f"{what}: size", f"{grown:.1f} MB", brought, [grown], floors.INSTALL_SIZE),
-        reported(f"{what}: time, building and downloading included", f"{seconds:.1f} s", "–", [seconds], " s", 1),
+        row_with_floor(f"{what}: size", f"{grown:.1f} MB", brought, [grown], floors.INSTALL_SIZE),
+        row_without_floor(
+            f"{what}: time, building and downloading included", f"{seconds:.1f} s", "–", [seconds], " s", 1
+        ),
     ]
 
 
-def _skipped(errors: str) -> Row:
+def _skip_row(errors: str) -> Row:
     lines = errors.strip().splitlines() or ["pip failed without a word"]
     why = "no network" if any(sign in errors for sign in _OFFLINE) else "pip failed"
     say(f"install: skipped, {why}: {lines[-1]}")

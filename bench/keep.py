@@ -12,7 +12,7 @@ from statistics import median
 import keepwhole
 from bench import floors
 from bench.support.bare_log import BareLog
-from bench.support.row import Row, judged
+from bench.support.row import Row, row_with_floor
 from bench.support.setup import Setup, say
 from bench.texts.large_texts import text_file
 
@@ -49,13 +49,13 @@ def _keep(setup: Setup, size: str, kind: str, policy: keepwhole.TruncationConfig
 
 
 def _keeper(session: keepwhole.Session, kind: str) -> Callable[[bytes], str]:
-    def kept(body: bytes) -> str:
+    def keep_one(body: bytes) -> str:
         shown = session.keep("bench", None, body.decode() if kind == "str" else body)
         if shown.problem is not None:
             raise shown.problem
         return shown.trace_id or ""
 
-    return kept
+    return keep_one
 
 
 def _check(session: keepwhole.Session, body: bytes, kept: Callable[[bytes], str]) -> None:
@@ -75,12 +75,12 @@ def _batch(ours: Keep, plain: Keep, bodies: list[bytes]) -> tuple[float, float]:
     order = [ours, plain]
     for body in bodies:
         for side in order:
-            times[side].append(_clocked(side, body))
+            times[side].append(_clock(side, body))
         order.reverse()  # a sync may pay for what the other side left behind, so neither always comes second
     return median(times[ours]), median(times[plain])
 
 
-def _clocked(keep_one: Keep, body: bytes) -> float:
+def _clock(keep_one: Keep, body: bytes) -> float:
     started = time.perf_counter()
     keep_one(body)
     return time.perf_counter() - started
@@ -89,4 +89,4 @@ def _clocked(keep_one: Keep, body: bytes) -> float:
 def _row(what: str, pairs: list[tuple[float, float]]) -> Row:
     ours, bare = (median(pair[side] for pair in pairs) for side in (0, 1))
     figure, reference = (f"{1 / seconds:,.0f}/s ({seconds * 1e3:.2f} ms)" for seconds in (ours, bare))
-    return judged(what, figure, f"bare loop {reference}", [b / a for a, b in pairs], floors.KEEP_RATE)
+    return row_with_floor(what, figure, f"bare loop {reference}", [b / a for a, b in pairs], floors.KEEP_RATE)

@@ -42,7 +42,7 @@ def _count(facts: RunFacts, used: Counter[Cell], carried: Counter[Cell]) -> None
     uses: dict[int, set[int]] = {}
     for one in facts.evidence:
         uses.setdefault(one.sources[-1], set()).add(one.step)
-    asked = [(item, transcript.asked_after(item)) for item in transcript.items]
+    asked = [(item, transcript.next_user_turn(item)) for item in transcript.items]
     for item, spoke in asked:
         tokens = facts.result_tokens[item.number]
         if tokens >= _LEAST:

@@ -23,7 +23,7 @@ from bench.support.object_store import start_object_store
 from bench.support.postgres_client import BARE_TABLE
 from bench.support.postgres_server import Database, database
 from bench.support.round_trips import RoundTripRelay
-from bench.support.row import Row, judged, reported
+from bench.support.row import Row, row_with_floor, row_without_floor
 from bench.support.setup import PYTHON, ROOT, Setup
 from bench.support.timing import run_interleaved
 from keepwhole.store.postgres.store import PostgresStore
@@ -87,18 +87,23 @@ def postgres(setup: Setup) -> list[Row]:
         with psycopg.connect(server.url, autocommit=True) as connection:
             connection.execute(BARE_TABLE)
         url = server.record()
-        rows = [row for size in _SIZES for clients in _CLIENTS for row in _compared(setup, url, size, *clients)]
-        return [*rows, *_in_a_bucket(setup, url), *(_kept(setup, url, size) for size in _SIZES), *_trips(setup, server)]
+        rows = [row for size in _SIZES for clients in _CLIENTS for row in _compare(setup, url, size, *clients)]
+        return [
+            *rows,
+            *_in_a_bucket(setup, url),
+            *(_keep_row(setup, url, size) for size in _SIZES),
+            *_trips(setup, server),
+        ]
 
 
-def _compared(setup: Setup, url: str, size: str, clients: int, how: str) -> list[Row]:
+def _compare(setup: Setup, url: str, size: str, clients: int, how: str) -> list[Row]:
     what = f"PostgreSQL: durable append of {size}, {clients} {how}"
     kinds = ("store", "bare", "plain") if clients <= _FEW else ("store", "bare")
     ours, bare, *plain = _rates(setup, what, url, kinds, size, clients, how)
-    rows = [judged(what, *_written(ours, bare), _ratios(ours, bare), floors.POSTGRES_APPEND)]
+    rows = [row_with_floor(what, *_rate_texts(ours, bare), _ratios(ours, bare), floors.POSTGRES_APPEND)]
     for same in plain:
         figures = f"{median(ours):,.0f}/s", f"plain statements {median(same):,.0f}/s"
-        rows.append(judged(f"{what}, by the same rules", *figures, _ratios(ours, same), floors.POSTGRES_APPEND))
+        rows.append(row_with_floor(f"{what}, by the same rules", *figures, _ratios(ours, same), floors.POSTGRES_APPEND))
     return rows
 
 
@@ -113,14 +118,14 @@ def _in_a_bucket(setup: Setup, url: str) -> list[Row]:
             what = f"PostgreSQL and objects: durable append of 100 KB, {clients} {how}"
             ours, bare = _rates(setup, what, url, ("objects", "put"), "100 KB", clients, how, more)
             figures = f"{median(ours):,.0f}/s", f"bare put and row {median(bare):,.0f}/s"
-            rows.append(judged(what, *figures, _ratios(ours, bare), floors.POSTGRES_APPEND))
+            rows.append(row_with_floor(what, *figures, _ratios(ours, bare), floors.POSTGRES_APPEND))
         return rows
 
 
-def _kept(setup: Setup, url: str, size: str) -> Row:
+def _keep_row(setup: Setup, url: str, size: str) -> Row:
     what = f"PostgreSQL: `keep` of {size}, 1 process"
     ours, plain = _rates(setup, what, url, ("session", "bare"), size, 1, "process")
-    return reported(what, *_written(ours, plain), _ratios(ours, plain), "×")
+    return row_without_floor(what, *_rate_texts(ours, plain), _ratios(ours, plain), "×")
 
 
 def _rates(
@@ -143,7 +148,7 @@ def _rates(
     return [found[kind] for kind in kinds]
 
 
-def _written(ours: list[float], plain: list[float]) -> tuple[str, str]:
+def _rate_texts(ours: list[float], plain: list[float]) -> tuple[str, str]:
     return f"{median(ours):,.0f}/s", f"bare loop {median(plain):,.0f}/s"
 
 
@@ -157,7 +162,7 @@ def _trips(setup: Setup, server: Database) -> list[Row]:
     with RoundTripRelay(server.data) as trips:
         url = server.record().replace(quote(server.data, safe="/"), trips.folder)
         session = keepwhole.Session("trips", store=PostgresStore(url, setup.path("pg-home")))
-        kept = _counted(trips, lambda number: session.keep("bench", None, f"{number}", call_id=f"kept-{number}"))
+        kept = _count_trips(trips, lambda number: session.keep("bench", None, f"{number}", call_id=f"kept-{number}"))
         messages: list[dict[str, object]] = [{"role": "user", "content": "go on"}]
 
         def step(number: int) -> None:
@@ -166,16 +171,16 @@ def _trips(setup: Setup, server: Database) -> list[Row]:
             messages.extend(({"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}))
             session.view(messages, model="claude-sonnet-5")
 
-        seen = _counted(trips, step)
+        seen = _count_trips(trips, step)
         session.store.close()
     what = "PostgreSQL: round trips of"
     return [
-        reported(f"{what} a `keep`", "one for each call", "–", kept, "", 0),
-        reported(f"{what} a `view` with one new result", "100 KB, cut", "–", seen, "", 0),
+        row_without_floor(f"{what} a `keep`", "one for each call", "–", kept, "", 0),
+        row_without_floor(f"{what} a `view` with one new result", "100 KB, cut", "–", seen, "", 0),
     ]
 
 
-def _counted(trips: RoundTripRelay, act: Callable[[int], object]) -> list[float]:
+def _count_trips(trips: RoundTripRelay, act: Callable[[int], object]) -> list[float]:
     counts: list[float] = []
     for number in range(20):
         before = trips.count

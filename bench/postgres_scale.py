@@ -18,7 +18,7 @@ import psycopg
 from bench import floors
 from bench.support.bulk_load import LENGTH, SIZE, START, load, name_of
 from bench.support.postgres_server import Database, database
-from bench.support.row import Row, judged
+from bench.support.row import Row, row_with_floor
 from bench.support.setup import Setup, say
 from keepwhole import Session
 from keepwhole.canonical import ids
@@ -39,9 +39,9 @@ class Filled:
     def __init__(self, setup: Setup, server: Database, count: int) -> None:
         self.count, self.sessions = count, count // LENGTH
         began, url = time.monotonic(), server.record()
-        _hurried(server, "off")
+        _set_syncs(server, "off")
         load(url, count)
-        _hurried(server, "on")
+        _set_syncs(server, "on")
         say(f"{count:,} entries are there after {time.monotonic() - began:.0f} s")
         self.store = PostgresStore(url, setup.path("scale-home"))
         self._chance = random.Random(count)
@@ -98,7 +98,7 @@ def postgres_scale(setup: Setup) -> list[Row]:
         return [_row(setup, what, ask, small, large) for what, ask in _ASKED.items()]
 
 
-def _hurried(server: Database, syncs: str) -> None:
+def _set_syncs(server: Database, syncs: str) -> None:
     """Loading need not outlive a power cut; what is measured must."""
     with psycopg.connect(server.url, autocommit=True) as connection:
         connection.execute(f"ALTER SYSTEM SET fsync = {syncs}".encode())
@@ -114,7 +114,7 @@ def _row(setup: Setup, what: str, ask: Ask, small: Filled, large: Filled) -> Row
         say(f"{what}: batch {number + 1} of {setup.rounds}")
         pairs.append(_batch(ask, small, large))
     figure, reference = (f"{median(pair[side] for pair in pairs) * 1e3:.2f} ms" for side in (1, 0))
-    return judged(
+    return row_with_floor(
         f"PostgreSQL, {large.count:,} entries in {large.sessions:,} sessions: {what}",
         figure,
         f"{small.count:,} in {small.sessions:,}: {reference}",

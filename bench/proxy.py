@@ -17,7 +17,7 @@ from typing import Any
 
 from bench import floors
 from bench.support.bare_log import BareLog
-from bench.support.row import Row, judged, reported
+from bench.support.row import Row, row_with_floor, row_without_floor
 from bench.support.setup import PYTHON, ROOT, Setup, say
 
 _WHAT = "proxy"
@@ -115,20 +115,20 @@ def request(messages: Sequence[Any], most: int = 100) -> bytes:
 def _first_byte(ways: _Ways, setup: Setup) -> list[Row]:
     """A conversation of about 200 KB that goes on by small results, then one that goes on by long ones."""
     requests = 30 if setup.quick else 200
-    small = _added(ways, "small", 100, requests)
-    large = _added(ways, "large", 20_000, requests // 5)
+    small = _measure_added(ways, "small", 100, requests)
+    large = _measure_added(ways, "large", 20_000, requests // 5)
     commit = _commit(setup)
     ratios = [own / bare for own, bare in zip(small["proxy"], small["bare"], strict=True)]
     over = [(own - median(small["proxy"]) - commit) * 1000 for own in large["proxy"]]
     return [
-        judged(
+        row_with_floor(
             "proxy: added to the first byte, 200 KB, nothing to hide",
             f"{median(small['proxy']) * 1000:.2f} ms",
             f"bare relay {median(small['bare']) * 1000:.2f} ms",
             ratios,
             floors.PROXY_FIRST_BYTE,
         ),
-        judged(
+        row_with_floor(
             "proxy: added with 20 KB to hide, over that and a bare commit",
             f"{median(large['proxy']) * 1000:.2f} ms",
             f"bare commit {commit * 1000:.2f} ms",
@@ -138,7 +138,7 @@ def _first_byte(ways: _Ways, setup: Setup) -> list[Row]:
     ]
 
 
-def _added(ways: _Ways, name: str, chars: int, requests: int) -> dict[str, list[float]]:
+def _measure_added(ways: _Ways, name: str, chars: int, requests: int) -> dict[str, list[float]]:
     """Seconds that each way adds to the first byte over asking the provider itself, in nine parts of the run."""
     messages: list[Any] = [{"role": "user", "content": "Find out what is wrong."}]
     for number in range(60):
@@ -183,7 +183,7 @@ def _streams(ways: _Ways, setup: Setup) -> list[Row]:
                 spent[way].append((cpu(process) - before) * 1000 / (many * _TOGETHER))
         ratios = [own / bare for own, bare in zip(spent["proxy"], spent["bare"], strict=True)]
         rows.append(
-            judged(
+            row_with_floor(
                 f"proxy: CPU of a stream of 200 events, {what}",
                 f"{median(spent['proxy']):.2f} ms",
                 f"bare relay {median(spent['bare']):.2f} ms",
@@ -203,8 +203,8 @@ def _large(ways: _Ways) -> list[Row]:
         took.append(ways.ask("proxy", request(messages), f"bench-large-{number}")[1])
     peak = _peak(ways.processes["proxy"])
     return [
-        judged("proxy: a result of 10 MB in a request", f"{median(took):.2f} s", "–", took, floors.PROXY_LARGE),
-        reported("proxy: peak memory meanwhile", f"{peak:.0f} MB", "–", [peak], " MB", 0),
+        row_with_floor("proxy: a result of 10 MB in a request", f"{median(took):.2f} s", "–", took, floors.PROXY_LARGE),
+        row_without_floor("proxy: peak memory meanwhile", f"{peak:.0f} MB", "–", [peak], " MB", 0),
     ]
 
 

@@ -17,7 +17,7 @@ from bench import floors
 from bench.proxy import process, request, step
 from bench.support.object_store import bare_put, start_object_store
 from bench.support.postgres_server import database
-from bench.support.row import Row, judged
+from bench.support.row import Row, row_with_floor
 from bench.support.setup import PYTHON, Setup, say
 
 _WHAT = "proxy over PostgreSQL"
@@ -91,7 +91,7 @@ def _row(
         (median(took["postgres"][part]) - median(took["sqlite"][part])) / median(took["bare"][part]) for part in parts
     ]
     what = "commit" if put is None else "commit and put"
-    return judged(
+    return row_with_floor(
         f"{_WHAT}{' and objects' if put else ''}: added with {size // 1_000} KB to hide, over one in a folder",
         f"{added['postgres'] * 1000:.2f} ms, in a folder {added['sqlite'] * 1000:.2f} ms",
         f"bare {what} {median(took['bare']) * 1000:.2f} ms",

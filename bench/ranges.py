@@ -17,7 +17,7 @@ from statistics import median
 
 import keepwhole
 from bench import floors
-from bench.support.row import Row, judged, reported
+from bench.support.row import Row, row_with_floor, row_without_floor
 from bench.support.setup import Setup, say
 from bench.support.store_check import read_largest
 from bench.support.timing import percentile
@@ -112,13 +112,13 @@ def _rounds(
         say(f"ranges {name}: round {number + 1} of {setup.rounds}")
         times = Times([], [])
         for place in places:
-            times.ours.append(_clocked(read, place, drop))
-            times.bare.append(_clocked(lambda place: _bare(fd, place), place, drop))
+            times.ours.append(_clock(read, place, drop))
+            times.bare.append(_clock(lambda place: _bare(fd, place), place, drop))
         rounds.append(times)
     return rounds
 
 
-def _clocked(read: Read, place: Place, drop: tuple[int, ...]) -> float:
+def _clock(read: Read, place: Place, drop: tuple[int, ...]) -> float:
     for fd in drop:
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
     started = time.perf_counter()
@@ -131,5 +131,5 @@ def _row(what: str, rounds: list[Times], share: float, judge: bool = False) -> R
     bare = median(percentile(times.bare, share) for times in rounds)
     figure, reference = f"{median(ours):.3f} ms", f"bare read and split {bare:.3f} ms"
     if judge:
-        return judged(what, figure, reference, ours, floors.RANGE_P50)
-    return reported(what, figure, reference, ours, " ms", 3)
+        return row_with_floor(what, figure, reference, ours, floors.RANGE_P50)
+    return row_without_floor(what, figure, reference, ours, " ms", 3)

@@ -20,7 +20,7 @@ import msgspec
 
 import keepwhole
 from bench import floors
-from bench.support.row import Row, judged, reported
+from bench.support.row import Row, row_with_floor, row_without_floor
 from bench.support.setup import Setup
 from bench.support.timing import run_interleaved
 from bench.texts.large_texts import text_file
@@ -48,13 +48,16 @@ def _search(setup: Setup) -> list[Row]:
         def ours() -> str:
             return session.call_tool("get_artifact", asked).content
 
-        subjects: dict[str, Callable[[], float]] = {"speed": lambda: _wall(ours), "none": lambda: _without(ours)}
+        subjects: dict[str, Callable[[], float]] = {
+            "speed": lambda: _wall(ours),
+            "none": lambda: _wall_without_stringzilla(ours),
+        }
         tool = shutil.which("rg") or shutil.which("grep")
         if tool is not None:
             command = [tool, "-nF", _NEEDLE, source]
-            if _NEEDLE not in _said(command) or f"the {_NEEDLE} stands here" not in ours():
+            if _NEEDLE not in _run(command) or f"the {_NEEDLE} stands here" not in ours():
                 raise RuntimeError("the needle was not found")
-            subjects["reference"] = lambda: _wall(lambda: _said(command))
+            subjects["reference"] = lambda: _wall(lambda: _run(command))
         times = run_interleaved("recall, search", setup.rounds, subjects)
         peak = _peak(ours)
     return _search_rows(size, times, os.path.basename(tool or ""), peak)
@@ -67,11 +70,11 @@ def _search_rows(size: str, times: dict[str, list[float]], tool: str, peak: floa
         figure, what = f"{median(times[name]):.0f} ms", f"a literal at the end of {size}, {words}"
         if tool != "rg":
             reference = f"{tool or 'no rg'} {median(times.get('reference', [0])):.0f} ms"
-            found.append(reported(what, figure, f"{reference} (no ripgrep here)", times[name], " ms", 0))
+            found.append(row_without_floor(what, figure, f"{reference} (no ripgrep here)", times[name], " ms", 0))
             continue
         ratios = [a / b for a, b in zip(times[name], times["reference"], strict=True)]
-        found.append(judged(what, figure, f"rg {median(times['reference']):.0f} ms", ratios, floor))
-    row = judged(
+        found.append(row_with_floor(what, figure, f"rg {median(times['reference']):.0f} ms", ratios, floor))
+    row = row_with_floor(
         f"a literal at the end of {size}: most memory in use", f"{peak:.1f} MB", "–", [peak], floors.RECALL_MEMORY
     )
     return [*found, row]
@@ -110,9 +113,11 @@ def _slice_rows(times: dict[str, list[float]], what: str) -> list[Row]:
     tree = [a / b for a, b in zip(times["ours"], times["tree"], strict=True)]
     read, alone, loads = (median(times[name]) for name in ("read", "pass", "tree"))
     return [
-        judged(what, figure, f"checked read {read:.1f} ms and one Raw pass {alone:.1f} ms", both, floors.RECALL_SLICE),
-        reported(f"{what}, against the pass alone", figure, f"one Raw pass {alone:.1f} ms", bare, "×"),
-        reported(f"{what}, against the tree", figure, f"`json.loads` {loads:.0f} ms", tree, "×", 3),
+        row_with_floor(
+            what, figure, f"checked read {read:.1f} ms and one Raw pass {alone:.1f} ms", both, floors.RECALL_SLICE
+        ),
+        row_without_floor(f"{what}, against the pass alone", figure, f"one Raw pass {alone:.1f} ms", bare, "×"),
+        row_without_floor(f"{what}, against the tree", figure, f"`json.loads` {loads:.0f} ms", tree, "×", 3),
     ]
 
 
@@ -138,7 +143,7 @@ def _cpu(act: Callable[[], object]) -> float:
     return (time.thread_time() - began) * 1e3
 
 
-def _without(act: Callable[[], object]) -> float:
+def _wall_without_stringzilla(act: Callable[[], object]) -> float:
     """The same without `stringzilla`."""
     extra = patterns.stringzilla
     patterns.stringzilla = lambda: None
@@ -148,5 +153,5 @@ def _without(act: Callable[[], object]) -> float:
         patterns.stringzilla = extra
 
 
-def _said(command: list[str]) -> str:
+def _run(command: list[str]) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout

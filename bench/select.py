@@ -14,7 +14,7 @@ from statistics import median
 
 from bench import floors
 from bench.floors import Floor
-from bench.support.row import Row, judged, reported
+from bench.support.row import Row, row_with_floor, row_without_floor
 from bench.support.setup import Setup, say
 from bench.texts.selection_questions import Made, Maker, pointer_questions, questions
 from keepwhole import Session, SqliteStore
@@ -46,30 +46,30 @@ def select(setup: Setup) -> list[Row]:
 def _results(setup: Setup, count: int) -> list[Row]:
     maker = Maker()
     made = [maker.result(number) for number in range(count)]
-    session, spent = _kept(setup, "select-results", made)
+    session, spent = _keep_all(setup, "select-results", made)
     asked = list(questions(maker, count))
-    times = _asked(setup, "results", asked, lambda query: session.select(query))
+    times = _ask_all(setup, "results", asked, lambda query: session.select(query))
     texts = [each.text for each in made]
     session.store.close()
-    reference = _clocked(lambda: [text for text in texts if _shares(text, asked[2][1].split())])
+    reference = _clock(lambda: [text for text in texts if _shares(text, asked[2][1].split())])
     what = f"select from {count:,} results"
     size = sum(map(len, texts)) / 1e6
     rows = _rows(what, times, asked, reference, floors.SELECT_RESULTS)
-    return [*rows, reported(f"{what}: index caught up", f"{size:.0f} MB of text", "–", [spent], " s", 1)]
+    return [*rows, row_without_floor(f"{what}: index caught up", f"{size:.0f} MB of text", "–", [spent], " s", 1)]
 
 
 def _lines(setup: Setup, count: int) -> list[Row]:
     maker = Maker()
     made = [maker.line(number) for number in range(count)]
-    session, spent = _kept(setup, "select-lines", made)
+    session, spent = _keep_all(setup, "select-lines", made)
     asked = list(pointer_questions(maker, count))
-    times = _asked(setup, "short results", asked, lambda query: session.select(query))
+    times = _ask_all(setup, "short results", asked, lambda query: session.select(query))
     session.store.close()
     texts = [each.arguments for each in made]
-    reference = _clocked(lambda: [text for text in texts if _shares(text, asked[2][1].split())])
+    reference = _clock(lambda: [text for text in texts if _shares(text, asked[2][1].split())])
     what = f"select from {count:,} short results on disk"
     rows = _rows(what, times, asked, reference, floors.SELECT_POINTERS)
-    return [*rows, reported(f"{what}: index caught up", "–", "–", [spent], " s", 1)]
+    return [*rows, row_without_floor(f"{what}: index caught up", "–", "–", [spent], " s", 1)]
 
 
 def _pointers(setup: Setup, count: int) -> list[Row]:
@@ -82,12 +82,12 @@ def _pointers(setup: Setup, count: int) -> list[Row]:
         pointers.add(f"read_file_{number}.json", made.tool, made.arguments, number % 100, None)
         texts.append(made.arguments)
     asked = list(pointer_questions(maker, count))
-    times = _asked(setup, "pointers", asked, lambda query: pointers.best(query))
-    reference = _clocked(lambda: [text for text in texts if _shares(text, asked[2][1].split())])
+    times = _ask_all(setup, "pointers", asked, lambda query: pointers.best(query))
+    reference = _clock(lambda: [text for text in texts if _shares(text, asked[2][1].split())])
     return _rows(f"select from {count:,} pointers in memory", times, asked, reference, floors.SELECT_POINTERS)
 
 
-def _kept(setup: Setup, name: str, made: Sequence[Made]) -> tuple[Session, float]:
+def _keep_all(setup: Setup, name: str, made: Sequence[Made]) -> tuple[Session, float]:
     """A session with these results on disk and the index caught up, and how long the latter took."""
     say(f"select: keeping {len(made):,} results")
     store = SqliteStore(setup.path(name))
@@ -96,7 +96,7 @@ def _kept(setup: Setup, name: str, made: Sequence[Made]) -> tuple[Session, float
     for start in range(0, len(made), _BATCH):
         store.append("bench", [_draft(store, start + at, each) for at, each in enumerate(made[start : start + _BATCH])])
     say("select: catching up the index")
-    return session, _clocked(lambda: session.select("zebra")).cpu / 1e3
+    return session, _clock(lambda: session.select("zebra")).cpu / 1e3
 
 
 def _draft(store: SqliteStore, number: int, made: Made) -> Draft:
@@ -113,12 +113,12 @@ def _draft(store: SqliteStore, number: int, made: Made) -> Draft:
     return Draft(header=header, body=taken.body)
 
 
-def _asked(setup: Setup, name: str, asked: Sequence[tuple[str, str]], ask: Callable[[str], object]) -> Times:
+def _ask_all(setup: Setup, name: str, asked: Sequence[tuple[str, str]], ask: Callable[[str], object]) -> Times:
     times: Times = {query: [] for _, query in asked}
     for number in range(setup.rounds):
         say(f"select, {name}: round {number + 1} of {setup.rounds}")
         for _, query in asked:
-            times[query].append(_clocked(lambda query=query: ask(query)))
+            times[query].append(_clock(lambda query=query: ask(query)))
     return times
 
 
@@ -126,7 +126,7 @@ def _shares(text: str, words: Sequence[str]) -> bool:
     return any(word in text for word in words)
 
 
-def _clocked(run: Callable[[], object]) -> Spent:
+def _clock(run: Callable[[], object]) -> Spent:
     cpu, wall = time.thread_time(), time.perf_counter()
     run()
     return Spent((time.thread_time() - cpu) * 1e3, (time.perf_counter() - wall) * 1e3)
@@ -137,11 +137,13 @@ def _rows(what: str, times: Times, asked: Sequence[tuple[str, str]], reference: 
     waited = median(spent.wall for found in times.values() for spent in found)
     middle, worst = median(usual.values()), max(usual.values())
     beside = f"every text read once {reference.cpu:.0f} ms"
-    rows = [judged(f"{what}: median", f"{middle:.2f} ms", beside, list(usual.values()), floor)]
+    rows = [row_with_floor(f"{what}: median", f"{middle:.2f} ms", beside, list(usual.values()), floor)]
     rows.append(
-        judged(f"{what}: worst", f"{worst:.2f} ms", f"median {middle:.2f} ms", [worst / middle], floors.SELECT_WORST)
+        row_with_floor(
+            f"{what}: worst", f"{worst:.2f} ms", f"median {middle:.2f} ms", [worst / middle], floors.SELECT_WORST
+        )
     )
     for kind in ("rare", "mixed", "common"):
         own = [usual[query] for own, query in asked if own == kind]
-        rows.append(reported(f"{what}: {kind}", f"{median(own):.2f} ms", "–", own, " ms"))
-    return [*rows, reported(f"{what}: wall", f"{waited:.2f} ms", "–", [waited], " ms")]
+        rows.append(row_without_floor(f"{what}: {kind}", f"{median(own):.2f} ms", "–", own, " ms"))
+    return [*rows, row_without_floor(f"{what}: wall", f"{waited:.2f} ms", "–", [waited], " ms")]

@@ -137,12 +137,12 @@ def record(templates: Sequence[Template], seed: int) -> tuple[Session, list[Need
         about = list(dict.fromkeys(template.who(chance) for _ in range(_ALIKE + 1)))
         codes = [f"{chance.getrandbits(40):010x}" for _ in about]
         facts += [template.fact.format(who=who, code=code) for who, code in zip(about, codes, strict=True)]
-        needles.append(Needle(template.question.format(who=_spoken(about[0], chance)), codes[0]))
+        needles.append(Needle(template.question.format(who=_say_name(about[0], chance)), codes[0]))
     chance.shuffle(facts)
-    return _kept(facts, chance), needles
+    return _keep_facts(facts, chance), needles
 
 
-def _spoken(who: str, chance: random.Random) -> str:
+def _say_name(who: str, chance: random.Random) -> str:
     """A name as people say it: a file without its folders, a number without commas, an identifier with humps."""
     if "/" in who:
         return who.rsplit("/", 1)[1]
@@ -154,7 +154,7 @@ def _spoken(who: str, chance: random.Random) -> str:
     return who
 
 
-def _kept(facts: Sequence[str], chance: random.Random) -> Session:
+def _keep_facts(facts: Sequence[str], chance: random.Random) -> Session:
     session = Session("needles", store=MemoryStore())
     kinds = (_log, _code, _json, _csv, _prose, _shell)
     placed: dict[int, list[str]] = {}
@@ -200,7 +200,7 @@ def _shell(lines: Sequence[str], chance: random.Random) -> tuple[str, str]:
     return "bash", "\n".join(lines)
 
 
-def found(templates: Sequence[Template], seeds: Iterable[int]) -> tuple[int, int]:
+def count_found(templates: Sequence[Template], seeds: Iterable[int]) -> tuple[int, int]:
     """How many needles the first answers hold, and how many there are."""
     held = asked = 0
     for seed in seeds:
@@ -211,7 +211,7 @@ def found(templates: Sequence[Template], seeds: Iterable[int]) -> tuple[int, int
     return held, asked
 
 
-def found_in_probes(recipes: Iterable[Recipe], seeds: Iterable[int]) -> tuple[int, int]:
+def count_found_in_probes(recipes: Iterable[Recipe], seeds: Iterable[int]) -> tuple[int, int]:
     """The same for single results of 40 to 100 KB, those of `bench.probes`; a question may ask for several needles."""
     held = asked = 0
     for probe in (recipe.probe(seed) for recipe in recipes for seed in seeds):
@@ -237,9 +237,9 @@ def main() -> None:
     )
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     args = parser.parse_args()
-    rows = [(name, *found(templates, seeds)) for name, templates, seeds in _ROWS]
-    rows.append(("one long result, as in the probes", *found_in_probes(RECIPES, range(100, 102))))
-    rows.append(("one long result, other recipes", *found_in_probes(OTHERS, range(100, 102))))
+    rows = [(name, *count_found(templates, seeds)) for name, templates, seeds in _ROWS]
+    rows.append(("one long result, as in the probes", *count_found_in_probes(RECIPES, range(100, 102))))
+    rows.append(("one long result, other recipes", *count_found_in_probes(OTHERS, range(100, 102))))
     if args.markdown:
         print("| questions | needles | in the first answer |\n|---|---:|---:|")
     for name, held, asked in rows:

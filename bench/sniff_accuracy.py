@@ -69,13 +69,13 @@ _LISTERS = frozenset(("glob", "ls", "list_directory", "list_dir", "find_file"))
 _SHELLS = frozenset(("bash", "exec_command", "write_stdin", "shell", "run_shell_command", "execute_command"))
 
 
-def judged(text: str, tool: str, arguments: str) -> Kind:
+def judge(text: str, tool: str, arguments: str) -> Kind:
     """The kind of one result: what its call asked for, where that says it; else what it parses as and looks like."""
     tool = tool.lower().rpartition("__")[2]
     lines = [line for line in _WRAPPER.sub("", text[:100_000]).splitlines() if line.strip()]
     if tool in _EDITORS and _share(_NUMBERED, lines) < _MOSTLY:
         return _data_kind(text) or "text"
-    is_source = _shown_source(tool, arguments, text)
+    is_source = _shows_source(tool, arguments, text)
     if is_source is None:
         return _data_kind(text) or _line_kind(text, lines, tool, _command(tool, arguments))
     if tool in _SHELLS and _HUNK.search(text):
@@ -88,13 +88,13 @@ def judged(text: str, tool: str, arguments: str) -> Kind:
 
 def _data_kind(text: str) -> Kind | None:
     """What the whole text parses as."""
-    if isinstance(_loaded(text), list | dict):
+    if isinstance(_load_json(text), list | dict):
         return "json"
     lines = [line for line in text.splitlines() if line.strip()]
-    if len(lines) > 1 and all(isinstance(_loaded(line), list | dict) for line in lines):
+    if len(lines) > 1 and all(isinstance(_load_json(line), list | dict) for line in lines):
         return "ndjson"
     behind = _WRAPPER.sub("", text)
-    if behind != text and isinstance(_loaded(behind), list | dict):
+    if behind != text and isinstance(_load_json(behind), list | dict):
         return "wrapped"
     return "xml" if _is_xml(text) else None
 
@@ -137,7 +137,7 @@ def _share(pattern: re.Pattern[str], lines: Sequence[str]) -> float:
     return sum(pattern.match(line[:200]) is not None for line in lines) / len(lines) if lines else 0.0
 
 
-def _loaded(text: str) -> object:
+def _load_json(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -167,10 +167,10 @@ def _is_csv(text: str) -> bool:
     return False
 
 
-def _shown_source(tool: str, arguments: str, text: str) -> bool | None:
+def _shows_source(tool: str, arguments: str, text: str) -> bool | None:
     """Whether a call that shows files shows source; None where it does something else."""
     if tool in _READERS or tool in _EDITORS:
-        given = _given(arguments)
+        given = _read_arguments(arguments)
         named = next((given[key] for key in ("file_path", "path", "filePath", "absolute_path") if key in given), None)
         if named is None:
             named = shown[1] if (shown := _FILE.search(text)) else None
@@ -181,14 +181,14 @@ def _shown_source(tool: str, arguments: str, text: str) -> bool | None:
     return _command_shows_source(command) if command else None
 
 
-def _given(arguments: str) -> dict[str, Any]:
-    loaded = _loaded(arguments)
+def _read_arguments(arguments: str) -> dict[str, Any]:
+    loaded = _load_json(arguments)
     return cast("dict[str, Any]", loaded) if isinstance(loaded, dict) else {}
 
 
 def _command(tool: str, arguments: str) -> str:
     """The shell command of a call; nothing where it is none."""
-    given = _given(arguments) if tool in _SHELLS else {}
+    given = _read_arguments(arguments) if tool in _SHELLS else {}
     command: object = given.get("cmd") or given.get("command")
     return command if isinstance(command, str) else ""
 
@@ -217,7 +217,7 @@ _PAGE = """<!-- Written by python -m bench.sniff_accuracy --markdown -->
 # What kind of text is it?
 
 `sniff`, which sees a sample and no tool's name, against a slow judgement of {count:,} real tool results over {longer:,}
-characters, which sees every line and the call (`judged` in `bench/sniff_accuracy.py`). What it goes by:
+characters, which sees every line and the call (`judge` in `bench/sniff_accuracy.py`). What it goes by:
 
 - What the call shows: a file is code or text by its extension or its `#!` line; data is what a parser takes as a whole.
 - What the command runs: tests, checks and builds print logs, also when they are read from a running shell later.
@@ -248,7 +248,7 @@ def _results_of(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, st
     for message in messages:
         for call in message.get("tool_calls") or ():
             arguments = call["function"]["arguments"]
-            calls[call["id"]] = sessions.get(str(_given(arguments).get("session_id")), arguments)
+            calls[call["id"]] = sessions.get(str(_read_arguments(arguments).get("session_id")), arguments)
         content = message.get("content")
         if message["role"] == "tool" and isinstance(content, str):
             arguments = calls.get(message["tool_call_id"], "")
@@ -259,7 +259,7 @@ def _results_of(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, st
                 yield content, message.get("name") or "", arguments
 
 
-def sampled(folder: str) -> list[tuple[str, str, str]]:
+def sample(folder: str) -> list[tuple[str, str, str]]:
     """Some of the results, the same ones every time."""
     found = list(results(folder))
     return found if len(found) <= _MOST else random.Random(3).sample(found, _MOST)
@@ -288,7 +288,7 @@ def _percent(part: int, of: int) -> str:
     return f"{part / of:.1%}" if of else "–"
 
 
-def rendered(rows: Sequence[Sequence[str]], markdown: bool) -> str:
+def render(rows: Sequence[Sequence[str]], markdown: bool) -> str:
     """A table for the page or for the screen."""
     if markdown:
         rule = ["---", *["---:"] * (len(rows[0]) - 1)]
@@ -306,12 +306,12 @@ def main() -> None:
         sys.exit(f"There are no transcripts at {args.folder}: give the folder with the .jsonl.gz files.")
     counts: Counter[Pair] = Counter()
     wrong: defaultdict[Pair, list[str]] = defaultdict(list)
-    for text, tool, arguments in sampled(args.folder):
-        pair = judged(text, tool, arguments), sniff(TextSource(text))
+    for text, tool, arguments in sample(args.folder):
+        pair = judge(text, tool, arguments), sniff(TextSource(text))
         counts[pair] += 1
         if pair[0] != pair[1] and len(wrong[pair]) < _EXAMPLES:
             wrong[pair].append(f"{tool}: {text[:_WIDTH]!a}")
-    tables = "\n\n".join(rendered(table(counts), args.markdown) for table in (confusion_table, score_table))
+    tables = "\n\n".join(render(table(counts), args.markdown) for table in (confusion_table, score_table))
     if args.markdown:
         print(f"{_PAGE.format(count=counts.total(), longer=_LONGER_THAN)}\n{tables}")
         return

@@ -10,7 +10,7 @@ from statistics import median
 import keepwhole
 from bench import floors
 from bench.floors import Floor
-from bench.support.row import Row, judged
+from bench.support.row import Row, row_with_floor
 from bench.support.setup import KEEPWHOLE, PYTHON, Setup
 from bench.support.timing import Run, pipeline, run_interleaved
 from bench.texts.large_texts import text_file
@@ -75,4 +75,6 @@ def _run(setup: Setup, home: str, commands: tuple[tuple[str, ...], ...]) -> Run:
 def _row(name: str, runs: list[Run], bare: list[Run], floor: Floor) -> Row:
     over = [(run.last.cpu - base.last.cpu) * 1e3 for run, base in zip(runs, bare, strict=True)]
     cpu, base = (median(run.last.cpu for run in of) * 1e3 for of in (runs, bare))
-    return judged(f"`{name}`: CPU over the interpreter", f"{cpu:.0f} ms", f"`{_BARE}` {base:.0f} ms", over, floor)
+    return row_with_floor(
+        f"`{name}`: CPU over the interpreter", f"{cpu:.0f} ms", f"`{_BARE}` {base:.0f} ms", over, floor
+    )

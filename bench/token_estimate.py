@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from bench.sniff_accuracy import FOLDER, rendered
+from bench.sniff_accuracy import FOLDER, render
 from bench.texts.tool_outputs import SPELLED
 from keepwhole.models import tokens
 
@@ -40,11 +40,11 @@ def real(folder: str) -> Iterator[tuple[str, str]]:
             source = name.partition("__")[2].partition(".")[0]
             with gzip.open(os.path.join(folder, name), "rt", encoding="utf-8") as file:
                 for line in file:
-                    for role, text in _spoken(json.loads(line)["messages"]):
+                    for role, text in _texts_of(json.loads(line)["messages"]):
                         yield f"{role} of {source}", text
 
 
-def _spoken(messages: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+def _texts_of(messages: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     for message in messages:
         role = "result" if message["role"] == "tool" else message["role"]
         if isinstance(message.get("content"), str) and role in _OF_EACH:
@@ -116,7 +116,7 @@ def features(text: str) -> list[float]:
     return [len(text) / seen * value for value in (*plain, *(marks.count(code) for code in tokens.FOREIGN))]
 
 
-def fitted(found: Sequence[Text]) -> list[float]:
+def fit(found: Sequence[Text]) -> list[float]:
     """Coefficients, none negative, with the least relative error; each kind weighs by the root of its texts."""
     sizes = Counter(one.kind for one in found)
     rows = [[value / one.tokens for value in features(one.text)] for one in found]
@@ -158,9 +158,9 @@ def main() -> None:
         sys.exit(0)
     found = texts(args.folder, count)
     if not args.fit:
-        print(rendered(table(found), args.markdown))
+        print(render(table(found), args.markdown))
         return
-    coefficients = fitted(found)
+    coefficients = fit(found)
     names = (*_NAMES, "_UPPER_UPPER", *(f"foreign {chr(code)}" for code in tokens.FOREIGN))
     for name, value in zip(names, coefficients, strict=True):
         print(f"{name} {value:.3f}")

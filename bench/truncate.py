@@ -19,7 +19,7 @@ from typing import Any
 import keepwhole
 from bench import floors
 from bench.floors import Floor
-from bench.support.row import Row, judged, reported
+from bench.support.row import Row, row_with_floor, row_without_floor
 from bench.support.setup import Setup, say
 from bench.support.timing import run_interleaved
 from bench.texts import planted_results
@@ -99,7 +99,7 @@ class _Subject:
     run: Callable[[], object]
     times: int = 1
 
-    def spent(self) -> float:
+    def least_cpu(self) -> float:
         """CPU seconds of the quickest of its runs."""
         least = float("inf")
         for _ in range(self.times):
@@ -110,12 +110,14 @@ class _Subject:
 
 
 def truncate(setup: Setup) -> list[Row]:
-    parts = (_strategies, _splitlines, _stored, _json, _log, _memory)
+    parts = (_strategies, _splitlines, _stored_rows, _json, _log, _memory)
     return [row for part in parts for row in part(setup)]
 
 
 def _rounds(setup: Setup, name: str, subjects: Mapping[str, _Subject]) -> dict[str, list[float]]:
-    return run_interleaved(f"truncate {name}", setup.rounds, {key: subject.spent for key, subject in subjects.items()})
+    return run_interleaved(
+        f"truncate {name}", setup.rounds, {key: subject.least_cpu for key, subject in subjects.items()}
+    )
 
 
 def _configuration(strategy: str) -> TruncationConfiguration:
@@ -128,11 +130,11 @@ def _limits(strategy: str, question: str = "") -> Limits:
     return limits.replace(options=limits.options.replace(question=question))
 
 
-def _processed(strategy: str, text: str) -> TruncationResult:
+def _process(strategy: str, text: str) -> TruncationResult:
     return TruncationProcessor(STRATEGIES, _Shelf(), _configuration(strategy)).process(text, _TOOL)
 
 
-def _presented(strategy: str, source: Source, question: str = "") -> TruncationResult:
+def _present(strategy: str, source: Source, question: str = "") -> TruncationResult:
     return present(source, _ARTIFACT, _limits(strategy, question), STRATEGIES)
 
 
@@ -152,17 +154,15 @@ def _strategies(setup: Setup) -> list[Row]:
     for key, (kind, make) in _KINDS.items():
         strategy, sample = key.strip(), make(_SMALL)
         text, question = sample.text, sample.question
-        _check(strategy, _processed(strategy, text), TextSource(text))
+        _check(strategy, _process(strategy, text), TextSource(text))
         plain, asked = f"`{strategy}`, 100 KB {kind}, processor", f"`{strategy}`, 100 KB {kind}, with a question"
         processor = TruncationProcessor(STRATEGIES, _Shelf(), _configuration(strategy))
         subjects[plain] = _Subject(lambda run=processor.process, text=text: run(text, _TOOL), 20)
         floor_of[plain] = floors.TRUNCATE_TEXT if strategy in _TEXT else floors.TRUNCATE_ANY
         if strategy not in ("head", "tail", "lines"):
-            _check(strategy, _presented(strategy, TextSource(text), question), TextSource(text), sample.fact)
+            _check(strategy, _present(strategy, TextSource(text), question), TextSource(text), sample.fact)
             subjects[asked] = _Subject(
-                lambda strategy=strategy, text=text, question=question: _presented(
-                    strategy, TextSource(text), question
-                ),
+                lambda strategy=strategy, text=text, question=question: _present(strategy, TextSource(text), question),
                 10,
             )
             floor_of[asked] = floors.TRUNCATE_ANY
@@ -172,7 +172,7 @@ def _strategies(setup: Setup) -> list[Row]:
 
 def _milliseconds(name: str, spent: list[float], floor: Floor) -> Row:
     values = [seconds * 1e3 for seconds in spent]
-    return judged(name, f"{median(values):.3f} ms", "–", values, floor)
+    return row_with_floor(name, f"{median(values):.3f} ms", "–", values, floor)
 
 
 def _splitlines(setup: Setup) -> list[Row]:
@@ -206,15 +206,15 @@ def _naive(text: str, budget: int, head_ratio: float) -> str:
     """Both ends in whole lines, what is between them counted: as one writes it without a second thought."""
     lines = text.splitlines(keepends=True)
     room = budget - len(omitted(len(lines), len(text)))
-    head = _fitting(lines, int(room * head_ratio))
+    head = _count_fitting(lines, int(room * head_ratio))
     size = sum(map(len, lines[:head]))
-    tail = _fitting(lines[::-1], room - size)
+    tail = _count_fitting(lines[::-1], room - size)
     kept = size + sum(map(len, lines[len(lines) - tail :]))
     words = omitted(len(lines) - head - tail, len(text) - kept)
     return "".join((*lines[:head], words, *lines[len(lines) - tail :]))
 
 
-def _fitting(lines: list[str], room: int) -> int:
+def _count_fitting(lines: list[str], room: int) -> int:
     number = 0
     for line in lines:
         room -= len(line)
@@ -228,11 +228,11 @@ def _ratio(what: str, ours: list[float], name: str, theirs: list[float], floor: 
     values = [one / other for one, other in zip(ours, theirs, strict=True)]
     figure, reference = f"{median(ours) * 1e3:.2f} ms", f"{name} {median(theirs) * 1e3:.2f} ms"
     if floor is None:
-        return reported(what, figure, reference, values, "×")
-    return judged(what, figure, reference, values, floor)
+        return row_without_floor(what, figure, reference, values, "×")
+    return row_with_floor(what, figure, reference, values, floor)
 
 
-def _stored(setup: Setup) -> list[Row]:
+def _stored_rows(setup: Setup) -> list[Row]:
     """Stored results cut again; the index and the blocks that are shown are in memory from the first time."""
     sizes = {"100 KB": _SMALL, "1 MB": _MIDDLE, "10 MB": _LARGE}
     with keepwhole.session("bench", store=setup.path("truncate-home")) as session:
@@ -241,7 +241,7 @@ def _stored(setup: Setup) -> list[Row]:
             text = planted_results.log(size, errors=30).text
             artifact = session.keep(_TOOL, None, text).artifact_id or ""
             readers[name] = session.open(artifact)
-            again, fresh = _presented("head_tail", readers[name]), _presented("head_tail", TextSource(text))
+            again, fresh = _present("head_tail", readers[name]), _present("head_tail", TextSource(text))
             _check("head_tail", again, readers[name])
             if again.content != fresh.content:
                 raise RuntimeError(f"{name} cut from the store is not what is cut from memory")
@@ -256,20 +256,23 @@ def _stored(setup: Setup) -> list[Row]:
     rows = [_stored_row(name, spent[name]) for name in sizes]
     flat = [large / small for large, small in zip(spent["10 MB"], spent["100 KB"], strict=True)]
     large, small = (f"{median(spent[name]) * 1e6:.0f} µs" for name in ("10 MB", "100 KB"))
-    return [*rows, judged("stored text cut again, 10 MB beside 100 KB", large, small, flat, floors.TRUNCATE_FLAT)]
+    return [
+        *rows,
+        row_with_floor("stored text cut again, 10 MB beside 100 KB", large, small, flat, floors.TRUNCATE_FLAT),
+    ]
 
 
 def _stored_row(name: str, spent: list[float]) -> Row:
     values = [seconds * 1e6 for seconds in spent]
     what = f"stored text of {name} cut again with `head_tail`, handle and index open"
-    return judged(what, f"{median(values):.0f} µs", "–", values, floors.TRUNCATE_STORED)
+    return row_with_floor(what, f"{median(values):.0f} µs", "–", values, floors.TRUNCATE_STORED)
 
 
 def _json(setup: Setup) -> list[Row]:
     text = planted_results.json_array(_LARGE).text
     raw = text.encode()
     name, loads, dumps = _json_library()
-    shown = _presented("element", TextSource(text))
+    shown = _present("element", TextSource(text))
     _check("element", shown, TextSource(text))
     front, back = _check_array(shown.body, text)
 
@@ -284,7 +287,7 @@ def _json(setup: Setup) -> list[Row]:
     spent = _rounds(
         setup,
         "JSON",
-        {what: _Subject(lambda: _presented("element", TextSource(text)), 3), name: _Subject(load_cut_dump, 1)},
+        {what: _Subject(lambda: _present("element", TextSource(text)), 3), name: _Subject(load_cut_dump, 1)},
     )
     return [_ratio(what, spent[what], f"{name} load, cut, dump", spent[name], floors.TRUNCATE_JSON)]
 
@@ -311,7 +314,7 @@ def _check_array(body: str, text: str) -> tuple[int, int]:
 def _log(setup: Setup) -> list[Row]:
     sample = planted_results.log(_LARGE, errors=9)
     text, raw = sample.text, sample.text.encode()
-    shown = _presented("log", TextSource(text))
+    shown = _present("log", TextSource(text))
     _check("log", shown, TextSource(text))
     if sample.fact not in shown.body or "similar lines" not in shown.body:
         raise RuntimeError("`log` does not keep the error line, or folds no repeats")
@@ -321,7 +324,7 @@ def _log(setup: Setup) -> list[Row]:
         setup,
         "log",
         {
-            what: _Subject(lambda: _presented("log", TextSource(text)), 3),
+            what: _Subject(lambda: _present("log", TextSource(text)), 3),
             scans: _Subject(lambda: [_scan(raw, word) for word in words], 3),
         },
     )
@@ -345,20 +348,20 @@ def _memory_row(strategy: str, kind: str, make: Callable[[int], Sample]) -> Row:
     say(f"truncate memory: {strategy} on {kind}")
     what = f"memory while cutting 10 MB {kind} with `{strategy}`, the text itself not counted"
     text = make(_MIDDLE).text
-    seconds = _Subject(lambda: _processed(strategy, text)).spent()
+    seconds = _Subject(lambda: _process(strategy, text)).least_cpu()
     if seconds > _TOO_SLOW:
         return Row(what, f"not measured: 1 MB takes {seconds:.1f} s", floor=str(floors.TRUNCATE_MEMORY), met=False)
     text = make(_LARGE).text
     peak, used = _peak(strategy, text)
     by = "processor" if used == strategy else f"processor, which fell back to `{used}`"
-    return judged(what, f"{peak / 1e6:.1f} MB", by, [peak / len(text)], floors.TRUNCATE_MEMORY)
+    return row_with_floor(what, f"{peak / 1e6:.1f} MB", by, [peak / len(text)], floors.TRUNCATE_MEMORY)
 
 
 def _peak(strategy: str, text: str) -> tuple[int, str]:
     """The most bytes in use at once, and the strategy that was used in the end."""
     tracemalloc.start()
     try:
-        shown = _processed(strategy, text)
+        shown = _process(strategy, text)
         return tracemalloc.get_traced_memory()[1], shown.metadata.strategy_used
     finally:
         tracemalloc.stop()

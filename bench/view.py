@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any
 
 from bench import floors
-from bench.support.row import Row, judged
+from bench.support.row import Row, row_with_floor
 from bench.support.setup import Setup, say
 from keepwhole import MemoryStore, Session
 
@@ -28,7 +28,7 @@ Message = dict[str, Any]
 
 def view(setup: Setup) -> list[Row]:
     history = _history(_STEPS, _RESULT)
-    session = _kept(history)
+    session = _session_with(history)
     return [*_one_more(setup, session, history), *_cold(setup, session, history), *_per_message(setup)]
 
 
@@ -51,7 +51,7 @@ def _step(number: int, size: int) -> list[Message]:
     ]
 
 
-def _kept(history: list[Message]) -> Session:
+def _session_with(history: list[Message]) -> Session:
     """A session that has seen all of it."""
     session = Session("bench", store=MemoryStore())
     session.view(history, policy="auto")
@@ -67,13 +67,13 @@ def _one_more(setup: Setup, session: Session, history: list[Message]) -> list[Ro
         step = _step(_STEPS + number, _RESULT)
         _keep(session, step)
         history = [*history, *step]
-        ours.append(_clocked(lambda: session.view(history, policy="auto")) * 1e3)  # noqa: B023
-        plain.append(_clocked(lambda: _rebuilt(history)) * 1e3)  # noqa: B023
+        ours.append(_clock(lambda: session.view(history, policy="auto")) * 1e3)  # noqa: B023
+        plain.append(_clock(lambda: _rebuild(history)) * 1e3)  # noqa: B023
     figure, reference = f"{median(ours):.3f} ms", f"deepcopy and rebuild {median(plain):.1f} ms"
     ratios = [slow / fast for slow, fast in zip(plain, ours, strict=True)]
     return [
-        judged("one more step on 2,000 messages, 2 MB", figure, reference, ours, floors.PROJECT_STEP),
-        judged("the same, how many times quicker", figure, reference, ratios, floors.PROJECT_QUICKER),
+        row_with_floor("one more step on 2,000 messages, 2 MB", figure, reference, ours, floors.PROJECT_STEP),
+        row_with_floor("the same, how many times quicker", figure, reference, ratios, floors.PROJECT_QUICKER),
     ]
 
 
@@ -81,7 +81,7 @@ def _keep(session: Session, step: list[Message]) -> None:
     session.keep(step[0]["tool_calls"][0], step[1]["content"])
 
 
-def _rebuilt(history: list[Message]) -> list[Message]:
+def _rebuild(history: list[Message]) -> list[Message]:
     """What a program does that keeps no state."""
     copied = copy.deepcopy(history)
     for message in copied[: -2 * _AGED]:
@@ -97,12 +97,14 @@ def _cold(setup: Setup, session: Session, history: list[Message]) -> list[Row]:
     for number in range(setup.rounds):
         say(f"view, cold: {number + 1} of {setup.rounds}")
         anew = Session("bench", store=session.store)
-        ours.append(_clocked(lambda: anew.view(history, policy="auto")) * 1e3)  # noqa: B023
-        plain.append(_clocked(lambda: json.loads(raw)) * 1e3)
+        ours.append(_clock(lambda: anew.view(history, policy="auto")) * 1e3)  # noqa: B023
+        plain.append(_clock(lambda: json.loads(raw)) * 1e3)
     ratios = [a / b for a, b in zip(ours, plain, strict=True)]
     figure, reference = f"{median(ours):.1f} ms", f"`json.loads` {median(plain):.1f} ms"
     return [
-        judged("view of 2,000 messages in a new process, all on record", figure, reference, ratios, floors.PROJECT_COLD)
+        row_with_floor(
+            "view of 2,000 messages in a new process, all on record", figure, reference, ratios, floors.PROJECT_COLD
+        )
     ]
 
 
@@ -114,17 +116,21 @@ def _per_message(setup: Setup) -> list[Row]:
         costs: list[float] = []
         for steps in (_STEPS, _MANY):
             history = _history(steps, _WIDE)
-            store = _kept(history).store
+            store = _session_with(history).store
             anew = Session("bench", store=store)
-            costs.append(_clocked(lambda: anew.view(history, policy="auto")) / len(history) * 1e6)  # noqa: B023
+            costs.append(_clock(lambda: anew.view(history, policy="auto")) / len(history) * 1e6)  # noqa: B023
             say(f"view, {2 * steps:,} messages: {costs[-1]:.1f} µs each")
         few, many = costs
         rows.append(many / few)
     floor = floors.PROJECT_FLAT
-    return [judged("20,000 messages, 50 MB: a message, cold", f"{many:.1f} µs", f"of 2,000 {few:.1f} µs", rows, floor)]
+    return [
+        row_with_floor(
+            "20,000 messages, 50 MB: a message, cold", f"{many:.1f} µs", f"of 2,000 {few:.1f} µs", rows, floor
+        )
+    ]
 
 
-def _clocked(act: Callable[[], object]) -> float:
+def _clock(act: Callable[[], object]) -> float:
     started = time.thread_time()
     act()
     return time.thread_time() - started

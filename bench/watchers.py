@@ -17,7 +17,7 @@ from statistics import median
 import psycopg
 
 from bench.support.postgres_server import database
-from bench.support.row import Row, reported
+from bench.support.row import Row, row_without_floor
 from bench.support.setup import Setup
 from bench.support.timing import run_interleaved
 from keepwhole.store.postgres.address import Address, address_of
@@ -38,10 +38,10 @@ _INSERT = (
 def watchers(setup: Setup) -> list[Row]:
     with database(setup) as server:
         url = server.record()
-        return [row for clients in (8, 32) for row in _compared(setup, url, clients)]
+        return [row for clients in (8, 32) for row in _compare(setup, url, clients)]
 
 
-def _compared(setup: Setup, url: str, clients: int) -> list[Row]:
+def _compare(setup: Setup, url: str, clients: int) -> list[Row]:
     seconds = 1.0 if setup.quick else 2.0
     words = {"unwatched": False, "watched": True, "plain, watched": True, "no trigger": False}
     subjects: dict[str, Callable[[], float]] = {
@@ -51,7 +51,7 @@ def _compared(setup: Setup, url: str, clients: int) -> list[Row]:
     found = run_interleaved(f"PostgreSQL: {clients} clients, watched or not", setup.rounds, subjects)
     bare = found.pop("no trigger")
     return [
-        reported(
+        row_without_floor(
             f"PostgreSQL: appends of {clients} clients, {name}",
             f"{median(rates):,.0f}/s",
             f"no trigger {median(bare):,.0f}/s",
@@ -64,7 +64,7 @@ def _compared(setup: Setup, url: str, clients: int) -> list[Row]:
 
 def _rate(url: str, setup: Setup, name: str, watches: bool, clients: int, seconds: float) -> float:
     address = address_of(url)
-    with _trigger(address, name), _watching(url, setup.path("watching"), watches):
+    with _trigger(address, name), _watch(url, setup.path("watching"), watches):
         begins = multiprocessing.Barrier(_PROCESSES)
         told: Queue[int] = multiprocessing.Queue()
         given = (address, clients // _PROCESSES, seconds, begins, told)
@@ -94,7 +94,7 @@ def _trigger(address: Address, name: str) -> Generator[None]:
 
 
 @contextmanager
-def _watching(url: str, folder: str, watches: bool) -> Generator[None]:
+def _watch(url: str, folder: str, watches: bool) -> Generator[None]:
     if not watches:
         yield
         return

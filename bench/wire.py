@@ -14,7 +14,7 @@ from statistics import median
 from typing import Any
 
 from bench import floors
-from bench.support.row import Row, judged
+from bench.support.row import Row, row_with_floor
 from bench.support.setup import Setup
 from bench.support.timing import run_interleaved
 from keepwhole.canonical.message import Path
@@ -117,7 +117,9 @@ def _rows(setup: Setup, case: _Case) -> list[Row]:
             both,
             floors.WIRE_SPLICE,
         ),
-        judged(f"{what}: `decode_message`", f"{median(decode):.2f} µs a message", "–", decode, floors.WIRE_DECODE),
+        row_with_floor(
+            f"{what}: `decode_message`", f"{median(decode):.2f} µs a message", "–", decode, floors.WIRE_DECODE
+        ),
     ]
 
 
@@ -152,4 +154,4 @@ def _least(run: Callable[[], object]) -> float:
 
 def _ratio(what: str, ours: list[float], name: str, theirs: list[float], floor: floors.Floor) -> Row:
     values = [one / other for one, other in zip(ours, theirs, strict=True)]
-    return judged(what, f"{median(ours) * 1e3:.1f} ms", f"{name} {median(theirs) * 1e3:.1f} ms", values, floor)
+    return row_with_floor(what, f"{median(ours) * 1e3:.1f} ms", f"{name} {median(theirs) * 1e3:.1f} ms", values, floor)

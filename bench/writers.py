@@ -16,7 +16,7 @@ from typing import Any
 
 from bench import floors
 from bench.floors import Floor
-from bench.support.row import Row, reported
+from bench.support.row import Row, row_without_floor
 from bench.support.setup import PYTHON, ROOT, Setup
 from bench.support.timing import percentile, run_interleaved
 
@@ -54,8 +54,8 @@ def _load(setup: Setup, kind: str, count: int, seconds: float) -> Load:
         processes = [_start(command, env, setup.folder) for _ in range(count)]
         for process in processes:
             _wait_ready(process)
-        answers = [json.loads(answer) for answer in _let_go(processes)]
-        return _judged(answers, os.path.join(folder, _FILES[kind]), seconds, before=count + 1)
+        answers = [json.loads(answer) for answer in _start_all(processes)]
+        return _count_load(answers, os.path.join(folder, _FILES[kind]), seconds, before=count + 1)
     finally:
         shutil.rmtree(folder)
 
@@ -77,7 +77,7 @@ def _wait_ready(process: "subprocess.Popen[str]") -> None:
         raise RuntimeError("a writer could not start")
 
 
-def _let_go(processes: "list[subprocess.Popen[str]]") -> list[str]:
+def _start_all(processes: "list[subprocess.Popen[str]]") -> list[str]:
     for process in processes:
         assert process.stdin is not None
         process.stdin.write("\n")
@@ -85,7 +85,7 @@ def _let_go(processes: "list[subprocess.Popen[str]]") -> list[str]:
     return [process.communicate()[0] for process in processes]
 
 
-def _judged(answers: list[dict[str, Any]], path: str, seconds: float, before: int) -> Load:
+def _count_load(answers: list[dict[str, Any]], path: str, seconds: float, before: int) -> Load:
     times = [one for answer in answers for one in answer["times"]]
     errors = [one for answer in answers for one in answer["errors"]]
     connection = sqlite3.connect(path)
@@ -109,8 +109,10 @@ def _rows(what: str, ours: list[Load], bare: list[Load]) -> list[Row]:
         _greatest(f"{what}: errors (BUSY or any other)", [errors], f"bare {bare_errors}", floors.WRITERS_ERRORS),
         _greatest(f"{what}: worst commit", worst, f"bare {max(bare_worst):.2f} s", floors.WRITERS_WORST),
         _greatest(f"{what}: gaps, duplicates and losses in `seq`", [seq], f"bare {bare_seq}", floors.WRITERS_SEQ),
-        reported(f"{what}: p99 commit", f"{median(high):.3f} s", f"bare {median(bare_high):.3f} s", high, " s", 3),
-        reported(
+        row_without_floor(
+            f"{what}: p99 commit", f"{median(high):.3f} s", f"bare {median(bare_high):.3f} s", high, " s", 3
+        ),
+        row_without_floor(
             f"{what}: commits a second",
             f"{median(rate):,.0f}/s",
             f"bare {median(bare_rate):,.0f}/s",

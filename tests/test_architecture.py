@@ -104,13 +104,7 @@ DOCUMENTED = ("record", "conversation", "exchange", "policies", "truncation", "s
 VALUE_BASES = frozenset(("Protocol", "Value", "NamedTuple", "TypedDict", "Struct"))
 
 # Exceptions that existed when each rule was made. A list may only become shorter: remove an entry when you fix it.
-GERUNDS = frozenset(
-    (
-        "billing.py",
-        "outgoing.py",
-        "ranking.py",
-    )
-)
+GERUNDS: frozenset[str] = frozenset()
 MIXINS = frozenset(("keepwhole.store.sql_store:SqlStore",))
 SHARED_NAMES = frozenset(
     (
@@ -121,14 +115,13 @@ SHARED_NAMES = frozenset(
 )
 DIALECT_COMPARISONS = frozenset(("keepwhole.apps.wrap.opencode",))
 UNDOCUMENTED_NAMES = """
-    Account Added AnswerFacts Appended Arriving Auto AutoSettings BilledRequest Billing CallOutcome Capped
-    Carried Changes ChecksBlobs Children Choice ChosenUnits ClearToolUses CollectsOrphans Compaction Draft
-    EarlierRequest Edit Everything Expected HalfWatermark HasResultFiles ITruncationStrategy Imported Inserted
-    InvalidCut Item Job JsonCut LangChain Limits LoggedAnswer LoggedRequest ManifestPieces Masked Match Name
-    NotXml Numbered Passages Place Projection Pruned RecordedSummary ReferenceIndex RequestPart ResultPointer
-    Retention RetentionSettings Rolling RollingContext Row Segment SessionInfo SharesSecrets ShowsArrivals
-    Source State StoredBody StrategyOptions Summary SummaryDraft Tags Terms TextSource ToolOverride
-    TrackedChoices TreeCut Truncation TruncationMetadata TruncationResult Watchable XmlCut
+    Added AnswerFacts Appended Arriving Auto AutoSettings BilledRequest Capped Carried Changes ChecksBlobs
+    Children ChosenUnits ClearToolUses CollectsOrphans Draft EarlierRequest Everything HalfWatermark
+    HasResultFiles ITruncationStrategy Imported Inserted InvalidCut JsonCut LangChain LoggedAnswer
+    ManifestPieces Masked Match NotXml Numbered Passages Place Pruned RecordedSummary ReferenceIndex
+    RequestPart ResultPointer Retention RetentionSettings Rolling RollingContext Row SessionInfo SharesSecrets
+    ShowsArrivals Source StoredBody StrategyOptions SummaryDraft Tags Terms TextSource ToolOverride TreeCut
+    Truncation TruncationMetadata TruncationResult Watchable XmlCut
     """
 UNDOCUMENTED = frozenset(UNDOCUMENTED_NAMES.split())
 

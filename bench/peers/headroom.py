@@ -98,7 +98,7 @@ def main() -> None:
     about = f"Calls per kind: {args.calls}; load average {os.getloadavg()[0]:.1f}."
     lines = [_HEADINGS, tuple("---" for _ in _HEADINGS), *(row.cells for row in rows)]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    lost = "\n".join(f"- {line}" for line in _lost(rows))
+    lost = "\n".join(f"- {line}" for line in _weak_points(rows))
     page = _PAGE if args.markdown else "{about}\n\n{table}\n\n{lost}"
     print(page.format(about=about, table=table, lost=lost).rstrip("\n"))
 
@@ -172,12 +172,12 @@ class KindRow:
 
 
 def _row(kind: str, texts: Texts, calls: Calls) -> KindRow:
-    default, lossless = (_measured(texts[kind, mode], calls[kind, mode]) for mode in _MODES)
+    default, lossless = (_measure(texts[kind, mode], calls[kind, mode]) for mode in _MODES)
     alike, ours = (_our_measure(texts[kind, "default"], budget) for budget in (max(default.chars, _LEAST), _LEAST))
     return KindRow(kind, default, lossless, alike, ours)
 
 
-def _measured(texts: list[Sample], calls: list[Call]) -> Measured:
+def _measure(texts: list[Sample], calls: list[Call]) -> Measured:
     pairs = zip(texts[_WARMING:], calls, strict=True)
     kept = sum(_plain(sample.fact) in _plain(call.shown) for sample, call in pairs)
     chars = int(median(len(call.shown) for call in calls))
@@ -185,10 +185,10 @@ def _measured(texts: list[Sample], calls: list[Call]) -> Measured:
 
 
 def _our_measure(texts: list[Sample], budget: int) -> Measured:
-    return _measured(texts, [_ours(sample, budget) for sample in texts][_WARMING:])
+    return _measure(texts, [_ours(sample, budget) for sample in texts][_WARMING:])
 
 
-def _lost(rows: list[KindRow]) -> Iterator[str]:
+def _weak_points(rows: list[KindRow]) -> Iterator[str]:
     """What does not speak for us, in sentences."""
     for row in rows:
         for size, ours in (("as many characters", row.alike), ("8,000 characters", row.ours)):

@@ -21,7 +21,7 @@ def main() -> None:
         payloads: list[dict[str, str]] = json.load(file)
     found: list[dict[str, object]] = []
     for payload in payloads:
-        found.append({"kind": payload["kind"], "mode": payload["mode"], **_called(compress, payload)})
+        found.append({"kind": payload["kind"], "mode": payload["mode"], **_call(compress, payload)})
     with open(target, "w", encoding="utf-8") as file:
         json.dump(found, file)
 
@@ -42,7 +42,7 @@ def _prepare(folder: str) -> None:
     os.environ["TIKTOKEN_CACHE_DIR"] = os.path.join(place, "litellm_core_utils", "tokenizers")
 
 
-def _called(compress: Any, payload: dict[str, str]) -> dict[str, object]:
+def _call(compress: Any, payload: dict[str, str]) -> dict[str, object]:
     call = {"id": "c1", "type": "function", "function": {"name": payload["tool"], "arguments": "{}"}}
     messages = [
         {"role": "user", "content": payload["question"]},

@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Sequence
 
-from bench.probes.measure import COLUMNS, Line, measured, totals
+from bench.probes.measure import COLUMNS, Line, measure, totals
 from bench.probes.recipes import OTHERS, RECIPES
 from keepwhole.truncation.strategy import STRATEGIES
 
@@ -83,9 +83,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.probes", description=__doc__)
     parser.add_argument("--markdown", action="store_true", help="print the page for the docs")
     args = parser.parse_args()
-    known, others = measured(RECIPES, _SEEDS), measured(OTHERS, _SEEDS)
+    known, others = measure(RECIPES, _SEEDS), measure(OTHERS, _SEEDS)
     known += totals(known, "")
-    others += totals(others, "") + totals(measured(RECIPES, _OTHER_SEEDS), "other seeds")
+    others += totals(others, "") + totals(measure(RECIPES, _OTHER_SEEDS), "other seeds")
     if args.markdown:
         print(
             _PAGE.format(

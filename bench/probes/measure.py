@@ -32,7 +32,7 @@ class Line:
         return self.kept[column] / self.needles if self.needles else 0.0
 
 
-def measured(recipes: Iterable[Recipe], seeds: Iterable[int]) -> list[Line]:
+def measure(recipes: Iterable[Recipe], seeds: Iterable[int]) -> list[Line]:
     """A line for each recipe and budget."""
     return [_line(recipe, budget, seeds) for recipe in recipes for budget in BUDGETS]
 

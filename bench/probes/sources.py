@@ -19,7 +19,7 @@ def _camel(name: str) -> str:
     return first + "".join(word.title() for word in others)
 
 
-def _said(fact: Fact) -> str:
+def _words_of(fact: Fact) -> str:
     """The words of a fact without its secret, which stands in the body."""
     return " ".join(fact.words.replace(fact.secret, "").split()) if fact.secret else fact.words
 
@@ -36,7 +36,7 @@ def python(facts: list[Fact], chance: random.Random, language: Language) -> str:
         body = _steps(chance, "    value_{0} = step({0}, {1})\n")
         parts.append(
             f"\n\ndef {_name(at, fact, chance)}(value: int) -> str:\n"
-            f'    """{_said(fact)}."""\n{body}    return "{fact.secret or at}"\n'
+            f'    """{_words_of(fact)}."""\n{body}    return "{fact.secret or at}"\n'
         )
     return "".join(parts)
 
@@ -48,7 +48,7 @@ def typescript(facts: list[Fact], chance: random.Random, language: Language) -> 
         name = _camel(_name(at, fact, chance))
         body = _steps(chance, "  const v{0} = step({0}, {1});\n")
         parts.append(
-            f"\n// {_said(fact)}\nexport function {name}(value: number): string {{\n"
+            f"\n// {_words_of(fact)}\nexport function {name}(value: number): string {{\n"
             f'{body}  return "{fact.secret or at}";\n}}\n'
         )
     return "".join(parts)
@@ -61,7 +61,7 @@ def go(facts: list[Fact], chance: random.Random, language: Language) -> str:
         body = _steps(chance, "\tv{0} := step({0}, {1})\n")
         parts.append(
             f"\nfunc (s *Steps) {_camel(_name(at, fact, chance))}(value int) string {{\n"
-            f'{body}\t// {_said(fact)}\n\treturn fmt.Sprint("{fact.secret or at}")\n}}\n'
+            f'{body}\t// {_words_of(fact)}\n\treturn fmt.Sprint("{fact.secret or at}")\n}}\n'
         )
     return "".join(parts)
 

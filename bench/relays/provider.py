@@ -35,12 +35,12 @@ def _stream(deltas: int) -> list[bytes]:
     ]
 
 
-def _chunked(events: list[bytes]) -> list[bytes]:
+def _as_chunks(events: list[bytes]) -> list[bytes]:
     head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
     return [head, *(b"%x\r\n%b\r\n" % (len(event), event) for event in events), b"0\r\n\r\n"]
 
 
-_SHORT, _LONG = _chunked(_stream(3)), _chunked(_stream(195))
+_SHORT, _LONG = _as_chunks(_stream(3)), _as_chunks(_stream(195))
 
 
 async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -81,7 +81,7 @@ def load(url: str, count: int) -> None:
     with psycopg.connect(address.url, autocommit=True) as connection:
         connection.execute(f"SET search_path TO {address.schema}".encode())
         connection.execute("SET maintenance_work_mem TO '1GB'")
-        indexes = list(_dropped(connection))
+        indexes = list(_drop_indexes(connection))
         connection.execute(
             b"INSERT INTO sessions (id, name, created_at, ephemeral) OVERRIDING SYSTEM VALUE "
             b"SELECT i, 'session-' || lpad(i::text, 7, '0'), %s + i * 7000, false FROM generate_series(1, %s) i",
@@ -103,7 +103,7 @@ def load(url: str, count: int) -> None:
         connection.execute("CHECKPOINT")
 
 
-def _dropped(connection: "psycopg.Connection[Any]") -> Iterator[str]:
+def _drop_indexes(connection: "psycopg.Connection[Any]") -> Iterator[str]:
     """Drop the indexes of `entries` but that of its key; what makes each of them again."""
     query = (
         "SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index "

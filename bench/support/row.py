@@ -29,14 +29,16 @@ class Row:
         return (self.what, self.figure, self.reference, self.value, self.spread, self.floor, met)
 
 
-def judged(what: str, figure: str, reference: str, values: Sequence[float], floor: Floor) -> Row:
+def row_with_floor(what: str, figure: str, reference: str, values: Sequence[float], floor: Floor) -> Row:
     """Return a row whose median is compared with the floor; the spread is from the least to the greatest value."""
-    row = reported(what, figure, reference, values, floor.unit, floor.digits)
+    row = row_without_floor(what, figure, reference, values, floor.unit, floor.digits)
     middle = median(values)
     return Row(what, figure, reference, row.value, row.spread, floor=str(floor), met=floor.holds(middle), number=middle)
 
 
-def reported(what: str, figure: str, reference: str, values: Sequence[float], unit: str, digits: int = 2) -> Row:
+def row_without_floor(
+    what: str, figure: str, reference: str, values: Sequence[float], unit: str, digits: int = 2
+) -> Row:
     """Return a row without a floor."""
     middle = median(values)
     spread = f"{min(values):.{digits}f}–{max(values):.{digits}f}" if len(values) > 1 else "–"
@@ -48,7 +50,7 @@ def text_table(rows: Sequence[Row]) -> str:
     lines = [HEADINGS, *(row.cells for row in rows)]
     widths = [max(_width(line[column]) for line in lines) for column in range(len(HEADINGS))]
     lines.insert(1, tuple("─" * width for width in widths))
-    return "\n".join("  ".join(map(_padded, line, widths)).rstrip() for line in lines)
+    return "\n".join("  ".join(map(_pad, line, widths)).rstrip() for line in lines)
 
 
 def markdown_table(rows: Sequence[Row]) -> str:
@@ -57,7 +59,7 @@ def markdown_table(rows: Sequence[Row]) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
-def _padded(text: str, width: int) -> str:
+def _pad(text: str, width: int) -> str:
     return text + " " * (width - _width(text))
 
 

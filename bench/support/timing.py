@@ -51,13 +51,13 @@ def pipeline(
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(words)}: {_last_error(done.stderr)}")
     wall, *lines = done.stdout.splitlines()
-    run = Run(float(wall), tuple(_spent(line) for line in lines))
+    run = Run(float(wall), tuple(_parse_usage(line) for line in lines))
     if any(process.code not in codes for process in run.processes):
         raise RuntimeError(f"{' '.join(words)}: {_last_error(done.stderr)}")
     return run
 
 
-def _spent(line: str) -> ProcessUsage:
+def _parse_usage(line: str) -> ProcessUsage:
     cpu, peak, code = line.split()
     return ProcessUsage(float(cpu), int(peak) * _RSS_UNIT, int(code))
 

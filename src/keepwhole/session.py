@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from keepwhole.conversation.conversations import Conversations
     from keepwhole.policies.account import Projection
     from keepwhole.policies.policy import Policy, Summarizer
-    from keepwhole.record.billing import Billing
+    from keepwhole.record.bills import Billing
 
 _MISSING: Any = object()
 MessageT = TypeVar("MessageT")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepwhole.canonical.utf8 import count_by_decoding, decode, encode, showable, unfinished
+from keepwhole.canonical.utf8 import count_by_decoding, count_unfinished, decode, encode, showable
 
 any_text = st.text(st.characters(exclude_categories=()))
 
@@ -38,7 +38,7 @@ def test_what_is_showable_can_be_encoded_and_has_as_many_characters(text: str) -
 def test_valid_text_can_be_split_before_its_unfinished_character(text: str, data: st.DataObject) -> None:
     raw = text.encode()
     stop = data.draw(st.integers(0, len(raw)))
-    at = stop - unfinished(raw, stop)
+    at = stop - count_unfinished(raw, stop)
     assert raw[:at].decode() + raw[at:].decode() == text
 
 
@@ -47,7 +47,7 @@ def test_any_bytes_split_before_an_unfinished_character_decode_as_the_whole_does
     raw: bytes, data: st.DataObject
 ) -> None:
     stop = data.draw(st.integers(0, len(raw)))
-    back = unfinished(raw, stop)
+    back = count_unfinished(raw, stop)
     assert 0 <= back <= min(3, stop)
     assert decode(raw[: stop - back], "bytes") + decode(raw[stop - back :], "bytes") == decode(raw, "bytes")
 

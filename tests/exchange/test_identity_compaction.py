@@ -9,7 +9,7 @@ from keepwhole.config import Settings
 from keepwhole.conversation.plan import plan_restored
 from keepwhole.models.profiles import DEFAULT
 from keepwhole.models.tokens import upper_bound
-from keepwhole.policies.policy import Choice, Situation, TrackedChoices, replaced
+from keepwhole.policies.policy import Choice, Situation, TrackedChoices, replacement_cut
 from keepwhole.policies.settings import AutoSettings
 from keepwhole.policies.transcript import Transcript
 from keepwhole.wire.dialects import decode_message
@@ -116,7 +116,7 @@ def test_what_is_whole_again_is_counted_and_teaches_nothing_wrong(kind: Any) -> 
         account = exchange.account
         assert (account.tokens_sent == account.tokens_whole, account.edited == 0) == (is_whole, is_whole)
         usage = {"input_tokens": len(exchange.body) // 4, "output_tokens": 1}
-        exchange.finish(200, json.dumps({"usage": usage}).encode(), complete=True)
+        exchange.learn_bill(200, json.dumps({"usage": usage}).encode(), complete=True)
     assert exchange._session.billing.scale(exchange.model) < 1.3
 
 
@@ -175,7 +175,7 @@ def test_what_a_summary_of_ours_stands_for_takes_no_room_from_the_others() -> No
     transcript, decided = Transcript(), TrackedChoices()
     transcript.extend(decode_message(message) for message in begun(ClaudeCode(), 3))
     for item in transcript.items:
-        decided.hold(item, Choice(item.number, "cap", replaced(item, "gone"), 1))
+        decided.hold(item, Choice(item.number, "cap", replacement_cut(item, "gone"), 1))
     room = int((upper_bound(long_log("c1")) + 1.3 * transcript.tokens) / 0.9)
     assert plan_restored(transcript, decided, Situation(DEFAULT.replace(window=room)), 0) >= {2}
     transcript.items[2].gone = True

@@ -77,11 +77,11 @@ def test_a_call_of_ours_before_there_is_a_session_is_answered_and_found_again() 
     """Providers sign what a model thinks: an answer is to be sent back as it was."""
     proxy = CheckedProxy()
     exchange = proxy.begin(CLIENT.request([CLIENT.prompt("go")]))
-    assert exchange.whole(as_bytes(ASKED)) is None
+    assert exchange.read_answer(as_bytes(ASKED)) is None
     asked = json.loads(exchange.body)["messages"]
     assert "o1" in result_texts(asked)
     bash: Json = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "run c1"}}
-    answer = json.loads(exchange.whole(as_bytes({**ASKED, "content": [bash]})))
+    answer = json.loads(exchange.read_answer(as_bytes({**ASKED, "content": [bash]})))
     assert answer["content"] == [WORDS, bash], "both rounds are one answer, without what is ours"
     said = {"role": "assistant", "content": answer["content"]}
     again = proxy.send(CLIENT.request([CLIENT.prompt("go"), said, *CLIENT.results(c1=long_log("c1"))]))
@@ -92,8 +92,8 @@ def test_a_call_of_ours_before_there_is_a_session_is_answered_and_found_again() 
 def test_a_call_of_ours_in_an_answer_without_calls_leaves_nothing() -> None:
     proxy = CheckedProxy()
     exchange = proxy.begin(CLIENT.request([CLIENT.prompt("go")]))
-    assert exchange.whole(as_bytes(ASKED)) is None
-    assert json.loads(exchange.whole(as_bytes(DONE)))["content"] == [WORDS, WORDS]
+    assert exchange.read_answer(as_bytes(ASKED)) is None
+    assert json.loads(exchange.read_answer(as_bytes(DONE)))["content"] == [WORDS, WORDS]
     assert proxy.sessions() == []
 
 

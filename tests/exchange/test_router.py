@@ -94,7 +94,7 @@ def test_a_turn_is_read_once_unless_messages_are_put_in_or_left_out(monkeypatch:
     for module in (
         "exchange.router",
         "exchange.exchange",
-        "exchange.outgoing",
+        "exchange.outgoing_request",
         "conversation.conversations",
         "conversation.pipeline",
     ):

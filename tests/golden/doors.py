@@ -326,18 +326,18 @@ def answer_round(exchange: Any, data: bytes, chunks: list[bytes] | None, status:
     """
     number, streamed = exchange.count, chunks is not None
     if status != 200:
-        out: bytes | None = exchange.failed(status, data) if streamed else data
+        out: bytes | None = exchange.error_event(status, data) if streamed else data
     elif not exchange.offers:
         out = data
     elif chunks is not None:
-        pieces = [exchange.feed(chunk) for chunk in chunks]
-        last = exchange.ended()
+        pieces = [exchange.feed_chunk(chunk) for chunk in chunks]
+        last = exchange.end_stream()
         out = b"".join(pieces) + (last or b"")
     else:
-        out, last = exchange.whole(data), b""
+        out, last = exchange.read_answer(data), b""
     whole = exchange.dialect.is_whole(data, streamed)
     outcome: Any = "refused" if status != 200 else "complete" if whole else "incomplete"
-    usage = exchange.finish(status, data, outcome == "complete")
+    usage = exchange.learn_bill(status, data, outcome == "complete")
     exchange.record(number, status, data, outcome, usage, (12, 345))
     goes_on = status == 200 and exchange.offers and streamed and last is None
     if goes_on:

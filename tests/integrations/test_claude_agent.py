@@ -15,7 +15,7 @@ import pytest
 import keepwhole
 from keepwhole.errors import UsageError
 from keepwhole.recall.names import NAMES
-from keepwhole.testing import AdapterContract, MemoryStore, Ran, Script, printed_calls
+from keepwhole.testing import AdapterContract, AgentRun, MemoryStore, Script, printed_calls
 from keepwhole.testing.script import Tools
 from tests.integrations.claude_upstream import upstream
 
@@ -152,7 +152,7 @@ class Client:
         self.folder = tempfile.mkdtemp()
         self.resume: str | None = None
 
-    def run(self, script: Script, tools: Tools, session: keepwhole.Session) -> Ran:
+    def run(self, script: Script, tools: Tools, session: keepwhole.Session) -> AgentRun:
         def respond(body: dict[str, Any]) -> list[dict[str, Any]]:
             offered = [str(each["name"]).rpartition("__")[2] for each in body["tools"]]
             said = script.reply(plain(body), offered)
@@ -166,7 +166,7 @@ class Client:
             options = offline(self.folder, port, resume=self.resume, **given)
             done = asyncio.run(asyncio.wait_for(asked(with_keepwhole(options, session)), 40))
         self.resume = done.session_id
-        return Ran(done.result or "", script.requests, script.requests[-1])
+        return AgentRun(done.result or "", script.requests, script.requests[-1])
 
 
 def _as_tool(name: str, function: Callable[..., str]) -> SdkMcpTool[Any]:

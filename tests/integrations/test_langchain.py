@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from keepwhole.session import Session
-from keepwhole.testing import AdapterContract, MemoryStore, Ran, Script, printed_calls
-from keepwhole.testing.look import on_record, results_in, unpaired
+from keepwhole.testing import AdapterContract, AgentRun, MemoryStore, Script, printed_calls
+from keepwhole.testing.look import find_unpaired, recorded_results, results_in
 from keepwhole.testing.script import Tools
 from keepwhole.testing.stage import Stage
 
@@ -24,7 +24,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from keepwhole.integrations.langchain import KeepwholeMiddleware, recall_tools, viewed
+from keepwhole.integrations.langchain import KeepwholeMiddleware, recall_tools, view_messages
 
 pytestmark = pytest.mark.adapters
 CONFIG = {"configurable": {"thread_id": "t1"}, "recursion_limit": 1_000}
@@ -58,13 +58,13 @@ class SyncHarness:
     def __init__(self) -> None:
         self.saver = InMemorySaver()
 
-    def run(self, script: Script, tools: Tools, session: Session) -> Ran:
+    def run(self, script: Script, tools: Tools, session: Session) -> AgentRun:
         middleware = [*self.before, KeepwholeMiddleware(session), *self.after]
         given = [StructuredTool.from_function(tool) for tool in tools.values()]
         agent = create_agent(model_of(script), tools=given, middleware=middleware, checkpointer=self.saver)
         self.invoke(agent)
         messages = agent.get_state(CONFIG).values["messages"]
-        return Ran(str(messages[-1].content), script.requests, convert_to_openai_messages(messages))
+        return AgentRun(str(messages[-1].content), script.requests, convert_to_openai_messages(messages))
 
     def invoke(self, agent: Any) -> None:
         agent.invoke({"messages": [HumanMessage("go")]}, CONFIG)
@@ -105,10 +105,10 @@ def test_beside_context_editing_results_stay_on_record_and_placeholders_do_not_g
 ) -> None:
     session, stage = AdapterContract().session(), Stage()
     ran = stage.run(editing, session, *(("read_file", {"path": f"f{n}"}) for n in range(8)))
-    assert on_record(session) == stage.returned
+    assert recorded_results(session) == stage.returned
     assert [text for _, text in results_in(ran.requests[-1])][:7] == ["[cleared]"] * 7
     assert [text for _, text in results_in(ran.history)] == [text for _, text in stage.returned]
-    assert all(unpaired(request) == set() for request in ran.requests)
+    assert all(find_unpaired(request) == set() for request in ran.requests)
 
 
 def test_beside_context_editing_what_was_cleared_can_be_read_back(editing: SyncHarness) -> None:
@@ -145,8 +145,8 @@ def test_beside_summaries_the_record_keeps_what_the_state_lost(made: type[Summar
     ran = stage.run(made(), session, *(("run_command", {"command": "long"}) for _ in range(6)))
     assert "summary" in str(ran.requests[-1][0]["content"])
     assert len(results_in(ran.history)) < 6
-    assert on_record(session) == stage.returned
-    assert all(unpaired(request) == set() for request in ran.requests)
+    assert recorded_results(session) == stage.returned
+    assert all(find_unpaired(request) == set() for request in ran.requests)
     assert all(len(text) <= 8_000 for request in ran.requests for _, text in results_in(request))
 
 
@@ -178,7 +178,7 @@ def test_results_inside_a_command_are_kept_too() -> None:
     session = Session(store=MemoryStore())
     update = {"seen": 3, "messages": [ToolMessage("found", tool_call_id="c1"), HumanMessage("and this")]}
     kept = one_call(Command(update=update, goto="next"), session)
-    assert on_record(session) == [("look", "found")]
+    assert recorded_results(session) == [("look", "found")]
     assert (kept.goto, kept.update["seen"], kept.update["messages"][1]) == ("next", 3, update["messages"][1])
     assert kept.update["messages"][0].artifact["keepwhole"]["session"] == session.id
 
@@ -188,13 +188,13 @@ def test_texts_beside_images_are_kept_and_cut_and_the_image_stays() -> None:
     long = "".join(f"line {n}\n" for n in range(3_000))
     given = ToolMessage([{"type": "text", "text": long}, image, "words"], tool_call_id="c1", name="look")
     assert one_call(given, session).content == given.content
-    assert on_record(session) == [("look", long), ("look", "words")]
+    assert recorded_results(session) == [("look", long), ("look", "words")]
     call = AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": "c1"}])
-    sent = viewed(session, [HumanMessage("go"), call, given])[2]
+    sent = view_messages(session, [HumanMessage("go"), call, given])[2]
     assert sent.content[1:] == [image, "words"]
     assert len(sent.content[0]["text"]) <= 8_000
     assert given.content[0]["text"] == long
-    assert len(on_record(session)) == 2
+    assert len(recorded_results(session)) == 2
 
 
 def test_an_error_of_a_tool_is_on_record_as_one() -> None:
@@ -214,7 +214,7 @@ def test_messages_that_are_not_changed_are_the_same_objects() -> None:
         ToolMessage("short", tool_call_id="c1", artifact=object()),
         AIMessage("done", additional_kwargs={"x": 1}),
     ]
-    sent = viewed(Session(store=MemoryStore()), messages)
+    sent = view_messages(Session(store=MemoryStore()), messages)
     assert len(sent) == len(messages)
     assert all(new is old for new, old in zip(sent, messages, strict=True))
 
@@ -224,7 +224,7 @@ def test_a_result_that_is_cut_differs_in_its_content_only() -> None:
     fields = {"tool_call_id": "c1", "id": "m3", "name": "look", "artifact": {"x": 1}, "additional_kwargs": {"y": 2}}
     given = ToolMessage("line\n" * 5_000, **fields)
     call = AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": "c1"}])
-    sent = viewed(session, [HumanMessage("go"), call, given])[2]
+    sent = view_messages(session, [HumanMessage("go"), call, given])[2]
     assert sent.content != given.content
     assert sent.model_copy(update={"content": given.content}) == given
 
@@ -232,7 +232,7 @@ def test_a_result_that_is_cut_differs_in_its_content_only() -> None:
 def test_a_call_that_was_never_answered_gets_words_and_the_others_their_place() -> None:
     call = AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": "c1"}])
     messages = [HumanMessage("go"), call, HumanMessage("and now?")]
-    sent = viewed(Session(store=MemoryStore()), messages)
+    sent = view_messages(Session(store=MemoryStore()), messages)
     assert (sent[0], sent[1], sent[3]) == tuple(messages)
     assert isinstance(sent[2], ToolMessage)
     assert sent[2].tool_call_id == "c1"
@@ -241,7 +241,7 @@ def test_a_call_that_was_never_answered_gets_words_and_the_others_their_place() 
 def test_a_result_of_a_call_that_could_not_be_parsed_keeps_its_place() -> None:
     wrong = {"name": "look", "args": "{oops", "id": "c1", "error": "no JSON", "type": "invalid_tool_call"}
     messages = [HumanMessage("go"), AIMessage("", invalid_tool_calls=[wrong]), ToolMessage("no", tool_call_id="c1")]
-    assert viewed(Session(store=MemoryStore()), messages) == messages
+    assert view_messages(Session(store=MemoryStore()), messages) == messages
 
 
 def test_the_tools_are_told_to_the_model_as_the_session_tells_them() -> None:
@@ -283,7 +283,7 @@ def test_each_thread_has_a_session_of_its_name_and_finds_it_again() -> None:
     names = {info.name for info in Session().store.sessions()}
     assert "ann" in names
     assert len(names) == 2
-    assert on_record(Session("ann")) == [("run_command", stage.kinds["long"])]
+    assert recorded_results(Session("ann")) == [("run_command", stage.kinds["long"])]
 
 
 def test_a_function_chooses_the_session_of_a_thread() -> None:
@@ -296,7 +296,7 @@ def test_a_function_chooses_the_session_of_a_thread() -> None:
     agent = agent_with(KeepwholeMiddleware(chosen), Script([("read_file", {"path": "a"})]), InMemorySaver(), stage)
     agent.invoke({"messages": [HumanMessage("go")]}, CONFIG)
     assert set(asked) == {"t1"}
-    assert on_record(session) == stage.returned
+    assert recorded_results(session) == stage.returned
 
 
 def test_a_fork_from_an_old_checkpoint_sends_what_was_sent_then() -> None:
@@ -307,7 +307,7 @@ def test_a_fork_from_an_old_checkpoint_sends_what_was_sent_then() -> None:
     past = [s for s in agent.get_state_history(CONFIG) if s.next == ("model",) and len(s.values["messages"]) == 3]
     agent.invoke(None, past[0].config)
     assert script.requests[0] == first.requests[1]
-    assert len(on_record(session)) == 3
+    assert len(recorded_results(session)) == 3
 
 
 def test_a_task_that_is_cancelled_from_outside_can_be_gone_on_with() -> None:
@@ -338,9 +338,9 @@ def test_a_task_that_is_cancelled_from_outside_can_be_gone_on_with() -> None:
         await agent.ainvoke({"messages": [HumanMessage("go on")]}, CONFIG)
 
     asyncio.run(cancelled())
-    assert on_record(session) == stage.returned
+    assert recorded_results(session) == stage.returned
     assert [call_id for call_id, _ in results_in(script.requests[-1])] == ["call_1", "call_2"]
-    assert unpaired(script.requests[-1]) == set()
+    assert find_unpaired(script.requests[-1]) == set()
 
 
 def test_streams_give_whole_results_and_the_model_gets_views() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from keepwhole.integrations.loop import aon_tool_end, on_tool_end
 from keepwhole.session import Session
-from keepwhole.testing import AdapterContract, MemoryStore, Ran, Script
+from keepwhole.testing import AdapterContract, AgentRun, MemoryStore, Script
 from keepwhole.testing.script import Tools
 
 
@@ -18,7 +18,7 @@ class Loop:
     def __init__(self) -> None:
         self.messages: list[Any] = []
 
-    def run(self, script: Script, tools: Tools, session: Session) -> Ran:
+    def run(self, script: Script, tools: Tools, session: Session) -> AgentRun:
         ended = on_tool_end(session)
         offered = [*tools, *(tool["name"] for tool in session.tools("anthropic"))]
         self.messages.append({"role": "user", "content": "go"})
@@ -28,7 +28,7 @@ class Loop:
             results = [ended(block, lambda b=block: tools[str(b["name"])](**b["input"])) for block in blocks]
             self.messages.append({"role": "user", "content": results})
         self.messages.append({"role": "assistant", "content": turn.text})
-        return Ran(turn.text, script.requests, self.messages)
+        return AgentRun(turn.text, script.requests, self.messages)
 
 
 class TestLoop(AdapterContract):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import keepwhole
-from keepwhole.testing import AdapterContract, MemoryStore, Ran, Script, printed_calls
+from keepwhole.testing import AdapterContract, AgentRun, MemoryStore, Script, printed_calls
 from keepwhole.testing.script import Tools
 from tests.integrations.own_loop import in_own_loop
 
@@ -193,7 +193,7 @@ class Scripted:
     def __init__(self) -> None:
         self.items: KeepwholeSession | None = None
 
-    def run(self, script: Script, tools: Tools, session: keepwhole.Session) -> Ran:
+    def run(self, script: Script, tools: Tools, session: keepwhole.Session) -> AgentRun:
         def turn(asked: ModelCall) -> Any:
             said = script.reply(asked.input, [tool.name for tool in asked.tools])
             calls = [function_call(each.name, each.arguments, call_id=each.call_id) for each in said.calls]
@@ -205,7 +205,7 @@ class Scripted:
         agent = Agent(name="a", model=model, tools=[*own, *recall_tools(session)])
         asked = Runner.run(agent, "go", session=self.items, run_config=config(session), max_turns=200)
         done = asyncio.run(asked)
-        return Ran(done.final_output, script.requests, asyncio.run(self.items.get_items()))
+        return AgentRun(done.final_output, script.requests, asyncio.run(self.items.get_items()))
 
 
 class TestContract(AdapterContract):

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import keepwhole
-from keepwhole.testing import AdapterContract, MemoryStore, Ran, Script, printed_calls
+from keepwhole.testing import AdapterContract, AgentRun, MemoryStore, Script, printed_calls
 from keepwhole.testing.script import Tools
 from tests.integrations.own_loop import in_own_loop
 
@@ -237,7 +237,7 @@ class Contracted:
     def __init__(self) -> None:
         self.history: list[ModelMessage] = []
 
-    def run(self, script: Script, tools: Tools, session: keepwhole.Session) -> Ran:
+    def run(self, script: Script, tools: Tools, session: keepwhole.Session) -> AgentRun:
         def turn(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
             said = script.reply(as_chat(messages), [tool.name for tool in info.function_tools])
             calls = [ToolCallPart(each.name, each.arguments, tool_call_id=each.call_id) for each in said.calls]
@@ -249,7 +249,7 @@ class Contracted:
                 done = asyncio.run(agent.run("go", message_history=self.history, usage_limits=ENDLESS))
             finally:
                 self.history = ended(messages)
-        return Ran(done.output, script.requests, as_chat(self.history))
+        return AgentRun(done.output, script.requests, as_chat(self.history))
 
 
 def ended(messages: list[ModelMessage]) -> list[ModelMessage]:

@@ -21,7 +21,7 @@ both_ways = pytest.mark.parametrize("way", ["ask", "stream"])
 
 
 class Finished(NamedTuple):
-    """One call of `finish`."""
+    """One call of `learn_bill`."""
 
     exchange: Exchange
     status: int
@@ -31,16 +31,16 @@ class Finished(NamedTuple):
 
 @pytest.fixture
 def finished(monkeypatch: pytest.MonkeyPatch) -> list[Finished]:
-    """Every call of `finish`, as it is made."""
+    """Every call of `learn_bill`, as it is made."""
     calls: list[Finished] = []
-    real = Exchange.finish
+    real = Exchange.learn_bill
 
     def finish(self: Exchange, status: int, data: bytes, complete: bool) -> Usage | None:
         usage = real(self, status, data, complete)
         calls.append(Finished(self, status, complete, usage))
         return usage
 
-    monkeypatch.setattr(Exchange, "finish", finish)
+    monkeypatch.setattr(Exchange, "learn_bill", finish)
     return calls
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from keepwhole.session import Session
-from keepwhole.testing import AdapterContract, Ran, Script
+from keepwhole.testing import AdapterContract, AgentRun, Script
 from keepwhole.testing.script import Tools
 from tests.integrations.sdks import Anthropic, Chat, Responses
 from tests.upstream.provider import Part, Provider, Text, Tool
@@ -22,7 +22,7 @@ class Agent:
         self._sdk, self._way = sdk, way
         self.messages: list[Any] = []
 
-    def run(self, script: Script, tools: Tools, session: Session) -> Ran:
+    def run(self, script: Script, tools: Tools, session: Session) -> AgentRun:
         def played(body: dict[str, Any]) -> list[Part]:
             offered = [tool.get("name") or tool["function"]["name"] for tool in body.get("tools", ())]
             turn = script.reply(agent.sent(body), offered)
@@ -39,7 +39,7 @@ class Agent:
             if not answer.calls:
                 break
             self._answer(agent, answer, tools)
-        return Ran(answer.text, script.requests, [json.loads(json.dumps(m, default=plain)) for m in self.messages])
+        return AgentRun(answer.text, script.requests, [json.loads(json.dumps(m, default=plain)) for m in self.messages])
 
     def _ask(self, agent: Any) -> Any:
         """Ask; OpenAI's SDK takes milliseconds to look at each message, so it is given them as they go out."""

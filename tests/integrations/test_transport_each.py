@@ -19,7 +19,7 @@ both_ways = pytest.mark.parametrize("way", ["ask", "stream"])
 
 def agent_of(sdk: Any, provider: Provider) -> tuple[Any, SessionRouter]:
     agent, desk = sdk(provider, store=MemoryStore()), SessionRouter(each=True, store=MemoryStore())
-    agent.client._client._transport.desk = desk
+    agent.client._client._transport.router = desk
     if sdk.name == "openai_responses":
         agent.options["store"] = False
     return agent, desk

@@ -91,7 +91,7 @@ def test_what_is_not_understood_passes_untouched_and_is_counted(body: bytes) -> 
 
     with keepwhole.http_client(store=MemoryStore(), transport=httpx2.MockTransport(answer)) as client:
         assert client.post("https://api.test/v1/messages", content=body).text == "ok"
-        assert client._transport.desk.counts["untouched"] == 1  # type: ignore[attr-defined]
+        assert client._transport.router.counts["untouched"] == 1  # type: ignore[attr-defined]
     assert seen == [body]
 
 
@@ -106,7 +106,7 @@ def test_other_paths_and_methods_are_none_of_our_business() -> None:
         client.post("https://api.test/v1/embeddings", content=b'{"input": "x"}')
         client.get("https://api.test/v1/messages")
         client.post("https://api.test/v1/messages/batches", content=b'{"messages": []}')
-        assert not client._transport.desk.counts  # type: ignore[attr-defined]
+        assert not client._transport.router.counts  # type: ignore[attr-defined]
     assert len(seen) == 3
 
 

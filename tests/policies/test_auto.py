@@ -137,7 +137,7 @@ def test_results_from_before_the_users_last_words_grow_old_sooner() -> None:
 def test_words_beside_a_result_are_not_the_users() -> None:
     made = transcript(*map(words, range(4)))
     made.extend([Message("user", "A reminder.", returned=(ResultText("c3", ("content",), "done"),))])
-    assert made.asked_after(made.items[0]) is None
+    assert made.next_user_turn(made.items[0]) is None
 
 
 def test_with_a_cold_cache_everything_that_is_getting_old_ages() -> None:
@@ -157,9 +157,9 @@ def test_when_it_must_the_oldest_for_their_kind_age_first_and_only_as_many_as_ne
 def test_forgotten_messages_are_no_longer_asked_about() -> None:
     made = transcript(words(0))
     made.extend([Message("user", "And now?")])
-    assert made.asked_after(made.items[0]) == 1
+    assert made.next_user_turn(made.items[0]) == 1
     made.cut_back(3)
-    assert made.asked_after(made.items[0]) is None
+    assert made.next_user_turn(made.items[0]) is None
 
 
 def grown(

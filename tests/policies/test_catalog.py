@@ -17,13 +17,13 @@ from keepwhole.policies.settings import BUILT_IN, AutoSettings, RetentionSetting
 from keepwhole.truncation.configuration import TruncationConfiguration
 
 PACKAGE = """
-from keepwhole.policies.policy import Choice, replaced
+from keepwhole.policies.policy import Choice, replacement_cut
 
 class Blank:
     name = "blank"
 
     def arrive(self, transcript, new, decided, situation=None):
-        return [Choice(item.number, "blank", replaced(item, "[left blank]"), 3) for item in new]
+        return [Choice(item.number, "blank", replacement_cut(item, "[left blank]"), 3) for item in new]
 
     def age(self, transcript, decided, situation):
         return []

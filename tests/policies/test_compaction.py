@@ -11,8 +11,8 @@ from keepwhole.canonical.message import Call, Message, ResultText
 from keepwhole.canonical.steps import Ties, newest_step, split_points, whole_steps
 from keepwhole.errors import UsageError
 from keepwhole.models.tokens import estimate
-from keepwhole.policies.compaction import TASK_TOKENS, Compaction, Summary, boundary, kept_before, summarize
-from keepwhole.policies.policy import Choice, replaced
+from keepwhole.policies.compaction import TASK_TOKENS, Compaction, Summary, boundary, messages_kept_before, summarize
+from keepwhole.policies.policy import Choice, replacement_cut
 from keepwhole.policies.transcript import Item, Name, Transcript
 
 PATHS = "src/app/main.py"
@@ -53,7 +53,7 @@ def test_the_newest_steps_stay_within_what_is_asked_for() -> None:
 
 def test_results_that_are_shown_cut_count_as_they_are_shown() -> None:
     transcript = long_one()
-    cut = {item.number: Choice(item.number, "age", replaced(item, "gone"), 1) for item in transcript.items[:50]}
+    cut = {item.number: Choice(item.number, "age", replacement_cut(item, "gone"), 1) for item in transcript.items[:50]}
     assert boundary(transcript, cut, 6_500) == 0
     assert boundary(transcript, {}, 6_500) > 0
 
@@ -73,7 +73,7 @@ def test_the_step_at_work_stays_though_the_user_said_something_since() -> None:
 
 
 def test_a_summary_that_ends_inside_a_step_leaves_that_step_out() -> None:
-    assert kept_before(conversation(step(1), step(2)), 5) == (0, 1, 4)
+    assert messages_kept_before(conversation(step(1), step(2)), 5) == (0, 1, 4)
 
 
 def test_a_call_whose_result_has_not_come_is_never_summarized() -> None:
@@ -98,13 +98,13 @@ def test_a_wrong_number_of_tokens_is_refused_with_what_to_give() -> None:
     with pytest.raises(UsageError, match="max_tokens"):
         Compaction(max_tokens=10)
     with pytest.raises(UsageError, match="boundary"):
-        kept_before(long_one(), 9_999)
+        messages_kept_before(long_one(), 9_999)
 
 
 def test_pinned_messages_stay_with_the_step_they_belong_to() -> None:
     pinned = step(2)
     pinned[1] = pinned[1]._replace(pinned=True)
-    assert kept_before(conversation(step(1), pinned, step(3)), 8) == (0, 1, 4, 5)
+    assert messages_kept_before(conversation(step(1), pinned, step(3)), 8) == (0, 1, 4, 5)
 
 
 def test_a_task_of_bearable_length_stays_and_a_longer_one_is_quoted_from_both_ends() -> None:
@@ -259,7 +259,7 @@ def test_text_of_a_tool_stays_on_its_line_and_cannot_pass_for_a_notice() -> None
 def test_a_summary_reads_originals_and_never_cut_views() -> None:
     seen: list[str] = []
     transcript = long_one(3, 9_000)
-    cut = {item.number: Choice(item.number, "age", replaced(item, "gone"), 1) for item in transcript.items}
+    cut = {item.number: Choice(item.number, "age", replacement_cut(item, "gone"), 1) for item in transcript.items}
     Compaction(lambda text: seen.append(text)).summarize(transcript, 8, name_of, cut)
     for item in transcript.items:
         assert item.text in seen[0]

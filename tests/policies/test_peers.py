@@ -19,7 +19,7 @@ from keepwhole.policies.peers import (
     Pruned,
     peer_named,
 )
-from keepwhole.policies.policy import Choice, Policy, Situation, sent_tokens, shown
+from keepwhole.policies.policy import Choice, Policy, Situation, sent_tokens, shown_text
 from keepwhole.policies.transcript import Transcript
 
 SITUATION = Situation(DEFAULT.replace(window=20_000))
@@ -66,7 +66,7 @@ class Run:
         return [self.send(*step(start + number, text)) for number in range(count)]
 
     def text(self, number: int) -> str:
-        return shown(self.transcript.items[number], self.decided.get(number))
+        return shown_text(self.transcript.items[number], self.decided.get(number))
 
 
 def test_everything_leaves_all_as_it_came() -> None:
@@ -224,7 +224,7 @@ def test_what_is_sent_is_what_the_choices_say(make: Callable[[], Policy]) -> Non
     for number, choice in run.decided.items():
         item = run.transcript.items[number]
         assert choice.cut.covers(len(item.text))
-        assert choice.tokens == estimate(shown(item, choice))
+        assert choice.tokens == estimate(shown_text(item, choice))
         assert not item.pinned
     assert sent_tokens(run.transcript, run.decided) <= run.transcript.tokens + 20 * len(run.decided)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepwhole.policies.references import STRETCH, ReferenceIndex, argument_texts, feeds, quoted
+from keepwhole.policies.references import STRETCH, ReferenceIndex, argument_texts, feeds, is_quoted
 from tests.promises.texts import texts
 
 LISTING = "".join(f"src/part_{number}/module_{number}.py  {number * 37} bytes\n" for number in range(200))
@@ -69,9 +69,9 @@ def test_what_was_known_before_the_result_did_not_come_from_it() -> None:
 
 
 def test_a_user_quotes_a_result_by_its_words_or_by_a_value_in_it() -> None:
-    assert quoted(PROSE, "Why does it say 'over the lazy dog while'?")
-    assert quoted("ticket ABC-1234 was closed", "reopen ABC-1234 please")
-    assert not quoted(PROSE, "What about the fox and the dog?")
+    assert is_quoted(PROSE, "Why does it say 'over the lazy dog while'?")
+    assert is_quoted("ticket ABC-1234 was closed", "reopen ABC-1234 please")
+    assert not is_quoted(PROSE, "What about the fox and the dog?")
 
 
 def test_what_was_said_is_indexed_once_and_asked_from_any_point_on() -> None:
@@ -81,13 +81,13 @@ def test_what_was_said_is_indexed_once_and_asked_from_any_point_on() -> None:
     assert said.shared_with(text, since=said.starts[1]) == "over the lazy dog while the"
     assert said.shared_with(text, since=said.starts[2]) is None
     assert feeds(text, said)
-    assert quoted(text, said)
+    assert is_quoted(text, said)
 
 
 def test_of_very_many_values_the_latest_count() -> None:
     said = " ".join(f"ab_{number:05d}" for number in range(1_000))
-    assert quoted("see ab_00999", said)
-    assert not quoted("see ab_00000", said)
+    assert is_quoted("see ab_00999", said)
+    assert not is_quoted("see ab_00000", said)
 
 
 def test_arguments_are_looked_at_unescaped_and_what_is_no_json_is_taken_as_it_is() -> None:
@@ -109,13 +109,13 @@ def test_any_stretch_of_twenty_characters_is_found_wherever_it_stands(
     before: str, letters: list[str], after: str, extra: int
 ) -> None:
     stretch = "".join(letters)[: STRETCH + extra]
-    assert quoted(f"{before}{stretch}{after}", f"{after}|{stretch}|{before}")
+    assert is_quoted(f"{before}{stretch}{after}", f"{after}|{stretch}|{before}")
 
 
 @given(st.permutations("abcdefghijklmnopqrstuvwxyz"), st.integers(0, 7))
 def test_nineteen_characters_are_not_enough(letters: list[str], start: int) -> None:
     stretch = "".join(letters)[start : start + STRETCH - 1]
-    assert not quoted(f"1{stretch}2", f"3{stretch}4"[1:-1] + "!")
+    assert not is_quoted(f"1{stretch}2", f"3{stretch}4"[1:-1] + "!")
 
 
 @given(texts, texts)

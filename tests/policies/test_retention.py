@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import ConfigError
 from keepwhole.policies import retention
-from keepwhole.policies.policy import Choice, Policy, shown
+from keepwhole.policies.policy import Choice, Policy, shown_text
 from keepwhole.policies.retention import Retention, notice
 from keepwhole.policies.settings import RetentionSettings
 from keepwhole.policies.transcript import Transcript
@@ -150,10 +150,10 @@ def test_as_a_policy_it_cuts_what_is_two_turns_old_and_nothing_on_arrival() -> N
 def test_a_rendered_choice_is_what_the_letter_asks_for() -> None:
     made = transcript(LONG, "", "")
     (choice,) = aged(made).values()
-    assert shown(made.items[0], choice) == POLICY.truncate(LONG, "trace_call_1")
+    assert shown_text(made.items[0], choice) == POLICY.truncate(LONG, "trace_call_1")
     assert choice.cut.covers(len(LONG))
     assert decode_cut(encode_cut(choice.cut)) == choice.cut
-    assert choice.tokens == -(-len(shown(made.items[0], choice)) // 4)
+    assert choice.tokens == -(-len(shown_text(made.items[0], choice)) // 4)
 
 
 def test_a_choice_once_made_holds() -> None:
@@ -188,15 +188,15 @@ def test_a_result_without_a_name_stays_whole_because_nobody_could_ask_for_it() -
 def test_three_endless_lines_are_bounded() -> None:
     made = transcript("x" * 9_000, "", "")
     (choice,) = aged(made).values()
-    assert shown(made.items[0], choice) == "x" * 2_000 + notice("trace_call_1")
+    assert shown_text(made.items[0], choice) == "x" * 2_000 + notice("trace_call_1")
     (choice,) = aged(made, Retention(RetentionSettings(line_chars=10))).values()
-    assert shown(made.items[0], choice) == "x" * 10 + notice("trace_call_1")
+    assert shown_text(made.items[0], choice) == "x" * 10 + notice("trace_call_1")
 
 
 def test_the_bound_ends_at_a_line_end_where_one_is_near() -> None:
     made = transcript("a" * 90 + "\r\n" + "b" * 9_000, "", "")
     (choice,) = aged(made, Retention(RetentionSettings(line_chars=100))).values()
-    assert shown(made.items[0], choice) == "a" * 90 + notice("trace_call_1")
+    assert shown_text(made.items[0], choice) == "a" * 90 + notice("trace_call_1")
 
 
 def test_a_bound_that_leaves_no_room_is_refused() -> None:
@@ -223,11 +223,11 @@ def test_any_cut_is_shorter_covers_the_original_and_splits_nothing(text: str, li
 def test_one_more_step_changes_nothing_that_was_sent_before(given_texts: list[str], more: int) -> None:
     made = transcript(*given_texts)
     decided = aged(made)
-    before = [shown(item, decided.get(item.number)) for item in made.items]
+    before = [shown_text(item, decided.get(item.number)) for item in made.items]
     for _ in range(more):
         add_step(made, LONG)
         new = by_number(Retention().age(made, decided, SITUATION))
         assert not new.keys() & decided.keys()
         decided |= new
     for item, sent in zip(made.items, before, strict=False):
-        assert shown(item, decided.get(item.number)) in (sent, shown(item, aged(made).get(item.number)))
+        assert shown_text(item, decided.get(item.number)) in (sent, shown_text(item, aged(made).get(item.number)))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from keepwhole.errors import ConfigError
 from keepwhole.models.tokens import estimate
-from keepwhole.policies.policy import Policy, shown
+from keepwhole.policies.policy import Policy, shown_text
 from keepwhole.policies.rolling import DEFAULTS, Rolling, RollingContext
 from keepwhole.policies.transcript import Transcript
 from keepwhole.standalone.rolling import (
@@ -340,7 +340,7 @@ def decided_by_steps(policy: Rolling, results: list[str]) -> list[list[str]]:
         add_step(made, result)
         decided |= by_number(policy.arrive(made, made.items[-1:], decided))
         decided |= by_number(policy.age(made, decided, SITUATION))
-        sent.append([shown(item, decided.get(item.number)) for item in made.items])
+        sent.append([shown_text(item, decided.get(item.number)) for item in made.items])
     return sent
 
 
@@ -355,7 +355,7 @@ def test_as_a_policy_a_long_result_is_cut_on_arrival_and_says_how_to_get_the_res
     made = transcript(LONG)
     (choice,) = Rolling().arrive(made, made.items, {})
     assert (choice.rule, choice.strategy) == ("long", "tail")
-    sent = shown(made.items[0], choice)
+    sent = shown_text(made.items[0], choice)
     assert len(sent) <= 8_000
     assert choice.tokens == estimate(sent)
     assert 'get_artifact(id="art_call_1", ' in sent
@@ -406,8 +406,8 @@ def test_as_a_policy_all_before_the_oldest_change_is_sent_again_unchanged(result
     policy = Rolling(RollingContext(max_age=1))
     for result in results:
         add_step(made, result)
-        before = {item.number: shown(item, decided.get(item.number)) for item in made.items}
+        before = {item.number: shown_text(item, decided.get(item.number)) for item in made.items}
         new = by_number(policy.age(made, decided, SITUATION))
         decided |= new
         for item in made.items:
-            assert item.number in new or shown(item, decided.get(item.number)) == before[item.number]
+            assert item.number in new or shown_text(item, decided.get(item.number)) == before[item.number]

@@ -6,7 +6,7 @@ import pytest
 
 from keepwhole import MemoryStore, Session
 from keepwhole.config import Settings
-from keepwhole.policies.auto import aged
+from keepwhole.policies.auto import age_choice
 from keepwhole.policies.policy import Choice
 from keepwhole.policies.transcript import Transcript
 from tests.build import numbered_lines
@@ -65,7 +65,7 @@ class _AgesAll:
         return []
 
     def age(self, transcript: Transcript, *_: object) -> list[Choice]:
-        return [aged(item) for item in transcript.items if item.name is not None]
+        return [age_choice(item) for item in transcript.items if item.name is not None]
 
 
 def test_no_policy_of_ones_own_ages_a_read_back_before_it_was_used() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.selection_recall import BUDGET, HELD_OUT, KNOWN, Template, found, record
+from bench.selection_recall import BUDGET, HELD_OUT, KNOWN, Template, count_found, record
 from keepwhole.models.tokens import upper_bound
 
 SEEDS = range(500, 502)
@@ -10,7 +10,7 @@ SEEDS = range(500, 502)
 
 @pytest.mark.parametrize("templates", [KNOWN, HELD_OUT], ids=["known", "held out"])
 def test_nine_of_ten_needles_are_in_the_first_answer(templates: tuple[Template, ...]) -> None:
-    held, asked = found(templates, SEEDS)
+    held, asked = count_found(templates, SEEDS)
     assert asked == len(SEEDS) * len(templates)
     assert held / asked >= 0.9
 

@@ -6,9 +6,9 @@ import pytest
 
 from keepwhole import MemoryStore, Session
 from keepwhole.config import Settings
-from keepwhole.policies.policy import Choice, TrackedChoices, replaced
+from keepwhole.policies.policy import Choice, TrackedChoices, replacement_cut
 from keepwhole.policies.transcript import Item, Name, Transcript
-from keepwhole.recall.tail import Recalled, at_the_tail
+from keepwhole.recall.tail import RecalledUnit, recall_at_tail
 from keepwhole.wire.dialects import decode_message
 from tests.build import numbered_lines
 from tests.promises import conversations as talk
@@ -16,7 +16,7 @@ from tests.promises import conversations as talk
 SECRET = numbered_lines(80) + "\n\nrefund INV-20431 was declined: card_expired\n\n" + numbered_lines(80)
 
 
-def talked(*steps: tuple[dict[str, Any], str], then: str = "", hide: tuple[int, ...] = (0,)) -> Recalled | None:
+def talked(*steps: tuple[dict[str, Any], str], then: str = "", hide: tuple[int, ...] = (0,)) -> RecalledUnit | None:
     """A conversation of these calls and results, of which some are hidden, perhaps with a last word of the user."""
     messages = [talk.user_message("look into the refunds")]
     for number, (given, text) in enumerate(steps):
@@ -30,11 +30,11 @@ def talked(*steps: tuple[dict[str, Any], str], then: str = "", hide: tuple[int, 
         item.name = Name(f"trace_{item.number:022}", f"art_1_{item.number:022}")
         if item.number in hide:
             decided.hold(item, aged(item))
-    return at_the_tail(transcript, decided)
+    return recall_at_tail(transcript, decided)
 
 
 def aged(item: Item) -> Choice:
-    return Choice(item.number, "aged", replaced(item, "[Artifact: x]"), 5)
+    return Choice(item.number, "aged", replacement_cut(item, "[Artifact: x]"), 5)
 
 
 def test_a_name_in_the_newest_call_brings_the_unit_that_holds_it_into_the_newest_result() -> None:

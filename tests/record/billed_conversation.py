@@ -6,7 +6,7 @@ from typing import Any
 from keepwhole import MemoryStore, Session
 from keepwhole.config import Settings
 from keepwhole.exchange.exchange import Exchange
-from keepwhole.exchange.outgoing import HiddenRounds
+from keepwhole.exchange.outgoing_request import HiddenRounds
 from keepwhole.policies.settings import CAREFUL
 from keepwhole.wire.dialects import Endpoint, conversation_dialect
 from keepwhole.wire.request_body import read_request
@@ -50,7 +50,7 @@ class BilledConversation:
         self.steps += 1
         exchange = self.begin()
         self.sent.append(exchange.body)
-        exchange.finish(200, self.bills.answer(exchange.body, self.now, streamed), complete=True)
+        exchange.learn_bill(200, self.bills.answer(exchange.body, self.now, streamed), complete=True)
         self.now += self.pause
         return exchange
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from keepwhole.logs.own_format import run_of
 from keepwhole.logs.run import Run
-from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Situation, replaced
+from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Situation, replacement_cut
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.replay.frequency import Frequency
 from keepwhole.replay.run_facts import RunFacts
@@ -60,7 +60,7 @@ class Made:
         return self._choices((item, self._ageing(transcript, item)) for item in transcript.items)
 
     def _choices(self, found: Any) -> list[Choice]:
-        return [Choice(item.number, "made", replaced(item, words), len(words)) for item, words in found if words]
+        return [Choice(item.number, "made", replacement_cut(item, words), len(words)) for item, words in found if words]
 
 
 KEEP_ALL = Made()

@@ -8,7 +8,7 @@ from keepwhole.replay.cache import CacheUsage
 from keepwhole.replay.cost import BlindSearch, Price, RequestTokens, blind_search_cost
 from keepwhole.replay.outcome import Outcome
 from keepwhole.replay.replay import replay
-from keepwhole.replay.run_texts import TextIndex
+from keepwhole.replay.run_texts import RunTextIndex
 from keepwhole.replay.search import PAGE, ResultSearch, pieces
 from keepwhole.replay.summary import ComparedRun, summarize
 from tests.replay.recorded import DROP_ALL, KEEP_ALL, Made, calls, facts, once_read, result, run, user
@@ -152,7 +152,7 @@ def test_pieces_are_whole_lines_and_make_up_the_text() -> None:
 
 
 def searched(query: str, *results: str, shown: str = "-") -> str:
-    texts = TextIndex()
+    texts = RunTextIndex()
     for text in results:
         texts.add(text)
     page = ResultSearch(texts, len).first_page(

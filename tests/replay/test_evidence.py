@@ -6,7 +6,7 @@ from keepwhole.errors import UsageError
 from keepwhole.logs.own_format import run_of
 from keepwhole.logs.run import Run
 from keepwhole.replay.atoms import atom_parts, atoms, long_lines, occurrences_in_context, occurs
-from keepwhole.replay.evidence import Evidence, evidence, recorded_under_masking
+from keepwhole.replay.evidence import Evidence, evidence, is_recorded_under_masking
 from keepwhole.replay.frequency import Frequency
 from keepwhole.replay.outcome import EvidenceShare, shares_by_kind
 from tests.replay.recorded import calls, result, run, says, user
@@ -132,9 +132,9 @@ def test_context_is_up_to_sixteen_characters_of_the_same_line() -> None:
 
 
 def test_runs_recorded_under_masking_are_told_by_how_recent_their_evidence_is() -> None:
-    assert recorded_under_masking(982, 1000)
-    assert not recorded_under_masking(670, 1000)
-    assert not recorded_under_masking(10, 10), "too few to tell"
+    assert is_recorded_under_masking(982, 1000)
+    assert not is_recorded_under_masking(670, 1000)
+    assert not is_recorded_under_masking(10, 10), "too few to tell"
 
 
 def test_a_record_that_is_no_run_is_refused_in_words() -> None:

@@ -7,7 +7,7 @@ import pytest
 from keepwhole.errors import UsageError
 from keepwhole.replay import prices
 from keepwhole.replay.survey import LogTotals
-from keepwhole.replay.verdict import recommended, verdict
+from keepwhole.replay.verdict import recommend, verdict
 
 
 def row(cost: float, kept: float = 0.95, back: float | None = None, **more: Any) -> dict[str, Any]:
@@ -40,17 +40,17 @@ def test_each_outcome_has_its_words(figures: dict[str, Any], words: str) -> None
 
 def test_the_careful_setting_is_recommended_unless_a_leaner_one_is_clearly_cheaper_and_hides_little() -> None:
     careful, lean = row(0.60, 0.97), row(0.50, 0.94, settings="policy: auto\npreset: lean\n")
-    assert recommended([careful, lean]) is lean
-    assert recommended([careful, row(0.58, 0.94)]) is careful
-    assert recommended([careful, row(0.40, 0.70)]) is careful
+    assert recommend([careful, lean]) is lean
+    assert recommend([careful, row(0.58, 0.94)]) is careful
+    assert recommend([careful, row(0.40, 0.70)]) is careful
 
 
 def test_nothing_is_recommended_where_nothing_is_saved_or_only_by_others() -> None:
-    assert recommended([row(1.0), row(0.4, ours=False)]) is None
+    assert recommend([row(1.0), row(0.4, ours=False)]) is None
 
 
 def test_what_hides_much_is_not_recommended_however_cheap() -> None:
-    assert recommended([row(1.0, 1.0), row(0.4, 0.1)]) is None
+    assert recommend([row(1.0, 1.0), row(0.4, 0.1)]) is None
 
 
 def test_prices_are_those_of_the_model_that_recorded_most_else_of_the_client() -> None:

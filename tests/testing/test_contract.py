@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from keepwhole.session import Session
-from keepwhole.testing import AdapterContract, Called, Harness, Ran, Script
-from keepwhole.testing.look import unpaired
+from keepwhole.testing import AdapterContract, AgentRun, Harness, Script, ScriptedCall
+from keepwhole.testing.look import find_unpaired
 from keepwhole.testing.script import Tools
 
 
@@ -18,14 +18,14 @@ class Loop:
     def __init__(self) -> None:
         self.history: list[Any] = []
 
-    def run(self, script: Script, tools: Tools, session: Session) -> Ran:
+    def run(self, script: Script, tools: Tools, session: Session) -> AgentRun:
         self.history.append({"role": "user", "content": "go"})
         while (turn := script.reply(self.sent(session), self.offered(tools, session))).calls:
             calls = [self.spelled(call) for call in turn.calls]
             self.history.append({"role": "assistant", "content": None, "tool_calls": calls})
             self.history += self.results(turn.calls, tools, session)
         self.history.append({"role": "assistant", "content": turn.text})
-        return Ran(turn.text, script.requests, self.history)
+        return AgentRun(turn.text, script.requests, self.history)
 
     def sent(self, session: Session) -> list[Any]:
         return session.view(self.history)
@@ -33,14 +33,14 @@ class Loop:
     def offered(self, tools: Tools, session: Session) -> list[str]:
         return [*tools, *(tool["function"]["name"] for tool in session.tools("openai_chat"))]
 
-    def spelled(self, call: Called) -> dict[str, Any]:
+    def spelled(self, call: ScriptedCall) -> dict[str, Any]:
         function = {"name": call.name, "arguments": call.arguments}
         return {"id": call.call_id, "type": "function", "function": function}
 
-    def results(self, calls: tuple[Called, ...], tools: Tools, session: Session) -> list[Any]:
+    def results(self, calls: tuple[ScriptedCall, ...], tools: Tools, session: Session) -> list[Any]:
         return [self.result(call, tools, session) for call in calls]
 
-    def result(self, call: Called, tools: Tools, session: Session) -> dict[str, Any]:
+    def result(self, call: ScriptedCall, tools: Tools, session: Session) -> dict[str, Any]:
         answer = session.answer(self.spelled(call))
         if answer is not None:
             return answer
@@ -48,7 +48,7 @@ class Loop:
         session.keep(self.spelled(call), output)
         return {"role": "tool", "tool_call_id": call.call_id, "content": output}
 
-    def output(self, call: Called, tools: Tools) -> str:
+    def output(self, call: ScriptedCall, tools: Tools) -> str:
         return tools[call.name](**call.arguments)
 
 
@@ -64,23 +64,23 @@ class SendsEverything(Loop):
 
 
 class KeepsViews(Loop):
-    def result(self, call: Called, tools: Tools, session: Session) -> dict[str, Any]:
+    def result(self, call: ScriptedCall, tools: Tools, session: Session) -> dict[str, Any]:
         answer = session.answer(self.spelled(call))
         return answer or session.keep(self.spelled(call), self.output(call, tools)).block("openai_chat")
 
 
 class KeepsLess(Loop):
-    def output(self, call: Called, tools: Tools) -> str:
+    def output(self, call: ScriptedCall, tools: Tools) -> str:
         return super().output(call, tools).strip()
 
 
 class LosesAResult(Loop):
-    def results(self, calls: tuple[Called, ...], tools: Tools, session: Session) -> list[Any]:
+    def results(self, calls: tuple[ScriptedCall, ...], tools: Tools, session: Session) -> list[Any]:
         return super().results(calls, tools, session)[:2]
 
 
 class MixesResults(Loop):
-    def results(self, calls: tuple[Called, ...], tools: Tools, session: Session) -> list[Any]:
+    def results(self, calls: tuple[ScriptedCall, ...], tools: Tools, session: Session) -> list[Any]:
         made = super().results(calls, tools, session)
         texts = [each["content"] for each in made]
         return [{**each, "content": text} for each, text in zip(made, reversed(texts), strict=True)]
@@ -93,7 +93,7 @@ class ChangesTheFirst(Loop):
 
 
 class NoTools(Loop):
-    def result(self, call: Called, tools: Tools, session: Session) -> dict[str, Any]:
+    def result(self, call: ScriptedCall, tools: Tools, session: Session) -> dict[str, Any]:
         if call.name not in tools:
             return {"role": "tool", "tool_call_id": call.call_id, "content": "there is no such tool"}
         return super().result(call, tools, session)
@@ -105,7 +105,7 @@ class OffersLate(Loop):
 
 
 class Swallows(Loop):
-    def output(self, call: Called, tools: Tools) -> str:
+    def output(self, call: ScriptedCall, tools: Tools) -> str:
         try:
             return super().output(call, tools)
         except ValueError:
@@ -113,7 +113,7 @@ class Swallows(Loop):
 
 
 class Forgets(Loop):
-    def run(self, script: Script, tools: Tools, session: Session) -> Ran:
+    def run(self, script: Script, tools: Tools, session: Session) -> AgentRun:
         self.history = []
         return super().run(script, tools, session)
 
@@ -207,4 +207,4 @@ def result(call_id: str) -> dict[str, Any]:
     ],
 )
 def test_what_has_no_other_half_is_named(messages: list[Any], wrong: set[str]) -> None:
-    assert unpaired(messages) == wrong
+    assert find_unpaired(messages) == wrong

@@ -87,16 +87,16 @@ def test_a_streamed_answer_hides_a_round_and_a_later_request_has_it_again() -> N
     first = begin(desk, [ASKED, CALL, OUTPUT])
     assert [tool["tool"] for tool in json.loads(first.body)["instruments"]] == [*NAMES, "run"]
     recall = recall_of(turns_in(first.body)[2]["body"])
-    assert first.feed(events([recall], USAGE)) == b""
-    assert first.ended() is None, "another round follows"
+    assert first.feed_chunk(events([recall], USAGE)) == b""
+    assert first.end_stream() is None, "another round follows"
     hidden = turns_in(first.body)[3:]
     assert hidden[0] == recall
     assert (hidden[1]["for"], "line 1499 of" in hidden[1]["body"]) == ("o1", True)
     answer = events([SAID], USAGE)
-    got = first.feed(answer) + (first.ended() or b"")
+    got = first.feed_chunk(answer) + (first.end_stream() or b"")
     assert got == answer
     assert first.dialect.is_whole(got, is_stream=True)
-    usage = first.finish(200, got, complete=True)
+    usage = first.learn_bill(200, got, complete=True)
     assert usage is not None
     assert usage.input == 1_000
     later = begin(desk, [ASKED, CALL, OUTPUT, SAID, {**ASKED, "body": "And then?"}])

@@ -181,7 +181,7 @@ class Measurer:
 
     def _count_chars(self, blocks: list[tuple[int, int]]) -> None:
         for start, stop in blocks:
-            carry = utf8.unfinished(self._view, stop)
+            carry = utf8.count_unfinished(self._view, stop)
             text = self._view[start - self._carry : stop - carry]
             chars, encoding = utf8.count_by_decoding(text, self.encoding)
             self._chars.append(chars)

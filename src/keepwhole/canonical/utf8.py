@@ -34,7 +34,7 @@ def encode(text: str) -> tuple[bytes, Encoding]:
         return text.encode("utf-8", "surrogatepass"), "surrogates"
 
 
-def encoded(text: str, encoding: Encoding) -> bytes:
+def encode_as(text: str, encoding: Encoding) -> bytes:
     """The bytes that `decode` made this text of."""
     return text.encode("utf-8", _ERRORS[encoding])
 
@@ -48,7 +48,7 @@ def showable(text: str) -> str:
     return text
 
 
-def unfinished(data: bytes | bytearray | memoryview, stop: int) -> int:
+def count_unfinished(data: bytes | bytearray | memoryview, stop: int) -> int:
     """How many bytes before `stop` begin a character that ends after it: 0 to 3.
 
     A lead byte is never part of an earlier character, so cutting in front of one is always safe.
@@ -89,7 +89,7 @@ _LONG, _SHORT = 8_192, 512
 """A text that is searched quicker by `stringzilla`, its import included, and without that."""
 
 
-def holds_any(text: str | bytes, words: Iterable[Any]) -> bool:
+def contains_any(text: str | bytes, words: Iterable[Any]) -> bool:
     """Whether one of these words, of the same type as the text, is in it.
 
     >>> holds_any("some text", ("other", "text"))

@@ -35,14 +35,14 @@ from typing import Any, NamedTuple
 from keepwhole.canonical.entry import Result
 from keepwhole.canonical.message import Message, Path, ResultText
 from keepwhole.conversation.context import BranchContext
-from keepwhole.conversation.plan import Plan, once_each
+from keepwhole.conversation.plan import Plan, without_repeats
 from keepwhole.conversation.summary import BranchSummary
 from keepwhole.errors import Overtaken, StoreError
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.account import Account, Edit, edit_of
-from keepwhole.policies.policy import SHOWN, Choice, Policy, Situation, TrackedChoices, sent_tokens, shown
+from keepwhole.policies.policy import SHOWN, Choice, Policy, Situation, TrackedChoices, sent_tokens, shown_text
 from keepwhole.policies.transcript import Item, Transcript
-from keepwhole.recall.tail import at_the_tail
+from keepwhole.recall.tail import recall_at_tail
 from keepwhole.record.arrival import NewResult, add_results, flags_of
 from keepwhole.record.journal import KnownResult
 from keepwhole.record.writer import decision_draft
@@ -135,7 +135,7 @@ class Branch:
 
     # Following the client
 
-    def shared(self, messages: list[Any]) -> int:
+    def count_shared(self, messages: list[Any]) -> int:
         """How many messages at the front are the ones this branch has."""
         try:
             length = alike(messages, self._messages)
@@ -298,13 +298,13 @@ class Branch:
                 return False
             known.append(one)
         own = {one.result.trace_id for one in known}
-        together = self.context.journal.decided_with(max(one.seq for one in known))
+        together = self.context.journal.decisions_with(max(one.seq for one in known))
         self._changed.update(
             seen.item.number for name in together if name not in own for seen in self._by_trace.get(name, ())
         )
         return True
 
-    def wait(self, fresh: Sequence[Item]) -> None:
+    def postpone(self, fresh: Sequence[Item]) -> None:
         """Send new results whole before they are recorded."""
         self._waits = True
         for item in fresh:
@@ -380,7 +380,7 @@ class Branch:
         """Append results and recognize them; those that are on record but damaged are appended again."""
         if not fresh:
             return
-        accepted = self._append_or_leave(once_each(fresh), arrivals, batch, after)
+        accepted = self._append_or_leave(without_repeats(fresh), arrivals, batch, after)
         try:
             self.context.journal.catch_up(own=True)
             self.apply_decisions()
@@ -414,14 +414,14 @@ class Branch:
         after: int | None = None,
     ) -> list[Item]:
         """Append results with how they are shown from the beginning; return those that were accepted."""
-        arriving = [self._arriving(item, arrivals.get(item.number)) for item in items]
+        arriving = [self._new_result(item, arrivals.get(item.number)) for item in items]
         added = add_results(self.context.writer, arriving, batch, once=once, after=after)
         if added.session_existed:
             self.context.journal.foresee(added.entries, added.drafts)
         accepted = {each.result.trace_id for each in added.accepted}
         return [item for item in items if item.name is not None and item.name.trace_id in accepted]
 
-    def _arriving(self, item: Item, choice: Choice | None) -> NewResult:
+    def _new_result(self, item: Item, choice: Choice | None) -> NewResult:
         assert item.name is not None, "a result is named before it is recorded"
         result = Result(
             at=self.context.writer.now(),
@@ -439,7 +439,7 @@ class Branch:
     def _decision(self, choice: Choice, at: int) -> Draft:
         item = self.transcript.items[choice.number]
         assert item.name is not None, "a result is named before anything is decided about it"
-        text = shown(item, choice)
+        text = shown_text(item, choice)
         return decision_draft(item.name.trace_id, at, choice.rule, choice.strategy, choice.cut, text)
 
     def _show_unrecorded(self, plan: Plan) -> None:
@@ -453,7 +453,7 @@ class Branch:
 
     def _show(self, seen: SeenResult, choice: Choice) -> None:
         item = seen.item
-        text = shown(item, choice)
+        text = shown_text(item, choice)
         self.decisions.hold(item, choice._replace(tokens=estimate(text)))
         seen.text = None if text == seen.came else text
         self._edit(item.index)
@@ -480,7 +480,7 @@ class Branch:
         if self.mode == "shadow":
             return list(messages)
         edited = apply(self._messages, self.edited_texts(whole)).messages if whole else self._edited.copy()
-        return self.rearranged(edited) if self.is_rearranged else edited
+        return self.rearranged_messages(edited) if self.is_rearranged else edited
 
     def edited_texts(self, whole: Collection[int] = ()) -> dict[int, list[tuple[Path, str]]]:
         """The edits by message: the path and the new text; the results in `whole` as they are on record."""
@@ -499,7 +499,7 @@ class Branch:
         """Whether messages are left out, put in or joined, besides the edits inside them."""
         return self.mode != "shadow" and (self._pairs.is_broken or self.summary.current is not None)
 
-    def rearranged(self, messages: Sequence[Any]) -> list[Any]:
+    def rearranged_messages(self, messages: Sequence[Any]) -> list[Any]:
         """The messages with the summary in place of the oldest, and with broken pairs repaired."""
         dialect = dialect_of(messages) or DEFAULT
         summary = self.summary.current
@@ -539,13 +539,13 @@ class Branch:
             unstored=self.changes.unstored,
             repaired=self._pairs.repaired,
             skipped=len(self._unedited),
-            compacted=self.summary.replaced,
-            tail=int(explained and at_the_tail(self.transcript, decided) is not None),
+            compacted=self.summary.replaced_count,
+            tail=int(explained and recall_at_tail(self.transcript, decided) is not None),
             scale=situation.scale,
-            changed_from=self._changed_from(),
+            changed_from=self._first_changed_message(),
         )
 
-    def _changed_from(self) -> int | None:
+    def _first_changed_message(self) -> int | None:
         """The first message that changes with this view; None where messages were rearranged."""
         indices = [self.transcript.items[number].index for number in self._changed]
         return None if self.is_rearranged else min(indices, default=None)

@@ -19,7 +19,7 @@ from keepwhole.models.profiles import Profile, profile_for
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.account import Account, Projection
 from keepwhole.policies.policy import SHOWN, Policy, Situation, Summarizer
-from keepwhole.record.billing import Billing
+from keepwhole.record.bills import Billing
 from keepwhole.record.journal import Journal
 from keepwhole.record.writer import SessionWriter, decision_draft
 from keepwhole.store.protocol import body_of
@@ -188,7 +188,7 @@ class Conversations:
 
     def _find_branch(self, messages: list[Any], key: _Key) -> tuple[Branch, int]:
         """The branch that these messages continue, and how many of them it has; a new one where they continue none."""
-        found = [(branch.shared(messages), branch) for known, branch in self._branches if known == key]
+        found = [(branch.count_shared(messages), branch) for known, branch in self._branches if known == key]
         shared, best = max(found, key=lambda pair: pair[0], default=(0, None))
         if best is None or (shared == 0 and messages):
             best, shared = Branch(self._context, key.mode), 0

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from keepwhole.conversation.branch import Branch
 from keepwhole.conversation.context import ViewMode
-from keepwhole.conversation.plan import Plan, may_wait, once_each, plan_arrivals, plan_batch, plan_restored
+from keepwhole.conversation.plan import Plan, may_wait, plan_arrivals, plan_batch, plan_restored, without_repeats
 from keepwhole.errors import Overtaken
 from keepwhole.policies.policy import Policy, Situation
 from keepwhole.wire import dialects
@@ -58,7 +58,7 @@ def _arrive_and_age(branch: Branch, view: View, situation: Situation) -> None:
         if view.mode.may_settle and fresh and not any(plan) and branch.mode != "count":
             decisions, summarized = branch.decisions, branch.summary.situation
             if may_wait(branch.transcript, decisions, fresh, view.policy, situation, summarized):
-                return branch.wait(fresh)
+                return branch.postpone(fresh)
         try:
             return branch.record(fresh, plan)
         except Overtaken:
@@ -74,7 +74,7 @@ def _plan(branch: Branch, view: View, situation: Situation, is_alone: bool) -> P
         return Plan(arrivals)
     if view.mode.is_between_rounds or (view.mode.may_settle and branch.is_planned_already()):
         situation = situation._replace(frozen=True)
-    recorded_now = {item.number for item in (once_each(fresh) if branch.mode == "on" else fresh)}
+    recorded_now = {item.number for item in (without_repeats(fresh) if branch.mode == "on" else fresh)}
 
     def may_age(number: int) -> bool:
         return branch.is_recorded_or_in(number, recorded_now) and branch.may_hide(number)
@@ -93,7 +93,7 @@ def edit(branch: Branch, view: View, situation: Situation) -> tuple[Any, Collect
         return branch.edited_messages(view.messages, restored), restored
     if branch.mode == "shadow":
         return view.request.data, restored
-    return _edited_request(branch, view.request, restored), restored
+    return _edit_request(branch, view.request, restored), restored
 
 
 def _answer_tokens(request: RequestBody | None) -> int:
@@ -103,7 +103,7 @@ def _answer_tokens(request: RequestBody | None) -> int:
     return next((limit for limit in limits if isinstance(limit, int)), 0)
 
 
-def _edited_request(branch: Branch, request: RequestBody, restored: Collection[int]) -> bytes:
+def _edit_request(branch: Branch, request: RequestBody, restored: Collection[int]) -> bytes:
     """The request's bytes, edited in place; where messages are rearranged, the list is written again."""
     data = request.splice(branch.edited_texts(restored))
     if request.skipped:  # a message is edited in all its places or in none
@@ -111,4 +111,4 @@ def _edited_request(branch: Branch, request: RequestBody, restored: Collection[i
             branch.leave_unedited(index)
         data = request.splice(branch.edited_texts(restored))
     again = read_request(data) if branch.is_rearranged else None
-    return data if again is None else again.joined(branch.rearranged(again.messages))
+    return data if again is None else again.joined(branch.rearranged_messages(again.messages))

@@ -74,7 +74,7 @@ def plan_batch(
 ) -> list[Choice]:
     """What ages now, up to where nothing more would: another process that reads it plans no further batch."""
     items = transcript.items
-    held = decisions.copied(items, arrivals.values()) if arrivals else decisions
+    held = decisions.copy_with(items, arrivals.values()) if arrivals else decisions
     found: dict[int, Choice] = {}
     for _ in range(_BATCHES):
         more = [
@@ -87,7 +87,7 @@ def plan_batch(
         if not more:
             break
         found |= {choice.number: choice for choice in more}
-        held = held.copied(items, more)
+        held = held.copy_with(items, more)
     return list(found.values())
 
 
@@ -135,7 +135,7 @@ def plan_restored(
     return frozenset(found)
 
 
-def once_each(items: Sequence[Item]) -> list[Item]:
+def without_repeats(items: Sequence[Item]) -> list[Item]:
     """The items without those that repeat the same text for the same call."""
     return list({(item.returned.call_id, item.text): item for item in reversed(items)}.values())[::-1]
 

@@ -60,7 +60,7 @@ class BranchSummary:
         self.current: RecordedSummary | None = None
 
     @property
-    def replaced(self) -> int:
+    def replaced_count(self) -> int:
         """How many messages it takes the place of."""
         return 0 if self.current is None else self.current.upto - len(self.current.kept)
 
@@ -161,7 +161,7 @@ class BranchSummary:
     def _prefix(self, length: int) -> str:
         """The digest of the first `length` messages."""
         for message in self._transcript.messages[len(self._digests) - 1 : length]:
-            self._digests.append(hashlib.sha256(self._digests[-1] + _meaning(message)).digest())
+            self._digests.append(hashlib.sha256(self._digests[-1] + _identity_bytes(message)).digest())
         return self._digests[length].hex()
 
     def _mark_gone(self, upto: int) -> None:
@@ -185,7 +185,7 @@ def _read_summary(known: KnownResult) -> RecordedSummary | None:
         return None
 
 
-def _meaning(message: Message) -> bytes:
+def _identity_bytes(message: Message) -> bytes:
     results = [(each.call_id, digest_of_text(each.text).hex()) for each in message.returned]
     return json.dumps([message.role, message.said, message.calls, results]).encode("ascii")
 

@@ -1,4 +1,4 @@
-"""One request of a client and all the rounds it takes, without a socket in sight.
+"""One request of a client and all the rounds it takes. No I/O: a transport sends and receives.
 
 Theory of operation. A client asks once; the model may call recall tools, which the client does not know. Each such call
 is answered here, in a round that the client never sees:
@@ -6,7 +6,7 @@ is answered here, in a round that the client never sees:
     client ──request──▶ begin() ──body──▶ provider       the request is viewed and offered the recall tools
                           ▲                   │
                  answers  │                   ▼
-              of recalls  └── None ◀── whole(data) or feed(chunk)… ended()
+              of recalls  └── None ◀── read_answer(data) or feed_chunk(chunk)… end_stream()
                                               │
     client ◀──bytes───────────────────────────┘          the answer without the calls of recall tools
 
@@ -14,8 +14,8 @@ A transport sends `body` and hands in what comes back. Where it is told None, it
 most `MOST_ROUNDS` times. The rounds are recorded before the client's answer ends, so that they can be put back into the
 history when the client sends its next request.
 
-Example. The model answers `get_artifact(id="art_1")`. `whole` answers the call from the record, appends both to the
-request and returns None. The next answer is "The port is 8080."; `whole` returns it with nothing of the recall in it.
+Example. The model answers `get_artifact(id="art_1")`. `read_answer` answers the call from the record, appends both to
+the request and returns None. The next answer is "The port is 8080."; `read_answer` returns it without the recall call.
 
 Invariants
 - Bytes that cannot be understood go to the client as the provider sent them.
@@ -32,11 +32,11 @@ from typing import Any, TypeAlias
 
 from keepwhole import events
 from keepwhole.conversation.context import ViewMode
-from keepwhole.exchange.outgoing import HiddenRounds, Outgoing, view_request
+from keepwhole.exchange.outgoing_request import HiddenRounds, OutgoingRequest, view_request
 from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, Outcome, RequestFacts, RequestLog
 from keepwhole.policies.account import Account
 from keepwhole.recall.names import NAMES
-from keepwhole.record.billing import Expected, is_about_all
+from keepwhole.record.bills import Expected, is_about_all
 from keepwhole.session import Session
 from keepwhole.wire.content import Json, fields_of
 from keepwhole.wire.dialect import Dialect, Reply
@@ -91,7 +91,7 @@ class Exchange:
         self.count = 0
         """Hidden rounds so far."""
         self._asked = next(reversed(self.dialect.messages_of(request)), None)
-        self._rounds_sent: list[Outgoing] = []
+        self._rounds_sent: list[OutgoingRequest] = []
         self._usages: dict[int, Usage] = {}
         """What each round was billed, as far as the provider said."""
         self._finished = 0
@@ -189,7 +189,7 @@ class Exchange:
         name = provider_id(rounds, continued)
         return found if name is None or name == continued else read_request(found.replaced(field, name)) or found
 
-    def _view(self, data: bytes | RequestBody) -> Outgoing:
+    def _view(self, data: bytes | RequestBody) -> OutgoingRequest:
         """What is sent of a request; one that counts leaves no trace, one without a record is sent as it came."""
         mode = ViewMode(
             records=not self._endpoint.counts,
@@ -202,25 +202,25 @@ class Exchange:
 
     # What comes back
 
-    def whole(self, data: bytes) -> bytes | None:
+    def read_answer(self, data: bytes) -> bytes | None:
         """Return what the client gets of a response that came at once; None: send `body` again."""
         try:
-            return self._whole(data)
+            return self._read_answer(data)
         except Exception as error:  # what a provider wrote is the client's, whatever we make of it
             events.log_passed_on("response", type(error).__name__)
             return data
 
-    def _whole(self, data: bytes) -> bytes | None:
+    def _read_answer(self, data: bytes) -> bytes | None:
         body = fields_of(json.loads(data)) if self.offers and data[:1] == b"{" else {}
         reply = self.dialect.read_reply(body, NAMES)
         if not reply.calls and not self.count:
             return data
         self._note_usage(self.count, self.dialect.usage_in(body))
-        if self._goes_on(reply, (body.get("id"), body.get("id"))):
+        if self._needs_another_round(reply, (body.get("id"), body.get("id"))):
             return None
         return json.dumps(self.dialect.joined_reply(body, self._shown, NAMES)).encode()
 
-    def feed(self, data: bytes) -> bytes:
+    def feed_chunk(self, data: bytes) -> bytes:
         """Return what the client gets of a piece of a streamed response."""
         if self._passthrough is not None:
             unread = self._passthrough.feed(data)
@@ -248,29 +248,29 @@ class Exchange:
             events.log_passed_on("event", type(error).__name__)
             return event.raw
 
-    def ended(self) -> bytes | None:
+    def end_stream(self) -> bytes | None:
         """Note that a streamed response ended; return what the client still gets, or None: send `body` again."""
         if self._passthrough is not None:
             return self._passthrough.end()
         last = last_event(self._events.rest())
         shown = self._feed_event(last) if last is not None else b""
         try:
-            end = self._ended()
+            end = self._end_stream()
         except Exception as error:
             events.log_passed_on("end of a stream", type(error).__name__)
             end = self._stream.end(waits=True)
         return None if end is None else shown + end
 
-    def _ended(self) -> bytes | None:
+    def _end_stream(self) -> bytes | None:
         reply = self._stream.reply()
         if reply is None:
             return self._stream.end(waits=True)
-        if self._goes_on(reply, self._stream.ids()):
+        if self._needs_another_round(reply, self._stream.ids()):
             self._stream.go_on()
             return None
         return self._stream.end(reply.waits)
 
-    def failed(self, status: int, data: bytes) -> bytes:
+    def error_event(self, status: int, data: bytes) -> bytes:
         """Return what the client gets where a later round of a stream was refused: the error as a streamed event."""
         try:
             body = fields_of(json.loads(data))
@@ -279,7 +279,7 @@ class Exchange:
         error = body.get("error") or {"type": "api_error", "message": f"The provider answered {status}."}
         return self.dialect.error_event(error)
 
-    def _goes_on(self, reply: Reply, names: tuple[object, object]) -> bool:
+    def _needs_another_round(self, reply: Reply, names: tuple[object, object]) -> bool:
         """Whether another round is needed; if so `body` is its request, else the hidden rounds are on record."""
         self._shown += reply.shown
         is_enough = self.count >= MOST_ROUNDS
@@ -321,15 +321,15 @@ class Exchange:
 
     # What is learned and recorded
 
-    def finish(self, status: int, data: bytes, complete: bool) -> Usage | None:
+    def learn_bill(self, status: int, data: bytes, complete: bool) -> Usage | None:
         """Learn from the bill of a round whose answer has gone to the client. Call it once for each answer."""
         try:
-            return self._finish(status, data) if complete or data else None
+            return self._learn_bill(status, data) if complete or data else None
         except Exception as error:  # what was not learned now is learned from the next one
             events.log_passed_on("bill", type(error).__name__)
             return None
 
-    def _finish(self, status: int, data: bytes) -> Usage | None:
+    def _learn_bill(self, status: int, data: bytes) -> Usage | None:
         if status != 200 or self._endpoint.counts:
             return None
         number, self._finished = self._finished, self._finished + 1
@@ -355,7 +355,7 @@ class Exchange:
             outgoing = self._rounds_sent[number]
             self._log.add(outgoing.body, self._request_facts(outgoing, usage), answer)
 
-    def _request_facts(self, outgoing: Outgoing, usage: Usage | None) -> RequestFacts:
+    def _request_facts(self, outgoing: OutgoingRequest, usage: Usage | None) -> RequestFacts:
         account, expected = outgoing.account, outgoing.expected
         return RequestFacts(
             dialect=self.dialect.name,

@@ -19,7 +19,7 @@ from keepwhole import events
 from keepwhole.config import Settings
 from keepwhole.errors import KeepwholeError
 from keepwhole.exchange.exchange import Exchange
-from keepwhole.exchange.outgoing import HiddenRounds
+from keepwhole.exchange.outgoing_request import HiddenRounds
 from keepwhole.exchange.request_log import RequestLog
 from keepwhole.session import Session
 from keepwhole.wire.dialects import Endpoint, endpoint_of

@@ -64,13 +64,13 @@ def recall_server(session: Session) -> McpSdkServerConfig:
     most = {"maxResultSizeChars": session.settings.retrieval_limit}
     about = ToolAnnotations.model_validate({"readOnlyHint": True, **most})
     tools = [
-        SdkMcpTool(tool["name"], tool["description"], tool["inputSchema"], _answering(session, tool["name"]), about)
+        SdkMcpTool(tool["name"], tool["description"], tool["inputSchema"], _tool_handler(session, tool["name"]), about)
         for tool in session.tools("mcp")
     ]
     return create_sdk_mcp_server(SERVER, tools=tools)
 
 
-def _answering(session: Session, name: str) -> Callable[[Any], Awaitable[dict[str, Any]]]:
+def _tool_handler(session: Session, name: str) -> Callable[[Any], Awaitable[dict[str, Any]]]:
     async def answer(arguments: Any) -> dict[str, Any]:
         answer = await session.acall_tool(name, arguments)
         return {"content": [{"type": "text", "text": answer.content}], "is_error": answer.is_error}
@@ -83,17 +83,17 @@ def _callbacks(session: Session) -> dict[str, Any]:
     whole = Session(session.id, store=session.store, policy=_WHOLE, settings=session.settings)
     shows = session if session.settings.mode == "on" else whole
 
-    async def returned(event: Any, call_id: str | None, context: Any) -> Any:
-        return await asyncio.to_thread(_returned, shows, whole, event)
+    async def after_tool(event: Any, call_id: str | None, context: Any) -> Any:
+        return await asyncio.to_thread(_keep_response, shows, whole, event)
 
-    async def failed(event: Any, call_id: str | None, context: Any) -> Any:
+    async def after_failure(event: Any, call_id: str | None, context: Any) -> Any:
         await asyncio.to_thread(_keep, whole, event, event.get("error"), is_error=True)
         return {}
 
-    return {_RETURNED: returned, _FAILED: failed}
+    return {_RETURNED: after_tool, _FAILED: after_failure}
 
 
-def _returned(session: Session, whole: Session, event: Mapping[str, Any]) -> dict[str, Any]:
+def _keep_response(session: Session, whole: Session, event: Mapping[str, Any]) -> dict[str, Any]:
     """Keep the texts of a result; the hook's answer, empty where nothing is left out."""
     places = _places(event)
     if not places:
@@ -131,7 +131,7 @@ def _places(event: Mapping[str, Any]) -> list[tuple[Path, Any]]:
     names = _TEXTS.get(tool, ())
     found = [((_RESPONSE, name), fields[name]) for name in names if isinstance(fields.get(name), str)]
     if fields.get(_FILE):
-        return [((_RESPONSE, "stdout"), text)] if (text := _spilled(fields)) is not None else []
+        return [((_RESPONSE, "stdout"), text)] if (text := _read_spill_file(fields)) is not None else []
     return [(path, text) for path, text in found if text]
 
 
@@ -147,7 +147,7 @@ def _blocks(response: object) -> Iterable[tuple[Path, str]]:
             yield (_RESPONSE, at, "text"), text
 
 
-def _spilled(fields: Mapping[str, Any]) -> bytes | None:
+def _read_spill_file(fields: Mapping[str, Any]) -> bytes | None:
     """All of an output of which the client gives the beginning; None where its file is not it."""
     try:
         with open(fields[_FILE], "rb") as file:

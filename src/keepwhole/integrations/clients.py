@@ -32,15 +32,15 @@ def http_client(
     from keepwhole.exchange.router import SessionRouter
     from keepwhole.integrations.transport import Transport, httpx2
 
-    desk = SessionRouter(session, **_given(session, store, agent, recall))
+    router = SessionRouter(session, **_router_options(session, store, agent, recall))
     limits, verify = httpx2.Limits(**_MOST), options.pop("verify", True)
 
-    def wrapped(proxy: str | None = None) -> Transport:
-        return Transport(httpx2.HTTPTransport(limits=limits, proxy=proxy, verify=verify), desk)
+    def wrap(proxy: str | None = None) -> Transport:
+        return Transport(httpx2.HTTPTransport(limits=limits, proxy=proxy, verify=verify), router)
 
     routes = _routes(options) if transport is None else {}
-    mounts = {pattern: wrapped(proxy) if proxy else None for pattern, proxy in routes.items()}
-    own = wrapped(options.pop("proxy", None)) if transport is None else Transport(transport, desk)
+    mounts = {pattern: wrap(proxy) if proxy else None for pattern, proxy in routes.items()}
+    own = wrap(options.pop("proxy", None)) if transport is None else Transport(transport, router)
     return httpx2.Client(transport=own, mounts=mounts, **cast("dict[str, Any]", {"follow_redirects": True, **options}))
 
 
@@ -57,21 +57,21 @@ def async_http_client(
     from keepwhole.exchange.router import SessionRouter
     from keepwhole.integrations.transport import AsyncTransport, httpx2
 
-    desk = SessionRouter(session, **_given(session, store, agent, recall))
+    router = SessionRouter(session, **_router_options(session, store, agent, recall))
     limits, verify = httpx2.Limits(**_MOST), options.pop("verify", True)
 
-    def wrapped(proxy: str | None = None) -> AsyncTransport:
-        return AsyncTransport(httpx2.AsyncHTTPTransport(limits=limits, proxy=proxy, verify=verify), desk)
+    def wrap(proxy: str | None = None) -> AsyncTransport:
+        return AsyncTransport(httpx2.AsyncHTTPTransport(limits=limits, proxy=proxy, verify=verify), router)
 
     routes = _routes(options) if transport is None else {}
-    mounts = {pattern: wrapped(proxy) if proxy else None for pattern, proxy in routes.items()}
-    own = wrapped(options.pop("proxy", None)) if transport is None else AsyncTransport(transport, desk)
+    mounts = {pattern: wrap(proxy) if proxy else None for pattern, proxy in routes.items()}
+    own = wrap(options.pop("proxy", None)) if transport is None else AsyncTransport(transport, router)
     return httpx2.AsyncClient(
         transport=own, mounts=mounts, **cast("dict[str, Any]", {"follow_redirects": True, **options})
     )
 
 
-def _given(session: Session | str | None, store: Any, agent: str | None, recall: Any) -> dict[str, Any]:
+def _router_options(session: Session | str | None, store: Any, agent: str | None, recall: Any) -> dict[str, Any]:
     if isinstance(session, Session):
         if store is not None or agent is not None or recall is not None:
             raise UsageError("A session has its own `store`, `agent` and `recall`: give these, or the session.")

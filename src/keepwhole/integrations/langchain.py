@@ -57,10 +57,10 @@ class KeepwholeMiddleware(AgentMiddleware):
         """A result arrives: it goes on record; the state keeps it whole, with its ids in `artifact`."""
         session, call = self.session(), request.tool_call
         if call["name"] in NAMES and self.tools:
-            return _answered(call, session.call_tool(call["name"], call["args"]))
+            return _answer_message(call, session.call_tool(call["name"], call["args"]))
         result = handler(request)
         shown = [session.keep(*each.what, **each.how) for each in _arrivals(call, result)]
-        return _marked(result, session.id, shown)
+        return _mark(result, session.id, shown)
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
@@ -68,23 +68,23 @@ class KeepwholeMiddleware(AgentMiddleware):
         """The same for event loops."""
         session, call = self.session(), request.tool_call
         if call["name"] in NAMES and self.tools:
-            return _answered(call, await session.acall_tool(call["name"], call["args"]))
+            return _answer_message(call, await session.acall_tool(call["name"], call["args"]))
         result = await handler(request)
         shown = [await session.akeep(*each.what, **each.how) for each in _arrivals(call, result)]
-        return _marked(result, session.id, shown)
+        return _mark(result, session.id, shown)
 
     def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
         """Messages are about to be sent: the model gets the view, the state stays as it is."""
-        messages = viewed(self.session(), request.messages, model=_name_of(request.model))
+        messages = view_messages(self.session(), request.messages, model=_name_of(request.model))
         return handler(request.override(messages=messages))
 
     async def awrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Any]]) -> Any:
         """The same for event loops."""
-        messages = await aviewed(self.session(), request.messages, model=_name_of(request.model))
+        messages = await aview_messages(self.session(), request.messages, model=_name_of(request.model))
         return await handler(request.override(messages=messages))
 
 
-def viewed(session: Session, messages: Sequence[AnyMessage], *, model: str | None = None) -> list[AnyMessage]:
+def view_messages(session: Session, messages: Sequence[AnyMessage], *, model: str | None = None) -> list[AnyMessage]:
     """What to send of messages, for a node of your own in a graph; the messages themselves stay as they are."""
     if session.settings.mode == "off":
         return [*messages]
@@ -92,7 +92,9 @@ def viewed(session: Session, messages: Sequence[AnyMessage], *, model: str | Non
     return from_chat(session.view(chat, model=model), chat, messages)
 
 
-async def aviewed(session: Session, messages: Sequence[AnyMessage], *, model: str | None = None) -> list[AnyMessage]:
+async def aview_messages(
+    session: Session, messages: Sequence[AnyMessage], *, model: str | None = None
+) -> list[AnyMessage]:
     """The same for event loops."""
     if session.settings.mode == "off":
         return [*messages]
@@ -203,7 +205,7 @@ def _texts(content: Any) -> list[str]:
     return [text for text in texts if isinstance(text, str)]
 
 
-def _marked(result: Any, session: str, shown: Sequence[KeptResult]) -> Any:
+def _mark(result: Any, session: str, shown: Sequence[KeptResult]) -> Any:
     """The same result with its ids on it, beside the content, where no model looks."""
     if not shown or shown[0].problem is not None:
         return result
@@ -222,7 +224,7 @@ def _with_ids(message: ToolMessage, ids: Mapping[str, Any]) -> ToolMessage:
     return message.model_copy(update={"response_metadata": {**message.response_metadata, "keepwhole": ids}})
 
 
-def _answered(call: Mapping[str, Any], answer: Any) -> ToolMessage:
+def _answer_message(call: Mapping[str, Any], answer: Any) -> ToolMessage:
     status = "error" if answer.is_error else "success"
     return ToolMessage(content=answer.content, tool_call_id=call["id"], name=call["name"], status=status)
 
@@ -245,11 +247,11 @@ def _by_thread(first: Session) -> Callable[[str], Session]:
     """Sessions by thread, all on the store of the first; what runs in no thread goes to that one."""
 
     @lru_cache(maxsize=_THREADS)
-    def opened(thread: str) -> Session:
+    def open_session(thread: str) -> Session:
         name = thread if is_session_id(thread) else f"thread-{hashlib.sha256(thread.encode()).hexdigest()[:32]}"
         return Session(name, agent="langchain", store=first.store, settings=first.settings)
 
-    return lambda thread: opened(thread) if thread else first
+    return lambda thread: open_session(thread) if thread else first
 
 
 def _thread() -> str:

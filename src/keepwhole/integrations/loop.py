@@ -15,39 +15,39 @@ AsyncToolEnd: TypeAlias = Callable[[object, object], Awaitable[dict[str, Any]]]
 
 
 def on_tool_end(session: Session) -> ToolEnd:
-    """`ended(call, output)`: keep what a tool returned and give the block to send, in the call's own dialect.
+    """Return `keep_output(call, output)`: it keeps a tool's output and returns the block to send in the call's dialect.
 
     `output` is what `Session.keep` takes, an exception, or a function that runs the tool. A function is not called for
     a call of the recall tools, which the session answers itself; what it raises is kept as an error and sent as one.
     """
 
-    def ended(call: object, output: object) -> dict[str, Any]:
+    def keep_output(call: object, output: object) -> dict[str, Any]:
         answer = session.answer(call)
         if answer is not None:
             return answer
-        value, is_error = _returned(output)
+        value, is_error = _read_output(output)
         return session.keep(call, value, is_error=is_error).block(parse_call(call).dialect.name)
 
-    return ended
+    return keep_output
 
 
 def aon_tool_end(session: Session) -> AsyncToolEnd:
     """`on_tool_end` for event loops; the function may be a coroutine function."""
 
-    async def ended(call: object, output: object) -> dict[str, Any]:
+    async def keep_output(call: object, output: object) -> dict[str, Any]:
         answer = await session.aanswer(call)
         if answer is not None:
             return answer
-        value, is_error = _returned(output)
+        value, is_error = _read_output(output)
         if isinstance(value, Awaitable):
-            value, is_error = await _awaited(cast("Awaitable[object]", value))
+            value, is_error = await _await_output(cast("Awaitable[object]", value))
         shown = await session.akeep(call, value, is_error=is_error)
         return shown.block(parse_call(call).dialect.name)
 
-    return ended
+    return keep_output
 
 
-def _returned(output: object) -> tuple[Any, bool]:
+def _read_output(output: object) -> tuple[Any, bool]:
     """What a tool returned, and whether it failed."""
     try:
         value = output() if callable(output) else output
@@ -56,7 +56,7 @@ def _returned(output: object) -> tuple[Any, bool]:
     return (_words(value), True) if isinstance(value, Exception) else (value, False)
 
 
-async def _awaited(value: Awaitable[object]) -> tuple[Any, bool]:
+async def _await_output(value: Awaitable[object]) -> tuple[Any, bool]:
     try:
         return await value, False
     except Exception as error:

@@ -84,16 +84,16 @@ class KeepwholeSession:
                 del self._waiting[0]
 
     def _read(self) -> list[Any]:
-        """The conversation after all changes, whoever made them."""
+        """The conversation after all changes, by any process."""
         items: list[Any] = []
-        for change, body in [*self._written(), *self._waiting]:
+        for change, body in [*self._read_changes(), *self._waiting]:
             if change == _ADD:
                 items += body
             else:
                 del items[-1 if change == _POP else 0 :]
         return items
 
-    def _written(self) -> Iterator[Change]:
+    def _read_changes(self) -> Iterator[Change]:
         for row in self._items.store.rows(self._items.id, kind="result"):
             with self._items.store.open(body_of(row)) as reader:
                 yield result_of(row).tool, json.loads(reader.text())
@@ -102,12 +102,12 @@ class KeepwholeSession:
 def input_filter(session: Session) -> CallModelInputFilter:
     """What goes into `RunConfig(call_model_input_filter=…)`: before each call of a model, show what fits."""
 
-    async def filtered(data: CallModelData[Any]) -> ModelInputData:
+    async def filter_input(data: CallModelData[Any]) -> ModelInputData:
         items = cast("list[Any]", data.model_data.input)
-        shown = await asyncio.to_thread(_shown, session, items, _model_of(data.agent.model))
+        shown = await asyncio.to_thread(_view_items, session, items, _model_of(data.agent.model))
         return ModelInputData(input=shown, instructions=data.model_data.instructions)
 
-    return filtered
+    return filter_input
 
 
 def recall_tools(session: Session) -> list[FunctionTool]:
@@ -117,14 +117,14 @@ def recall_tools(session: Session) -> list[FunctionTool]:
             name=tool["name"],
             description=tool["description"],
             params_json_schema=tool["parameters"],
-            on_invoke_tool=_answering(session, tool["name"]),
+            on_invoke_tool=_tool_handler(session, tool["name"]),
             strict_json_schema=False,
         )
         for tool in session.tools("openai_responses")
     ]
 
 
-def _answering(session: Session, name: str) -> Callable[[Any, str], Any]:
+def _tool_handler(session: Session, name: str) -> Callable[[Any, str], Any]:
     async def answer(context: Any, arguments: str) -> str:
         call = {"type": "function_call", "name": name, "arguments": arguments, "call_id": ""}
         block = await session.aanswer(call)
@@ -133,7 +133,7 @@ def _answering(session: Session, name: str) -> Callable[[Any, str], Any]:
     return answer
 
 
-def _shown(session: Session, items: list[Any], model: str | None) -> list[Any]:
+def _view_items(session: Session, items: list[Any], model: str | None) -> list[Any]:
     """The items to send; where OpenAI holds the conversation they are only what is new, and half of its pairs."""
     if not _is_half(items):
         return session.view(items, model=model)

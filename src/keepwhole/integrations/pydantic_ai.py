@@ -45,7 +45,7 @@ class Keepwhole(AbstractCapability[Any]):
 
     def __post_init__(self) -> None:
         """Begin with no conversation."""
-        self._shower = _Shower(self.session)
+        self._shower = _MessageViewer(self.session)
 
     def get_toolset(self) -> FunctionToolset[Any]:
         """The tools with which a model reads back."""
@@ -64,7 +64,7 @@ class Keepwhole(AbstractCapability[Any]):
         return request_context if _HAS_LATER else await self._with_view(request_context)
 
     async def _with_view(self, request: ModelRequestContext) -> ModelRequestContext:
-        messages = await asyncio.to_thread(self._shower.shown, request.messages, request.model.model_name)
+        messages = await asyncio.to_thread(self._shower.view, request.messages, request.model.model_name)
         return replace(request, messages=messages)
 
 
@@ -72,7 +72,9 @@ def recall_toolset(session: Session) -> FunctionToolset[Any]:
     """The tools with which a model reads back, for agents that take toolsets."""
     return FunctionToolset(
         [
-            Tool.from_schema(_answering(session, tool["name"]), tool["name"], tool["description"], tool["inputSchema"])
+            Tool.from_schema(
+                _tool_handler(session, tool["name"]), tool["name"], tool["description"], tool["inputSchema"]
+            )
             for tool in session.tools("mcp")
         ]
     )
@@ -81,47 +83,47 @@ def recall_toolset(session: Session) -> FunctionToolset[Any]:
 def history_processor(session: Session) -> Callable[[list[ModelMessage]], Awaitable[list[ModelMessage]]]:
     """The same view as a processor of histories; results that it showed before are known again by what was shown."""
 
-    shower = _Shower(session)
+    shower = _MessageViewer(session)
 
-    async def shown(messages: list[ModelMessage]) -> list[ModelMessage]:
-        return await asyncio.to_thread(shower.shown, messages, None)
+    async def process(messages: list[ModelMessage]) -> list[ModelMessage]:
+        return await asyncio.to_thread(shower.view, messages, None)
 
-    return shown
+    return process
 
 
-def _answering(session: Session, name: str) -> Callable[..., Awaitable[str]]:
+def _tool_handler(session: Session, name: str) -> Callable[..., Awaitable[str]]:
     async def answer(**arguments: Any) -> str:
         return (await session.acall_tool(name, arguments)).content
 
     return answer
 
 
-class _Shower:
+class _MessageViewer:
     """The view of a session in their messages; how the newest conversation is spelled is held from call to call."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._held: dict[int, _Spelled] = {}
+        self._held: dict[int, _SpelledMessage] = {}
 
-    def shown(self, messages: Sequence[ModelMessage], model: str | None) -> list[ModelMessage]:
+    def view(self, messages: Sequence[ModelMessage], model: str | None) -> list[ModelMessage]:
         """The messages to send: the same objects where nothing is left out."""
-        spelled = [self._spelled(at, message) for at, message in enumerate(messages)]
+        spelled = [self._spell(at, message) for at, message in enumerate(messages)]
         self._held = {id(each.message): each for each in spelled}
         same = {id(each.wire): each.message for each in spelled}
         sent = self._session.view([each.wire for each in spelled], model=model)
         return [same.get(id(each)) or _read(each, messages) for each in sent]
 
-    def _spelled(self, at: int, message: ModelMessage) -> "_Spelled":
+    def _spell(self, at: int, message: ModelMessage) -> "_SpelledMessage":
         """A message as blocks, each with its part's place; as before where it is the same in the same place."""
         held, parts = self._held.get(id(message)), message.parts
         if held is not None and held.at == at and held.is_still(message):
             return held
         role = "assistant" if isinstance(message, ModelResponse) else "user"
         blocks = [{**_block(part), _AT: (at, number)} for number, part in enumerate(parts)]
-        return _Spelled(message, at, tuple(parts), {"role": role, "content": blocks})
+        return _SpelledMessage(message, at, tuple(parts), {"role": role, "content": blocks})
 
 
-class _Spelled(NamedTuple):
+class _SpelledMessage(NamedTuple):
     """One message as `Session.view` reads it."""
 
     message: ModelMessage

@@ -25,31 +25,35 @@ _CHANGED = ("content-length", "content-encoding", "transfer-encoding")
 class Transport(httpx2.BaseTransport):
     """Edits every request of a conversation on its way out, and answers the model's calls of Keepwhole's tools."""
 
-    def __init__(self, inner: httpx2.BaseTransport, desk: SessionRouter) -> None:
+    def __init__(self, inner: httpx2.BaseTransport, router: SessionRouter) -> None:
         self._inner = inner
-        self.desk = desk
+        self.router = router
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request; an answer may take several rounds."""
-        exchange = self.desk.begin(request.method, request.url.path, request.headers, request.read())
+        exchange = self.router.begin(request.method, request.url.path, request.headers, request.read())
         if not isinstance(exchange, Exchange):
-            return _refused(exchange) if exchange else self._inner.handle_request(_with_body(request, request.content))
+            return (
+                _own_response(exchange)
+                if exchange
+                else self._inner.handle_request(_with_body(request, request.content))
+            )
         while True:
             response = self.send(request, exchange)
             if response.status_code != 200:
                 return response
             if not exchange.offers:
-                return _unchanged(response, _RecordedStream(exchange, response))
+                return _copy_response(response, _RecordedStream(exchange, response))
             if _is_stream(response):
-                return _rewritten(response, _Stream(self, request, exchange, response))
+                return _with_stream(response, _Stream(self, request, exchange, response))
             raw = b"".join(cast("Iterable[bytes]", response.stream))
             response.close()
-            data = _decoded(response, raw)
-            out = exchange.whole(data)
-            exchange.finish(response.status_code, data, complete=True)
+            data = _decode(response, raw)
+            out = exchange.read_answer(data)
+            exchange.learn_bill(response.status_code, data, complete=True)
             if out is not None:
-                self.desk.counts["rounds"] += exchange.count
-                return _again(response, raw) if out is data else _written(response, out, exchange)
+                self.router.counts["rounds"] += exchange.count
+                return _return_unchanged(response, raw) if out is data else _with_answer(response, out, exchange)
 
     def send(self, request: httpx2.Request, exchange: Exchange) -> httpx2.Response:
         """Send one round."""
@@ -58,38 +62,42 @@ class Transport(httpx2.BaseTransport):
     def close(self) -> None:
         """Close the connections and the sessions."""
         self._inner.close()
-        self.desk.close()
+        self.router.close()
 
 
 class AsyncTransport(httpx2.AsyncBaseTransport):
     """The same for event loops; work on the record runs on a worker thread."""
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport, desk: SessionRouter) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, router: SessionRouter) -> None:
         self._inner = inner
-        self.desk = desk
+        self.router = router
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request; an answer may take several rounds."""
-        body, begin = await request.aread(), self.desk.begin
+        body, begin = await request.aread(), self.router.begin
         exchange = await anyio.to_thread.run_sync(begin, request.method, request.url.path, request.headers, body)
         if not isinstance(exchange, Exchange):
-            return _refused(exchange) if exchange else await self._inner.handle_async_request(_with_body(request, body))
+            return (
+                _own_response(exchange)
+                if exchange
+                else await self._inner.handle_async_request(_with_body(request, body))
+            )
         while True:
             response = await self.send(request, exchange)
             if response.status_code != 200:
                 return response
             if not exchange.offers:
-                return _unchanged(response, _AsyncRecordedStream(exchange, response))
+                return _copy_response(response, _AsyncRecordedStream(exchange, response))
             if _is_stream(response):
-                return _rewritten(response, _AsyncStream(self, request, exchange, response))
+                return _with_stream(response, _AsyncStream(self, request, exchange, response))
             raw = b"".join([chunk async for chunk in cast("AsyncIterable[bytes]", response.stream)])
             await response.aclose()
-            data = _decoded(response, raw)
-            out = await anyio.to_thread.run_sync(exchange.whole, data)
-            await anyio.to_thread.run_sync(exchange.finish, response.status_code, data, True)
+            data = _decode(response, raw)
+            out = await anyio.to_thread.run_sync(exchange.read_answer, data)
+            await anyio.to_thread.run_sync(exchange.learn_bill, response.status_code, data, True)
             if out is not None:
-                self.desk.counts["rounds"] += exchange.count
-                return _again(response, raw) if out is data else _written(response, out, exchange)
+                self.router.counts["rounds"] += exchange.count
+                return _return_unchanged(response, raw) if out is data else _with_answer(response, out, exchange)
 
     async def send(self, request: httpx2.Request, exchange: Exchange) -> httpx2.Response:
         """Send one round."""
@@ -98,7 +106,7 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
     async def aclose(self) -> None:
         """Close the connections and the sessions."""
         await self._inner.aclose()
-        await anyio.to_thread.run_sync(self.desk.close)
+        await anyio.to_thread.run_sync(self.router.close)
 
 
 class _AnswerRound:
@@ -114,10 +122,10 @@ class _AnswerRound:
         if not self._is_done:
             self._is_done = True
             raw, self.pieces = b"".join(self.pieces), []
-            data = _decoded(self._response, raw) if is_packed else raw
+            data = _decode(self._response, raw) if is_packed else raw
             # Some SDKs close a stream after its last event without reading on to where it ends.
             whole = complete or self._exchange.dialect.is_whole(data, _is_stream(self._response))
-            self._exchange.finish(self._response.status_code, data, whole)
+            self._exchange.learn_bill(self._response.status_code, data, whole)
 
 
 class _RecordedStream(httpx2.SyncByteStream):
@@ -168,12 +176,12 @@ class _Stream(httpx2.SyncByteStream):
         while True:
             for chunk in self._response.iter_bytes():
                 self._round.pieces.append(chunk)
-                if out := exchange.feed(chunk):
+                if out := exchange.feed_chunk(chunk):
                     yield out
             self._response.close()
-            last = exchange.ended()
+            last = exchange.end_stream()
             if last is not None:
-                self._transport.desk.counts["rounds"] += exchange.count
+                self._transport.router.counts["rounds"] += exchange.count
                 yield last
                 self._round.end(complete=True)
                 return
@@ -181,7 +189,7 @@ class _Stream(httpx2.SyncByteStream):
             self._response = self._transport.send(self._request, exchange)
             self._round = _AnswerRound(exchange, self._response)
             if self._response.status_code != 200:
-                yield exchange.failed(self._response.status_code, self._response.read())
+                yield exchange.error_event(self._response.status_code, self._response.read())
                 return
 
     def close(self) -> None:
@@ -203,12 +211,12 @@ class _AsyncStream(httpx2.AsyncByteStream):
         while True:
             async for chunk in self._response.aiter_bytes():
                 self._round.pieces.append(chunk)
-                if out := exchange.feed(chunk):
+                if out := exchange.feed_chunk(chunk):
                     yield out
             await self._response.aclose()
-            last = await anyio.to_thread.run_sync(exchange.ended)
+            last = await anyio.to_thread.run_sync(exchange.end_stream)
             if last is not None:
-                self._transport.desk.counts["rounds"] += exchange.count
+                self._transport.router.counts["rounds"] += exchange.count
                 yield last
                 await anyio.to_thread.run_sync(self._round.end, True)
                 return
@@ -216,7 +224,7 @@ class _AsyncStream(httpx2.AsyncByteStream):
             self._response = await self._transport.send(self._request, exchange)
             self._round = _AnswerRound(exchange, self._response)
             if self._response.status_code != 200:
-                yield exchange.failed(self._response.status_code, await self._response.aread())
+                yield exchange.error_event(self._response.status_code, await self._response.aread())
                 return
 
     async def aclose(self) -> None:
@@ -237,7 +245,7 @@ def _is_stream(response: httpx2.Response) -> bool:
     return response.headers.get("content-type", "").startswith("text/event-stream")
 
 
-def _decoded(response: httpx2.Response, raw: bytes) -> bytes:
+def _decode(response: httpx2.Response, raw: bytes) -> bytes:
     """The body decompressed; unchanged where that is impossible."""
     if "content-encoding" not in response.headers:
         return raw
@@ -250,29 +258,29 @@ def _decoded(response: httpx2.Response, raw: bytes) -> bytes:
 _new = httpx2.Response
 
 
-def _again(response: httpx2.Response, raw: bytes) -> httpx2.Response:
+def _return_unchanged(response: httpx2.Response, raw: bytes) -> httpx2.Response:
     """A response that was read, unchanged."""
-    return _unchanged(response, httpx2.ByteStream(raw))
+    return _copy_response(response, httpx2.ByteStream(raw))
 
 
-def _unchanged(response: httpx2.Response, stream: Any) -> httpx2.Response:
+def _copy_response(response: httpx2.Response, stream: Any) -> httpx2.Response:
     return _new(response.status_code, headers=response.headers, stream=stream, extensions=response.extensions)
 
 
-def _rewritten(response: httpx2.Response, stream: Any) -> httpx2.Response:
-    return _new(response.status_code, headers=_kept(response), stream=stream, extensions=response.extensions)
+def _with_stream(response: httpx2.Response, stream: Any) -> httpx2.Response:
+    return _new(response.status_code, headers=_headers_to_keep(response), stream=stream, extensions=response.extensions)
 
 
-def _written(response: httpx2.Response, body: bytes, exchange: Exchange) -> httpx2.Response:
+def _with_answer(response: httpx2.Response, body: bytes, exchange: Exchange) -> httpx2.Response:
     """The last round's response with another body; its headers carry the sums over all rounds."""
     sums = [(f"x-keepwhole-{name.replace('_', '-')}", str(count)) for name, count in exchange.tokens.items()]
-    headers = [*_kept(response), ("x-keepwhole-rounds", str(exchange.count + 1)), *sums]
+    headers = [*_headers_to_keep(response), ("x-keepwhole-rounds", str(exchange.count + 1)), *sums]
     return _new(response.status_code, headers=headers, content=body, extensions=response.extensions)
 
 
-def _kept(response: httpx2.Response) -> list[tuple[str, str]]:
+def _headers_to_keep(response: httpx2.Response) -> list[tuple[str, str]]:
     return [(key, value) for key, value in response.headers.multi_items() if key.lower() not in _CHANGED]
 
 
-def _refused(answer: OwnAnswer) -> httpx2.Response:
+def _own_response(answer: OwnAnswer) -> httpx2.Response:
     return _new(answer.status, headers={"content-type": "application/json"}, content=answer.body)

@@ -104,16 +104,16 @@ class Forecast:
 
     def hit(self, prompt: Prompt, profile: Profile, now: float) -> CacheHit:
         """Return what will be served of a prompt that is sent now."""
-        common, used = self._common(prompt.digests)
+        common, used = self._longest_common(prompt.digests)
         lifetime = max(_requested_lifetime(prompt) or self.lifetime(profile), self._outlived)
         gap = None if used is None else now - used
         if prompt.points is None:
-            at, _ = self._common(prompt.digests, now - lifetime)
+            at, _ = self._longest_common(prompt.digests, now - lifetime)
             tokens = self.tokens_at(prompt, at)
             tokens -= tokens % min(_STEP, max(1, profile.minimum))
             at = at if tokens >= profile.minimum else -1
         else:
-            at = max((next(self._reached(prompt, point, now), -1) for point in prompt.points), default=-1)
+            at = max((next(self._reachable_entries(prompt, point, now), -1) for point in prompt.points), default=-1)
             tokens = self.tokens_at(prompt, at)
         return CacheHit(at, tokens if at >= 0 else 0, common, gap, gap is not None and gap > lifetime)
 
@@ -129,7 +129,7 @@ class Forecast:
             self._learn_sizes(prompt, now, hit, *billed)
             self._learn_lifetime(prompt, hit, billed[1])
         if prompt.points is not None:
-            self._use(prompt, hit, now, is_gone=billed is not None and 2 * billed[1] < hit.tokens)
+            self._renew(prompt, hit, now, is_gone=billed is not None and 2 * billed[1] < hit.tokens)
             self._write(prompt, prompt.points, profile, now)
         self._requested_lifetime = _requested_lifetime(prompt)
         ends = [chain for chain in self._chains if not _is_part(chain[0], prompt.digests)]
@@ -164,7 +164,7 @@ class Forecast:
 
     def _is_nearest(self, prompt: Prompt, hit: CacheHit, cached: int, now: float) -> bool:
         """Return whether the tokens served fit the expected entry better than any other that could be found."""
-        ends = {at for point in prompt.points or () for at in self._reached(prompt, point, now)}
+        ends = {at for point in prompt.points or () for at in self._reachable_entries(prompt, point, now)}
         off = {at: abs(self.tokens_at(prompt, at) - cached) for at in ends}
         return cached > 0 and off.get(hit.at, inf) <= min(off.values(), default=inf)
 
@@ -178,7 +178,7 @@ class Forecast:
         if len(self._sizes) > _KNOWN:
             del self._sizes[next(iter(self._sizes))]
 
-    def _use(self, prompt: Prompt, hit: CacheHit, now: float, is_gone: bool) -> None:
+    def _renew(self, prompt: Prompt, hit: CacheHit, now: float, is_gone: bool) -> None:
         """Renew the entry that was used; forget it if it turned out to be gone."""
         entry = self._entries.pop(prompt.digests[hit.at], None) if hit.at >= 0 else None
         if entry is not None and not is_gone:
@@ -191,7 +191,7 @@ class Forecast:
                 alive[prompt.digests[point.at]] = _Entry(now, point.lifetime or profile.lifetime)
         self._entries = alive
 
-    def _reached(self, prompt: Prompt, point: Breakpoint, now: float) -> Iterator[int]:
+    def _reachable_entries(self, prompt: Prompt, point: Breakpoint, now: float) -> Iterator[int]:
         """Return the entries that a breakpoint can find, longest first."""
         reach = prompt.blocks[point.at] - LOOK_BACK
         near = takewhile(lambda at: prompt.blocks[at] >= reach, range(point.at, -1, -1))
@@ -204,7 +204,7 @@ class Forecast:
     def _lives(self, entry: _Entry, now: float) -> bool:
         return now - entry.used <= max(entry.lifetime, self._outlived)
 
-    def _common(self, digests: Sequence[bytes], since: float = -inf) -> tuple[int, float | None]:
+    def _longest_common(self, digests: Sequence[bytes], since: float = -inf) -> tuple[int, float | None]:
         """Return the end of the longest prefix that a request since then sent, and when that was."""
         best: tuple[int, float | None] = -1, None
         for chain, used in self._chains:

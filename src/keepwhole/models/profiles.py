@@ -135,11 +135,11 @@ def profile_for(model: str | None, overrides: Mapping[str, Mapping[str, object]]
     0.05
     """
     check_overrides(overrides)
-    name = _normalized(model or "")
+    name = _normalize(model or "")
     found = max((key for key in PROFILES if _is_prefix(name, key)), key=len, default="")
     profile = PROFILES[found] if found else DEFAULT.replace(**overrides.get("default", {}))
     for key in sorted(overrides, key=len):
-        if _is_prefix(name, _normalized(key)):
+        if _is_prefix(name, _normalize(key)):
             profile = profile.replace(**overrides[key])
     return profile
 
@@ -158,7 +158,7 @@ def input_price(model: str | None) -> float | None:
     >>> input_price("claude-sonnet-4-5-20250929"), input_price("claude-of-tomorrow")
     (3.0, None)
     """
-    name = _normalized(model or "")
+    name = _normalize(model or "")
     found = max((key for key in _INPUT if _is_prefix(name, key)), key=len, default="")
     return _INPUT[found] if found and _DATED.fullmatch(name[len(found) :]) else None
 
@@ -170,7 +170,7 @@ def payback(profile: Profile, after: int, aged: int) -> float:
     return after / aged * max(0.0, profile.write - profile.read) / profile.read
 
 
-def _normalized(model: str) -> str:
+def _normalize(model: str) -> str:
     """Return a model's name without its vendor, in lower case, dots as dashes."""
     return _PLACES.sub("", model.strip().lower().rpartition("/")[2]).replace(".", "-")
 

@@ -1,4 +1,4 @@
-"""How one new result is shown by itself, whoever brings it: the same for `keep`, views, hooks, adapters and the proxy.
+"""How one new result is shown by itself: the same for `keep`, views, hooks, adapters and the proxy.
 
 Theory of operation. A policy has one arrival rule. It is asked in two ways, and gives the same answer:
 
@@ -107,7 +107,7 @@ class ArrivalRule:
     def _capped(self, limits: Limits, tool: str, cap: int, chars: int) -> Limits:
         """The limits under a cap; where the user gave a threshold for previews, it holds too."""
         own = self.configuration.overrides.get(tool)
-        capped = capped_at(limits, cap, chars)
+        capped = with_cap(limits, cap, chars)
         if self.configuration.is_given("artifact_threshold") or (
             own is not None and own.artifact_threshold is not None
         ):
@@ -127,8 +127,8 @@ class ArrivalRule:
             return None
         if most is None and len(item.text) <= SMALLEST_INLINE_LIMIT and not imitates(item.text):
             return None  # no limit is smaller
-        arriving = arriving_item(item, question)
-        limits = self.limits(arriving) if most is None else capped_at(self._tool_limits(item), most, len(item.text))
+        arriving = as_arriving(item, question)
+        limits = self.limits(arriving) if most is None else with_cap(self._tool_limits(item), most, len(item.text))
         return choice_within(limits, item, arriving, rule, self.strategies)
 
     def _tool_limits(self, item: Item) -> Limits:
@@ -168,7 +168,7 @@ def choice_within(
     return Choice(item.number, rule, shown.cut, estimate(shown.content), shown.metadata.strategy_used)
 
 
-def arriving_item(item: Item, question: str | None = None) -> Arriving:
+def as_arriving(item: Item, question: str | None = None) -> Arriving:
     """A result of a conversation as it arrives."""
     assert item.name is not None, "a result is named before it is cut"
     call = item.call
@@ -189,7 +189,7 @@ def show_arriving(policy: Policy, arriving: Arriving) -> TruncationResult:
     return shows.show(arriving)
 
 
-def shown_whole(arriving: Arriving, limits: Limits) -> int:
+def whole_cap(arriving: Arriving, limits: Limits) -> int:
     """The cap of policies that show new results whole."""
     return arriving.source.chars
 
@@ -204,7 +204,7 @@ def cap_by_kind(settings: AutoSettings, arriving: Arriving, limits: Limits) -> i
     return min(cap, settings.outsized)
 
 
-def capped_at(limits: Limits, cap: int, chars: int) -> Limits:
+def with_cap(limits: Limits, cap: int, chars: int) -> Limits:
     """The limits of a tool with another cap, under which no result is so long that only a preview is shown."""
     if chars <= min(cap, limits.inline_limit):  # whole under both
         return limits

@@ -42,8 +42,16 @@ from keepwhole.models.tokens import estimate
 from keepwhole.policies.arrival import ArrivalRule, Arriving, cap_by_kind
 from keepwhole.policies.failures import is_error_text
 from keepwhole.policies.kinds import Kind
-from keepwhole.policies.payback import Numbers, paying
-from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Situation, open_items, replaced, sent_tokens
+from keepwhole.policies.payback import Numbers, best_batch
+from keepwhole.policies.policy import (
+    UNKNOWN_MODEL,
+    Choice,
+    Choices,
+    Situation,
+    open_items,
+    replacement_cut,
+    sent_tokens,
+)
 from keepwhole.policies.references import ReferenceIndex, argument_texts
 from keepwhole.policies.repeats import RULE as REPEAT
 from keepwhole.policies.repeats import dependants, repeat_choice
@@ -105,12 +113,12 @@ class Auto:
         chosen: dict[int, Choice] = dict(decided)
         fresh: dict[int, Choice] = {}
         for item in new:
-            choice = self._arriving(transcript, item, chosen, repeats)
+            choice = self._arrival_choice(transcript, item, chosen, repeats)
             if choice is not None:
                 chosen[item.number] = fresh[item.number] = choice
         return fresh
 
-    def _arriving(self, transcript: Transcript, item: Item, decided: Choices, repeats: bool) -> Choice | None:
+    def _arrival_choice(self, transcript: Transcript, item: Item, decided: Choices, repeats: bool) -> Choice | None:
         if item.pinned:
             return None
         repeat = repeat_choice(transcript, item, decided, self.settings.min_tokens) if repeats else None
@@ -145,46 +153,46 @@ class Auto:
         if sent < min(self.settings.start / situation.scale, limit // 2):
             return []
         if sent > limit:
-            return self._forced(transcript, decided, sent - limit * _DOWN_TO, sent - limit)
+            return self._batch_to_fit(transcript, decided, sent - limit * _DOWN_TO, sent - limit)
         if situation.frozen:
             return []
-        batch = self._paying(transcript, decided, situation)
+        batch = self._batch_that_pays(transcript, decided, situation)
         choices = self._choices(transcript, decided, batch) if batch else []
-        return choices if _freed(transcript, decided, choices) >= self.settings.clear_at_least else []
+        return choices if _tokens_freed(transcript, decided, choices) >= self.settings.clear_at_least else []
 
     def _limit(self, situation: Situation) -> int:
         """Return the estimated tokens above which results age at any price."""
         return int(min(self.settings.most / situation.scale, self.settings.ceiling * situation.window))
 
-    def _paying(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Item]:
+    def _batch_that_pays(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Item]:
         """Return the batch that pays, if one does; with a cold cache all results that have begun to be old."""
         aged = ((item, *self._age(transcript, item)) for item in self._may_age(transcript, decided))
         oldish = [(item, overdue) for item, share, overdue in aged if share >= self.settings.along]
         if situation.cold:
             return [item for item, _ in oldish]
         price = self.settings.patience * payback(situation.profile, 1, 1)
-        batch = paying(_carried(transcript, decided, oldish), price)
+        batch = best_batch(_carry_costs(transcript, decided, oldish), price)
         if batch:
             in_use = self._in_use(transcript, decided, [transcript.items[number] for number in batch])
             oldish = [(item, overdue) for item, overdue in oldish if item.number not in in_use]
-            batch = paying(_carried(transcript, decided, oldish), price)
+            batch = best_batch(_carry_costs(transcript, decided, oldish), price)
         return [transcript.items[number] for number in reversed(batch)]
 
     def _age(self, transcript: Transcript, item: Item) -> tuple[float, float]:
         """Return how far a result is on the way to being old, where 1 is old, and how many requests carried it since.
 
-        Plain numbers, here and in `_carried`: this is done for every open result at every request.
+        Plain numbers, here and in `_carry_costs`: this is done for every open result at every request.
         """
         after = self.settings.old_after.get(item.kind, inf)
         turns = transcript.turns - item.turn + 1
-        asked = transcript.asked_after(item)
+        asked = transcript.next_user_turn(item)
         if asked is None:
             return turns / after, turns - after + 1
         sooner = after / self.settings.new_task
         since = min(turns - sooner, transcript.turns - asked)
         return turns / sooner, max(turns - after, since) + 1
 
-    def _forced(self, transcript: Transcript, decided: Choices, wanted: float, needed: float) -> list[Choice]:
+    def _batch_to_fit(self, transcript: Transcript, decided: Choices, wanted: float, needed: float) -> list[Choice]:
         """Return the oldest for their kind until enough is free; all but the newest step where that is not enough."""
         ages = {item.number: self._age(transcript, item)[0] for item in self._may_age(transcript, decided)}
         free = 0
@@ -195,7 +203,7 @@ class Auto:
             free += _shown_tokens(transcript.items[number], decided.get(number)) - _POINTER
             taken.append(number)
         choices = self._choices(transcript, decided, [transcript.items[number] for number in sorted(taken)])
-        if _freed(transcript, decided, choices) >= needed:
+        if _tokens_freed(transcript, decided, choices) >= needed:
             return choices
         return self._choices(transcript, decided, self._may_age(transcript, decided, hard=True))
 
@@ -206,7 +214,7 @@ class Auto:
             choice
             for item in items
             if all(number in free for number in dependants(transcript, item, decided))
-            for choice in (aged(item),)
+            for choice in (age_choice(item),)
             if choice.tokens < _shown_tokens(item, decided.get(item.number))
         ]
 
@@ -227,7 +235,7 @@ class Auto:
 
     def _in_use(self, transcript: Transcript, decided: Choices, items: Sequence[Item]) -> set[int]:
         """Return unresolved errors, and the newest result of each thing that a recent call or the user refers to."""
-        task, *later = transcript.said_by_user() or [""]
+        task, *later = transcript.user_texts() or [""]
         calls = transcript.arguments_since(transcript.steps - self.settings.recent_steps)
         recent = ReferenceIndex((*(leaf for arguments in calls for leaf in argument_texts(arguments)), *later[-1:]))
         old = {item.number for item in items}
@@ -252,14 +260,14 @@ class Auto:
         return not any(not is_error_text(other.text, other.is_error) for other in later)
 
 
-def aged(item: Item) -> Choice:
+def age_choice(item: Item) -> Choice:
     """Return the choice to show only the reference and the size of a result."""
     assert item.name is not None, "a result is named before it ages"
     words = notice.aged(item.name.way, len(item.text.encode("utf-8", "surrogatepass")))
-    return Choice(item.number, AGED, replaced(item, words), estimate(words))
+    return Choice(item.number, AGED, replacement_cut(item, words), estimate(words))
 
 
-def _carried(transcript: Transcript, decided: Choices, old: Sequence[tuple[Item, float]]) -> Iterator[Numbers]:
+def _carry_costs(transcript: Transcript, decided: Choices, old: Sequence[tuple[Item, float]]) -> Iterator[Numbers]:
     """Yield these results, newest first, with the tokens that are sent from each on."""
     saved = 0
     changed = iter(sorted(decided, reverse=True))
@@ -288,7 +296,7 @@ def _shown_chars(item: Item, choice: Choice | None) -> int:
     return kept + len(choice.cut.above) + len(choice.cut.below)
 
 
-def _freed(transcript: Transcript, decided: Choices, choices: list[Choice]) -> int:
+def _tokens_freed(transcript: Transcript, decided: Choices, choices: list[Choice]) -> int:
     """Return the tokens that these choices leave out of what is sent now."""
     return sum(
         _shown_tokens(transcript.items[choice.number], decided.get(choice.number)) - choice.tokens for choice in choices

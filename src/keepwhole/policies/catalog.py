@@ -62,7 +62,7 @@ def policy_named(
 
     make = PEERS.get(name) or plugins.load("policies", name)
     if make is None:
-        raise UsageError(f"There is no policy `{name}`. {_listed()}")
+        raise UsageError(f"There is no policy `{name}`. {_list_names()}")
     policy = make()
     missing = [part for part in _PARTS if not hasattr(policy, part)]
     if missing:
@@ -72,7 +72,7 @@ def policy_named(
     return policy
 
 
-def _listed() -> str:
+def _list_names() -> str:
     from keepwhole.policies.peers import PEERS
 
     installed = plugins.names("policies")

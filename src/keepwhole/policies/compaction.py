@@ -11,7 +11,7 @@ Theory of operation
 
 1. `boundary` chooses `upto`: the first place from the front behind which at most `keep_tokens` are left. A place
    is between two steps, never between a call and its results, and never behind the step at work.
-2. `kept_before` finds the messages before `upto` that stay all the same: system prompts, pinned messages with their
+2. `messages_kept_before` finds the messages before `upto` that stay: system prompts, pinned messages with their
    steps, and the task if it is not too long.
 3. `draft_summary` writes the summary without a model, within a budget, from the originals and never from cut views.
 4. If there is a summarizer (any callable that takes text), it gets the replaced messages whole. Its text is taken if it
@@ -113,7 +113,7 @@ class Compaction:
     def _prepare(
         self, transcript: Transcript, upto: int, namer: Namer, decided: Choices, own: Name | None
     ) -> "_Prepared":
-        kept = kept_before(transcript, upto)
+        kept = messages_kept_before(transcript, upto)
         sizes = _sizes(transcript, decided)
         replaced = sum(size for index, size in enumerate(sizes[:upto]) if index not in kept)
         budget = min(self.max_tokens, max(MIN_TOKENS, replaced // 2))
@@ -140,10 +140,10 @@ def boundary(transcript: Transcript, decided: Choices, keep_tokens: int) -> int:
         at = point
         if left <= keep_tokens:
             break
-    return at if len(kept_before(transcript, at)) < at else 0
+    return at if len(messages_kept_before(transcript, at)) < at else 0
 
 
-def kept_before(transcript: Transcript, upto: int) -> tuple[int, ...]:
+def messages_kept_before(transcript: Transcript, upto: int) -> tuple[int, ...]:
     """Return the messages before `upto` that stay: system, pinned, a task that is not too long, and their steps."""
     messages = transcript.messages
     if not 0 <= upto <= len(messages):
@@ -216,7 +216,7 @@ class _Prepared(Value):
 
     def _forgotten(self, said: str) -> Iterator[str]:
         """Yield the ids and files that the draft names and a summarizer's text does not."""
-        missing = [pointer for pointer in self.draft.pointers if not _named(pointer, said)]
+        missing = [pointer for pointer in self.draft.pointers if not _is_named(pointer, said)]
         room = self.max_tokens * 4 // _POINTERS
         lines: list[str] = []
         for pointer in reversed(missing):
@@ -234,7 +234,7 @@ class _Prepared(Value):
             yield "Files that it does not name: " + ", ".join(one_line(path, 200) for path in paths)
 
 
-def _named(pointer: ResultPointer, said: str) -> bool:
+def _is_named(pointer: ResultPointer, said: str) -> bool:
     """Return whether a text names a result by its call and by an id that reads it back."""
     by_call = not pointer.call_id or _contains(said, pointer.call_id)
     return by_call and (_contains(said, pointer.name.trace_id) or _contains(said, pointer.name.artifact_id))

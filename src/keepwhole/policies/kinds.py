@@ -109,10 +109,10 @@ def _kind_of_shell(arguments: str) -> Kind:
     word = found[1]
     if word not in _PROGRAMS and not _SHOWS.match(arguments, found.start(1)):
         return "shell"
-    return _kind_of_command(_beginning(arguments, found.start(1)))
+    return _kind_of_command(_read_beginning(arguments, found.start(1)))
 
 
-def _beginning(arguments: str, start: int) -> str:
+def _read_beginning(arguments: str, start: int) -> str:
     """Return the beginning of the JSON string that `start` is in, with quotes and line ends unescaped."""
     line = arguments[start : start + _LONGEST].partition('"')[0]
     if "\\" not in line:

@@ -28,7 +28,7 @@ Numbers: TypeAlias = tuple[int, int, float, int]
 """The same without names, where there are thousands."""
 
 
-def paying(carried: Iterable[Carried | Numbers], price: float) -> list[int]:
+def best_batch(carried: Iterable[Carried | Numbers], price: float) -> list[int]:
     """The numbers of the batch that pays best: all from some place on, given newest first; none if nothing pays.
 
     `price` is what sending a token anew costs, counted in requests that carry it.

@@ -13,7 +13,7 @@ from itertools import islice
 from keepwhole.canonical.value import Value
 from keepwhole.errors import UsageError
 from keepwhole.models.tokens import estimate
-from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Policy, Situation, replaced, sent_tokens
+from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Policy, Situation, replacement_cut, sent_tokens
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.truncation.cut import TextSource, render
 from keepwhole.truncation.strategy import StrategyOptions, strategy_named
@@ -70,8 +70,8 @@ class Masked(Everything):
     def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
         """Everything older than the newest `keep` results goes."""
         return [
-            _cleared(item, f"Old environment output: ({len(item.text.splitlines())} lines omitted)", "masked")
-            for item in _older(transcript.items, self.keep)
+            _clear(item, f"Old environment output: ({len(item.text.splitlines())} lines omitted)", "masked")
+            for item in _older_items(transcript.items, self.keep)
             if _is_open(item, decided)
         ]
 
@@ -91,9 +91,9 @@ class ClearToolUses(Everything):
         """A batch when the request is over the trigger and the batch frees at least `clear_at_least`."""
         if sent_tokens(transcript, decided) + situation.overhead <= self.trigger:
             return []
-        older = [item for item in _older(transcript.items, self.keep) if _is_open(item, decided)]
-        batch = [_cleared(item, "[cleared to save context]", "cleared") for item in older]
-        return batch if _freed(older, batch) >= self.clear_at_least else []
+        older = [item for item in _older_items(transcript.items, self.keep) if _is_open(item, decided)]
+        batch = [_clear(item, "[cleared to save context]", "cleared") for item in older]
+        return batch if _tokens_freed(older, batch) >= self.clear_at_least else []
 
 
 class LangChain(Everything):
@@ -112,8 +112,8 @@ class LangChain(Everything):
         if transcript.tokens <= self.trigger:
             return []
         return [
-            _cleared(item, "[cleared]", "cleared")
-            for item in _older(transcript.items, self.keep)
+            _clear(item, "[cleared]", "cleared")
+            for item in _older_items(transcript.items, self.keep)
             if item.call is not None and _is_open(item, decided)
         ]
 
@@ -133,12 +133,12 @@ class Pruned(Everything):
 
     def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
         """What lies behind the protected tokens, if it is more than the minimum."""
-        old = list(self._behind(_newest_first(transcript, self.turns), decided))
+        old = list(self._items_behind(_newest_first(transcript, self.turns), decided))
         if sum(item.tokens for item in old) <= self.minimum:
             return []
-        return [_cleared(item, _OLD, "pruned") for item in reversed(old)]
+        return [_clear(item, _OLD, "pruned") for item in reversed(old)]
 
-    def _behind(self, newest_first: Iterable[Item], decided: Choices) -> Iterator[Item]:
+    def _items_behind(self, newest_first: Iterable[Item], decided: Choices) -> Iterator[Item]:
         seen = 0
         for item in newest_first:
             if item.is_error or item.pinned or (item.call is not None and item.call.tool == "skill"):
@@ -169,11 +169,11 @@ class HalfWatermark(Everything):
         if sent <= limit:
             return []
         batch: list[Choice] = []
-        for item in _older(transcript.items, self.keep):
+        for item in _older_items(transcript.items, self.keep):
             if sent <= limit / 2:
                 break
             if not item.is_error and _is_open(item, decided):
-                batch.append(_cleared(item, _OLD, "cleared"))
+                batch.append(_clear(item, _OLD, "cleared"))
                 sent -= item.tokens - batch[-1].tokens
         return batch
 
@@ -213,15 +213,15 @@ def _is_open(item: Item, decided: Choices) -> bool:
     return item.number not in decided and not item.pinned
 
 
-def _cleared(item: Item, words: str, rule: str) -> Choice:
-    return Choice(item.number, rule, replaced(item, words), estimate(words))
+def _clear(item: Item, words: str, rule: str) -> Choice:
+    return Choice(item.number, rule, replacement_cut(item, words), estimate(words))
 
 
-def _freed(items: Iterable[Item], choices: Iterable[Choice]) -> int:
+def _tokens_freed(items: Iterable[Item], choices: Iterable[Choice]) -> int:
     return sum(item.tokens for item in items) - sum(choice.tokens for choice in choices)
 
 
-def _older(items: Sequence[Item], keep: int) -> Sequence[Item]:
+def _older_items(items: Sequence[Item], keep: int) -> Sequence[Item]:
     """The results but for those of the newest `keep` calls; one call may have returned several texts."""
     at, kept, last = len(items), 0, None
     while at:

@@ -75,7 +75,7 @@ class TrackedChoices(dict[int, Choice]):
         if choice.rule in FINAL:
             self.open.pop(item.number, None)
 
-    def copied(self, items: Sequence[Item], choices: Iterable[Choice]) -> "TrackedChoices":
+    def copy_with(self, items: Sequence[Item], choices: Iterable[Choice]) -> "TrackedChoices":
         """Return a copy with other choices in force too, to see what follows from them."""
         found = TrackedChoices()
         found.update(self)
@@ -143,12 +143,12 @@ class Policy(Protocol):
         ...
 
 
-def replaced(item: Item, words: str) -> Cut:
+def replacement_cut(item: Item, words: str) -> Cut:
     """Return the cut that shows `words` in place of the whole result."""
     return Cut((Segment("gap", 0, len(item.text)),), above=words)
 
 
-def shown(item: Item, choice: Choice | None) -> str:
+def shown_text(item: Item, choice: Choice | None) -> str:
     """Return the text of a result under a choice."""
     if choice is None:
         return item.text

@@ -20,7 +20,7 @@ Invariants:
 from collections.abc import Iterator
 
 from keepwhole.models.tokens import estimate
-from keepwhole.policies.policy import Choice, Choices, replaced
+from keepwhole.policies.policy import Choice, Choices, replacement_cut
 from keepwhole.policies.transcript import Item, Transcript
 
 RULE = "repeat"
@@ -55,7 +55,7 @@ def repeat_choice(transcript: Transcript, item: Item, decided: Choices, least_to
         return None
     words = pointer_words(item, base)
     tokens = estimate(words)
-    return Choice(item.number, RULE, replaced(item, words), tokens) if tokens < item.tokens else None
+    return Choice(item.number, RULE, replacement_cut(item, words), tokens) if tokens < item.tokens else None
 
 
 def dependants(transcript: Transcript, base: Item, decided: Choices) -> Iterator[int]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from keepwhole.canonical.value import Value
 from keepwhole.models.tokens import estimate
-from keepwhole.policies.arrival import ArrivalRule, Arriving, shown_whole
+from keepwhole.policies.arrival import ArrivalRule, Arriving, whole_cap
 from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Situation
 from keepwhole.policies.settings import RetentionSettings
 from keepwhole.policies.transcript import Item, Transcript
@@ -19,7 +19,7 @@ from keepwhole.truncation.result import TruncationResult
 FULL_TURNS = 2
 """Turns in which a result is whole: the one that made it, and the next."""
 KEPT_LINES = 3
-_WHOLE = ArrivalRule(cap=shown_whole)
+_WHOLE = ArrivalRule(cap=whole_cap)
 
 
 def notice(trace_id: str, call: str = "") -> str:

@@ -14,9 +14,9 @@ from functools import cached_property
 from keepwhole.canonical.utf8 import encode
 from keepwhole.canonical.value import Value
 from keepwhole.models.tokens import estimate
-from keepwhole.policies.arrival import Arriving, arriving_item, choice_within, show_within
+from keepwhole.policies.arrival import Arriving, as_arriving, choice_within, show_within
 from keepwhole.policies.failures import is_error_source, is_error_text
-from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Situation, replaced
+from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Situation, replacement_cut
 from keepwhole.policies.references import ReferenceIndex, argument_texts
 from keepwhole.policies.settings import RollingContext
 from keepwhole.policies.transcript import Item, Transcript
@@ -49,32 +49,32 @@ class Rolling(Value):
         self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
     ) -> list[Choice]:
         """A choice for each new result that is too long."""
-        found = (self._capped(item) for item in new if item.number not in decided)
+        found = (self._cap_choice(item) for item in new if item.number not in decided)
         return [choice for choice in found if choice is not None]
 
     def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
         """A choice for each result that has become too old, or is too long and has none yet."""
         uses = _Uses(transcript, self.settings.max_age)
-        found = (self._aged(item, decided.get(item.number), uses) for item in transcript.items)
+        found = (self._age_choice(item, decided.get(item.number), uses) for item in transcript.items)
         return [choice for choice in found if choice is not None]
 
-    def _aged(self, item: Item, holds: Choice | None, uses: "_Uses") -> Choice | None:
+    def _age_choice(self, item: Item, holds: Choice | None, uses: "_Uses") -> Choice | None:
         if estimated_tokens(len(item.text)) < SMALL or item.pinned or (holds is not None and holds.rule == "old"):
             return None
         about: str | None = None
         age = uses.transcript.steps - item.step
         if age > self.settings.max_age and not is_error_text(item.text, item.is_error):
-            used = uses.of(item)
+            used = uses.reference_to(item)
             if used is None:
                 return self._placeholder(item, age)
             about = used
-        return self._capped(item, about) if holds is None else None
+        return self._cap_choice(item, about) if holds is None else None
 
     def _placeholder(self, item: Item, age: int) -> Choice | None:
         words = self.settings.words(age)
         if len(words) >= len(item.text):
             return None
-        return Choice(item.number, "old", replaced(item, words), estimate(words))
+        return Choice(item.number, "old", replacement_cut(item, words), estimate(words))
 
     def show(self, arriving: Arriving) -> TruncationResult:
         """Cut a result that is too long by its tool's strategy, an error by what it says."""
@@ -84,7 +84,7 @@ class Rolling(Value):
             limits = arriving.adjust(limits, arriving.source)
         return show_within(limits, arriving, self.strategies)
 
-    def _capped(self, item: Item, about: str | None = None) -> Choice | None:
+    def _cap_choice(self, item: Item, about: str | None = None) -> Choice | None:
         """The same for a result of a conversation, around what is referred to; None where it is short enough."""
         if item.pinned:
             return None
@@ -92,7 +92,7 @@ class Rolling(Value):
         tool = item.call.tool if item.call else ""
         limits = self._limits(tool, source, is_error_text(item.text, item.is_error))
         if item.name is not None:
-            return choice_within(limits, item, arriving_item(item, about), "long", self.strategies)
+            return choice_within(limits, item, as_arriving(item, about), "long", self.strategies)
         if len(item.text) <= limits.inline_limit:
             return None
         limits = limits.replace(options=limits.options.replace(question=about or ""))
@@ -118,9 +118,9 @@ class _Uses:
         self.transcript = transcript
         self._max_age = max_age
 
-    def of(self, item: Item) -> str | None:
+    def reference_to(self, item: Item) -> str | None:
         """What of an old result a recent call or a later message of the user has; None where nothing is."""
-        known = f"{item.call.arguments if item.call else ''}\n{self._opening}"
+        known = f"{item.call.arguments if item.call else ''}\n{self._first_words}"
         taken = self._recent.shared_with(item.text, known)
         if taken is not None or not self._user_at:
             return taken
@@ -151,7 +151,7 @@ class _Uses:
         return ReferenceIndex(self.transcript.messages[at].said for at in self._user_at)
 
     @cached_property
-    def _opening(self) -> str:
+    def _first_words(self) -> str:
         """What was said before the first answer: no result told the model that."""
         words: list[str] = []
         for message in self.transcript.messages:

@@ -87,11 +87,11 @@ def draft_summary(
     """Return the summary of the messages before `upto` that are not `kept`; `own` is the name it is recorded by."""
     outcomes = outcomes_before(transcript, upto, kept, namer)
     touched = find_mentions([item for outcome in outcomes for item in outcome.items], _ids_of(outcomes))
-    task, later = _asked(transcript, upto, kept)
+    task, later = _user_messages(transcript, upto, kept)
     failures = [_failure(outcome) for outcome in unresolved_errors(outcomes, transcript)]
     budget, text, pointers = max_tokens * _CHARS, "", ()
     for _ in range(_TRIES):
-        sections = [_opening(outcomes), *_about(task, later, failures, touched, budget)]
+        sections = [_intro(outcomes), *_about(task, later, failures, touched, budget)]
         room = budget - sum(len(section) + 2 for section in sections) - len("## Steps\n")
         lines, pointers = _fit_steps(outcomes, room, own)
         text = "\n\n".join([*sections, *_section("Steps", lines)])
@@ -100,21 +100,21 @@ def draft_summary(
             break
         budget = min(budget, len(text)) * max_tokens * 9 // (tokens * 10)
     body = [
-        _opening(outcomes),
+        _intro(outcomes),
         *_about(task, later, failures, touched, None),
-        *_section("Steps", map(_in_full, outcomes)),
+        *_section("Steps", map(_full_line, outcomes)),
     ]
     return SummaryDraft(text, "\n\n".join(body), pointers, tuple(path for path in touched[0] if path in text))
 
 
-def _opening(outcomes: Sequence[CallOutcome]) -> str:
+def _intro(outcomes: Sequence[CallOutcome]) -> str:
     calls = sum(outcome.call is not None for outcome in outcomes)
     steps = len({outcome.step for outcome in outcomes if outcome.call is not None})
     counted = f"{calls:,} call{'s' if calls != 1 else ''} in {steps:,} step{'s' if steps != 1 else ''}"
     return f"{counted}, told from the record. Every result is kept whole; the call behind it reads it back."
 
 
-def _asked(transcript: Transcript, upto: int, kept: Collection[int]) -> tuple[Quote, list[str]]:
+def _user_messages(transcript: Transcript, upto: int, kept: Collection[int]) -> tuple[Quote, list[str]]:
     """Return the task, and the later messages of the user that do not stay."""
     said = [
         (message.said, index in kept)
@@ -136,7 +136,7 @@ def _about(
     paths, names = touched
     return [
         *_section("Task, in the user's words", _task(task, room[0])),
-        *_section("What the user said later", _newest([_quoted(said, room[1] // 3) for said in later], room[1])),
+        *_section("What the user said later", _newest([_quote(said, room[1] // 3) for said in later], room[1])),
         *_section("Errors not yet resolved", _newest(failures, room[2])),
         *_section("Files", _first(paths, room[3])),
         *_section("Identifiers", _first(names, room[3] // 2)),
@@ -158,10 +158,10 @@ def _section(title: str, lines: Iterable[str]) -> list[str]:
 def _task(task: Quote, room: int) -> list[str]:
     """Return the task as a quotation; a short one where the task stays in the conversation."""
     said, stays = task
-    return [_quoted(said, min(room, _REMINDER) if stays and room < _ANY else room)] if said else []
+    return [_quote(said, min(room, _REMINDER) if stays and room < _ANY else room)] if said else []
 
 
-def _quoted(said: str, room: int) -> str:
+def _quote(said: str, room: int) -> str:
     """Return a user's message as a quotation; of a long one both ends, with a count of what is left out."""
     text = showable(said.strip())
     if len(text) > room - 2 * (text.count("\n") + 1):
@@ -207,18 +207,18 @@ def _fit_steps(
     lines: list[str] = []
     left, told = room, len(outcomes)
     spare = int((1 - _FULL) * room)
-    for write, limit in ((_full, spare), (_short, 0)):
+    for write, limit in ((_usual_line, spare), (_short_line, 0)):
         while told and left - len(line := write(outcomes[told - 1])) - 1 >= limit + (_NOTE if told > 1 else 0):
             lines.append(line)
             left -= len(line) + 1
             told -= 1
     folded = outcomes[:told]
-    note = [_folded(folded, own)] if any(outcome.call or outcome.items for outcome in folded) else []
+    note = [_fold_line(folded, own)] if any(outcome.call or outcome.items for outcome in folded) else []
     shown = [pointer for outcome in outcomes[told:] for pointer in outcome.pointers[:_PARTS]]
     return [*note, *(line for line in reversed(lines) if line)], tuple(shown)
 
 
-def _folded(outcomes: Sequence[CallOutcome], own: Name | None) -> str:
+def _fold_line(outcomes: Sequence[CallOutcome], own: Name | None) -> str:
     """Return the line that says how to find the steps that are left out."""
     pointers = [pointer for outcome in outcomes for pointer in outcome.pointers]
     calls = sum(outcome.call is not None for outcome in outcomes)
@@ -233,33 +233,32 @@ def _call_of(name: Name) -> str:
     return name.way.whole() if name.reachable is not None else RecallLink(name.trace_id).whole()
 
 
-def _full(outcome: CallOutcome) -> str:
+def _usual_line(outcome: CallOutcome) -> str:
     return _line(outcome, _ARGUMENTS, _PARTS)
 
 
-def _in_full(outcome: CallOutcome) -> str:
+def _full_line(outcome: CallOutcome) -> str:
     return _line(outcome, _ARGUMENTS, len(outcome.pointers))
 
 
 def _line(outcome: CallOutcome, limit: int, most: int) -> str:
     if outcome.call is None and not outcome.items:
         return f"- step {outcome.step}, said: {one_line(outcome.said, limit)}"
-    return (
-        f"- step {outcome.step}: {_what(outcome, limit)} → {outcome_line(outcome, _OUTCOME)}{_way_back(outcome, most)}"
-    )
+    ended = f"{outcome_line(outcome, _OUTCOME)}{_way_back(outcome, most)}"
+    return f"- step {outcome.step}: {_call_text(outcome, limit)} → {ended}"
 
 
-def _short(outcome: CallOutcome) -> str:
+def _short_line(outcome: CallOutcome) -> str:
     if outcome.call is None and not outcome.items:
         return ""
-    return f"- step {outcome.step}: {_what(outcome, _SHORT)}{_way_back(outcome, 1)}"
+    return f"- step {outcome.step}: {_call_text(outcome, _SHORT)}{_way_back(outcome, 1)}"
 
 
 def _failure(outcome: CallOutcome) -> str:
-    return f"- step {outcome.step}: {_what(outcome, _SHORT)}: {outcome_line(outcome, _OUTCOME)}"
+    return f"- step {outcome.step}: {_call_text(outcome, _SHORT)}: {outcome_line(outcome, _OUTCOME)}"
 
 
-def _what(outcome: CallOutcome, limit: int) -> str:
+def _call_text(outcome: CallOutcome, limit: int) -> str:
     if outcome.call is None:
         return "a result whose call is not on record"
     arguments = outcome.call.arguments

@@ -161,11 +161,11 @@ class Transcript:
                 break
         return found
 
-    def said_by_user(self) -> list[str]:
+    def user_texts(self) -> list[str]:
         """What the user wrote, in order."""
         return [message.said for message in self.messages if message.role == "user" and message.said]
 
-    def asked_after(self, item: Item) -> int | None:
+    def next_user_turn(self, item: Item) -> int | None:
         """The turn after which the user first spoke since a result came; None where the user has not."""
         if not self._asked or self._asked[-1][0] <= item.index:
             return None

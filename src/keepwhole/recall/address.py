@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from keepwhole.canonical.utf8 import encoded, showable
+from keepwhole.canonical.utf8 import encode_as, showable
 from keepwhole.errors import UsageError
 from keepwhole.recall import json_path
 from keepwhole.recall.answer import RecallCall
@@ -99,7 +99,7 @@ def _value(data: bytes) -> AddressedValue:
     """A string as the text it stands for, anything else as it is written."""
     if data[:1] == b'"':
         try:
-            return AddressedValue(bytes_reader(encoded(json.loads(data), "surrogates")))
+            return AddressedValue(bytes_reader(encode_as(json.loads(data), "surrogates")))
         except ValueError:
             pass
     return AddressedValue(bytes_reader(data))
@@ -176,7 +176,7 @@ def _rows(reader: BodyReader, steps: list[PathStep]) -> "AddressedValue | Addres
         first, rest = SliceStep(), steps
     column = table.column(rest)
     if isinstance(first, IndexStep):
-        return AddressedValue(bytes_reader(encoded(table.row(first.number, column), "surrogates")))
+        return AddressedValue(bytes_reader(encode_as(table.row(first.number, column), "surrogates")))
 
     def get(number: int) -> str:
         return table.row(number, column)

@@ -45,7 +45,7 @@ class RecallCall(Value):
         words = ((self.key, self.id), *self.given, *more.items())
         return f"{self.tool}({', '.join(f'{key}={_literal(value)}' for key, value in words)})"
 
-    def adding(self, **more: object) -> "RecallCall":
+    def with_arguments(self, **more: object) -> "RecallCall":
         """The same call with more given."""
         return self.replace(given=(*self.given, *more.items()))
 
@@ -58,7 +58,7 @@ def _literal(value: object) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
 
 
-def asked_id(arguments: Mapping[str, Any]) -> str:
+def read_id(arguments: Mapping[str, Any]) -> str:
     """The id that a call asks for, under any of the names that notices and documents use."""
     for key in ("id", "artifact_id", "trace_id", "traceId", "artifactId"):
         if arguments.get(key):

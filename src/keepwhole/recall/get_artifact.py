@@ -7,7 +7,7 @@ from keepwhole.canonical.media import TEXT
 from keepwhole.errors import UsageError
 from keepwhole.recall.address import AddressedElements, outline, page_elements, resolve_address
 from keepwhole.recall.answer import RecallAnswer, RecallCall
-from keepwhole.recall.grep import grep, wanted_of
+from keepwhole.recall.grep import grep, parse_grep
 from keepwhole.recall.page import page
 from keepwhole.recall.ranges import range_of
 from keepwhole.store.reader import BodyReader
@@ -28,7 +28,7 @@ def read_artifact(
 
 
 def _read(reader: BodyReader, call: RecallCall, arguments: Mapping[str, Any], limit: int) -> str:
-    wanted, within = wanted_of(arguments), range_of(arguments)
+    wanted, within = parse_grep(arguments), range_of(arguments)
     return grep(reader, call, wanted, within, limit) if wanted else page(reader, call, within, limit)
 
 
@@ -42,8 +42,8 @@ def _at_path(reader: BodyReader, call: RecallCall, path: str, arguments: Mapping
         shown = page_elements(found, call, narrower)
         return shown if isinstance(shown, str) else _at_path(reader, call, found.one(shown), arguments, limit)
     with found.reader as value:
-        call = call.adding(path=path)
-        if value.chars <= limit or range_of(arguments) is not None or wanted_of(arguments) is not None:
+        call = call.with_arguments(path=path)
+        if value.chars <= limit or range_of(arguments) is not None or parse_grep(arguments) is not None:
             return _read(value, call, arguments, limit)
         return _too_long(reader, value, call, path, limit)
 

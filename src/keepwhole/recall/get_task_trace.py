@@ -20,7 +20,7 @@ def read_trace(
     """The call and the part of its output that `arguments` ask for; with `part="arguments"`, what was asked."""
     if str(arguments.get("part", "")) == "arguments":
         with bytes_reader(encode(result.arguments or "")[0]) as asked:
-            return read_artifact(asked, "text/plain", call.adding(part="arguments"), arguments, limit)
+            return read_artifact(asked, "text/plain", call.with_arguments(part="arguments"), arguments, limit)
     head = call_heading(result, reader, call)
     answer = read_artifact(reader, result.media_type, call, arguments, limit - len(head) - 1)
     return answer.replace(content=f"{head}\n{answer.content}")

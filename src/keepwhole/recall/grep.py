@@ -44,7 +44,7 @@ class _Hit(NamedTuple):
     """The byte from which the search continues."""
 
 
-def wanted_of(arguments: Mapping[str, Any]) -> GrepQuery | None:
+def parse_grep(arguments: Mapping[str, Any]) -> GrepQuery | None:
     """The search that a call's arguments ask for; None where they give no pattern."""
     pattern = arguments.get("pattern")
     if pattern is None or pattern == "":
@@ -59,7 +59,7 @@ def wanted_of(arguments: Mapping[str, Any]) -> GrepQuery | None:
 
 def grep(reader: BodyReader, call: RecallCall, wanted: GrepQuery, within: Range | None, limit: int) -> str:
     """The matches within a range, as many as fit in `limit` characters, and the call for the next ones."""
-    call = call.adding(pattern=wanted.pattern, **_options(wanted))
+    call = call.with_arguments(pattern=wanted.pattern, **_options(wanted))
     if len(call.text()) > limit // 3:
         message = "The pattern is too long to be looked for here. Give a shorter part of it."
         raise UsageError(message, message)

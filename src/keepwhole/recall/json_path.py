@@ -155,7 +155,7 @@ def children(data: bytes) -> "dict[str, Any] | list[Any] | None":
     if first not in (b"{", b"["):
         return None
     kind = dict[str, _raw()] if first == b"{" else list[_raw()]
-    found = _decoded(data, kind)
+    found = _decode(data, kind)
     return found if found is not None else _scan_children(data)
 
 
@@ -167,11 +167,11 @@ def _by_keys(data: bytes, keys: list[KeyStep], before: list[PathStep]) -> bytes:
     for key in keys:
         inside = children(data)
         if not isinstance(inside, dict):
-            raise _no_such_value(f"What is at {path_text(at)} is no object, so it has no key {_quoted(key.name)}.")
+            raise _no_such_value(f"What is at {path_text(at)} is no object, so it has no key {_quote(key.name)}.")
         if key.name not in inside:
-            names = ", ".join(_quoted(name) for name in list(inside)[:_LISTED])
+            names = ", ".join(_quote(name) for name in list(inside)[:_LISTED])
             more = f" and {len(inside) - _LISTED:,} more" if len(inside) > _LISTED else ""
-            raise _no_such_value(f"There is no key {_quoted(key.name)} at {path_text(at)}. There are: {names}{more}.")
+            raise _no_such_value(f"There is no key {_quote(key.name)} at {path_text(at)}. There are: {names}{more}.")
         data = bytes(inside[key.name])
         at.append(key)
     return data
@@ -186,7 +186,7 @@ def _element(data: bytes, step: IndexStep, before: list[PathStep]) -> bytes:
     return bytes(inside[step.number])
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return json.dumps(name[:60])
 
 
@@ -201,7 +201,7 @@ def _raw() -> Any:
 
 
 @lru_cache(maxsize=32)
-def _nested(names: tuple[str, ...], kind: Any) -> Any:
+def _nested_type(names: tuple[str, ...], kind: Any) -> Any:
     """A type that has only these keys, one inside the other; None where one of them cannot name a field."""
     import msgspec
 
@@ -216,14 +216,14 @@ def _nested(names: tuple[str, ...], kind: Any) -> Any:
 
 def _at_keys(data: bytes, names: list[str], kind: Any) -> Any:
     """The value under keys, one inside the other, as this type, in one pass; None where it must be searched slowly."""
-    nested = _nested(tuple(names), kind)
-    found = None if nested is None else _decoded(data, nested)
+    nested = _nested_type(tuple(names), kind)
+    found = None if nested is None else _decode(data, nested)
     for _ in names:
         found = getattr(found, "inner", None)
     return found
 
 
-def _decoded(data: bytes, kind: Any) -> Any:
+def _decode(data: bytes, kind: Any) -> Any:
     """`data` as this type; None where it is of another, or not JSON as the standard has it."""
     import msgspec
 

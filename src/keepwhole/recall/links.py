@@ -47,7 +47,7 @@ class RecallLinks(NamedTuple):
         with store.open(body_of(row)) as reader:
             self.files.lay_out(self.session, trace_id, reader.stream())
 
-    def reached(self, store: Store, unit: SelectedUnit) -> SelectedUnit:
+    def with_link(self, store: Store, unit: SelectedUnit) -> SelectedUnit:
         """Return the unit with its link. Its file is written first; where that fails the link is a command."""
         try:
             self.lay_out_kept(store, unit.trace_id)

@@ -47,7 +47,7 @@ class Scan:
             found = self._finder.find(self._data, start - self._base, self._useful)
             if found is not None:
                 return self._base + found[0], self._base + found[1]
-            start = self._passed(began)
+            start = self._next_window(began)
         return None
 
     def count(self, start: int) -> int:
@@ -56,7 +56,7 @@ class Scan:
         while self._window(start):
             began = self._clock()
             total += self._finder.count(self._data, start - self._base, self._useful)
-            start = self._passed(began)
+            start = self._next_window(began)
         return total
 
     def _window(self, start: int) -> bool:
@@ -81,7 +81,7 @@ class Scan:
     def _is_last(self) -> bool:
         return self._base + self._filled >= self._stop
 
-    def _passed(self, began: float) -> int:
+    def _next_window(self, began: float) -> int:
         """Where the next window begins, and how large it may be."""
         if self._clock() - began < _QUICK:
             self._size = min(_WINDOW, self._size * 2)

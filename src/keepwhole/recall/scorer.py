@@ -121,7 +121,7 @@ def unit_terms(
     return found
 
 
-def in_turn(shared: Mapping[T, Mapping[str, float]], most: int) -> list[T]:
+def order_by_gain(shared: Mapping[T, Mapping[str, float]], most: int) -> list[T]:
     """Units in the order in which each adds most to those before: a term that is covered once counts half next time."""
     covered: dict[str, float] = {}
     left, chosen = dict(shared), list[T]()
@@ -180,7 +180,7 @@ def best_units(
     best = nlargest(_CONSIDERED, shared, key=lambda at: (sum(shared[at].values()), -at))
     chosen: list[Unit] = []
     left = budget
-    for at in in_turn({at: shared[at] for at in best}, _CONSIDERED):
+    for at in order_by_gain({at: shared[at] for at in best}, _CONSIDERED):
         start, stop = bounds[at], bounds[at + 1]
         tokens = upper_bound(text[start:stop])
         if tokens <= left:

@@ -13,7 +13,7 @@ looks at less than the one before, and more closely:
                    result B, characters 0-1,200                  weak results left out
       units        the log event at 4,210, the paragraph         `_read`: the windows are read and split into units,
                    at 310, … each with a score                   every unit is scored
-      selection    those that add most to the ones before        `_in_order` and `fitted`
+      selection    those that add most to the ones before        `_in_order` and `fit_units`
 
 The index covers the beginning of every result. For a term that names something (an id, a path) and that the index
 does not have, the rest of long results is scanned too (`_scan_rest`), newest first and bounded in bytes and time.
@@ -37,8 +37,8 @@ from keepwhole.canonical.entry import Entry, Result
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import StoreError
 from keepwhole.models.tokens import upper_bound
-from keepwhole.recall.ranking import Ranked, rank_postings
-from keepwhole.recall.scorer import Term, Wanted, in_turn, terms, unit_terms
+from keepwhole.recall.rank import Ranked, rank_postings
+from keepwhole.recall.scorer import Term, Wanted, order_by_gain, terms, unit_terms
 from keepwhole.recall.selection import SelectedUnit, Selection, unit_text, units_text
 from keepwhole.recall.selector import Candidate, Selector, choose_candidates
 from keepwhole.store.passages import INDEXED_BYTES, STRIDE
@@ -131,7 +131,7 @@ def select(
             found[at]
             for at in choose_candidates(selector, query, [Candidate(unit.summary, unit.text) for unit in found])
         ]
-    return fitted(query, found, budget, passages.is_all)
+    return fit_units(query, found, budget, passages.is_all)
 
 
 def _in_order(units: Iterable[_Scored]) -> list[_Scored]:
@@ -139,7 +139,7 @@ def _in_order(units: Iterable[_Scored]) -> list[_Scored]:
     ranked_units = sorted(units, key=lambda unit: (-unit.score, -unit.seq, unit.start))
     once = {unit.text.strip(): unit for unit in reversed(ranked_units)}
     few = [unit for unit in ranked_units if once[unit.text.strip()] is unit][:_MOST_CANDIDATES]
-    return [few[at] for at in in_turn({at: unit.shared for at, unit in enumerate(few)}, len(few))]
+    return [few[at] for at in order_by_gain({at: unit.shared for at, unit in enumerate(few)}, len(few))]
 
 
 def _windows(passages: Passages, best: Ranked) -> list[_Window]:
@@ -150,14 +150,14 @@ def _windows(passages: Passages, best: Ranked) -> list[_Window]:
         if number in places:
             by_result.setdefault(places[number].trace_id, []).append((places[number], score))
     found = [
-        _Window(trace_id, _joined((place.start, place.stop) for place, _ in own), own[0][1])
+        _Window(trace_id, _join_spans((place.start, place.stop) for place, _ in own), own[0][1])
         for trace_id, own in by_result.items()
     ]
     enough = _WORTH_READING * found[0].score if found else 0.0
     return [window for at, window in enumerate(found[:_MOST_RESULTS]) if at < _FIRST or window.score >= enough]
 
 
-def _joined(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+def _join_spans(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """The spans, each widened by some text on either side, those that touch joined."""
     found: list[tuple[int, int]] = []
     for start, stop in sorted(spans):
@@ -290,7 +290,7 @@ def _selected_unit(unit: _Scored) -> SelectedUnit:
     )
 
 
-def fitted(query: str, found: Sequence[SelectedUnit], budget: int, is_all: bool = True) -> Selection:
+def fit_units(query: str, found: Sequence[SelectedUnit], budget: int, is_all: bool = True) -> Selection:
     """The selection of those units that fit, in this order."""
     units: list[SelectedUnit] = []
     tokens = 0

@@ -10,7 +10,7 @@ authority. At a user's turn there is no such result, so one line that refers to 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from keepwhole.policies.policy import Choices, shown
+from keepwhole.policies.policy import Choices, shown_text
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.recall.scorer import Term, best_units, terms
 from keepwhole.truncation.cut import TextSource
@@ -27,7 +27,7 @@ _NEWEST = 4_000
 _SHORTEST = 4
 
 
-class Recalled(NamedTuple):
+class RecalledUnit(NamedTuple):
     """What would be put back."""
 
     source: int
@@ -39,9 +39,9 @@ class Recalled(NamedTuple):
     text: str
 
 
-def at_the_tail(
+def recall_at_tail(
     transcript: Transcript, decided: Choices, budget: int = BUDGET, beside: Iterable[str] = ()
-) -> Recalled | None:
+) -> RecalledUnit | None:
     """The unit that the newest words ask for; None where they name nothing that is hidden.
 
     `beside` are texts that are sent too: what was put back before.
@@ -52,11 +52,11 @@ def at_the_tail(
     if not hidden:
         return None
     folded = [(item, fold(item.text)) for item in hidden]
-    sent = [fold(text) for text in (*_sent(transcript, decided), *beside)]
+    sent = [fold(text) for text in (*_visible_texts(transcript, decided), *beside)]
     for word, term in named.items():
-        item = next((item for item, text in folded if _holds(text, term)), None)
-        if item is not None and not any(_holds(text, term) for text in sent):
-            found = _recalled(item, word, term, into, budget)
+        item = next((item for item, text in folded if _has_term(text, term)), None)
+        if item is not None and not any(_has_term(text, term) for text in sent):
+            found = _recall_unit(item, word, term, into, budget)
             if found is not None:
                 return found
     return None
@@ -82,18 +82,18 @@ def _is_hidden(item: Item, decided: Choices) -> bool:
     return item.name is not None and (item.gone or item.number in decided)
 
 
-def _holds(folded: str, term: Term) -> bool:
+def _has_term(folded: str, term: Term) -> bool:
     return any(spelling in folded for spelling in term.spellings)
 
 
-def _sent(transcript: Transcript, decided: Choices) -> Iterable[str]:
+def _visible_texts(transcript: Transcript, decided: Choices) -> Iterable[str]:
     """The results as they are sent; the newest words themselves do not count."""
     for item in transcript.items:
         if not item.gone:
-            yield shown(item, decided.get(item.number))
+            yield shown_text(item, decided.get(item.number))
 
 
-def _recalled(item: Item, word: str, term: Term, into: int | None, budget: int) -> Recalled | None:
+def _recall_unit(item: Item, word: str, term: Term, into: int | None, budget: int) -> RecalledUnit | None:
     assert item.name is not None
     units = best_units(item.text, {word: term}, budget, kind=sniff(TextSource(item.text)))
     if not units:
@@ -101,6 +101,6 @@ def _recalled(item: Item, word: str, term: Term, into: int | None, budget: int) 
     tool, arguments = (item.call.tool, item.call.arguments) if item.call else ("result", None)
     about = reference(item.name.artifact_id, summarize(tool, arguments), len(item.text.encode("utf-8", "replace")))
     if into is None:
-        return Recalled(item.number, None, word, f"{about}, {item.name.way.whole()} reads it back")
+        return RecalledUnit(item.number, None, word, f"{about}, {item.name.way.whole()} reads it back")
     unit = units[0]
-    return Recalled(item.number, into, word, f"\n{about}, from it:\n{quoted(item.text[unit.start : unit.stop])}")
+    return RecalledUnit(item.number, into, word, f"\n{about}, from it:\n{quoted(item.text[unit.start : unit.stop])}")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import KeepwholeError, UsageError
-from keepwhole.recall.answer import LISTED, RecallAnswer, RecallCall, StoredArtifact, asked_id, unknown
+from keepwhole.recall.answer import LISTED, RecallAnswer, RecallCall, StoredArtifact, read_id, unknown
 from keepwhole.recall.names import GET_TASK_TRACE, NAMES, SEARCH_ARTIFACTS
 from keepwhole.store.protocol import Row, Store, body_of, result_of
 from keepwhole.truncation.present import summarize
@@ -35,7 +35,7 @@ class RecallTools(NamedTuple):
         try:
             if name == SEARCH_ARTIFACTS:
                 return self._search(arguments)
-            asked = asked_id(arguments)
+            asked = read_id(arguments)
             row = self.store.find(self.session, asked)
             if row is None:
                 return self.unknown(asked)

@@ -1,4 +1,4 @@
-"""Arrival: the one way a tool result gets into the record, whoever brings it.
+"""Arrival: the one way a tool result gets into the record, for every entry point.
 
 Theory of operation. Two shapes of output come in, and both take the same four steps in the same order:
 
@@ -83,7 +83,7 @@ class Added(NamedTuple):
     """What it was given."""
     session_existed: bool = True
 
-    def joined(self, other: "Added") -> "Added":
+    def join(self, other: "Added") -> "Added":
         """Both together, in order."""
         return Added(
             self.accepted + other.accepted,
@@ -161,7 +161,7 @@ def add_results(
             return Added([], [], [], [])
         fitting = Added([], [], [], [])
         for each in arriving:
-            fitting = fitting.joined(add_results(writer, [each], once=once))
+            fitting = fitting.join(add_results(writer, [each], once=once))
         return fitting
 
 
@@ -201,7 +201,7 @@ def _keep_taken(
     writer: SessionWriter, result: Result, taken: StoredBody, is_text: bool, show: Show
 ) -> tuple[KeptResult, list[Entry]]:
     """Show and append a body that was taken, unless it is on record already."""
-    again = _shown_before(writer, _find_known(writer, result, taken.body))
+    again = _read_earlier_view(writer, _find_known(writer, result, taken.body))
     if again is None:
         result = _examine(result, taken.reader, is_text)
         view = show(result, taken.reader)
@@ -211,7 +211,7 @@ def _keep_taken(
         entries = writer.append(drafts, once=True).entries
         trace_id = entries[0].header.trace_id
         if trace_id != result.trace_id:  # another process stored the same result meanwhile
-            again = _shown_before(writer, writer.store.find(writer.name, trace_id))
+            again = _read_earlier_view(writer, writer.store.find(writer.name, trace_id))
             entries = entries if again else writer.append(drafts).entries
         if again is None:
             return as_kept(view, result), entries
@@ -227,7 +227,7 @@ def _drafts(result: Result, body: Body, view: TruncationResult) -> list[Draft]:
     return [Draft(result, body), decision_draft(result.trace_id, result.at, RULE, strategy, view.cut, view.content)]
 
 
-def _shown_before(writer: SessionWriter, row: Row | None) -> KeptResult | None:
+def _read_earlier_view(writer: SessionWriter, row: Row | None) -> KeptResult | None:
     """What was shown of a result on record; None where there is none, or it is damaged and must be stored again."""
     try:
         return None if row is None else read_kept(writer.store, row)

@@ -34,7 +34,7 @@ from keepwhole.canonical.entry import Decision, Entry, Result
 from keepwhole.canonical.guard import truncation_mark
 from keepwhole.canonical.utf8 import encode, showable
 from keepwhole.errors import Damaged, StoreError
-from keepwhole.record.billing import BillLog
+from keepwhole.record.bills import BillLog
 from keepwhole.store.follower import RecordFollower
 from keepwhole.store.protocol import Body, Draft, Row, Store, body_of, entry_of
 from keepwhole.store.requests import Requests
@@ -186,7 +186,7 @@ class Journal:
         """The results of one tool, the newest first."""
         return list(reversed(self._by_tool.get(tool, ())))
 
-    def decided_with(self, seq: int) -> list[str]:
+    def decisions_with(self, seq: int) -> list[str]:
         """Trace ids of the decisions that were appended together with the entry of this number."""
         found: list[str] = []
         while (trace_id := self._decision_at.get(seq := seq + 1)) is not None:

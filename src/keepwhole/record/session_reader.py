@@ -125,7 +125,7 @@ class SessionReader:
         instead of the scorer: `recall.selector.by_model` and `by_embedding` make one. After `seconds` what was
         found so far is returned, and `is_all` is False: only a first question to a very large record takes so long.
         """
-        from keepwhole.recall.select import fitted, select
+        from keepwhole.recall.select import fit_units, select
 
         found = select(
             self.store,
@@ -139,8 +139,8 @@ class SessionReader:
         )
         if self.recall_by == "tools":
             return found
-        reached = [self.links.reached(self.store, unit) for unit in found.units]
-        return fitted(query, reached, budget, found.is_all)
+        reached = [self.links.with_link(self.store, unit) for unit in found.units]
+        return fit_units(query, reached, budget, found.is_all)
 
     def tools(self, dialect: str) -> list[dict[str, Any]]:
         """The recall tools for a model, in this dialect; the same bytes every time, or none where `recall` says so."""

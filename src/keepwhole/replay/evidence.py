@@ -78,20 +78,20 @@ class _Extraction:
         self._seen: set[str] = set()
 
     def extract(self) -> list[Evidence]:
-        return [one for number, step in enumerate(self._texts.steps) for one in self._used_by(number, step)]
+        return [one for number, step in enumerate(self._texts.steps) for one in self._strings_used_by(number, step)]
 
-    def _used_by(self, number: int, step: RunStep) -> Iterator[Evidence]:
+    def _strings_used_by(self, number: int, step: RunStep) -> Iterator[Evidence]:
         texts = self._texts
         queue = candidates(step.message, step.arguments)
         for text, kind in queue:
             if text in self._seen:
                 continue
-            sources = tuple(texts.results.having(text, step.results))
+            sources = tuple(texts.results.texts_with(text, step.results))
             if not sources:
                 queue += part_candidates(text, kind)
                 continue
             self._seen.add(text)
-            said = next(texts.said.having(text, step.said), None)
+            said = next(texts.said.texts_with(text, step.said), None)
             if said is None and not self._frequency.is_common(text, self._task):
                 yield Evidence(number, text, kind, sources, number - texts.result_step[sources[-1]] + 1)
 
@@ -117,7 +117,7 @@ def is_visible(one: Evidence, changed: ChangedTexts) -> bool:
     return any(source not in changed or occurs(one.text, changed[source]) for source in reversed(one.sources))
 
 
-def recorded_under_masking(recent: int, total: int) -> bool:
+def is_recorded_under_masking(recent: int, total: int) -> bool:
     """Return whether nearly all evidence of late steps is recent: the agent could not see older results.
 
     On such runs masking looks free; nothing must be tuned on them.

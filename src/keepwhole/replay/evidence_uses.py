@@ -11,7 +11,7 @@ from keepwhole.logs.run import Run
 from keepwhole.replay.atoms import occurs
 from keepwhole.replay.evidence import candidates, part_candidates
 from keepwhole.replay.frequency import Frequency
-from keepwhole.replay.run_texts import RunStep, RunTexts, TextIndex
+from keepwhole.replay.run_texts import RunStep, RunTextIndex, RunTexts
 
 
 class EvidenceUse(NamedTuple):
@@ -36,9 +36,9 @@ def evidence_uses(run: Run, texts: RunTexts, frequency: Frequency, first: int) -
 class _Occurrences:
     """The texts in which one string occurs; each text is searched once."""
 
-    def __init__(self, text: str, texts: TextIndex) -> None:
+    def __init__(self, text: str, texts: RunTextIndex) -> None:
         self._text, self._texts = text, texts
-        self._maybe = texts.maybe(text)
+        self._maybe = texts.candidates_for(text)
         self._searched = 0
         self._found: list[int] = []
 

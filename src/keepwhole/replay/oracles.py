@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from keepwhole.models.profiles import Profile
-from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Policy, Situation, replaced
+from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Policy, Situation, replacement_cut
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.replay.atoms import positions
 from keepwhole.replay.evidence import Evidence
@@ -51,9 +51,9 @@ class Oracle:
         step = transcript.turns
         read = [item for item in transcript.items if item.turn < step and item.number not in decided]
         choices = self._choices(read, step)
-        return self._paying(transcript, decided, choices, situation.profile) if self._steps else choices
+        return self._choices_that_pay(transcript, decided, choices, situation.profile) if self._steps else choices
 
-    def _paying(
+    def _choices_that_pay(
         self, transcript: Transcript, decided: Choices, choices: list[Choice], profile: Profile
     ) -> list[Choice]:
         """Return the newest choices, as far back as it pays most to rewrite, given the number of requests left."""
@@ -81,7 +81,7 @@ class Oracle:
         later = [one for one in self._uses.get(item.number, ()) if one.step >= step]
         if not later and len(item.text) > len(CLEARED):
             kept_for_good = not self._until_last_use and not self._by_lines and item.number in self._uses
-            return None if kept_for_good else replaced(item, CLEARED)
+            return None if kept_for_good else replacement_cut(item, CLEARED)
         return cut_to_lines(item.text, later) if self._by_lines and later else None
 
 

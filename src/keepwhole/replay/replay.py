@@ -34,7 +34,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from keepwhole.models.profiles import DEFAULT, Profile
-from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Policy, Situation, shown
+from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Policy, Situation, shown_text
 from keepwhole.policies.transcript import Item, Name, Transcript
 from keepwhole.replay.cache import BreakpointCache, RequestEndCache, RequestShape
 from keepwhole.replay.client_compaction import CompactingClient
@@ -160,7 +160,7 @@ class _Replay:
 
     def _show(self, item: Item, choice: Choice) -> bool:
         """Show a result by a choice; return whether its text changes."""
-        text, before = shown(item, choice), self._changed.get(item.number, item.text)
+        text, before = shown_text(item, choice), self._changed.get(item.number, item.text)
         tokens = self._facts.count_tokens(text)
         old = self._decided.get(item.number)
         self._sizes[item.index] += tokens - (item.tokens if old is None else old.tokens)

@@ -81,7 +81,7 @@ class ReplayTotals:
         self.results = sorted([*self.results, *result_histories([run])], key=_by_size)[:MOST_RESULTS]
         if self.examined is not None:
             self._add_missed(outcomes[self.examined])
-        small = [_condensed(outcome) for outcome in outcomes]
+        small = [_condense(outcome) for outcome in outcomes]
         self.comparisons.append([ComparedRun(outcome, small[0]) for outcome in small])
 
     def _add_missed(self, outcome: Outcome) -> None:
@@ -154,6 +154,6 @@ def _missed_fields(run: str, one: MissedEvidence) -> dict[str, Any]:
     return {"run": run, **fields}
 
 
-def _condensed(outcome: Outcome) -> Outcome:
+def _condense(outcome: Outcome) -> Outcome:
     """Return an outcome without the details that sums do not need."""
     return outcome.replace(results=(), changes=(), missed=())

@@ -14,7 +14,7 @@ from keepwhole.replay.cost import Price
 from keepwhole.replay.replay_totals import ReplayTotals, ResultHistory
 from keepwhole.replay.summary import PolicySummary, summarize, summarize_by_source
 from keepwhole.replay.survey import LogTotals
-from keepwhole.replay.verdict import recommended, verdict
+from keepwhole.replay.verdict import recommend, verdict
 from keepwhole.version import VERSION as KEEPWHOLE
 
 VERSION = 1
@@ -65,7 +65,7 @@ def build_report(totals: LogTotals, replayed: ReplayTotals, basis: Basis) -> Rep
     ]
     by_source = [summarize_by_source(runs, summarize_here) for runs in by_policy]
     several = by_source[0] if by_source and len(by_source[0]) > 1 else ()
-    best = recommended(rows)
+    best = recommend(rows)
     return ReplayReport(
         window=basis.window,
         provider=basis.provider,

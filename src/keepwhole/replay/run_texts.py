@@ -23,7 +23,7 @@ ChangedTexts: TypeAlias = Mapping[int, str]
 """The results that a request does not show as they arrived: by number the text that it shows instead."""
 
 
-class TextIndex:
+class RunTextIndex:
     """Texts in order, with an index of their words."""
 
     def __init__(self) -> None:
@@ -48,15 +48,15 @@ class TextIndex:
         postings = self._by_word.get(word, [])
         return postings[: bisect_left(postings, stop)]
 
-    def having(self, needle: str, stop: int) -> Iterator[int]:
+    def texts_with(self, needle: str, stop: int) -> Iterator[int]:
         """Yield the numbers below `stop` of the texts in which `needle` occurs, in order."""
-        for number in self.maybe(needle):
+        for number in self.candidates_for(needle):
             if number >= stop:
                 return
             if occurs(needle, self._texts[number]):
                 yield number
 
-    def maybe(self, needle: str) -> Sequence[int]:
+    def candidates_for(self, needle: str) -> Sequence[int]:
         """Return the numbers of all texts in which `needle` may occur: those that contain its rarest word."""
         return min((self._by_word.get(word, ()) for word in words(needle)), key=len, default=())
 
@@ -79,7 +79,7 @@ class RunTexts:
     """The texts of one run: tool results, and what user, system and assistant said."""
 
     def __init__(self, run: Run) -> None:
-        self.results, self.said = TextIndex(), TextIndex()
+        self.results, self.said = RunTextIndex(), RunTextIndex()
         self.result_at: list[int] = []
         """For each result the index of its message."""
         self.result_step: list[int] = []

@@ -13,8 +13,8 @@ from heapq import nlargest
 from typing import NamedTuple, TypeAlias
 
 from keepwhole.models.tokens import Counter
-from keepwhole.recall.scorer import idf, in_turn
-from keepwhole.replay.run_texts import ChangedTexts, TextIndex
+from keepwhole.recall.scorer import idf, order_by_gain
+from keepwhole.replay.run_texts import ChangedTexts, RunTextIndex
 
 PAGE = 1_000
 """Tokens of the first page."""
@@ -56,7 +56,7 @@ class _PieceIndex(NamedTuple):
 class ResultSearch:
     """The search in the results of one run."""
 
-    def __init__(self, results: TextIndex, counter: Counter) -> None:
+    def __init__(self, results: RunTextIndex, counter: Counter) -> None:
         self._results, self._counter = results, counter
         self._indexed: dict[int, _PieceIndex] = {}
 
@@ -68,7 +68,7 @@ class ResultSearch:
         best = nlargest(_BEST, scores, key=lambda place: (scores[place], place))
         taken: dict[str, None] = {}
         left = PAGE
-        for number, at in in_turn({place: shared[place] for place in best}, _BEST):
+        for number, at in order_by_gain({place: shared[place] for place in best}, _BEST):
             piece = indexes[number].pieces[at]
             tokens = self._counter(piece) + FRAME
             if tokens <= left and piece not in changed[number] and piece not in taken:

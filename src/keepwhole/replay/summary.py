@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from keepwhole.canonical.value import Value
 from keepwhole.replay.cost import PRICES, CacheRule, Price, blind_search_cost, refetch_cost, sending_cost
-from keepwhole.replay.evidence import recorded_under_masking
+from keepwhole.replay.evidence import is_recorded_under_masking
 from keepwhole.replay.intervals import Interval, interval, ratio
 from keepwhole.replay.outcome import Outcome
 from keepwhole.replay.replay import WINDOW
@@ -179,7 +179,7 @@ def _evidence_figures(outcomes: Sequence[Outcome]) -> EvidenceFigures:
         steps_ok=ratio((one.steps_ok, one.steps) for one in outcomes),
         by_kind=_by_kind(outcomes),
         after_compaction=_share(one.after_compaction for one in outcomes),
-        recorded_under_masking=_recorded_under_masking(outcomes),
+        recorded_under_masking=_is_recorded_under_masking(outcomes),
     )
 
 
@@ -189,10 +189,10 @@ def _cost_figures(runs: Sequence[ComparedRun], price: Price, prices: Mapping[str
     searches = (search for outcome in outcomes for search in outcome.blind_searches)
     return CostFigures(
         tokens=ratio((_tokens(one.outcome), _tokens(one.baseline)) for one in runs),
-        prefix=interval([_sending(one, price) for one in runs], _tasks(outcomes)),
-        by_price={name: ratio(_sending(one, other) for one in runs) for name, other in prices.items()},
-        tail=ratio(_sending(one, price, "tail") for one in runs),
-        explicit=ratio(_sending(one, price, "explicit") for one in runs),
+        prefix=interval([_costs_of_sending(one, price) for one in runs], _tasks(outcomes)),
+        by_price={name: ratio(_costs_of_sending(one, other) for one in runs) for name, other in prices.items()},
+        tail=ratio(_costs_of_sending(one, price, "tail") for one in runs),
+        explicit=ratio(_costs_of_sending(one, price, "explicit") for one in runs),
         dollars=_dollars(outcomes, price),
         all_in=ratio(_with_refetch(one, price, in_context=False) for one in runs),
         all_in_context=interval(all_in, _tasks(outcomes)),
@@ -225,9 +225,9 @@ def _by_kind(outcomes: Sequence[Outcome]) -> dict[str, float]:
     return {name: ratio(one.kinds[name] for one in outcomes if name in one.kinds) for name in names}
 
 
-def _recorded_under_masking(outcomes: Sequence[Outcome]) -> bool:
+def _is_recorded_under_masking(outcomes: Sequence[Outcome]) -> bool:
     late, recent = (sum(one.late for one in outcomes), sum(one.late_recent for one in outcomes))
-    return sum(one.late > 0 for one in outcomes) >= _MASKED_RUNS and recorded_under_masking(recent, late)
+    return sum(one.late > 0 for one in outcomes) >= _MASKED_RUNS and is_recorded_under_masking(recent, late)
 
 
 def _share(pairs: Iterable[tuple[float, float]]) -> float | None:
@@ -251,7 +251,7 @@ def _tokens(outcome: Outcome) -> int:
     return sum(request.total for request in outcome.requests)
 
 
-def _sending(run: ComparedRun, price: Price, rule: CacheRule = "prefix") -> tuple[float, float]:
+def _costs_of_sending(run: ComparedRun, price: Price, rule: CacheRule = "prefix") -> tuple[float, float]:
     """Return the cost of sending under the policy and of sending everything."""
     return sending_cost(run.outcome.requests, price, rule), sending_cost(run.baseline.requests, price, rule)
 
@@ -259,12 +259,12 @@ def _sending(run: ComparedRun, price: Price, rule: CacheRule = "prefix") -> tupl
 def _with_refetch(run: ComparedRun, price: Price, in_context: bool = True, rerun: bool = False) -> tuple[float, float]:
     """Return the all-in cost with an oracle, or with `rerun` by running tools again, and of sending everything."""
     outcome = run.outcome
-    cost, whole = _sending(run, price)
+    cost, whole = _costs_of_sending(run, price)
     losses = outcome.losses_in_context if in_context else outcome.losses
     return cost + refetch_cost(outcome.requests, losses, price, rerun), whole
 
 
 def _with_blind_search(run: ComparedRun, price: Price) -> tuple[float, float]:
     """Return the all-in cost with blind searches, and of sending everything."""
-    cost, whole = _sending(run, price)
+    cost, whole = _costs_of_sending(run, price)
     return cost + blind_search_cost(run.outcome.requests, run.outcome.blind_searches, price), whole

@@ -8,9 +8,9 @@ Must not know: policies, how a unit is found (`recall.tail`).
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from keepwhole.policies.policy import Choices, shown
+from keepwhole.policies.policy import Choices, shown_text
 from keepwhole.policies.transcript import Transcript
-from keepwhole.recall.tail import at_the_tail
+from keepwhole.recall.tail import recall_at_tail
 from keepwhole.replay.atoms import occurs
 from keepwhole.replay.evidence import candidates, part_candidates
 from keepwhole.replay.run_facts import RunFacts
@@ -41,7 +41,7 @@ class TailRecallProbe:
 
     def count(self, step: int, transcript: Transcript, decided: Choices) -> None:
         """Note the unit that would be appended to a request; an appended unit stays in all later requests."""
-        unit = at_the_tail(transcript, decided, beside=self._appended_texts)
+        unit = recall_at_tail(transcript, decided, beside=self._appended_texts)
         if unit is None or unit.text in self._appended_texts:
             return
         is_pointer = unit.into is None
@@ -55,12 +55,12 @@ class TailRecallProbe:
         texts = self._facts.texts
         at = texts.steps[step]
         known = [
-            shown(item, decided.get(item.number)) for item in transcript.items if not item.gone
+            shown_text(item, decided.get(item.number)) for item in transcript.items if not item.gone
         ] + self._appended_texts
         for later in texts.steps[step : step + WITHIN]:
             known += [texts.results[number] for number in range(at.results, later.results)]
             for text in _strings_from(content, later):
-                said = next(texts.said.having(text, at.said), None)
+                said = next(texts.said.texts_with(text, at.said), None)
                 if said is None and not any(occurs(text, one) for one in known):
                     return True
             at = later._replace(said=at.said)

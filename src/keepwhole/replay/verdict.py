@@ -52,7 +52,7 @@ def _what_it_hides(row: Mapping[str, Any]) -> str:
     return f" but hides {hidden}" if kept < _LITTLE_KEPT else f" and hides {hidden}"
 
 
-def recommended(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+def recommend(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     """Return the row whose settings to recommend: `auto`, or a cheaper setting of Keepwhole that hides little.
 
     None if every setting that saves hides much: a policy that hides most of what was used is never recommended.

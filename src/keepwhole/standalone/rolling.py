@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from keepwhole.models.profiles import DEFAULT
-from keepwhole.policies.policy import Situation, shown
+from keepwhole.policies.policy import Situation, shown_text
 from keepwhole.policies.rolling import DEFAULTS, Rolling, RollingContext
 from keepwhole.standalone.chat import ChatMessage, calls_tools, decoded, transcript_of, with_text
 
@@ -89,7 +89,7 @@ def roll(
     transcript = transcript_of(messages)
     for choice in Rolling(config).age(transcript, {}, Situation(DEFAULT)):
         item = transcript.items[choice.number]
-        sent[item.index] = with_text(sent[item.index], item.returned.path, shown(item, choice))
+        sent[item.index] = with_text(sent[item.index], item.returned.path, shown_text(item, choice))
         age = transcript.steps - item.step
         notes.append(Note(item.index, item.returned.call_id, choice.rule, len(item.text), age))
     return RollingResult(sent, notes)

@@ -39,7 +39,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from keepwhole.canonical.entry import Result, parse_header
 from keepwhole.canonical.media import TEXT
-from keepwhole.canonical.utf8 import decode, showable, unfinished
+from keepwhole.canonical.utf8 import count_unfinished, decode, showable
 from keepwhole.errors import StoreError
 from keepwhole.store.protocol import Body, Place, is_over
 from keepwhole.store.reader import BodyReader
@@ -172,7 +172,7 @@ def belongs(result: Result, task_id: str | None, query_id: str | None) -> bool:
 def first_text(reader: BodyReader) -> str:
     """Return the text at the beginning of a body that is indexed."""
     data = reader.read(0, INDEXED_BYTES)
-    stop = len(data) if len(data) == reader.facts.size else len(data) - unfinished(data, len(data))
+    stop = len(data) if len(data) == reader.facts.size else len(data) - count_unfinished(data, len(data))
     return showable(decode(data[:stop], reader.facts.encoding))
 
 

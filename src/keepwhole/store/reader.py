@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from keepwhole.canonical.body import BLOCK, BlockIndex, BodyFacts, digest_of, measure
-from keepwhole.canonical.utf8 import decode, encoded, unfinished
+from keepwhole.canonical.utf8 import count_unfinished, decode, encode_as
 from keepwhole.errors import Damaged
 
 _REMEMBERED = 4
@@ -167,7 +167,7 @@ class BodyReader:
         if self.chars == self.facts.size or char >= self.chars:
             return min(char, self.facts.size) if self.chars == self.facts.size else self.facts.size
         at, begin = self._region(char)
-        return begin + len(encoded(self.text(at, char), self.facts.encoding))
+        return begin + len(encode_as(self.text(at, char), self.facts.encoding))
 
     def _after_end(self, number: int) -> int:
         """Return the byte after line end `number`, counted from 1; 0 for none."""
@@ -193,7 +193,7 @@ class BodyReader:
         if self.chars == self.facts.size:
             return block * BLOCK
         before = self._block(block - 1)
-        return block * BLOCK - unfinished(before, len(before))
+        return block * BLOCK - count_unfinished(before, len(before))
 
     def _block(self, number: int) -> bytes:
         """Return one block, checked against its digest; the last few are remembered."""

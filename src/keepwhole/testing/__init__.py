@@ -6,17 +6,17 @@ Nothing here reaches a network or draws a random number.
 from keepwhole.store.memory import MemoryStore
 from keepwhole.testing.contract import AdapterContract
 from keepwhole.testing.model import FakeModel, PrintedCall, printed_calls
-from keepwhole.testing.script import Called, Harness, Ran, Script, Turn
+from keepwhole.testing.script import AgentRun, Harness, Script, ScriptedCall, Turn
 
 __all__ = [
     "AdapterContract",
-    "Called",
+    "AgentRun",
     "FakeModel",
     "Harness",
     "MemoryStore",
     "PrintedCall",
-    "Ran",
     "Script",
+    "ScriptedCall",
     "Turn",
     "printed_calls",
 ]

@@ -17,7 +17,7 @@ from keepwhole.recall.names import NAMES
 from keepwhole.session import Session
 from keepwhole.store.memory import MemoryStore
 from keepwhole.store.protocol import Store
-from keepwhole.testing.look import broken_prefixes, on_record, results_in, tokens_of, unpaired
+from keepwhole.testing.look import broken_prefixes, find_unpaired, recorded_results, results_in, tokens_of
 from keepwhole.testing.model import printed_calls
 from keepwhole.testing.script import Harness, OneCall, Step, newest_result
 from keepwhole.testing.stage import NEEDLE, FullStore, Stage
@@ -53,7 +53,7 @@ class AdapterContract:
         session, stage = self.session(), Stage()
         ran = stage.run(self.harness(), session, *(("run_command", {"command": name}) for name in stage.kinds))
         assert ran.text == "done"
-        assert on_record(session) == stage.returned, "the record is not what the tools returned"
+        assert recorded_results(session) == stage.returned, "the record is not what the tools returned"
         assert session.verify().whole
 
     def test_the_framework_keeps_what_the_tools_returned(self) -> None:
@@ -83,8 +83,8 @@ class AdapterContract:
         parallel: list[OneCall] = [("run_command", {"command": name}) for name in ("long", "short", "unicode")]
         ran = stage.run(self.harness(), self.session(), parallel, ("read_file", {"path": "a"}), [*parallel])
         for request in ran.requests:
-            assert unpaired(request) == set()
-        assert unpaired(ran.history) == set()
+            assert find_unpaired(request) == set()
+        assert find_unpaired(ran.history) == set()
 
     def test_results_of_parallel_calls_go_to_their_own_calls(self) -> None:
         """The order of results does not depend on which tool ends first."""
@@ -96,7 +96,7 @@ class AdapterContract:
         for call_id, name in zip(sorted(sent), names, strict=True):
             text = stage.kinds[name]
             assert sent[call_id] == text or (len(text) > _LIMIT and text.splitlines()[-1] in sent[call_id])
-        assert sorted(on_record(session)) == sorted(stage.returned)
+        assert sorted(recorded_results(session)) == sorted(stage.returned)
 
     def test_what_was_sent_is_sent_again_unchanged(self) -> None:
         """Prefix-stable: each request begins with exactly the one before, and offers the same tools."""
@@ -144,8 +144,8 @@ class AdapterContract:
             stage.run(harness, session, ("run_command", {"command": "long"}), ("cancel", {"reason": "stop"}))
         except (asyncio.CancelledError, Exception):
             pass
-        assert ("run_command", stage.kinds["long"]) in on_record(session)
-        assert [tool for tool, _ in on_record(session)].count("run_command") == 1
+        assert ("run_command", stage.kinds["long"]) in recorded_results(session)
+        assert [tool for tool, _ in recorded_results(session)].count("run_command") == 1
         self._goes_on(harness, session, stage)
 
     def test_a_second_run_goes_on_where_the_first_ended(self) -> None:
@@ -155,7 +155,7 @@ class AdapterContract:
         first = stage.run(harness, session, ("run_command", {"command": "long"}))
         second = stage.run(harness, session, ("run_command", {"command": "short"}))
         assert broken_prefixes([first.requests[-1], *second.requests]) == []
-        assert on_record(session) == stage.returned
+        assert recorded_results(session) == stage.returned
 
     def test_what_cannot_be_stored_is_sent_whole(self) -> None:
         """Trouble with the store costs tokens, never data, never the conversation."""
@@ -176,17 +176,19 @@ class AdapterContract:
         sizes = [tokens_of(request) for request in ran.requests]
         assert max(sizes) <= WINDOW, f"request {sizes.index(max(sizes)) + 1} takes {max(sizes)} tokens of {WINDOW}"
         assert sum(estimate(text) for _, text in stage.returned) > 4 * WINDOW
-        assert all(unpaired(request) == set() for request in ran.requests)
+        assert all(find_unpaired(request) == set() for request in ran.requests)
         assert len(broken_prefixes(ran.requests)) <= STEPS // 4
-        assert [text for tool, text in on_record(session) if tool == "read_file"] == [t for _, t in stage.returned]
+        assert [text for tool, text in recorded_results(session) if tool == "read_file"] == [
+            t for _, t in stage.returned
+        ]
         assert session.verify().whole
 
     def _goes_on(self, harness: Harness, session: Session, stage: Stage) -> None:
         """Whether the session can be used as before, in the same conversation where the framework can."""
         ran = stage.run(harness if self.continues else self.harness(), session, ("run_command", {"command": "short"}))
         assert ran.text == "done"
-        assert all(unpaired(request) == set() for request in ran.requests)
-        assert ("run_command", stage.kinds["short"]) in on_record(session)
+        assert all(find_unpaired(request) == set() for request in ran.requests)
+        assert ("run_command", stage.kinds["short"]) in recorded_results(session)
         assert session.verify().whole
 
     def _needs(self, ability: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from keepwhole.canonical.message import Message
 from keepwhole.conversation.summary import TOOL
-from keepwhole.exchange.outgoing import TOOL as ROUND
+from keepwhole.exchange.outgoing_request import TOOL as ROUND
 from keepwhole.models.tokens import estimate
 from keepwhole.recall.names import NAMES
 from keepwhole.session import Session
@@ -14,12 +14,12 @@ from keepwhole.store.protocol import body_of, result_of
 from keepwhole.wire.dialects import decode_message
 
 
-def on_record(session: Session) -> list[tuple[str, str]]:
+def recorded_results(session: Session) -> list[tuple[str, str]]:
     """The recorded results with their tools, in order, without Keepwhole's own tools and entries."""
-    return list(_recorded(session))
+    return list(_read_recorded(session))
 
 
-def _recorded(session: Session) -> Iterator[tuple[str, str]]:
+def _read_recorded(session: Session) -> Iterator[tuple[str, str]]:
     for row in session.store.rows(session.id, kind="result"):
         tool = result_of(row).tool.rpartition("__")[2]  # a client may put the server's name before it
         if tool in (*NAMES, TOOL, ROUND):
@@ -30,10 +30,10 @@ def _recorded(session: Session) -> Iterator[tuple[str, str]]:
 
 def results_in(messages: Sequence[Any]) -> list[tuple[str, str]]:
     """The results in messages of any dialect: the call's id and the text."""
-    return [(each.call_id, each.text) for message in _decoded(messages) for each in message.returned]
+    return [(each.call_id, each.text) for message in _decode(messages) for each in message.returned]
 
 
-def unpaired(messages: Sequence[Any]) -> set[str]:
+def find_unpaired(messages: Sequence[Any]) -> set[str]:
     """Calls without a result after them, results without a call before them, and calls with two results.
 
     Calls that end a conversation still wait for theirs.
@@ -41,7 +41,7 @@ def unpaired(messages: Sequence[Any]) -> set[str]:
     waiting: set[str] = set()
     known: set[str] = set()
     wrong: set[str] = set()
-    decoded = _decoded(messages)
+    decoded = _decode(messages)
     for message in decoded:
         answered = {each.call_id for each in message.returned}
         wrong |= answered - waiting
@@ -62,7 +62,7 @@ def broken_prefixes(requests: Sequence[Sequence[Any]]) -> list[int]:
 
 def tokens_of(messages: Sequence[Any]) -> int:
     """The estimated tokens of messages."""
-    return sum(_tokens(message) for message in _decoded(messages))
+    return sum(_tokens(message) for message in _decode(messages))
 
 
 def _tokens(message: Message) -> int:
@@ -70,5 +70,5 @@ def _tokens(message: Message) -> int:
     return message.other + sum(map(estimate, texts))
 
 
-def _decoded(messages: Sequence[Any]) -> list[Message]:
+def _decode(messages: Sequence[Any]) -> list[Message]:
     return [decode_message(message) for message in messages]

@@ -23,11 +23,11 @@ def printed_calls(text: str) -> list[PrintedCall]:
     >>> printed_calls('left out: get_artifact(id="art_1_x", lines="3-9")')
     [PrintedCall(name='get_artifact', arguments={'id': 'art_1_x', 'lines': '3-9'})]
     """
-    found = (_parsed(text, match.start()) for match in _CALL.finditer(text))
+    found = (_parse_call(text, match.start()) for match in _CALL.finditer(text))
     return [call for call in found if call is not None]
 
 
-def _parsed(text: str, start: int) -> PrintedCall | None:
+def _parse_call(text: str, start: int) -> PrintedCall | None:
     """The call that begins at `start`; it ends at the first bracket that makes it whole."""
     end = text.find(")", start)
     while 0 <= end < start + 4_000:

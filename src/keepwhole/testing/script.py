@@ -20,7 +20,7 @@ Tools: TypeAlias = Mapping[str, Callable[..., str]]
 """Functions by the names they go by; annotated and documented, so that any framework can make tools of them."""
 
 
-class Called(NamedTuple):
+class ScriptedCall(NamedTuple):
     """A call as the scripted model makes it."""
 
     call_id: str
@@ -32,7 +32,7 @@ class Turn(NamedTuple):
     """What the scripted model says: words, or calls."""
 
     text: str
-    calls: tuple[Called, ...] = ()
+    calls: tuple[ScriptedCall, ...] = ()
 
 
 class Script:
@@ -61,10 +61,10 @@ class Script:
         if isinstance(said, str):
             return Turn(said)
         calls = said if isinstance(said, list) else [said]
-        return Turn("", tuple(Called(f"call_{next(self._ids)}", name, dict(given)) for name, given in calls))
+        return Turn("", tuple(ScriptedCall(f"call_{next(self._ids)}", name, dict(given)) for name, given in calls))
 
 
-class Ran(NamedTuple):
+class AgentRun(NamedTuple):
     """What came of a run."""
 
     text: str
@@ -78,7 +78,7 @@ class Ran(NamedTuple):
 class Harness(Protocol):
     """How a test runs an agent of one framework with an adapter. One harness has one conversation."""
 
-    def run(self, script: Script, tools: Tools, session: Session) -> Ran:
+    def run(self, script: Script, tools: Tools, session: Session) -> AgentRun:
         """Run the agent once on a new message of the user, with this script for a model and the adapter in place.
 
         Called again, it goes on with the conversation. What the framework raises is let through.

@@ -8,7 +8,7 @@ from typing import Any
 from keepwhole.errors import StoreError
 from keepwhole.session import Session
 from keepwhole.store.memory import MemoryStore
-from keepwhole.testing.script import Harness, Ran, Script, Step, Tools
+from keepwhole.testing.script import AgentRun, Harness, Script, Step, Tools
 
 NEEDLE = "the needle of line 700"
 """In the middle of what the command `long` prints, where every view leaves it out."""
@@ -25,7 +25,7 @@ class Stage:
         self._ids = itertools.count(1)
         self._lock = threading.Lock()
 
-    def run(self, harness: Harness, session: Session, *steps: Step) -> Ran:
+    def run(self, harness: Harness, session: Session, *steps: Step) -> AgentRun:
         """Play these steps and then `done`."""
         self.script = Script([*steps, "done"], self._ids)
         return harness.run(self.script, self.tools(), session)

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from keepwhole.canonical.utf8 import holds_any
+from keepwhole.canonical.utf8 import contains_any
 from keepwhole.truncation.skeleton import Skeleton
 
 _BEFORE, _AFTER = 200, 200
@@ -81,7 +81,7 @@ def imitations(text: str, grammars: tuple[Grammar, ...] = GRAMMARS) -> list[int]
         word
         for grammar in grammars
         for word, sign in grammar.anchors.items()
-        if sign in seen and holds_any(seen, (word,))
+        if sign in seen and contains_any(seen, (word,))
     ]
     found = [match.start() for match in _bracketed(grammars).finditer(seen)] if "[" in seen else []
     if anchors:

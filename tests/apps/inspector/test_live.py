@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from keepwhole.apps.inspector import live as live_module
-from keepwhole.apps.inspector.live import Event, Live
+from keepwhole.apps.inspector.live import Live, LiveEvent
 from keepwhole.apps.inspector.services import InspectorServices
 from keepwhole.exchange.request_log import LoggedAnswer, RequestFacts, RequestLog
 from keepwhole.session import Session
@@ -21,9 +21,11 @@ from tests.apps.inspector.inspector_server import Served
 from tests.build import NOON, numbered_lines
 
 
-async def gather(told: AsyncGenerator[Event], until: Callable[[list[Event]], bool], seconds: float = 5) -> list[Event]:
+async def gather(
+    told: AsyncGenerator[LiveEvent], until: Callable[[list[LiveEvent]], bool], seconds: float = 5
+) -> list[LiveEvent]:
     """What is told until it is enough."""
-    found: list[Event] = []
+    found: list[LiveEvent] = []
     async with asyncio.timeout(seconds):
         async for event in told:
             found.append(event)
@@ -32,11 +34,11 @@ async def gather(told: AsyncGenerator[Event], until: Callable[[list[Event]], boo
     return found
 
 
-def steps_of(found: list[Event]) -> list[tuple[int, int]]:
+def steps_of(found: list[LiveEvent]) -> list[tuple[int, int]]:
     return [(event.data["index"], event.data["step"]["last"]) for event in found if event.name == "step"]
 
 
-def has_steps(count: int) -> Callable[[list[Event]], bool]:
+def has_steps(count: int) -> Callable[[list[LiveEvent]], bool]:
     return lambda found: len(steps_of(found)) >= count
 
 
@@ -44,12 +46,12 @@ def listen(
     services: InspectorServices,
     name: str | None,
     after: int | None,
-    until: Callable[[list[Event]], bool],
+    until: Callable[[list[LiveEvent]], bool],
     act: Any = None,
 ) -> Any:
     """Listen to a session, do something, and give what was told."""
 
-    async def main() -> list[Event]:
+    async def main() -> list[LiveEvent]:
         live = Live(services.record, services.sessions)
         async with aclosing(live.events(name, after)) as told:
             if act is not None:
@@ -152,7 +154,7 @@ def test_the_list_of_sessions_is_told_of_new_ones_and_of_those_that_went(
         other.keep("t", None, "y")
         services.record.store.purge("s", NOON * 1000)
 
-    def both(told: list[Event]) -> bool:
+    def both(told: list[LiveEvent]) -> bool:
         return {"session", "gone"} <= {event.name for event in told}
 
     found = listen(services, None, None, both, act)
@@ -165,7 +167,7 @@ def test_a_wake_up_of_this_process_is_quicker_than_the_next_look(
     monkeypatch.setattr(live_module, "POLL", 60.0)
     session.keep("t", None, "x")
 
-    async def main() -> list[Event]:
+    async def main() -> list[LiveEvent]:
         live = Live(services.record, services.sessions)
         async with aclosing(live.events("s", None)) as told:
             await anext(told)

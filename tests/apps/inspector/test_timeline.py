@@ -5,7 +5,7 @@ from typing import Any
 from keepwhole import MemoryStore
 from keepwhole.apps.inspector.timeline import Timeline
 from keepwhole.canonical.manifest import ShownPiece, encode_manifest
-from keepwhole.exchange.outgoing import TOOL
+from keepwhole.exchange.outgoing_request import TOOL
 from keepwhole.store.protocol import Draft
 from tests.build import NOON, decision, draft, opened, request, response
 
@@ -84,7 +84,7 @@ def test_a_decision_changes_the_step_it_is_made_in_and_the_one_of_its_result() -
     book.write(kept, book.request())
     seq = book.timeline.seq
     book.write(decision(kept.header.trace_id, "aged"), book.request())
-    changed = book.timeline.changed_after(seq)
+    changed = book.timeline.steps_changed_after(seq)
     assert sorted(step.index for step in changed) == [0, 1]
     assert [made.rule for _, made in book.timeline.steps[1].decisions] == ["aged"]
     assert [made.rule for made in book.timeline.steps[0].results[0].decisions] == ["aged"]

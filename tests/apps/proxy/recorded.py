@@ -38,8 +38,8 @@ def heard(dialect: Dialect, rounds: list[bytes]) -> bytes:
     out = b""
     for data in rounds:
         for at in range(0, len(data), 97):
-            out += begun.feed(data[at : at + 97])
-        rest = begun.ended()
+            out += begun.feed_chunk(data[at : at + 97])
+        rest = begun.end_stream()
         out += rest or b""
     assert rest is not None, "one more round was asked for"
     return out

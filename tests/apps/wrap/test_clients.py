@@ -29,7 +29,7 @@ def started(home: Path, *argv: str, **environ: str) -> tuple[list[str], dict[str
     """The command, its environment, and where the proxy passes on to."""
     command = ClientCommand(argv, {"HOME": str(home), "PATH": os.environ["PATH"], **environ}, RESULTS)
     launch = client_for(argv[0]).launch(command)
-    return *launch.applied(command, BASE), dict(launch.upstreams)
+    return *launch.apply(command, BASE), dict(launch.upstreams)
 
 
 def script(home: Path, name: str, text: str) -> str:

@@ -11,7 +11,7 @@ from keepwhole.store.protocol import Store
 HELP = "the folder of a record, or postgresql://…"
 
 
-def record_at(address: str, settings: Settings, blobs: str | None = None) -> Store:
+def open_record_at(address: str, settings: Settings, blobs: str | None = None) -> Store:
     """The record at an address; a folder is made where it is missing.
 
     Its large bodies are where `blobs` says, else where the settings say if this is the record they name.
@@ -24,13 +24,13 @@ def record_at(address: str, settings: Settings, blobs: str | None = None) -> Sto
     return open_store(address if is_address(address) else "", folder, inline_body=settings.inline_body, blobs=blobs)
 
 
-def existing_record(address: str, settings: Settings, blobs: str | None = None) -> Store:
+def open_existing_record(address: str, settings: Settings, blobs: str | None = None) -> Store:
     """The same for one that must be there."""
     if not is_address(address) and not os.path.isfile(os.path.join(os.path.expanduser(address), "record.db")):
         raise NotFound(f"There is no record in `{address}`: give the folder that `record.db` is in.")
-    return record_at(address, settings, blobs)
+    return open_record_at(address, settings, blobs)
 
 
-def shown(address: str) -> str:
+def printable_address(address: str) -> str:
     """An address as it may be printed."""
     return redacted(address)

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.place import Place, add_action, add_part
+from keepwhole.apps.cli.command_context import CommandContext, add_action, add_part
 from keepwhole.errors import UsageError
 from keepwhole.recall.answer import RecallCall
 from keepwhole.recall.page import page
@@ -38,12 +38,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def list_artifacts(args: argparse.Namespace) -> int:
     """List artifacts."""
-    place = Place(args)
-    sessions = place.store.sessions() if args.all else [place.current()]
+    context = CommandContext(args)
+    sessions = context.store.sessions() if args.all else [context.current_session()]
     rows: list[dict[str, Any]] = []
     for info in sessions:
-        decided = {row.trace_id for row in place.store.rows(info.name, kind="decision")}
-        for row in place.store.rows(info.name, kind="result"):
+        decided = {row.trace_id for row in context.store.rows(info.name, kind="decision")}
+        for row in context.store.rows(info.name, kind="result"):
             if row.trace_id in decided:
                 result, facts = result_of(row), entry_of(row).facts
                 source = summarize(result.tool, result.arguments)
@@ -51,23 +51,23 @@ def list_artifacts(args: argparse.Namespace) -> int:
                     {"id": result.artifact_id, "bytes": facts.size, "lines": facts.lines, "source": source}
                     | {"session": info.name, "at": result.at, "trace_id": result.trace_id}
                 )
-    place.close()
+    context.close()
     if args.json:
-        screen.as_json(rows)
+        screen.print_json(rows)
     elif not rows:
         screen.say("No artifacts: everything kept so far was shown whole.")
     else:
         cells = [(r["id"], size_text(r["bytes"]), f"{r['lines']:,}", r["source"]) for r in rows]
-        screen.table(("ID", "Size", "Lines", "Source"), cells, right=(1, 2))
+        screen.print_table(("ID", "Size", "Lines", "Source"), cells, right=(1, 2))
     return 0
 
 
 def show_artifact(args: argparse.Namespace) -> int:
     """Show the content of one artifact, or a part of it."""
-    place = Place(args)
-    row = place.find(args.id)
+    context = CommandContext(args)
+    row = context.find_result(args.id)
     result = result_of(row)
-    with place.store.open(body_of(row)) as reader:
+    with context.store.open(body_of(row)) as reader:
         if args.raw:
             if sys.stdout.isatty() and not args.force:
                 raise UsageError("`--raw` writes control bytes too. Send it to a file or a pipe, or add `--force`.")
@@ -76,14 +76,14 @@ def show_artifact(args: argparse.Namespace) -> int:
             sys.stdout.buffer.flush()
             return 0
         asked = parse_lines(args.lines) if args.lines else parse_chars(args.chars) if args.chars else None
-        limit = place.settings.retrieval_limit if asked is None else reader.chars + 1_000
+        limit = context.settings.retrieval_limit if asked is None else reader.chars + 1_000
         if result.media_type != "text/plain":
             text = binary(result.media_type, reader.facts.size, reader.facts.digest)
         else:
             text = page(reader, RecallCall(args.id), asked, limit)
-    place.close()
+    context.close()
     if args.json:
-        screen.as_json({"id": args.id, "tool": result.tool, "content": text})
+        screen.print_json({"id": args.id, "tool": result.tool, "content": text})
     else:
         screen.show(text)
     return 0
@@ -91,33 +91,33 @@ def show_artifact(args: argparse.Namespace) -> int:
 
 def search_artifacts(args: argparse.Namespace) -> int:
     """Search the results of a session."""
-    place = Place(args)
-    info = place.current()
-    found = place.store.search(info.name, " ".join(args.text), args.limit)
+    context = CommandContext(args)
+    info = context.current_session()
+    found = context.store.search(info.name, " ".join(args.text), args.limit)
     rows: list[dict[str, Any]] = []
     for match in found:
-        row = place.store.find(info.name, match.trace_id)
+        row = context.store.find(info.name, match.trace_id)
         if row is not None:
             result = result_of(row)
             rows.append(
                 {"id": result.artifact_id, "tool": result.tool, "line": match.line, "text": match.text}
                 | {"trace_id": match.trace_id}
             )
-    place.close()
+    context.close()
     if args.json:
-        screen.as_json(rows)
+        screen.print_json(rows)
     elif not rows:
         screen.say(f"Nothing in session {info.name} has all of: {screen.line(' '.join(args.text))}")
     else:
         cells = [(r["id"], r["tool"], f"{r['line']:,}", r["text"]) for r in rows]
-        screen.table(("ID", "Tool", "Line", "Text"), cells, right=(2,))
+        screen.print_table(("ID", "Tool", "Line", "Text"), cells, right=(2,))
     return 0 if rows else 1
 
 
 def clean_artifacts(args: argparse.Namespace) -> int:
     """Purge sessions that are over."""
-    place = Place(args)
-    sessions = _to_clean(args, place)
+    context = CommandContext(args)
+    sessions = _to_clean(args, context)
     asks = args.all or args.session
     count = f"{len(sessions)} session{'s' if len(sessions) != 1 else ''}"
     freed = sum(info.stored for info in sessions)
@@ -125,21 +125,21 @@ def clean_artifacts(args: argparse.Namespace) -> int:
         return 1
     with screen.Progress("purging", len(sessions)) as progress:
         for info in sessions:
-            place.store.purge(info.name, int(time.time() * 1000))
+            context.store.purge(info.name, int(time.time() * 1000))
             progress.step()
-    place.close()
+    context.close()
     if args.json:
-        screen.as_json({"purged": [info.name for info in sessions], "bytes": freed})
+        screen.print_json({"purged": [info.name for info in sessions], "bytes": freed})
     else:
         screen.say(f"Purged {count}, {size_text(freed)}.")
     return 0
 
 
-def _to_clean(args: argparse.Namespace, place: Place) -> list[SessionInfo]:
+def _to_clean(args: argparse.Namespace, context: CommandContext) -> list[SessionInfo]:
     if args.session:
-        return [place.current()]
-    sessions = place.store.sessions()
+        return [context.current_session()]
+    sessions = context.store.sessions()
     if args.all:
         return sessions
     over = [info for info in sessions if info.ended_at is not None or info.ephemeral]
-    return [info for info in over if not place.store.is_held(info.name)]
+    return [info for info in over if not context.store.is_held(info.name)]

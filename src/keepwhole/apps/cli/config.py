@@ -5,7 +5,7 @@ import os
 
 from keepwhole import config as settings_module
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.place import add_action
+from keepwhole.apps.cli.command_context import add_action
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -19,9 +19,9 @@ def show(args: argparse.Namespace) -> int:
     """Show the settings."""
     rows = settings_module.flattened(settings_module.load(args.config))
     if args.json:
-        screen.as_json({key: value for key, value, _ in rows})
+        screen.print_json({key: value for key, value, _ in rows})
     else:
-        screen.table(("Setting", "Value", "From"), rows)
+        screen.print_table(("Setting", "Value", "From"), rows)
     return 0
 
 
@@ -30,7 +30,7 @@ def check(args: argparse.Namespace) -> int:
     settings_module.load(args.config)
     found = settings_module.find_file(args.config, os.environ, os.getcwd())
     if args.json:
-        screen.as_json({"ok": True, "file": found})
+        screen.print_json({"ok": True, "file": found})
     else:
         screen.say(f"✓ {found or 'no settings file; the defaults hold'}")
     return 0

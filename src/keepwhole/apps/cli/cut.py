@@ -6,7 +6,7 @@ import time
 
 from keepwhole import config
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.place import add_config, add_json
+from keepwhole.apps.cli.command_context import add_config, add_json
 from keepwhole.canonical.body import measure
 from keepwhole.canonical.media import media_type
 from keepwhole.canonical.utf8 import decode
@@ -44,7 +44,7 @@ def cut(args: argparse.Namespace) -> int:
     shown = present(source, artifact, limits, STRATEGIES)
     report = _report(shown, source, limits)
     if args.json:
-        screen.as_json({"content": shown.content, **report})
+        screen.print_json({"content": shown.content, **report})
         return 0
     screen.show(shown.content)
     screen.warn("")
@@ -109,9 +109,9 @@ def _compare(text: str, artifact: Artifact, limits: Limits, as_json: bool) -> in
         rows.append((name, used, len(shown.content), kept, gaps, f"{took:.1f}", _second_line(shown)))
     headers = ("asked for", "used", "shown", "kept", "gaps", "ms", "after the first gap")
     if as_json:
-        screen.as_json([dict(zip(headers, row, strict=True)) for row in rows])
+        screen.print_json([dict(zip(headers, row, strict=True)) for row in rows])
     else:
-        screen.table(headers, rows, right=(2, 3, 4, 5))
+        screen.print_table(headers, rows, right=(2, 3, 4, 5))
     return 0
 
 

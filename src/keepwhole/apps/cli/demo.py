@@ -62,7 +62,7 @@ def _keep(session: Session) -> dict[str, KeptResult]:
                 about.strategy_used,
             )
         )
-    screen.table(("tool", "kept", "lines", "≈ tokens", "≈ shown", "how"), rows, right=(1, 2, 3, 4))
+    screen.print_table(("tool", "kept", "lines", "≈ tokens", "≈ shown", "how"), rows, right=(1, 2, 3, 4))
     numbers = session.metrics
     share = numbers.chars_out_total / numbers.chars_in_total
     screen.say(f"\nThe model sees {share:.1%} of {numbers.chars_in_total:,} characters; all of them are on disk.")

@@ -4,7 +4,7 @@ import argparse
 
 from keepwhole.apps import doctor as checks
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.place import Place, add_options
+from keepwhole.apps.cli.command_context import CommandContext, add_options
 
 _SIGNS: dict[checks.Grade, str] = {"ok": "✓", "note": "•", "bad": "✗"}
 
@@ -18,15 +18,15 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def doctor(args: argparse.Namespace) -> int:
     """Run all checks; exit code 1 if anything is bad."""
-    place = Place(args)
-    found = [one for _, one in checks.examine_record(place.settings, place.store)]
+    context = CommandContext(args)
+    found = [one for _, one in checks.examine_record(context.settings, context.store)]
     if args.full and not checks.any_bad(found):
-        entries = sum(info.entries for info in place.store.sessions())
+        entries = sum(info.entries for info in context.store.sessions())
         with screen.Progress("verifying entries", entries) as progress:
-            found += checks.verify_sessions(place.store, lambda _: progress.step())
-    place.close()
+            found += checks.verify_sessions(context.store, lambda _: progress.step())
+    context.close()
     if args.json:
-        screen.as_json([{"grade": one.grade, "what": one.what} for one in found])
+        screen.print_json([{"grade": one.grade, "what": one.what} for one in found])
     else:
         for one in found:
             screen.say(f"{_SIGNS[one.grade]} {screen.line(one.what, 300)}")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.place import Place, add_options
+from keepwhole.apps.cli.command_context import CommandContext, add_options
 from keepwhole.errors import NotFound
 from keepwhole.models.tokens import estimate_from_length
 from keepwhole.policies.policy import rule_meaning
@@ -22,25 +22,25 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def explain(args: argparse.Namespace) -> int:
     """Explain every result that is not shown whole."""
-    place = Place(args)
-    info = place.current()
-    found = [each for each in _explain(place, info.name) if args.step in (None, each["step"])]
-    place.close()
+    context = CommandContext(args)
+    info = context.current_session()
+    found = [each for each in _explain(context, info.name) if args.step in (None, each["step"])]
+    context.close()
     if args.step is not None and not found:
         raise NotFound(f"Result {args.step} of session `{info.name}` is shown as it came: no rule edited it.")
     if args.json:
-        screen.as_json({"session": info.name, "edits": found})
+        screen.print_json({"session": info.name, "edits": found})
         return 0
     _print(info.name, found)
     return 0
 
 
-def _explain(place: Place, session: str) -> Iterator[dict[str, Any]]:
+def _explain(context: CommandContext, session: str) -> Iterator[dict[str, Any]]:
     """Every result that a decision was made about, with all decisions in order."""
     decisions: dict[str, list[Any]] = {}
-    for row in place.store.rows(session, kind="decision", light=True):
+    for row in context.store.rows(session, kind="decision", light=True):
         decisions.setdefault(row.trace_id, []).append(decision_of(row))
-    for step, row in enumerate(place.store.rows(session, kind="result", light=True), 1):
+    for step, row in enumerate(context.store.rows(session, kind="result", light=True), 1):
         made = decisions.get(row.trace_id)
         if not made:
             continue
@@ -68,14 +68,21 @@ def _print(session: str, found: list[dict[str, Any]]) -> None:
         screen.say(f"Every result of session {session} is shown as it came.")
         return
     rows = [
-        (str(e["step"]), screen.line(e["tool"], 24), e["rule"], e["strategy"], screen.when(e["at"]), _saving(e))
+        (
+            str(e["step"]),
+            screen.line(e["tool"], 24),
+            e["rule"],
+            e["strategy"],
+            screen.format_time(e["at"]),
+            _savings_text(e),
+        )
         for e in found
     ]
-    screen.table(("step", "tool", "rule", "strategy", "when", "≈ tokens saved"), rows)
+    screen.print_table(("step", "tool", "rule", "strategy", "when", "≈ tokens saved"), rows)
     for rule in dict.fromkeys(e["rule"] for e in found):
         screen.say(f"\n{screen.bold(rule)}: {rule_meaning(rule)}.")
     screen.say(f"\nUndo one of them with its id, for example: {found[-1]['undo']}")
 
 
-def _saving(edit: dict[str, Any]) -> str:
+def _savings_text(edit: dict[str, Any]) -> str:
     return f"{edit['tokens_saved']:,} of {edit['tokens_before']:,}"

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.place import Place, add_options
-from keepwhole.apps.cli.replay_screen import unread
+from keepwhole.apps.cli.command_context import CommandContext, add_options
+from keepwhole.apps.cli.replay_screen import print_unread
 from keepwhole.errors import UsageError
 from keepwhole.logs.duplicates import read_all
 from keepwhole.logs.lines import UnreadPart, file_size
@@ -39,29 +39,29 @@ def import_logs(args: argparse.Namespace) -> int:
     missing = [path for path in args.paths if not path.exists()]
     if missing:
         raise UsageError(f"There is no `{missing[0]}`. Give a log, or a folder of logs.")
-    place = Place(args)
+    context = CommandContext(args)
     paths = find_logs(args.paths)
     done: list[Imported] = []
     bad: list[UnreadPart] = []
     apart = 0
     try:
-        for found, name in _imported(place, paths):
+        for found, name in _imported(context, paths):
             if isinstance(found, UnreadPart):
                 bad.append(found)
             else:
                 done.append(found)
                 apart += found.session != name
     finally:
-        place.close()
+        context.close()
     report = _report(done, bad, apart)
     if args.json:
-        screen.as_json(report)
+        screen.print_json(report)
     else:
         _print(done, report)
     return 0 if done else _NOTHING
 
 
-def _imported(place: Place, paths: Sequence[Path]) -> Iterator[tuple[Imported | UnreadPart, str]]:
+def _imported(context: CommandContext, paths: Sequence[Path]) -> Iterator[tuple[Imported | UnreadPart, str]]:
     """Each run as it is put on record, with the name that its session has by itself, and what could not be read."""
     now, chars = int(time.time() * 1000), 0
     with screen.Progress("importing MB", sum(map(file_size, paths)) // _MEGABYTE) as progress:
@@ -70,10 +70,10 @@ def _imported(place: Place, paths: Sequence[Path]) -> Iterator[tuple[Imported | 
                 yield found, ""
                 continue
             chars += found.chars
-            progress.at(chars // _MEGABYTE)
+            progress.set_done(chars // _MEGABYTE)
             if _has_results(found):
-                quota = place.settings.session_quota
-                yield import_run(place.store, found, quota=quota, now=now, random=os.urandom), session_of(found)
+                quota = context.settings.session_quota
+                yield import_run(context.store, found, quota=quota, now=now, random=os.urandom), session_of(found)
 
 
 def _has_results(run: Run) -> bool:
@@ -91,14 +91,14 @@ def _report(done: Sequence[Imported], bad: Sequence[UnreadPart], apart: int) -> 
 
 
 def _print(done: Sequence[Imported], report: dict[str, Any]) -> None:
-    unread(report["unread"])
+    print_unread(report["unread"])
     if not done:
         screen.say("There are no tool results in these logs.")
         return
     news = [one for one in done if one.added]
     if news:
         rows = [(one.session, f"{one.added:,}", f"{one.truncated:,}", f"{one.restored:,}") for one in news[:_LISTED]]
-        screen.table(("session", "results", "cut before", "restored"), rows, right=(1, 2, 3))
+        screen.print_table(("session", "results", "cut before", "restored"), rows, right=(1, 2, 3))
     if len(news) > _LISTED:
         screen.say(f"and {len(news) - _LISTED:,} more")
     known = report["results"] - report["added"] - report["refused"]

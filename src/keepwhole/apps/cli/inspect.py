@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from keepwhole.apps.cli.place import Place, add_options
-from keepwhole.apps.cli.proxy import needs_extra, run_until_stopped
+from keepwhole.apps.cli.command_context import CommandContext, add_options
+from keepwhole.apps.cli.proxy import require_extra, run_until_stopped
 from keepwhole.apps.listener import Address, read_token
 from keepwhole.errors import UsageError
 
@@ -32,7 +32,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def inspect(args: argparse.Namespace) -> int:
     """Serve the page until stopped."""
-    needs_extra()
+    require_extra()
     return run_until_stopped(_serve(args))
 
 
@@ -40,29 +40,29 @@ async def _serve(args: argparse.Namespace) -> int:
     from keepwhole.apps.proxy.server import harden_process, wait_until_stopped
 
     harden_process()
-    place = Place(args)
-    session = place.info(args.session).name if args.session else None
-    async with page(place, args.port) as (_, url):
+    context = CommandContext(args)
+    session = context.find_session(args.session).name if args.session else None
+    async with page(context, args.port) as (_, url):
         url += f"&session={quote(session)}" if session else ""
         print(f"keepwhole inspect: {url}", flush=True)
         if not args.no_open and has_display():
             await asyncio.to_thread(webbrowser.open, url)
         await wait_until_stopped(lambda: None)
-    place.close()
+    context.close()
     return 0
 
 
 @asynccontextmanager
-async def page(place: Place, port: int, option: str = "--port") -> "AsyncGenerator[tuple[Inspector, str]]":
+async def page(context: CommandContext, port: int, option: str = "--port") -> "AsyncGenerator[tuple[Inspector, str]]":
     """The inspector over a record, and the address that opens it: the token is behind the `#`, so it is never sent."""
     from keepwhole.apps.inspector.server import start_inspector
     from keepwhole.apps.inspector.services import InspectorServices
 
     if not 0 <= port < 65_536:
         raise UsageError(f"`{port}` is no port. Give one between 1 and 65535, or 0 for any that is free.")
-    token, _ = read_token(place.settings.home, "inspector", TOKEN)
+    token, _ = read_token(context.settings.home, "inspector", TOKEN)
     wanted = Address(host="127.0.0.1", port=port)
-    async with start_inspector(InspectorServices(place.settings, place.store), wanted, token, option) as (
+    async with start_inspector(InspectorServices(context.settings, context.store), wanted, token, option) as (
         inspector,
         address,
     ):
@@ -70,5 +70,5 @@ async def page(place: Place, port: int, option: str = "--port") -> "AsyncGenerat
 
 
 def has_display() -> bool:
-    """Whether a browser can be seen by whoever started this."""
+    """Whether the user of this terminal can see a browser."""
     return sys.platform == "darwin" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

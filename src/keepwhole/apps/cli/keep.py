@@ -4,8 +4,8 @@ import argparse
 import sys
 
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.place import Place, add_options
-from keepwhole.apps.cli.run import described
+from keepwhole.apps.cli.command_context import CommandContext, add_options
+from keepwhole.apps.cli.run import result_as_dict
 from keepwhole.errors import StoreError
 from keepwhole.record.kept_result import unstored_chunks
 from keepwhole.store.feed import pipe
@@ -26,8 +26,8 @@ def keep(args: argparse.Namespace) -> int:
     """Keep standard input."""
     if sys.stdin.isatty():
         screen.warn("keepwhole: reading from the terminal; end with Ctrl-D.")
-    place = Place(args)
-    session, output = place.writing(), pipe(sys.stdin.fileno())
+    context = CommandContext(args)
+    session, output = context.shell_session(), pipe(sys.stdin.fileno())
     try:
         shown = session.keep(
             args.tool,
@@ -43,9 +43,9 @@ def keep(args: argparse.Namespace) -> int:
         screen.warn(f"keepwhole: {error}")
         return 4
     finally:
-        place.close()
+        context.close()
     if args.json:
-        screen.as_json(described(shown))
+        screen.print_json(result_as_dict(shown))
     else:
         screen.show(shown.content)
     return 0

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from importlib.util import find_spec
 from typing import Any
 
-from keepwhole.apps.cli.place import Place, add_config
+from keepwhole.apps.cli.command_context import CommandContext, add_config
 from keepwhole.errors import UsageError
 from keepwhole.install import install_hint
 
@@ -14,11 +14,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
     add_config(parser)
     parser.add_argument("--session", metavar="ID", help="session (default: $KEEPWHOLE_SESSION, else this folder's own)")
-    add_listening(parser)
+    add_address_options(parser)
     parser.set_defaults(act=mcp)
 
 
-def add_listening(parser: argparse.ArgumentParser) -> None:
+def add_address_options(parser: argparse.ArgumentParser) -> None:
     """The options of commands that clients connect to."""
     parser.add_argument("--http", metavar="HOST:PORT", help="serve over HTTP, with a token, instead of standard input")
     parser.add_argument("--public", action="store_true", help="let HTTP listen where other machines can reach it")
@@ -26,33 +26,33 @@ def add_listening(parser: argparse.ArgumentParser) -> None:
 
 def mcp(args: argparse.Namespace) -> int:
     """Serve this folder's session."""
-    needs_extra()
+    require_extra()
     from keepwhole.apps.listener import parse_address
     from keepwhole.apps.mcp.listener import serve_http, serve_stdio
     from keepwhole.apps.mcp.server import record_server
 
     address = parse_address(args.http, args.public) if args.http else None
-    place = Place(args)
-    server = record_server(place.writing())
+    context = CommandContext(args)
+    server = record_server(context.shell_session())
 
     async def serve() -> None:
-        await (serve_http(server, address, place.settings, "mcp") if address else serve_stdio(server))
+        await (serve_http(server, address, context.settings, "mcp") if address else serve_stdio(server))
 
-    return run(serve, place)
+    return run(serve, context)
 
 
-def run(serve: Callable[[], Awaitable[Any]], place: Place) -> int:
+def run(serve: Callable[[], Awaitable[Any]], context: CommandContext) -> int:
     """Serve until the client is gone or someone interrupts."""
     import anyio
 
     try:
         anyio.run(serve)
     finally:
-        place.close()
+        context.close()
     return 0
 
 
-def needs_extra() -> None:
+def require_extra() -> None:
     """`UsageError` where the package for MCP is not there."""
     if find_spec("mcp_types") is None:
         raise UsageError(f"MCP needs a package more: {install_hint('mcp')}.")

@@ -4,8 +4,8 @@ import argparse
 import os
 
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.mcp import add_listening, needs_extra, run
-from keepwhole.apps.cli.place import Place, add_config
+from keepwhole.apps.cli.command_context import CommandContext, add_config
+from keepwhole.apps.cli.mcp import add_address_options, require_extra, run
 from keepwhole.errors import UsageError
 
 
@@ -17,7 +17,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--session", metavar="ID", help="session (default: $KEEPWHOLE_SESSION, else this folder's own)")
     parser.add_argument("--inherit-env", action="store_true", help="hand servers this environment, as clients do")
     parser.add_argument("--without-recall", action="store_true", help="offer no recall tools; `keepwhole mcp` does")
-    add_listening(parser)
+    add_address_options(parser)
     parser.set_defaults(act=gateway)
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     wrapping = actions.add_parser("wrap", help="put the gateway before the servers in a client's file")
@@ -37,7 +37,7 @@ def gateway(args: argparse.Namespace) -> int:
     """Serve what the file's servers offer."""
     if args.config is None:
         raise UsageError("Which servers? Give `--config FILE`, a file with `mcpServers` as clients write it.")
-    needs_extra()
+    require_extra()
     from keepwhole.apps.listener import parse_address
     from keepwhole.apps.mcp.gateway import Gateway
     from keepwhole.apps.mcp.listener import serve_http, serve_stdio
@@ -45,15 +45,15 @@ def gateway(args: argparse.Namespace) -> int:
 
     address = parse_address(args.http, args.public) if args.http else None
     file = read_servers(args.config, args.server, args.inherit_env)
-    place = _place(args)
-    through = Gateway(place.writing(), file, recall=not args.without_recall)
+    context = _open_context(args)
+    through = Gateway(context.shell_session(), file, recall=not args.without_recall)
 
     async def serve() -> None:
         async with through.opened() as front:
             name = "mcp-gateway"
-            await (serve_http(front, address, place.settings, name) if address else serve_stdio(front))
+            await (serve_http(front, address, context.settings, name) if address else serve_stdio(front))
 
-    return run(serve, place)
+    return run(serve, context)
 
 
 def wrap(args: argparse.Namespace) -> int:
@@ -87,9 +87,9 @@ def accept(args: argparse.Namespace) -> int:
     """Pin what was last seen."""
     from keepwhole.apps.mcp.pins import Pins
 
-    place = _place(args)
-    accepted = Pins(os.fspath(place.settings.home)).accept(args.server)
-    place.close()
+    context = _open_context(args)
+    accepted = Pins(os.fspath(context.settings.home)).accept(args.server)
+    context.close()
     for server, what in accepted:
         screen.say(f"{screen.line(server)}: {screen.line(what)} is pinned as it is now")
     if not accepted:
@@ -97,5 +97,5 @@ def accept(args: argparse.Namespace) -> int:
     return 0
 
 
-def _place(args: argparse.Namespace) -> Place:
-    return Place(argparse.Namespace(config=args.settings, session=getattr(args, "session", None)))
+def _open_context(args: argparse.Namespace) -> CommandContext:
+    return CommandContext(argparse.Namespace(config=args.settings, session=getattr(args, "session", None)))

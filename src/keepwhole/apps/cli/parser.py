@@ -39,5 +39,5 @@ def parser_for(wanted: str | None, summaries: Mapping[str, str]) -> argparse.Arg
 
 
 def module_of(name: str) -> str:
-    """Where a command lives; `import` is a word of Python's own."""
+    """The module of a command; `import` is a keyword of Python."""
     return "keepwhole.apps.cli." + ("import_" if name == "import" else name.replace("-", "_"))

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from keepwhole import config
-from keepwhole.apps.cli.place import Place, add_config, add_mode
+from keepwhole.apps.cli.command_context import CommandContext, add_config, add_mode
 from keepwhole.apps.listener import Address, checked_address, read_token
 from keepwhole.errors import KeepwholeError, UsageError
 from keepwhole.install import install_hint
@@ -45,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def proxy(args: argparse.Namespace) -> int:
     """Serve until stopped."""
-    needs_extra()
+    require_extra()
     return run_until_stopped(_serve(args))
 
 
@@ -58,31 +58,31 @@ def run_until_stopped(serving: Coroutine[Any, Any, int]) -> int:
 
 
 async def _serve(args: argparse.Namespace) -> int:
-    place = Place(args, PATIENCE)
-    await run(args, place)
-    place.close()
+    context = CommandContext(args, PATIENCE)
+    await run(args, context)
+    context.close()
     return 0
 
 
-async def run(args: argparse.Namespace, place: Place, reporters: "Sequence[Reporter]" = ()) -> None:
+async def run(args: argparse.Namespace, context: CommandContext, reporters: "Sequence[Reporter]" = ()) -> None:
     """A proxy over a record, until it is stopped; `reporters` are called with each request once it is recorded."""
     from keepwhole.apps.proxy.server import ProxyOptions, build_setup, start_proxy, wait_until_stopped
     from keepwhole.apps.proxy.telemetry import print_summary, span_reporter
 
-    home = place.settings.home
+    home = context.settings.home
     settings = settings_from(args, home)
     address = address_from(args)
     token, where = (None, "") if args.no_token else read_token(home, "proxy", TOKEN)
     spans = span_reporter()
     own = ([spans] if spans is not None else []) + ([print_summary] if args.watch else [])
     options = ProxyOptions(address, token, (*own, *reporters))
-    async with start_proxy(settings, place.store, options) as (running, port):
+    async with start_proxy(settings, context.store, options) as (running, port):
         _greet(address.replace(port=port), token, where)
 
         def reload() -> None:
             try:
                 counted = running.setup.router.metrics
-                running.setup = build_setup(settings_from(args, home), place.store, options, port, counted)
+                running.setup = build_setup(settings_from(args, home), context.store, options, port, counted)
                 print("keepwhole proxy: settings read again", file=sys.stderr, flush=True)
             except KeepwholeError as error:
                 print(f"keepwhole proxy: kept the old settings: {error}", file=sys.stderr, flush=True)
@@ -99,7 +99,7 @@ def settings_from(args: argparse.Namespace, home: str | None = None) -> config.S
     return settings.replace(proxy=own, **({"mode": args.mode} if args.mode else {}))
 
 
-def needs_extra() -> None:
+def require_extra() -> None:
     """`UsageError` where the package for the proxy is not there."""
     if find_spec("aiohttp") is None:
         raise UsageError(f"The proxy and the page need a package more: {install_hint('proxy')}.")

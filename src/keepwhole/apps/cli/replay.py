@@ -8,9 +8,9 @@ from pathlib import Path
 
 from keepwhole import config
 from keepwhole.apps.cli import replay_screen, screen
+from keepwhole.apps.cli.command_context import add_config, add_json
 from keepwhole.apps.cli.main import EXIT_INTERRUPTED
-from keepwhole.apps.cli.place import add_config, add_json
-from keepwhole.apps.cli.replay_input import contender, logs
+from keepwhole.apps.cli.replay_input import contender, logs_to_replay
 from keepwhole.errors import UsageError
 from keepwhole.logs.lines import file_size
 from keepwhole.models.profiles import Profile, input_price
@@ -55,7 +55,7 @@ def replay(args: argparse.Namespace) -> int:
     if args.report:
         _refuse_unwritable(Path(args.report))
     profile = prices.profile_named(args.provider, settings.models) if args.provider else None
-    with logs(args) as paths:
+    with logs_to_replay(args) as paths:
         if paths is None:
             return 0
         if not paths:
@@ -105,24 +105,24 @@ class _Replay:
             for found in map_in_processes(survey, largest_first, self._jobs):
                 self._found.append(found)
                 self._totals.add(found)
-                progress.at(max(self._totals.bytes, self._totals.chars) // _MEGABYTE)
+                progress.set_done(max(self._totals.bytes, self._totals.chars) // _MEGABYTE)
                 if not told and time.monotonic() - began > _EARLY:
                     told = True
                     progress.clear()
-                    replay_screen.early(self._totals)
+                    replay_screen.print_first_totals(self._totals)
         self._runs, self._totals = merge_survey(self._found)
         self._say_totals()
 
     def _say_totals(self) -> None:
         if not self._args.json and not self._has_printed:
             self._has_printed = True
-            replay_screen.totals(self._totals)
+            replay_screen.print_totals(self._totals)
 
     def _replay(self, profile: Profile) -> None:
         """The second pass, over a draw of the runs."""
         drawn = self._runs if self._args.all else sample_within(self._runs)
         with screen.Progress("replaying runs", len(drawn)) as progress:
-            progress.at(0)
+            progress.set_done(0)
             frequencies = read_frequencies(self._runs, self._jobs, FREQUENCY_CHARS)
             work = ReplayJob(drawn, frequencies, profile=profile, window=profile.window)
             for pairs in replay_all(work, self._gathered.contenders[1:], self._jobs):
@@ -134,11 +134,11 @@ class _Replay:
         self._say_totals()
         made = build_report(self._totals, self._gathered, basis)
         if self._args.json:
-            screen.as_json(made.as_json())
+            screen.print_json(made.as_json())
         elif made.policies:
-            replay_screen.policies(made)
-            replay_screen.hidden(made, self._args.missed)
-            replay_screen.settings(made)
+            replay_screen.print_policies(made)
+            replay_screen.print_hidden(made, self._args.missed)
+            replay_screen.print_settings(made)
             screen.say("" if self._args.report else "\nWith charts: add `--report out.html`.")
         if self._args.report:
             _write_page(self._args.report, made)

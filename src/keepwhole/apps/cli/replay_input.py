@@ -37,7 +37,7 @@ def contender(name: str) -> Contender:
 
 
 @contextmanager
-def logs(args: argparse.Namespace) -> Generator[Sequence[Path] | None]:
+def logs_to_replay(args: argparse.Namespace) -> Generator[Sequence[Path] | None]:
     """The logs that are meant: those named, made-up ones, or those that clients keep here."""
     if args.sample:
         with tempfile.TemporaryDirectory(prefix="keepwhole-replay-") as folder:
@@ -49,10 +49,10 @@ def logs(args: argparse.Namespace) -> Generator[Sequence[Path] | None]:
             raise UsageError(f"There is no `{missing[0]}`. Give a log, or a folder of logs.")
         yield find_logs(args.paths)
     else:
-        yield _kept_here(ask=not args.json)
+        yield _find_client_logs(ask=not args.json)
 
 
-def _kept_here(ask: bool) -> Sequence[Path] | None:
+def _find_client_logs(ask: bool) -> Sequence[Path] | None:
     """The logs that clients keep on this machine; None where people do not want them replayed."""
     found = find_log_locations(Path.home(), os.environ)
     if not found:
@@ -61,7 +61,7 @@ def _kept_here(ask: bool) -> Sequence[Path] | None:
             "Name some: `keepwhole replay PATH`. Or look at made-up ones: `keepwhole replay --sample`."
         )
     elif ask:
-        replay_screen.places(found)
+        replay_screen.print_places(found)
         if not _ask_permission():
             return None
     return [path for place in found for path in place.files]

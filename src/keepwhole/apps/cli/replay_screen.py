@@ -28,18 +28,18 @@ _LEGEND = (
 )
 
 
-def width() -> int:
+def terminal_width() -> int:
     """Columns of the terminal; a hundred where there is none."""
     return shutil.get_terminal_size((100, 24)).columns
 
 
-def wrapped(text: str) -> None:
+def print_paragraph(text: str) -> None:
     """Print a paragraph of ours within the terminal's width."""
-    for line in textwrap.wrap(screen.safe(text), min(width(), 110), break_on_hyphens=False):
+    for line in textwrap.wrap(screen.safe(text), min(terminal_width(), 110), break_on_hyphens=False):
         screen.say(line)
 
 
-def count(number: float) -> str:
+def format_count(number: float) -> str:
     """A number of tokens for people.
 
     >>> count(950), count(48_300), count(5_410_000)
@@ -48,7 +48,7 @@ def count(number: float) -> str:
     return f"{number:.0f}" if number < 1_000 else f"{number / 1e3:.0f}k" if number < 1e6 else f"{number / 1e6:.1f}M"
 
 
-def percent(share: float | None) -> str:
+def format_percent(share: float | None) -> str:
     """A share for people, a dash where there is none; nearly all is not said to be all.
 
     >>> percent(0.541), percent(0.9968), percent(0.99999), percent(1.0), percent(None)
@@ -60,46 +60,48 @@ def percent(share: float | None) -> str:
     return f"{share:.{int(nearly)}%}".replace("100.0%", ">99.9%").replace("%", " %")
 
 
-def places(found: Sequence[LogLocation]) -> None:
+def print_places(found: Sequence[LogLocation]) -> None:
     """Where logs were found."""
     rows = [(place.client, str(place.path), f"{len(place.files):,}", size_text(place.bytes)) for place in found]
-    screen.table(("client", "where", "logs", "size"), rows, right=(2, 3))
+    screen.print_table(("client", "where", "logs", "size"), rows, right=(2, 3))
 
 
-def early(totals: LogTotals) -> None:
+def print_first_totals(totals: LogTotals) -> None:
     """The first useful line, while most is still unread."""
-    largest = ", ".join(f"{screen.line(tool, 30)} {count(size)}" for tool, size in totals.tools.most_common(3))
-    words = (
-        f"So far {count(totals.tokens)} tokens in {_runs(totals.runs)}, {percent(totals.share)} of them tool results"
+    largest = ", ".join(f"{screen.line(tool, 30)} {format_count(size)}" for tool, size in totals.tools.most_common(3))
+    share = f"{format_percent(totals.share)} of them tool results"
+    print_paragraph(
+        f"So far {format_count(totals.tokens)} tokens in {_runs(totals.runs)}, {share} ({largest}). Reading on …"
     )
-    wrapped(f"{words} ({largest}). Reading on …")
 
 
-def totals(found: LogTotals) -> None:
+def print_totals(found: LogTotals) -> None:
     """What was read, and what it consists of."""
     sources = ", ".join(f"{screen.line(source, 40)} {runs:,}" for source, runs in found.sources.most_common(8))
     files = f"{found.files:,} file{'s' * (found.files != 1)}"
-    wrapped(f"Read {_runs(found.runs)} in {files}, {size_text(found.bytes)}: {sources or 'none'}.")
-    unread(found.unread)
+    print_paragraph(f"Read {_runs(found.runs)} in {files}, {size_text(found.bytes)}: {sources or 'none'}.")
+    print_unread(found.unread)
     if not found.runs:
         return
-    share = f"{percent(found.share)} of them tool results"
+    share = f"{format_percent(found.share)} of them tool results"
     screen.say("")
-    for line in textwrap.wrap(f"{count(found.tokens)} tokens in {found.steps:,} steps, {share}", width()):
+    for line in textwrap.wrap(
+        f"{format_count(found.tokens)} tokens in {found.steps:,} steps, {share}", terminal_width()
+    ):
         screen.say(screen.bold(line))
     most = max(found.tools.values(), default=0) or 1
     name = min(24, max((len(screen.line(tool, 24)) for tool, _ in found.tools.most_common(_TOOLS)), default=0))
-    bars = min(_BAR, width() - name - 19)
+    bars = min(_BAR, terminal_width() - name - 19)
     for tool, tokens in found.tools.most_common(_TOOLS):
         bar = "█" * max(1, round(bars * tokens / most))
-        part = percent(tokens / (found.result_tokens or 1))
-        screen.say(f"  {screen.line(tool, 24):<{name}}  {count(tokens):>6}  {part:>5}  {screen.dim(bar)}")
+        part = format_percent(tokens / (found.result_tokens or 1))
+        screen.say(f"  {screen.line(tool, 24):<{name}}  {format_count(tokens):>6}  {part:>5}  {screen.dim(bar)}")
     others = found.tools.most_common()[_TOOLS:]
     if others:
-        screen.say(f"  and {count(sum(tokens for _, tokens in others))} by {len(others)} other tools")
+        screen.say(f"  and {format_count(sum(tokens for _, tokens in others))} by {len(others)} other tools")
 
 
-def unread(found: Sequence[Mapping[str, Any]]) -> None:
+def print_unread(found: Sequence[Mapping[str, Any]]) -> None:
     """What could not be read, and why."""
     for one in found[:_UNREAD]:
         times = f" ({one['count']:,} times)" if one["count"] > 1 else ""
@@ -108,30 +110,32 @@ def unread(found: Sequence[Mapping[str, Any]]) -> None:
         screen.warn(f"  and {len(found) - _UNREAD:,} more; `--json` lists them")
 
 
-def policies(report: ReplayReport) -> None:
+def print_policies(report: ReplayReport) -> None:
     """A row a policy, then each in plain words."""
     replayed, runs = report.totals["replayed"], report.totals["runs"]
     which = f"{replayed:,} of {_runs(runs)}" if replayed != runs else f"all {_runs(runs)}" if runs > 1 else _runs(runs)
     price = f"cached {report.price['read']:g}, written {report.price['write']:g} of the input price"
     screen.say("")
     if report.totals["never_used"] is not None:
-        share = percent(report.totals["never_used"])
-        wrapped(f"{share} of what tools returned came in results of which nothing was ever used again.")
-    wrapped(f"Replayed {which} at the prices of {report.provider} ({price}), window {count(report.window)}:")
+        share = format_percent(report.totals["never_used"])
+        print_paragraph(f"{share} of what tools returned came in results of which nothing was ever used again.")
+    print_paragraph(
+        f"Replayed {which} at the prices of {report.provider} ({price}), window {format_count(report.window)}:"
+    )
     screen.say("")
     _table(report.policies)
     screen.say("")
-    wrapped(_LEGEND)
+    print_paragraph(_LEGEND)
     screen.say("")
-    _verdicts(report.policies[1:])
-    _masked(report)
+    _print_verdicts(report.policies[1:])
+    _warn_of_masking(report)
 
 
-def _verdicts(rows: Sequence[Mapping[str, Any]]) -> None:
+def _print_verdicts(rows: Sequence[Mapping[str, Any]]) -> None:
     names = [screen.line(row["name"], 30) for row in rows]
     column = max(map(len, names), default=0) + 4
     for name, row in zip(names, rows, strict=True):
-        words = textwrap.wrap(screen.safe(row["verdict"]), max(20, width() - column))
+        words = textwrap.wrap(screen.safe(row["verdict"]), max(20, terminal_width() - column))
         screen.say(f"  {name:<{column - 2}}" + ("\n" + " " * column).join(words))
 
 
@@ -141,7 +145,7 @@ _COLUMNS: dict[str, Callable[[_Row], str]] = {
     "cost (95 %)": lambda row: _interval(row, "cost"),
     "evidence kept": lambda row: _interval(row, "in_context"),
     "cost with fetching": lambda row: _interval(row, "all_in_context"),
-    "overflow": lambda row: percent(row["overflow"]),
+    "overflow": lambda row: format_percent(row["overflow"]),
     "compacts first": lambda row: _compacts(row),
     "dollars": lambda row: "–" if row["dollars"] is None else f"{row['dollars']:,.2f}",
 }
@@ -154,48 +158,50 @@ def _table(rows: Sequence[_Row]) -> None:
     cells = [[screen.line(cell(row), 30) for cell in columns.values()] for row in rows]
     widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
     fitting = len(widths)
-    while fitting > 2 and sum(widths[:fitting]) + 2 * (fitting - 1) > width():
+    while fitting > 2 and sum(widths[:fitting]) + 2 * (fitting - 1) > terminal_width():
         fitting -= 1
-    screen.table(names[:fitting], [row[:fitting] for row in cells], right=range(1, fitting))
+    screen.print_table(names[:fitting], [row[:fitting] for row in cells], right=range(1, fitting))
 
 
 def _interval(row: Mapping[str, Any], name: str) -> str:
     one = row[name]
     if row["runs"] < 2 or row["name"] == "everything":
-        return percent(one["value"])
-    return f"{percent(one['value'])} ({one['low'] * 100:.0f}–{one['high'] * 100:.0f})"
+        return format_percent(one["value"])
+    return f"{format_percent(one['value'])} ({one['low'] * 100:.0f}–{one['high'] * 100:.0f})"
 
 
 def _compacts(row: Mapping[str, Any]) -> str:
     step, runs = row["first_compaction"]["median_step"], row["first_compaction"]["runs"]
-    return "never" if step is None else f"step {step:.0f} ({percent(runs)})"
+    return "never" if step is None else f"step {step:.0f} ({format_percent(runs)})"
 
 
-def _masked(report: ReplayReport) -> None:
+def _warn_of_masking(report: ReplayReport) -> None:
     if report.policies and report.policies[0]["recorded_under_masking"]:
-        wrapped("These runs seem to come from an agent that saw recent results only: what is hidden looks free here.")
+        print_paragraph(
+            "These runs seem to come from an agent that saw recent results only: what is hidden looks free here."
+        )
 
 
-def hidden(report: ReplayReport, listed: bool) -> None:
+def print_hidden(report: ReplayReport, listed: bool) -> None:
     """What the policy hid that was used later, and whether one call brings it back."""
     found, name = report.hidden, report.hidden["policy"]
     if name is None:
         return
     screen.say("")
     if not found["hidden"]:
-        wrapped(f"{name} would have hidden nothing that the agent used later.")
+        print_paragraph(f"{name} would have hidden nothing that the agent used later.")
         return
     back = "all" if found["brought_back"] == found["hidden"] else f"{found['brought_back']:,}"
     things = f"{found['hidden']:,} of {found['evidence']:,} things"
     words = f"{name} would have hidden {things} that the agent used later; "
-    wrapped(words + f"one call brings back {back} of them." + ("" if listed else " `--missed` lists them."))
+    print_paragraph(words + f"one call brings back {back} of them." + ("" if listed else " `--missed` lists them."))
     if listed:
-        _missed(report.missed)
+        _print_missed(report.missed)
         if len(report.missed) < found["hidden"]:
             screen.say(f"  and {found['hidden'] - len(report.missed):,} more")
 
 
-def _missed(found: Sequence[Mapping[str, Any]]) -> None:
+def _print_missed(found: Sequence[Mapping[str, Any]]) -> None:
     screen.say("")
     rows = [
         (
@@ -209,14 +215,14 @@ def _missed(found: Sequence[Mapping[str, Any]]) -> None:
         )
         for one in found
     ]
-    screen.table(("run", "step", "shown at", "tool", "rule", "what", "comes back"), rows, right=(1, 2))
+    screen.print_table(("run", "step", "shown at", "tool", "rule", "what", "comes back"), rows, right=(1, 2))
 
 
-def settings(report: ReplayReport) -> None:
+def print_settings(report: ReplayReport) -> None:
     """What to copy."""
     screen.say("")
     if report.settings is None:
-        wrapped(
+        print_paragraph(
             "Nothing of ours saves on these runs without hiding much, so there is nothing to set: `auto`, the default, "
             "leaves short conversations as they are."
         )

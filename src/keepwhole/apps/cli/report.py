@@ -5,7 +5,7 @@ import time
 
 from keepwhole.apps import report as figures
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.place import Place, add_options
+from keepwhole.apps.cli.command_context import CommandContext, add_options
 from keepwhole.errors import UsageError
 from keepwhole.exchange.request_log import LoggedRequest, RequestLog
 from keepwhole.models.profiles import profile_for
@@ -27,19 +27,19 @@ def report(args: argparse.Namespace) -> int:
     """Compare."""
     if args.since is not None and not args.since > 0:
         raise UsageError(f"`--since {args.since:g}` is no number of days.")
-    place = Place(args)
+    context = CommandContext(args)
     try:
-        sessions = _sessions(place, args.since)
+        sessions = _sessions(context, args.since)
     finally:
-        place.close()
-    found = figures.compare_sessions(sessions, lambda model: profile_for(model, place.settings.models))
+        context.close()
+    found = figures.compare_sessions(sessions, lambda model: profile_for(model, context.settings.models))
     if args.json:
-        screen.as_json(_as_dict(found))
+        screen.print_json(_as_dict(found))
         return 0
     if not sessions:
         screen.say("No request is on record yet. `keepwhole wrap` and `keepwhole proxy` put them there.")
         return 0
-    screen.table(("", figures.VIEWED.capitalize(), figures.HELD_OUT.capitalize()), _rows(found))
+    screen.print_table(("", figures.VIEWED.capitalize(), figures.HELD_OUT.capitalize()), _rows(found))
     if found.mixed:
         screen.say(f"\n{found.mixed} sessions were both viewed and not, and are in neither column.")
     screen.say()
@@ -48,10 +48,10 @@ def report(args: argparse.Namespace) -> int:
     return 0
 
 
-def _sessions(place: Place, days: float | None) -> list[list[LoggedRequest]]:
+def _sessions(context: CommandContext, days: float | None) -> list[list[LoggedRequest]]:
     """The requests of every session that has some."""
     since = 0 if days is None else int(time.time() * 1000 - days * _DAY)
-    found = (RequestLog(place.session(info.name)).all() for info in place.store.sessions())
+    found = (RequestLog(context.session(info.name)).all() for info in context.store.sessions())
     return [steps for steps in found if steps and steps[0].request.at >= since]
 
 

@@ -4,7 +4,7 @@ import argparse
 
 from keepwhole import config, preferences
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.place import add_json
+from keepwhole.apps.cli.command_context import add_json
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -15,14 +15,14 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def rolling_context(args: argparse.Namespace) -> int:
-    """Switch it, or say how it stands."""
+    """Switch it, or print whether it is on."""
     if args.switch != "status":
         known = preferences.load()
         preferences.save(known.replace(rolling_context_enabled=args.switch == "on"))
     enabled = preferences.load().rolling_context_enabled
     policy = config.load().policy
     if args.json:
-        screen.as_json({"rolling_context_enabled": enabled, "policy": policy})
+        screen.print_json({"rolling_context_enabled": enabled, "policy": policy})
     else:
         screen.say(f"Rolling context is {'on' if enabled else 'off'}; the policy that holds here is `{policy}`.")
         if enabled and policy != "rolling":

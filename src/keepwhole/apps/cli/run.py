@@ -7,7 +7,7 @@ import signal
 import sys
 
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.place import Place, add_options
+from keepwhole.apps.cli.command_context import CommandContext, add_options
 from keepwhole.errors import StoreError, UsageError
 from keepwhole.record.kept_result import KeptResult, unstored_chunks
 from keepwhole.session import Session
@@ -30,8 +30,8 @@ def run(args: argparse.Namespace) -> int:
     argv: list[str] = args.argv[1:] if args.argv[:1] == ["--"] else args.argv
     if not argv:
         raise UsageError("Say what to run: `keepwhole run -- ls -l`.")
-    place = Place(args)
-    session = place.writing()
+    context = CommandContext(args)
+    session = context.shell_session()
     try:
         child = _Child(argv)
     except OSError as error:
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         return _keep(session, args, argv, child)
     finally:
-        place.close()
+        context.close()
 
 
 def _keep(session: Session, args: argparse.Namespace, argv: list[str], child: "_Child") -> int:
@@ -53,13 +53,13 @@ def _keep(session: Session, args: argparse.Namespace, argv: list[str], child: "_
         return child.wait()
     code = child.wait()
     if args.json:
-        screen.as_json({"exit_code": code, **described(shown)})
+        screen.print_json({"exit_code": code, **result_as_dict(shown)})
     else:
         screen.show(shown.content)
     return code
 
 
-def described(shown: KeptResult) -> dict[str, object]:
+def result_as_dict(shown: KeptResult) -> dict[str, object]:
     """What `run` and `keep` say to programs."""
     metadata = shown.metadata
     return {

@@ -25,14 +25,14 @@ def safe(text: str) -> str:
     """
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text
-    return "".join(char if char in _VISIBLE or _shows(char) else _escaped(char) for char in text)
+    return "".join(char if char in _VISIBLE or _shows(char) else _escape(char) for char in text)
 
 
 def _shows(char: str) -> bool:
     return unicodedata.category(char) not in _HIDDEN
 
 
-def _escaped(char: str) -> str:
+def _escape(char: str) -> str:
     code = ord(char)
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65_536 else f"\\U{code:08x}"
 
@@ -73,12 +73,12 @@ def pass_on(chunks: Iterable[bytes]) -> None:
     stream.buffer.flush()
 
 
-def as_json(value: Any) -> None:
+def print_json(value: Any) -> None:
     """Print a value for programs: one line, ASCII only."""
     print(json.dumps(value, ensure_ascii=True))
 
 
-def colour(text: str, code: str, stream: TextIO | None = None) -> str:
+def color(text: str, code: str, stream: TextIO | None = None) -> str:
     """`text` in a colour, where people look and have not said no."""
     if not (stream or sys.stdout).isatty() or os.environ.get("NO_COLOR"):
         return text
@@ -87,34 +87,34 @@ def colour(text: str, code: str, stream: TextIO | None = None) -> str:
 
 def bold(text: str) -> str:
     """`text` in bold."""
-    return colour(text, "1")
+    return color(text, "1")
 
 
 def dim(text: str) -> str:
     """`text` in grey."""
-    return colour(text, "2")
+    return color(text, "2")
 
 
-def table(headers: Sequence[str], rows: Sequence[Sequence[object]], right: Iterable[int] = ()) -> None:
+def print_table(headers: Sequence[str], rows: Sequence[Sequence[object]], right: Iterable[int] = ()) -> None:
     """Print rows in columns; cells are made safe, columns in `right` are aligned to the right."""
     cells = [[line(str(cell), 100) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(headers, *cells, strict=True)]
     flush_right = set(right)
 
-    def laid_out(row: Sequence[str]) -> str:
+    def lay_out(row: Sequence[str]) -> str:
         padded = [
             text.rjust(width) if at in flush_right else text.ljust(width)
             for at, (text, width) in enumerate(zip(row, widths, strict=True))
         ]
         return "  ".join(padded).rstrip()
 
-    print(bold(laid_out(headers)))
+    print(bold(lay_out(headers)))
     print(dim("─" * (sum(widths) + 2 * (len(widths) - 1))))
     for row in cells:
-        print(laid_out(row))
+        print(lay_out(row))
 
 
-def many(number: int, one: str, several: str = "") -> str:
+def plural(number: int, one: str, several: str = "") -> str:
     """A number of things.
 
     >>> many(1, "entry", "entries"), many(2_000, "session")
@@ -123,7 +123,7 @@ def many(number: int, one: str, several: str = "") -> str:
     return f"{number:,} {one if number == 1 else several or one + 's'}"
 
 
-def when(milliseconds: int) -> str:
+def format_time(milliseconds: int) -> str:
     """A time for people, in their zone."""
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(milliseconds / 1000))
 
@@ -150,17 +150,17 @@ class Progress:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
     def step(self, count: int = 1) -> None:
-        """Go on by `count`."""
-        self.at(self._done + count)
+        """Add `count` to what is done."""
+        self.set_done(self._done + count)
 
-    def at(self, done: int) -> None:
-        """So much is done."""
+    def set_done(self, done: int) -> None:
+        """Set how much is done, and draw the bar."""
         self._done = done
         if self._on and time.monotonic() - self._shown > 0.1:
             self._shown = time.monotonic()
-            print(f"\r\x1b[K{self._what}: {self._how_far()}", end="", file=sys.stderr, flush=True)
+            print(f"\r\x1b[K{self._what}: {self._progress_text()}", end="", file=sys.stderr, flush=True)
 
-    def _how_far(self) -> str:
+    def _progress_text(self) -> str:
         if not self._total:
             return self._written(self._done)
         filled = min(_BAR, _BAR * self._done // self._total)

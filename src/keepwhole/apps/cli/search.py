@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.place import Place, add_options
+from keepwhole.apps.cli.command_context import CommandContext, add_options
 from keepwhole.errors import UsageError
 from keepwhole.recall.selection import SelectedUnit, Selection
 from keepwhole.truncation.notice import size_text
@@ -26,14 +26,14 @@ def search(args: argparse.Namespace) -> int:
     """Print the units that a question is about; 1 where there are none."""
     if args.budget < 1:
         raise UsageError("`--budget` is a number of tokens, 1 or more.")
-    place = Place(args)
-    info = place.current()
-    found = place.session(info.name).select(
+    context = CommandContext(args)
+    info = context.current_session()
+    found = context.session(info.name).select(
         " ".join(args.query), budget=args.budget, task_id=args.task, query_id=args.query_id
     )
-    place.close()
+    context.close()
     if args.json:
-        screen.as_json(_report(info.name, found))
+        screen.print_json(_report(info.name, found))
     elif not found.units:
         screen.say(f"Nothing in session {info.name} has to do with that. Try a name, a path or a number from it.")
     else:

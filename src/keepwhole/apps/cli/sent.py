@@ -5,7 +5,7 @@ import base64
 from typing import Any
 
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.place import Place, add_options
+from keepwhole.apps.cli.command_context import CommandContext, add_options
 from keepwhole.errors import NotFound
 from keepwhole.exchange.request_log import LoggedRequest, RequestLog
 
@@ -20,40 +20,40 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def sent(args: argparse.Namespace) -> int:
     """List requests, or print one or its response."""
-    place = Place(args)
+    context = CommandContext(args)
     try:
-        return _list(place, args.json) if args.id is None else _print(place, args)
+        return _list(context, args.json) if args.id is None else _print(context, args)
     finally:
-        place.close()
+        context.close()
 
 
-def _list(place: Place, json: bool) -> int:
-    name = place.current().name
-    steps = RequestLog(place.session(name)).all()
+def _list(context: CommandContext, json: bool) -> int:
+    name = context.current_session().name
+    steps = RequestLog(context.session(name)).all()
     if json:
-        screen.as_json({"session": name, "requests": [_as_dict(step) for step in steps]})
+        screen.print_json({"session": name, "requests": [_as_dict(step) for step in steps]})
         return 0
     if not steps:
         screen.say(f"Session {screen.line(name)} has no request on record.")
         return 0
     rows = [_row(step) for step in steps]
     headers = ("Time", "Branch", "Model", "Kept", "Shown", "Predicted", "Cached", "Outcome", "Id")
-    screen.table(headers, rows, right=(3, 4, 5, 6))
+    screen.print_table(headers, rows, right=(3, 4, 5, 6))
     return 0
 
 
-def _print(place: Place, args: argparse.Namespace) -> int:
+def _print(context: CommandContext, args: argparse.Namespace) -> int:
     kind = "response" if args.response else "request"
-    name = place.holder(kind, args.id)
+    name = context.session_with(kind, args.id)
     if name is None:
         raise NotFound(f"There is no {kind} `{args.id[:80]}` here. `keepwhole sent` lists what was sent.")
-    found = RequestLog(place.session(name))
+    found = RequestLog(context.session(name))
     data = found.response(args.id) if args.response else found.body(args.id)
     if not args.json:
         screen.pass_on([data])
         return 0
     about = [_as_dict(step) for step in found.all() if step.request.trace_id == args.id]
-    screen.as_json({"session": name, "requests": about, "body": base64.b64encode(data).decode("ascii")})
+    screen.print_json({"session": name, "requests": about, "body": base64.b64encode(data).decode("ascii")})
     return 0
 
 
@@ -61,7 +61,7 @@ def _row(step: LoggedRequest) -> tuple[object, ...]:
     request, response = step.request, step.response
     figures = (request.tokens_whole, request.tokens_sent, request.predicted, response.cached if response else None)
     shown = ("-" if figure is None else f"{figure:,}" for figure in figures)
-    return (screen.when(request.at), request.branch, request.model, *shown, step.outcome, request.trace_id)
+    return (screen.format_time(request.at), request.branch, request.model, *shown, step.outcome, request.trace_id)
 
 
 def _as_dict(step: LoggedRequest) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from keepwhole.apps.cli import proxy
+from keepwhole.apps.cli.command_context import CommandContext
 from keepwhole.apps.cli.inspect import page
-from keepwhole.apps.cli.place import Place
 from keepwhole.errors import KeepwholeError
 
 PORT = 8788
@@ -30,37 +30,37 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def serve(args: argparse.Namespace) -> int:
     """Serve both until stopped."""
-    proxy.needs_extra()
+    proxy.require_extra()
     with _home(args) as home:
-        return proxy.run_until_stopped(_serve(args, Place(args, proxy.PATIENCE, home)))
+        return proxy.run_until_stopped(_serve(args, CommandContext(args, proxy.PATIENCE, home)))
 
 
-async def _serve(args: argparse.Namespace, place: Place) -> int:
+async def _serve(args: argparse.Namespace, context: CommandContext) -> int:
     from keepwhole.apps.inspector.sample import NAME
     from keepwhole.apps.proxy.server import harden_process
 
     harden_process()
-    async with page(place, args.inspect_port, "--inspect-port") as (inspector, url):
+    async with page(context, args.inspect_port, "--inspect-port") as (inspector, url):
         print(f"keepwhole inspect: {url}{f'&session={NAME}' if args.sample else ''}", flush=True)
         stopped = threading.Event()
-        played = asyncio.to_thread(_play, place, stopped) if args.sample else asyncio.sleep(0)
+        played = asyncio.to_thread(_play, context, stopped) if args.sample else asyncio.sleep(0)
         playing = asyncio.create_task(played)
 
         try:
-            await proxy.run(args, place, (lambda _: inspector.live.wake(),))
+            await proxy.run(args, context, (lambda _: inspector.live.wake(),))
         finally:
             stopped.set()
         await playing
-    place.close()
+    context.close()
     return 0
 
 
-def _play(place: Place, stopped: threading.Event) -> None:
+def _play(context: CommandContext, stopped: threading.Event) -> None:
     """Record the made-up session while the page is open: it shows that too."""
     from keepwhole.apps.inspector.sample import play
 
     try:
-        play(place.settings, place.store, time.time(), keeps_going=lambda: not stopped.is_set())
+        play(context.settings, context.store, time.time(), keeps_going=lambda: not stopped.is_set())
     except KeepwholeError as error:
         print(f"keepwhole serve: the sample cannot be played: {error}", flush=True)
 

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from typing import Any, BinaryIO
 
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.place import Actions, Place, add_action
+from keepwhole.apps.cli.command_context import Actions, CommandContext, add_action
 from keepwhole.errors import NotFound, UsageError
 from keepwhole.metrics import Metrics
 from keepwhole.store.protocol import SessionInfo, entry_of, result_of
@@ -47,19 +47,19 @@ def _add_action_with_id(
     return parser
 
 
-def _session_of(args: argparse.Namespace, place: Place) -> SessionInfo:
-    return place.info(args.id) if args.id else place.current()
+def _session_of(args: argparse.Namespace, context: CommandContext) -> SessionInfo:
+    return context.find_session(args.id) if args.id else context.current_session()
 
 
 def list_sessions(args: argparse.Namespace) -> int:
     """List sessions."""
-    place = Place(args)
-    sessions = place.store.sessions(args.limit if args.limit is None else max(0, args.limit))
-    place.close()
+    context = CommandContext(args)
+    sessions = context.store.sessions(args.limit if args.limit is None else max(0, args.limit))
+    context.close()
     if args.json:
-        screen.as_json([_as_dict(info) for info in sessions])
+        screen.print_json([_as_dict(info) for info in sessions])
     elif not sessions:
-        screen.say(f"No sessions in {place.settings.home} yet. Begin with `keepwhole run -- ls`.")
+        screen.say(f"No sessions in {context.settings.home} yet. Begin with `keepwhole run -- ls`.")
     else:
         rows = [
             (
@@ -67,21 +67,21 @@ def list_sessions(args: argparse.Namespace) -> int:
                 info.agent or "",
                 f"{info.entries:,}",
                 size_text(info.stored),
-                screen.when(info.last_at),
+                screen.format_time(info.last_at),
                 _state(info),
             )
             for info in sessions
         ]
-        screen.table(("Session", "Agent", "Entries", "Size", "Last", "State"), rows, right=(2, 3))
+        screen.print_table(("Session", "Agent", "Entries", "Size", "Last", "State"), rows, right=(2, 3))
     return 0
 
 
 def show_session(args: argparse.Namespace) -> int:
     """Show a session step by step."""
-    place = Place(args)
-    info, metrics = _session_of(args, place), Metrics()
+    context = CommandContext(args)
+    info, metrics = _session_of(args, context), Metrics()
     steps: list[dict[str, Any]] = []
-    for row in place.store.rows(info.name, kind=("result", "decision"), light=True):
+    for row in context.store.rows(info.name, kind=("result", "decision"), light=True):
         entry = entry_of(row)
         metrics.observe(entry)
         if row.kind == "result":
@@ -90,9 +90,9 @@ def show_session(args: argparse.Namespace) -> int:
                 {"step": len(steps) + 1, "tool": result.tool, "bytes": entry.facts.size, "lines": entry.facts.lines}
                 | {"error": result.is_error, "exit_code": result.exit_code, "at": result.at, "id": result.trace_id}
             )
-    place.close()
+    context.close()
     if args.json:
-        screen.as_json({**_as_dict(info), "metrics": metrics.as_dict(), "steps": steps})
+        screen.print_json({**_as_dict(info), "metrics": metrics.as_dict(), "steps": steps})
         return 0
     screen.say(f"{screen.bold(info.name)}  {_state(info)}, {info.entries:,} entries, {size_text(info.stored)}")
     screen.say(f"agent {screen.line(info.agent or '-')}, folder {screen.line(info.workspace or '-')}\n")
@@ -107,9 +107,9 @@ def show_session(args: argparse.Namespace) -> int:
         )
         for s in steps
     ]
-    screen.table(("Step", "Tool", "Size", "Lines", "", "Trace"), rows, right=(0, 2, 3))
+    screen.print_table(("Step", "Tool", "Size", "Lines", "", "Trace"), rows, right=(0, 2, 3))
     screen.say()
-    screen.table(
+    screen.print_table(
         ("Counter", "Value"),
         [
             (name, f"{value:,}" if isinstance(value, int) else f"{value:.3f}")
@@ -122,15 +122,15 @@ def show_session(args: argparse.Namespace) -> int:
 
 def verify_sessions(args: argparse.Namespace) -> int:
     """Verify one session, or all."""
-    place = Place(args)
-    sessions = place.store.sessions() if args.all else [_session_of(args, place)]
+    context = CommandContext(args)
+    sessions = context.store.sessions() if args.all else [_session_of(args, context)]
     reports: list[Verification] = []
     with screen.Progress("verifying entries", sum(info.entries for info in sessions)) as progress:
         for info in sessions:
-            reports.append(verify(place.store, info.name, lambda _: progress.step()))
-    place.close()
+            reports.append(verify(context.store, info.name, lambda _: progress.step()))
+    context.close()
     if args.json:
-        screen.as_json([_report(report) for report in reports])
+        screen.print_json([_report(report) for report in reports])
     for report in reports if not args.json else ():
         words = f"{report.session}: {report.entries:,} entries, {size_text(report.bytes)}, head {report.head[:16]}"
         screen.say(f"{'✓' if report.whole else '✗'} {words}")
@@ -141,14 +141,14 @@ def verify_sessions(args: argparse.Namespace) -> int:
 
 def purge_session(args: argparse.Namespace) -> int:
     """Purge a session."""
-    place = Place(args)
-    info = place.info(args.id)
+    context = CommandContext(args)
+    info = context.find_session(args.id)
     if not screen.confirm(f"Purge {info.name} with {size_text(info.stored)} for good?", args.yes):
         return 1
-    stone = place.store.purge(info.name, int(time.time() * 1000))
-    place.close()
+    stone = context.store.purge(info.name, int(time.time() * 1000))
+    context.close()
     if args.json:
-        screen.as_json({"purged": stone.name, "entries": stone.entries, "bytes": stone.stored})
+        screen.print_json({"purged": stone.name, "entries": stone.entries, "bytes": stone.stored})
     else:
         screen.say(f"Purged {stone.name}: {stone.entries:,} entries, {size_text(stone.stored)}. A tombstone stays.")
     return 0
@@ -156,22 +156,22 @@ def purge_session(args: argparse.Namespace) -> int:
 
 def export(args: argparse.Namespace) -> int:
     """Export a session."""
-    place = Place(args)
-    info = _session_of(args, place)
+    context = CommandContext(args)
+    info = _session_of(args, context)
     if args.output is None and sys.stdout.isatty():
         raise UsageError("An archive is for a file: add `-o FILE`, or send it to a pipe.")
     with ExitStack() as stack:
-        target = sys.stdout.buffer if args.output is None else stack.enter_context(_made(args.output))
+        target = sys.stdout.buffer if args.output is None else stack.enter_context(_create_private_file(args.output))
         progress = stack.enter_context(screen.Progress("exporting bytes", info.stored))
-        for line in export_session(place.store, info):
+        for line in export_session(context.store, info):
             target.write(line)
             progress.step(len(line) * 3 // 4)
         target.flush()
-    place.close()
+    context.close()
     return 0
 
 
-def _made(path: str) -> BinaryIO:
+def _create_private_file(path: str) -> BinaryIO:
     """A new file that nobody else may read."""
     try:
         return open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600))
@@ -183,17 +183,17 @@ def _made(path: str) -> BinaryIO:
 
 def import_(args: argparse.Namespace) -> int:
     """Import a session."""
-    place = Place(args)
+    context = CommandContext(args)
     try:
         source = sys.stdin.buffer if args.file == "-" else open(args.file, "rb")  # noqa: SIM115
     except OSError as error:
         raise NotFound(f"`{args.file}` cannot be opened ({error.strerror}).") from error
     with source, screen.Progress("importing entries", 0) as progress:
-        info = import_session(place.store, lines_in(source), args.name, lambda _: progress.step())
-    report = verify(place.store, info.name)
-    place.close()
+        info = import_session(context.store, lines_in(source), args.name, lambda _: progress.step())
+    report = verify(context.store, info.name)
+    context.close()
     if args.json:
-        screen.as_json(_report(report))
+        screen.print_json(_report(report))
     else:
         screen.say(f"Imported {info.name}: {report.entries:,} entries, head {report.head[:16]}")
     return 0 if report.whole else 1

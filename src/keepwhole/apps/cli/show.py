@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.place import Place, add_options
+from keepwhole.apps.cli.command_context import CommandContext, add_options
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import NotFound
 from keepwhole.session import Session
@@ -23,22 +23,22 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def show(args: argparse.Namespace) -> int:
     """Show one result and its view."""
-    place = Place(args)
-    row = _row(place, args.what)
-    report = _report(place.session(row.session), row)
-    place.close()
+    context = CommandContext(args)
+    row = _row(context, args.what)
+    report = _report(context.session(row.session), row)
+    context.close()
     if args.json:
-        screen.as_json(report)
+        screen.print_json(report)
     else:
         _print(report)
     return 0
 
 
-def _row(place: Place, what: str) -> Row:
+def _row(context: CommandContext, what: str) -> Row:
     if not what.isdigit():
-        return place.find(what)
-    info = place.current()
-    for number, row in enumerate(place.store.rows(info.name, kind="result"), 1):
+        return context.find_result(what)
+    info = context.current_session()
+    for number, row in enumerate(context.store.rows(info.name, kind="result"), 1):
         if number == int(what):
             return row
     raise NotFound(f"Session {info.name} has no result at step {what}. `keepwhole sessions show` lists its steps.")
@@ -80,7 +80,7 @@ def _print(report: dict[str, Any]) -> None:
     how = "error" if report["is_error"] else "ok"
     code = "" if report["exit_code"] is None else f", exit code {report['exit_code']}"
     screen.say(f"{screen.bold(screen.line(str(report['tool'])))}  {screen.line(str(report['arguments'] or ''))}")
-    screen.say(f"entry {report['seq']} of {report['session']}, {screen.when(report['at'])}, {how}{code}")
+    screen.say(f"entry {report['seq']} of {report['session']}, {screen.format_time(report['at'])}, {how}{code}")
     screen.say(f"trace {report['trace_id']}, artifact {report['artifact_id']}")
     if report["flags"]:
         screen.say(f"flags: {', '.join(report['flags'])}")

@@ -3,7 +3,7 @@
 import argparse
 
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.place import Place, add_options
+from keepwhole.apps.cli.command_context import CommandContext, add_options
 from keepwhole.models.profiles import profile_for
 from keepwhole.models.tokens import estimate_from_length
 from keepwhole.store.protocol import decision_of, entry_of
@@ -20,22 +20,23 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def status(args: argparse.Namespace) -> int:
     """Show the indicator of one session."""
-    place = Place(args)
-    info = place.current()
+    context = CommandContext(args)
+    info = context.current_session()
     shown: dict[str, int] = {}
     whole = 0
-    for row in place.store.rows(info.name, kind=("result", "decision"), light=True):
+    for row in context.store.rows(info.name, kind=("result", "decision"), light=True):
         entry = entry_of(row)
         if entry.kind == "result":
             shown[row.trace_id] = entry.facts.chars
             whole += entry.facts.chars
         elif entry.kind == "decision":
             shown[row.trace_id] = decision_of(row).shown_chars
-    place.close()
-    window = profile_for(args.model, place.settings.models).window
-    state = place.settings.thresholds.indicator(estimate_from_length(sum(shown.values())), window)
+    context.close()
+    settings = context.settings
+    window = profile_for(args.model, settings.models).window
+    state = settings.thresholds.indicator(estimate_from_length(sum(shown.values())), window)
     if args.json:
-        screen.as_json(
+        screen.print_json(
             {
                 "session": info.name,
                 "results": len(shown),
@@ -48,7 +49,7 @@ def status(args: argparse.Namespace) -> int:
         )
         return 0
     filled = min(_WIDTH, round(state.share * _WIDTH))
-    screen.say(f"{screen.bold(info.name)}  {len(shown)} results, policy {place.settings.policy}, {place.settings.mode}")
+    screen.say(f"{screen.bold(info.name)}  {len(shown)} results, policy {settings.policy}, {settings.mode}")
     screen.say(f"[{'█' * filled}{'·' * (_WIDTH - filled)}] ≈ {state.tokens:,} of {window:,} tokens ({state.share:.0%})")
     screen.say(f"Whole, they would take ≈ {estimate_from_length(whole):,} tokens. Other words are not counted.\n")
     for line in state.lines:

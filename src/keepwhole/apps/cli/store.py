@@ -4,7 +4,7 @@ import argparse
 
 from keepwhole import config
 from keepwhole.apps.cli import screen, store_backup, store_copy, store_restore
-from keepwhole.apps.cli.place import add_config, add_json
+from keepwhole.apps.cli.command_context import add_config, add_json
 from keepwhole.errors import StoreRefused, UsageError
 from keepwhole.install import install_hint
 from keepwhole.store.postgres.address import is_address, redacted
@@ -40,7 +40,7 @@ def migrate(args: argparse.Namespace) -> int:
         ) from error
     ran = server.migrate(address, args.grant)
     if args.json:
-        screen.as_json({"store": redacted(address), "ran": ran, "granted": args.grant})
+        screen.print_json({"store": redacted(address), "ran": ran, "granted": args.grant})
         return 0
     done = f"ran {ran} script{'' if ran == 1 else 's'}" if ran else "up to date already"
     granted = f"; `{args.grant}` may add to it and read it" if args.grant else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.place import Place, add_options
+from keepwhole.apps.cli.command_context import CommandContext, add_options
 from keepwhole.errors import StoreError, UsageError
 from keepwhole.store.durable import write_file
 from keepwhole.transfer.backup import Backup, compressed, is_backup
@@ -30,14 +30,14 @@ def back_up(args: argparse.Namespace) -> int:
         raise UsageError("A backup is for a file: name one, or send it to a pipe.")
     if os.path.lexists(args.file) and not is_backup(args.file):
         raise UsageError(f"`{args.file}` is there already and is no backup, so it is not replaced. Name another file.")
-    place = Place(args)
+    context = CommandContext(args)
     try:
-        total = sum(info.stored for info in place.store.sessions())
+        total = sum(info.stored for info in context.store.sessions())
         with screen.Progress("backing up", total, size_text) as progress:
-            backup = Backup(place.store, progress.step)
+            backup = Backup(context.store, progress.step)
             written = _write(args.file, compressed(backup.lines()))
     finally:
-        place.close()
+        context.close()
     _say(args, backup, written)
     return _LEFT_OUT if backup.left_out else 0
 
@@ -46,19 +46,19 @@ def _write(path: str, chunks: Iterator[bytes]) -> int:
     """Write to a file that is all there or not at all, or to standard output; how many bytes they were."""
     written = 0
 
-    def counted() -> Iterator[bytes]:
+    def count_bytes() -> Iterator[bytes]:
         nonlocal written
         for chunk in chunks:
             written += len(chunk)
             yield chunk
 
     if path == "-":
-        for chunk in counted():
+        for chunk in count_bytes():
             sys.stdout.buffer.write(chunk)
         sys.stdout.buffer.flush()
         return written
     try:
-        write_file(path, counted(), 0o600)
+        write_file(path, count_bytes(), 0o600)
     except OSError as error:
         raise StoreError(f"`{path}` could not be written ({error.strerror}). What was there is as it was.") from error
     return written
@@ -68,10 +68,10 @@ def _say(args: argparse.Namespace, backup: Backup, written: int) -> None:
     counts = {"sessions": backup.sessions, "entries": backup.entries, "bytes": written, "head": backup.head}
     if args.json and args.file != "-":
         left_out = [{"session": name, "why": why} for name, why in backup.left_out]
-        screen.as_json({"file": args.file, **counts, "left_out": left_out})
+        screen.print_json({"file": args.file, **counts, "left_out": left_out})
         return
     say = screen.warn if args.file == "-" else screen.say
     for name, why in backup.left_out:
         say(f"✗ {name} was left out: {screen.line(why)}")
-    counted = f"{screen.many(backup.sessions, 'session')}, {screen.many(backup.entries, 'entry', 'entries')}"
+    counted = f"{screen.plural(backup.sessions, 'session')}, {screen.plural(backup.entries, 'entry', 'entries')}"
     say(f"✓ {args.file}: {counted} in {size_text(written)}, head {backup.head[:16]}")

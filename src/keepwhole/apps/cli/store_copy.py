@@ -8,8 +8,8 @@ from typing import Any
 
 from keepwhole import config
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.addresses import HELP, existing_record, record_at, shown
-from keepwhole.apps.cli.place import add_config, add_json
+from keepwhole.apps.cli.addresses import HELP, open_existing_record, open_record_at, printable_address
+from keepwhole.apps.cli.command_context import add_config, add_json
 from keepwhole.canonical.entry import Entry
 from keepwhole.errors import Damaged, NotFound, UsageError
 from keepwhole.store.protocol import Store
@@ -43,8 +43,8 @@ def describe(commands: Any) -> None:
 def copy(args: argparse.Namespace) -> int:
     """Copy, compare, say what came of it; 1 where heads differ."""
     settings = config.load(args.config)
-    source = existing_record(args.source, settings, args.from_blobs)
-    target = record_at(args.target, settings, args.to_blobs)
+    source = open_existing_record(args.source, settings, args.from_blobs)
+    target = open_record_at(args.target, settings, args.to_blobs)
     try:
         if source.identity() == target.identity():
             raise UsageError("FROM and TO are the same record.")
@@ -64,7 +64,7 @@ def _copy(args: argparse.Namespace, source: Store, target: Store) -> int:
         erased, todo = [], [step for step in steps if step.verdict != "erase"]
     else:
         todo = steps
-    failed, watch = _carried_out(source, target, todo)
+    failed, watch = _run_steps(source, target, todo)
     compared = compare(source, target, [step.name for step in steps], quick=args.quick)
     reasons = {**{one.name: one.why for one in compared.differences}, **failed}
     _say(args, steps, [step.name for step in erased], watch, compared, reasons)
@@ -75,11 +75,11 @@ def _confirm_erasure(erased: Sequence[CopyStep], args: argparse.Namespace) -> bo
     for step in erased[:_LISTED]:
         screen.warn(f"  {step.name}: {_entries(step.here.entries)} that FROM has erased")
     if len(erased) > _LISTED:
-        screen.warn(f"  and {screen.many(len(erased) - _LISTED, 'session')} more")
-    return screen.confirm(f"Erase them in {shown(args.target)} too, for good?", args.yes)
+        screen.warn(f"  and {screen.plural(len(erased) - _LISTED, 'session')} more")
+    return screen.confirm(f"Erase them in {printable_address(args.target)} too, for good?", args.yes)
 
 
-def _carried_out(source: Store, target: Store, steps: Sequence[CopyStep]) -> tuple[dict[str, str], "_Watch"]:
+def _run_steps(source: Store, target: Store, steps: Sequence[CopyStep]) -> tuple[dict[str, str], "_Watch"]:
     """Do what there is to do; sessions that could not be brought and why, and how much was."""
     failed: dict[str, str] = {}
     with screen.Progress("copying", sum(_bytes(step) for step in steps), size_text) as progress:
@@ -101,7 +101,7 @@ def _bytes(step: CopyStep) -> int:
 
 
 def _entries(number: int) -> str:
-    return screen.many(number, "entry", "entries")
+    return screen.plural(number, "entry", "entries")
 
 
 class _Watch:
@@ -116,7 +116,7 @@ class _Watch:
         """An entry is durable in the copy."""
         self.entries += 1
         self.bytes += entry.facts.size
-        self._progress.at(self.bytes)
+        self._progress.set_done(self.bytes)
         if self._lines and time.monotonic() - self._printed_at > _SECONDS:
             self._printed_at = time.monotonic()
             sessions = f"{self.done:,} of {self._sessions:,} sessions"
@@ -137,10 +137,10 @@ def _say(
 ) -> None:
     kept = [step.name for step in steps if step.is_kept_erased]
     if args.json:
-        places = {"from": shown(args.source), "to": shown(args.target)}
+        places = {"from": printable_address(args.source), "to": printable_address(args.target)}
         counts = {"sessions": sum(step.info is not None for step in steps), "entries": compared.entries}
         done = {"copied": watch.entries, "bytes": watch.bytes, "erased": erased, "kept_erased": kept}
-        screen.as_json({**places, **counts, **done, "equal": not reasons, "head": compared.head, "differ": reasons})
+        screen.print_json({**places, **counts, **done, "equal": not reasons, "head": compared.head, "differ": reasons})
         return
     screen.say(f"Copied {_entries(watch.entries)}, {size_text(watch.bytes)}.")
     for name in kept[:_LISTED]:
@@ -151,5 +151,5 @@ def _say(
         screen.say(f"✗ {len(reasons):,} of {len(steps):,} sessions differ. The same command brings what is missing.")
     else:
         sessions = sum(step.info is not None for step in steps)
-        words = f"{screen.many(sessions, 'session')}, {_entries(compared.entries)}"
+        words = f"{screen.plural(sessions, 'session')}, {_entries(compared.entries)}"
         screen.say(f"✓ {words}, heads equal: {compared.head[:16]}")

@@ -7,8 +7,8 @@ from typing import Any
 
 from keepwhole import config
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.addresses import HELP, record_at, shown
-from keepwhole.apps.cli.place import add_options
+from keepwhole.apps.cli.addresses import HELP, open_record_at, printable_address
+from keepwhole.apps.cli.command_context import add_options
 from keepwhole.errors import NotFound
 from keepwhole.transfer.restore import Restored, restore
 from keepwhole.truncation.notice import size_text
@@ -22,10 +22,10 @@ def describe(commands: Any) -> None:
     parser.add_argument("--into", metavar="ADDRESS", help=f"{HELP} (default: the record of the settings)")
     parser.add_argument("--session", action="append", metavar="NAME", default=[], help="this session only; repeatable")
     parser.add_argument("--erased", action="store_true", help="bring back what was erased since, too")
-    parser.set_defaults(act=bring_back)
+    parser.set_defaults(act=restore_backup)
 
 
-def bring_back(args: argparse.Namespace) -> int:
+def restore_backup(args: argparse.Namespace) -> int:
     """Restore a backup."""
     settings = config.load(args.config)
     address = args.into or settings.store or settings.home
@@ -33,26 +33,28 @@ def bring_back(args: argparse.Namespace) -> int:
         file = sys.stdin.buffer if args.file == "-" else open(args.file, "rb")  # noqa: SIM115
     except OSError as error:
         raise NotFound(f"`{args.file}` cannot be opened ({error.strerror}).") from error
-    store = record_at(address, settings)
+    store = open_record_at(address, settings)
     try:
         size = os.fstat(file.fileno()).st_size
         with file, screen.Progress("restoring", size, size_text) as progress:
             tell = file.tell if file.seekable() else lambda: 0
-            done = restore(store, file, only=args.session, erased=args.erased, on_entry=lambda _: progress.at(tell()))
+            done = restore(
+                store, file, only=args.session, erased=args.erased, on_entry=lambda _: progress.set_done(tell())
+            )
     except KeyboardInterrupt:
         screen.warn("Stopped. The same command goes on where it was.")
         raise
     finally:
         store.close()
-    _say(args, shown(address), done)
+    _say(args, printable_address(address), done)
     return 0
 
 
 def _say(args: argparse.Namespace, where: str, done: Restored) -> None:
     if args.json:
-        screen.as_json({"into": where, **done._asdict()})
+        screen.print_json({"into": where, **done._asdict()})
         return
     for name in done.kept_erased:
         screen.say(f"  {name}: was erased here, and stays so (`--erased` brings it back)")
-    counted = f"{screen.many(done.sessions, 'session')}, {screen.many(done.entries, 'entry', 'entries')}"
+    counted = f"{screen.plural(done.sessions, 'session')}, {screen.plural(done.entries, 'entry', 'entries')}"
     screen.say(f"✓ {where}: {counted}, heads equal: {done.head[:16]}")

@@ -5,7 +5,7 @@ import shlex
 from typing import Any
 
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.place import Place, add_action, add_part
+from keepwhole.apps.cli.command_context import CommandContext, add_action, add_part
 from keepwhole.recall.answer import RecallCall
 from keepwhole.recall.get_artifact import read_artifact
 from keepwhole.recall.get_task_trace import call_heading
@@ -41,28 +41,28 @@ class _Command(RecallCall):
 
 def show_trace(args: argparse.Namespace) -> int:
     """Show one call and a part of its output."""
-    place = Place(args)
-    row = place.find(args.id)
-    report = _report(place, row, args)
-    place.close()
+    context = CommandContext(args)
+    row = context.find_result(args.id)
+    report = _report(context, row, args)
+    context.close()
     if args.json:
-        screen.as_json(report)
+        screen.print_json(report)
     else:
         screen.show(f"{report['call']}\n{report['output']}")
     return 0
 
 
-def _report(place: Place, row: Row, args: argparse.Namespace) -> dict[str, Any]:
+def _report(context: CommandContext, row: Row, args: argparse.Namespace) -> dict[str, Any]:
     result = result_of(row)
-    with place.store.open(body_of(row)) as reader:
+    with context.store.open(body_of(row)) as reader:
         call = _Command(args.id)
-        answer = read_artifact(reader, result.media_type, call, _asked(args), place.settings.retrieval_limit)
+        answer = read_artifact(reader, result.media_type, call, _call_arguments(args), context.settings.retrieval_limit)
         about = call_heading(result, reader)
     known = {name: getattr(result, name) for name in ("tool", "arguments", "turn", "call_id", "exit_code", "is_error")}
     return {"trace_id": result.trace_id, "session": row.session, **known, "call": about, "output": answer.content}
 
 
-def _asked(args: argparse.Namespace) -> dict[str, Any]:
+def _call_arguments(args: argparse.Namespace) -> dict[str, Any]:
     """The options as the arguments of a model's call."""
     asked = {key: getattr(args, key) for key in ("lines", "from_end", "pattern", "regex", "context", "path")}
     if args.chars:

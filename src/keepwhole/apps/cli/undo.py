@@ -3,7 +3,7 @@
 import argparse
 
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.place import Place, add_options
+from keepwhole.apps.cli.command_context import CommandContext, add_options
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -17,29 +17,29 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def undo(args: argparse.Namespace) -> int:
     """Record that a result is shown whole again, or everything that was hidden."""
-    place = Place(args)
+    context = CommandContext(args)
     try:
-        return _one(place, args) if args.id else _all(place, args)
+        return _one(context, args) if args.id else _all(context, args)
     finally:
-        place.close()
+        context.close()
 
 
-def _one(place: Place, args: argparse.Namespace) -> int:
-    row = place.find(args.id)
-    tokens = place.session(row.session).undo(row.trace_id)
+def _one(context: CommandContext, args: argparse.Namespace) -> int:
+    row = context.find_result(args.id)
+    tokens = context.session(row.session).undo(row.trace_id)
     if args.json:
-        screen.as_json({"session": row.session, "trace_id": row.trace_id, "tokens": tokens})
+        screen.print_json({"session": row.session, "trace_id": row.trace_id, "tokens": tokens})
     else:
         screen.say(f"{row.artifact_id} is shown whole again in session {row.session}: about {tokens:,} tokens.")
     return 0
 
 
-def _all(place: Place, args: argparse.Namespace) -> int:
-    session = place.session(place.current().name)
+def _all(context: CommandContext, args: argparse.Namespace) -> int:
+    session = context.session(context.current_session().name)
     hidden = session.artifacts()
     tokens = sum(session.undo(known.artifact_id) for known in hidden)
     if args.json:
-        screen.as_json({"session": session.id, "results": len(hidden), "tokens": tokens})
+        screen.print_json({"session": session.id, "results": len(hidden), "tokens": tokens})
     elif not hidden:
         screen.say(f"Nothing was hidden in session {session.id}.")
     else:

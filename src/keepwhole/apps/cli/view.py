@@ -5,7 +5,7 @@ import json
 from typing import Any, cast
 
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.place import add_json
+from keepwhole.apps.cli.command_context import add_json
 from keepwhole.errors import UsageError
 from keepwhole.policies.account import Edit, Projection
 from keepwhole.policies.policy import rule_meaning
@@ -38,7 +38,7 @@ def view(args: argparse.Namespace) -> int:
     if args.json:
         edits = [edit.as_dict() | {"path": list(edit.path), "undo": edit.undo} for edit in projection.edits]
         account = projection.account.as_dict() | {"tokens_saved": projection.account.tokens_saved}
-        screen.as_json({"account": account, "edits": edits})
+        screen.print_json({"account": account, "edits": edits})
         return 0
     _print(projection)
     if args.diff:
@@ -67,7 +67,7 @@ def _print(projection: Projection) -> None:
             (str(e.step), screen.line(e.tool, 24), e.rule, e.strategy, f"{e.tokens_before:,}", f"{e.tokens_after:,}")
             for e in projection.edits
         ]
-        screen.table(("step", "tool", "rule", "strategy", "≈ tokens kept", "≈ sent"), rows)
+        screen.print_table(("step", "tool", "rule", "strategy", "≈ tokens kept", "≈ sent"), rows)
         screen.say()
     share = account.tokens_sent / max(1, account.tokens_whole)
     screen.say(

@@ -10,8 +10,8 @@ from typing import Any, TextIO
 
 from keepwhole import config
 from keepwhole.apps.cli import screen
-from keepwhole.apps.cli.place import add_config, add_mode
-from keepwhole.apps.cli.proxy import needs_extra
+from keepwhole.apps.cli.command_context import add_config, add_mode
+from keepwhole.apps.cli.proxy import require_extra
 from keepwhole.canonical.ids import is_session_id
 from keepwhole.errors import UsageError
 
@@ -63,7 +63,7 @@ def _check(args: argparse.Namespace, argv: Sequence[str]) -> None:
         raise UsageError("Say what to run: `keepwhole wrap claude`, or `keepwhole wrap -- CMD…` for any other agent.")
     if args.session is not None and not is_session_id(args.session):
         raise UsageError(f"{args.session[:60]!r} cannot name a session. Use 1 to 128 letters, digits and `._:@-`.")
-    needs_extra()
+    require_extra()
 
 
 def _print(lines: Sequence[str]) -> None:

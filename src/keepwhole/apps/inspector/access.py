@@ -29,7 +29,7 @@ class Rule(Enum):
     """The cookie and the header."""
 
 
-class Guard:
+class PageGuard:
     """Checks the origin and the cookie of each request to one listener."""
 
     def __init__(self, address: Address, token: str) -> None:

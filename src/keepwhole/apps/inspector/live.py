@@ -17,7 +17,7 @@ import msgspec
 from keepwhole.apps.inspector import shapes
 from keepwhole.apps.inspector.record import Record
 from keepwhole.apps.inspector.sessions import Sessions
-from keepwhole.apps.inspector.timeline import KeptResult, Timeline
+from keepwhole.apps.inspector.timeline import Timeline, TimelineResult
 from keepwhole.errors import NotFound, StoreError
 from keepwhole.standalone.transport_limiter import TransportLimiter
 from keepwhole.store.protocol import Watchable
@@ -39,7 +39,7 @@ _PREVIEWS = 3
 _LIMITER = TransportLimiter()
 
 
-class Event(NamedTuple):
+class LiveEvent(NamedTuple):
     """One event for a page."""
 
     name: str
@@ -48,7 +48,7 @@ class Event(NamedTuple):
     """The number of the entry that a page has seen with this event; None where more of the same entry follows."""
 
     @property
-    def encoded(self) -> bytes:
+    def encode(self) -> bytes:
         """The event as a server-sent event."""
         number = b"" if self.seq is None else b"id: %d\n" % self.seq
         return number + b"event: %s\ndata: %s\n\n" % (self.name.encode(), msgspec.json.encode(self.data))
@@ -80,7 +80,7 @@ class Live:
             self._poller.cancel()
             await asyncio.gather(self._poller, return_exceptions=True)
 
-    async def events(self, name: str | None, after: int | None) -> AsyncGenerator[Event]:
+    async def events(self, name: str | None, after: int | None) -> AsyncGenerator[LiveEvent]:
         """Yield the events of a session after an entry, or of the list of sessions, until the page leaves."""
         changed = asyncio.Event()
         self._listeners[changed] = name
@@ -94,7 +94,7 @@ class Live:
             del self._listeners[changed]
             self._woken.set()  # so that the poller ends where no page is left
 
-    async def _of_session(self, name: str, after: int | None, changed: asyncio.Event) -> AsyncGenerator[Event]:
+    async def _of_session(self, name: str, after: int | None, changed: asyncio.Event) -> AsyncGenerator[LiveEvent]:
         seq, row_at = after, 0.0
         owed = after is not None
         while not self._is_closed:
@@ -102,19 +102,19 @@ class Live:
             try:
                 found, seq = await asyncio.to_thread(self._read_news, name, seq)
             except NotFound:
-                yield Event("gone", {"session": name})
+                yield LiveEvent("gone", {"session": name})
                 return
             for event in found:
                 yield event
             owed = owed or bool(found)
             if owed and time.monotonic() - row_at >= _LIST:
                 owed, row_at = False, time.monotonic()
-                yield Event("session", await asyncio.to_thread(self._row, name))
+                yield LiveEvent("session", await asyncio.to_thread(self._row, name))
             elif not found:
-                yield Event("ping", {"session": name}, seq)
+                yield LiveEvent("ping", {"session": name}, seq)
             await _wait(changed, _LIST if owed else _PING)
 
-    def _read_news(self, name: str, seq: int | None) -> tuple[list[Event], int]:
+    def _read_news(self, name: str, seq: int | None) -> tuple[list[LiveEvent], int]:
         """The events of a page that has seen an entry, and the last entry it has seen then; runs on a worker thread."""
         timeline = self._record.timeline(name)
         with timeline.lock:
@@ -125,9 +125,9 @@ class Live:
             found = _steps(timeline, seq)
         return [*self._previews(name, fresh[-_PREVIEWS:]), *found], upto
 
-    def _previews(self, name: str, fresh: list[KeptResult]) -> list[Event]:
+    def _previews(self, name: str, fresh: list[TimelineResult]) -> list[LiveEvent]:
         """The beginnings of new results; a result that cannot be read has none."""
-        found: list[Event] = []
+        found: list[LiveEvent] = []
         for kept in fresh:
             if kept.result.media_type != "text/plain":
                 continue
@@ -137,24 +137,24 @@ class Live:
             except StoreError:
                 continue
             shown = _LIMITER.preview(kept.result.trace_id, text, kept.facts.chars)
-            found.append(Event("progress", {"session": name, **shown}))
+            found.append(LiveEvent("progress", {"session": name, **shown}))
         return found
 
     def _row(self, name: str) -> dict[str, Any]:
         return self._sessions.row(self._record.info(name))
 
-    async def _of_list(self, changed: asyncio.Event) -> AsyncGenerator[Event]:
+    async def _of_list(self, changed: asyncio.Event) -> AsyncGenerator[LiveEvent]:
         known: dict[str, object] = {}
         first = True
         while not self._is_closed:
             changed.clear()
             rows, gone = await asyncio.to_thread(self._changed_rows, known, first)
             for row in rows:
-                yield Event("session", row)
+                yield LiveEvent("session", row)
             for name in gone:
-                yield Event("gone", {"session": name})
+                yield LiveEvent("gone", {"session": name})
             if not rows:
-                yield Event("ping", {})
+                yield LiveEvent("ping", {})
             first = False
             await _wait(changed, _PING)
 
@@ -224,13 +224,13 @@ class Live:
         return None if last is None else (last.seq, last.chain)
 
 
-def _steps(timeline: Timeline, seq: int) -> list[Event]:
+def _steps(timeline: Timeline, seq: int) -> list[LiveEvent]:
     """The steps that changed after an entry; of several changed by one entry, the last one carries its number."""
-    steps = timeline.changed_after(seq)
+    steps = timeline.steps_changed_after(seq)
     about = {"session": timeline.session, "total": len(timeline.steps)}
     numbers = [step.last for step in steps]
     return [
-        Event(
+        LiveEvent(
             "step", {**about, "index": step.index, "step": shapes.step(step)}, step.last if step.last != after else None
         )
         for step, after in zip(steps, [*numbers[1:], None], strict=True)

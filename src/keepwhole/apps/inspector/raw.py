@@ -11,7 +11,7 @@ from aiohttp import web
 
 from keepwhole.apps.inspector import headers
 from keepwhole.apps.inspector.record import Record
-from keepwhole.apps.inspector.timeline import KeptResult
+from keepwhole.apps.inspector.timeline import TimelineResult
 from keepwhole.apps.proxy.connection import ClientGone, hang_up, write
 from keepwhole.errors import KeepwholeError
 
@@ -19,7 +19,7 @@ _PIECE = 1 << 20
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
-async def send_result(record: Record, name: str, kept: KeptResult, request: web.BaseRequest) -> web.StreamResponse:
+async def send_result(record: Record, name: str, kept: TimelineResult, request: web.BaseRequest) -> web.StreamResponse:
     """Send a result, or the range of it that the request asks for."""
     size = kept.facts.size
     asked = parse_range(request.headers.get("range", ""), size)
@@ -58,7 +58,7 @@ def parse_range(header: str, size: int) -> tuple[int, int] | None:
     return int(first), min(size, int(last) + 1) if last else size
 
 
-def _read_piece(record: Record, name: str, kept: KeptResult, start: int, stop: int) -> bytes:
+def _read_piece(record: Record, name: str, kept: TimelineResult, start: int, stop: int) -> bytes:
     if start >= stop:
         return b""
     with record.open_result(name, kept.result.trace_id) as (_, reader):

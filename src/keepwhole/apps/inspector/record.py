@@ -11,7 +11,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from keepwhole.apps.inspector.timeline import KeptResult, Timeline
+from keepwhole.apps.inspector.timeline import Timeline, TimelineResult
 from keepwhole.canonical.utf8 import showable
 from keepwhole.config import Settings
 from keepwhole.errors import NotFound
@@ -71,18 +71,18 @@ class Record:
         if timeline is None:
             self.info(name)
             with self._lock:
-                timeline = _cached(self._timelines, name, Timeline(self.store, name), _TIMELINES)
+                timeline = _cache(self._timelines, name, Timeline(self.store, name), _TIMELINES)
         timeline.catch_up()
         if not timeline.seq:
             self.info(name)
         return timeline
 
-    def find_result(self, name: str, any_id: str) -> KeptResult:
+    def find_result(self, name: str, any_id: str) -> TimelineResult:
         """One result of a session."""
         return _find(self.timeline(name), any_id)
 
     @contextmanager
-    def open_result(self, name: str, any_id: str) -> Generator[tuple[KeptResult, BodyReader]]:
+    def open_result(self, name: str, any_id: str) -> Generator[tuple[TimelineResult, BodyReader]]:
         """Open a result for reading; the reader stays open for the next call."""
         timeline = self.timeline(name)
         kept = _find(timeline, any_id)
@@ -94,7 +94,7 @@ class Record:
                     return
 
     @contextmanager
-    def open_result_if_ready(self, name: str, any_id: str) -> Generator[tuple[KeptResult, BodyReader] | None]:
+    def open_result_if_ready(self, name: str, any_id: str) -> Generator[tuple[TimelineResult, BodyReader] | None]:
         """The same without waiting: None unless the result is open, unlocked, and its session was found just now."""
         timeline = self._timelines.get(name)
         is_fresh = timeline is not None and time.monotonic() - timeline.looked < _FRESH
@@ -109,7 +109,7 @@ class Record:
         finally:
             opened.lock.release()
 
-    def _open_body(self, name: str, generation: int, kept: KeptResult) -> _OpenBody:
+    def _open_body(self, name: str, generation: int, kept: TimelineResult) -> _OpenBody:
         key = (name, generation, kept.result.trace_id)
         with self._lock:
             known = self._readers.get(key)
@@ -141,7 +141,7 @@ class Record:
                 raise NotFound(f"Session `{name[:80]}` has no request `{trace_id[:80]}`.")
             body = Requests(self.store, name).body(row)
             with self._lock:
-                body = _cached(self._bodies, key, body, _BODIES)
+                body = _cache(self._bodies, key, body, _BODIES)
         return body
 
     def response_body(self, name: str, trace_id: str) -> bytes:
@@ -161,14 +161,14 @@ class Record:
             each.close()
 
 
-def _find(timeline: Timeline, any_id: str) -> KeptResult:
+def _find(timeline: Timeline, any_id: str) -> TimelineResult:
     kept = timeline.find(any_id)
     if kept is None:
         raise NotFound(f"Session `{timeline.session[:80]}` has no result `{any_id[:80]}`.")
     return kept
 
 
-def _cached(known: "OrderedDict[_K, _V]", key: _K, made: _V, most: int) -> _V:
+def _cache(known: "OrderedDict[_K, _V]", key: _K, made: _V, most: int) -> _V:
     """Return the value cached under a key and make it the newest; drop the oldest where there are too many."""
     found = known.setdefault(key, made)
     known.move_to_end(key)

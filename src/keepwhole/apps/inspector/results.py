@@ -9,7 +9,7 @@ from typing import Any
 
 from keepwhole.apps.inspector import shapes
 from keepwhole.apps.inspector.record import Record
-from keepwhole.apps.inspector.timeline import KeptResult
+from keepwhole.apps.inspector.timeline import TimelineResult
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import UsageError
 from keepwhole.recall.answer import RecallCall
@@ -44,7 +44,7 @@ def describe_result(record: Record, name: str, any_id: str, query: Mapping[str, 
         text = showable(reader.text(0, _CANONICAL)) if is_text else ""
         holding = [number for number, seq in enumerate(kept.decided) if seq < upto][-1:]
         cut = _cut(record, name, kept, holding)
-        segments = list(_bounded(_segments(cut, reader))) if cut is not None and is_text else None
+        segments = list(_limit_segments(_segments(cut, reader))) if cut is not None and is_text else None
         return {
             "result": shapes.whole_result(kept),
             "decisions": shapes.decisions(kept),
@@ -55,7 +55,9 @@ def describe_result(record: Record, name: str, any_id: str, query: Mapping[str, 
                 "lines": reader.lines,
                 "more": is_text and reader.chars > _CANONICAL,
             },
-            "shown": None if segments is None else {"segments": segments, **shapes.shown(kept.decisions[holding[0]])},
+            "shown": None
+            if segments is None
+            else {"segments": segments, **shapes.view_fields(kept.decisions[holding[0]])},
         }
 
 
@@ -74,7 +76,7 @@ def read_lines_if_ready(record: Record, name: str, any_id: str, query: Mapping[s
         return None if found is None else _page(*found, query)
 
 
-def _page(kept: KeptResult, reader: BodyReader, query: Mapping[str, str]) -> dict[str, Any]:
+def _page(kept: TimelineResult, reader: BodyReader, query: Mapping[str, str]) -> dict[str, Any]:
     first, count = shapes.number(query, "from", 1, 1, 1 << 40), shapes.number(query, "count", 200, 1, _LINES)
     found = _lines(reader, first, count)
     long: list[int] = []
@@ -142,7 +144,7 @@ def _line_round(reader: BodyReader, match: tuple[int, int]) -> tuple[int, str, i
     return line, ("…" if low > start else "") + shown + ("…" if low + _FOUND_LINE < stop else ""), max(stop, match[1])
 
 
-def _cut(record: Record, name: str, kept: KeptResult, holding: list[int]) -> Cut | None:
+def _cut(record: Record, name: str, kept: TimelineResult, holding: list[int]) -> Cut | None:
     """The cut of the decision in force; None where a result is shown unchanged."""
     row = record.store.entry(name, kept.decided[holding[0]]) if holding else None
     if row is None or row.inline is None or decision_of(row).trace_id != kept.result.trace_id:
@@ -174,7 +176,7 @@ def _notice(text: str) -> Iterator[dict[str, Any]]:
         yield {"part": "notice", "text": text, "lines": text.count("\n") + 1, "chars": len(text), "from_line": None}
 
 
-def _bounded(segments: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _limit_segments(segments: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """The segments as far as they fit; a segment that is too long is cut and marked."""
     room = _SHOWN
     for number, segment in enumerate(segments):
@@ -188,7 +190,7 @@ def _bounded(segments: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         yield segment
 
 
-def _calls(name: str, kept: KeptResult) -> dict[str, str]:
+def _calls(name: str, kept: TimelineResult) -> dict[str, str]:
     """The calls that fetch a result: a model's, a program's, the command line's."""
     own = kept.result.artifact_id
     return {
@@ -198,7 +200,7 @@ def _calls(name: str, kept: KeptResult) -> dict[str, str]:
     }
 
 
-def _is_wanted(kept: KeptResult, words: list[str], only: str) -> bool:
+def _is_wanted(kept: TimelineResult, words: list[str], only: str) -> bool:
     if only == "cut" and not kept.is_cut:
         return False
     if only == "error" and not kept.result.is_error:

@@ -80,8 +80,8 @@ def _ask(router: SessionRouter, body: bytes, model: "_Model", answer: dict[str, 
     assert isinstance(exchange, Exchange)
     for number in itertools.count():
         answered = model.answer(exchange, answer)
-        client = exchange.whole(answered)
-        usage = exchange.finish(200, answered, complete=True)
+        client = exchange.read_answer(answered)
+        usage = exchange.learn_bill(200, answered, complete=True)
         exchange.record(
             number, 200, answered, "complete", usage, (340 + 7 * (len(answered) % 90), 1200 + len(answered))
         )

@@ -15,7 +15,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from keepwhole.apps.inspector import headers, raw
-from keepwhole.apps.inspector.access import Guard
+from keepwhole.apps.inspector.access import PageGuard
 from keepwhole.apps.inspector.answers import PageRequest
 from keepwhole.apps.inspector.files import PageFiles
 from keepwhole.apps.inspector.live import Live
@@ -57,7 +57,7 @@ class _PageConnections(Connections):
 class Inspector:
     """Answers the page's requests until it is stopped."""
 
-    def __init__(self, services: InspectorServices, guard: Guard) -> None:
+    def __init__(self, services: InspectorServices, guard: PageGuard) -> None:
         self.services, self.guard = services, guard
         self.live = Live(services.record, services.sessions)
         self._files = PageFiles()
@@ -91,7 +91,7 @@ class Inspector:
             raise _Refused(*refusal)
         asked = PageRequest(names, request.query)
         if route.method == "POST":
-            asked = asked._replace(given=_parsed_body(await read_body(request, _BODY)))
+            asked = asked._replace(given=_parse_body(await read_body(request, _BODY)))
         if not isinstance(route.answer, str):
             answer = route.if_ready(self.services, asked) if route.if_ready is not None else None
             if answer is None:
@@ -141,7 +141,7 @@ class Inspector:
         with suppress(ClientGone):  # the page left, or does not read; it reconnects by itself
             async with aclosing(self.live.events(name, after)) as events:
                 async for event in events:
-                    await write(answer, request, event.encoded)
+                    await write(answer, request, event.encode)
         return answer
 
 
@@ -150,7 +150,7 @@ async def start_inspector(
     services: InspectorServices, address: Address, token: str, option: str = "--port"
 ) -> AsyncGenerator[tuple[Inspector, Address]]:
     """Start an inspector and yield it with its address; on leaving, open pages are disconnected."""
-    inspector = Inspector(services, Guard(address, token))
+    inspector = Inspector(services, PageGuard(address, token))
     server = _PageConnections(inspector.handle, _MOST_CONNECTIONS, access_log=None)
     inspector.on_request = server.note_request
     runner = web.ServerRunner(server, shutdown_timeout=_STOP_WITHIN)
@@ -159,7 +159,7 @@ async def start_inspector(
         with usage_error_if_taken(address, option):
             await web.TCPSite(runner, address.host, address.port).start()
         bound = address.replace(port=runner.addresses[0][1])
-        inspector.guard = Guard(bound, token)
+        inspector.guard = PageGuard(bound, token)
         yield inspector, bound
     finally:
         await inspector.live.close()
@@ -175,7 +175,7 @@ def _route(request: web.BaseRequest) -> tuple[Route, tuple[str, ...]]:
     return route
 
 
-def _parsed_body(body: bytes) -> Mapping[str, Any]:
+def _parse_body(body: bytes) -> Mapping[str, Any]:
     if not body:
         return {}
     try:

@@ -44,7 +44,7 @@ class Sessions:
         infos = self._record.store.sessions(None if words or after else most + 1)
         names = [info.name for info in infos]
         start = names.index(after) + 1 if after in names else 0
-        found = [info for info in infos[start:] if all(word in _searched(info) for word in words)]
+        found = [info for info in infos[start:] if all(word in _search_text(info) for word in words)]
         until = time.monotonic() + _BUDGET
         rows = [self.row(info, until) for info in found[:most]]
         return {
@@ -80,7 +80,7 @@ class Sessions:
         timeline = self._record.timeline(name)
         info = self._record.info(name)
         with timeline.lock:
-            newest = _newest(timeline)
+            newest = _newest_request(timeline)
             model = newest.request.model if newest is not None and newest.request is not None else ""
             return {
                 **_session_fields(info),
@@ -89,7 +89,7 @@ class Sessions:
                 "model": showable(model),
                 "window": profile_for(model, self._record.settings.models).window,
                 "indicator": self._indicator(timeline, newest, model),
-                "course": course(timeline),
+                "course": window_history(timeline),
                 "steps": len(timeline.steps),
                 "branches": _branches(timeline),
                 "notes": _notes(timeline),
@@ -122,29 +122,29 @@ class Sessions:
         return parts
 
 
-def course(timeline: Timeline) -> dict[str, list[Any]]:
+def window_history(timeline: Timeline) -> dict[str, list[Any]]:
     """The use of the window step by step, on the branch with the most steps; thinned without losing a rewrite."""
-    points = _of_requests(timeline) or _of_results(timeline)
+    points = _points_of_requests(timeline) or _points_of_results(timeline)
     size = -(-len(points) // _POINTS) or 1
-    thinned = [_merged(points[at : at + size]) for at in range(0, len(points), size)]
+    thinned = [_merge_points(points[at : at + size]) for at in range(0, len(points), size)]
     names = ("seq", "whole", "sent", "cached", "predicted", "rewritten", "index")
     return {name: [point[number] for point in thinned] for number, name in enumerate(names)}
 
 
-def _of_requests(timeline: Timeline) -> list[tuple[Any, ...]]:
-    main = _main(timeline)
+def _points_of_requests(timeline: Timeline) -> list[tuple[Any, ...]]:
+    main = _main_branch(timeline)
     found: list[tuple[Any, ...]] = []
     for step in timeline.steps:
         request, response = step.request, step.response
         if request is not None and request.branch == main:
             cached = response.cached if response is not None else None
-            rewritten = shapes.rewritten(step) is not None
+            rewritten = shapes.rewrite_of(step) is not None
             tokens = (request.tokens_whole, request.tokens_sent, cached, request.predicted)
             found.append((step.seq, *tokens, rewritten, step.index))
     return found
 
 
-def _of_results(timeline: Timeline) -> list[tuple[Any, ...]]:
+def _points_of_results(timeline: Timeline) -> list[tuple[Any, ...]]:
     """The same from results alone: the sum of all results so far, as they were shown at the end of each step."""
     found: list[tuple[Any, ...]] = []
     whole = sent = 0
@@ -156,21 +156,21 @@ def _of_results(timeline: Timeline) -> list[tuple[Any, ...]]:
     return found
 
 
-def _merged(points: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+def _merge_points(points: list[tuple[Any, ...]]) -> tuple[Any, ...]:
     """One point for several: the last one, with the position of a rewrite among them."""
     rewritten = next((point for point in points if point[5]), None)
     return (*points[-1][:5], rewritten is not None, (rewritten or points[-1])[6])
 
 
-def _main(timeline: Timeline) -> str:
+def _main_branch(timeline: Timeline) -> str:
     """The branch with the most requests."""
     counts = Counter(step.request.branch for step in timeline.steps if step.request is not None)
     return max(counts, key=lambda name: counts[name], default="")
 
 
-def _newest(timeline: Timeline) -> TimelineStep | None:
+def _newest_request(timeline: Timeline) -> TimelineStep | None:
     """The newest request of the main branch."""
-    main = _main(timeline)
+    main = _main_branch(timeline)
     found = (step for step in reversed(timeline.steps) if step.request is not None and step.request.branch == main)
     return next(found, None)
 
@@ -230,7 +230,7 @@ def _chars(kept: Any) -> tuple[int, int]:
     return kept.shown_chars, kept.facts.chars
 
 
-def _searched(info: SessionInfo) -> str:
+def _search_text(info: SessionInfo) -> str:
     return f"{info.name} {info.agent or ''} {info.workspace or ''}".lower()
 
 

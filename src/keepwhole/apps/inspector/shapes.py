@@ -7,7 +7,7 @@ Must not know: stores, sockets.
 from collections.abc import Mapping
 from typing import Any
 
-from keepwhole.apps.inspector.timeline import KeptResult, TimelineStep
+from keepwhole.apps.inspector.timeline import TimelineResult, TimelineStep
 from keepwhole.canonical.entry import Decision, Request, Response
 from keepwhole.canonical.utf8 import showable
 from keepwhole.exchange.request_log import NO_ANSWER
@@ -29,8 +29,8 @@ def step(of: TimelineStep) -> dict[str, Any]:
         "seq": of.seq,
         "last": of.last,
         "at": of.at,
-        **_sent(request, response),
-        "rewritten": rewritten(of),
+        **_request_fields(request, response),
+        "rewritten": rewrite_of(of),
         "rounds": of.rounds,
         "results": [result(kept) for kept in of.results[:_LISTED]],
         "results_more": max(0, len(of.results) - _LISTED),
@@ -39,7 +39,7 @@ def step(of: TimelineStep) -> dict[str, Any]:
     }
 
 
-def _sent(request: Request | None, response: Response | None) -> dict[str, Any]:
+def _request_fields(request: Request | None, response: Response | None) -> dict[str, Any]:
     """The request and its outcome; all values are None where there was no request."""
     keys = ("branch", "model", "purpose", "policy", "mode", "tokens_whole", "tokens_sent", "predicted")
     about = {key: _printable(getattr(request, key, None)) for key in keys}
@@ -61,7 +61,7 @@ def usage(response: Response | None) -> dict[str, int | None] | None:
     return {key: getattr(response, key) for key in ("input", "cached", "written", "output")}
 
 
-def rewritten(of: TimelineStep) -> dict[str, int] | None:
+def rewrite_of(of: TimelineStep) -> dict[str, int] | None:
     """How much a request changed before the end of the request that it follows; None where it only added to it.
 
     Bytes alone do not show that: clients move their cache markers. So where no rule of Keepwhole rewrote, the
@@ -83,7 +83,7 @@ def rewritten(of: TimelineStep) -> dict[str, int] | None:
     return {"bytes": changed, "tokens": tokens}
 
 
-def result(kept: KeptResult) -> dict[str, Any]:
+def result(kept: TimelineResult) -> dict[str, Any]:
     """One result in a list."""
     own, facts = kept.result, kept.facts
     return {
@@ -100,12 +100,12 @@ def result(kept: KeptResult) -> dict[str, Any]:
         "lines": facts.lines,
         "is_error": own.is_error,
         "exit_code": own.exit_code,
-        "shown": _shown(kept),
+        "shown": _newest_view(kept),
         "pinned": bool(kept.decisions) and kept.decisions[-1].rule == "pin",
     }
 
 
-def whole_result(kept: KeptResult) -> dict[str, Any]:
+def whole_result(kept: TimelineResult) -> dict[str, Any]:
     """One result with all of its fields."""
     own, facts = kept.result, kept.facts
     return result(kept) | {
@@ -120,18 +120,18 @@ def whole_result(kept: KeptResult) -> dict[str, Any]:
     }
 
 
-def decisions(kept: KeptResult) -> list[dict[str, Any]]:
+def decisions(kept: TimelineResult) -> list[dict[str, Any]]:
     """All decisions about a result, the oldest first."""
     return [_decision_fields(kept, decision) for decision in kept.decisions]
 
 
-def _shown(kept: KeptResult) -> dict[str, Any] | None:
+def _newest_view(kept: TimelineResult) -> dict[str, Any] | None:
     if not kept.decisions:
         return None
-    return shown(kept.decisions[-1])
+    return view_fields(kept.decisions[-1])
 
 
-def shown(decision: Decision) -> dict[str, Any]:
+def view_fields(decision: Decision) -> dict[str, Any]:
     """How a decision shows a result."""
     return {
         "rule": decision.rule,
@@ -141,7 +141,7 @@ def shown(decision: Decision) -> dict[str, Any]:
     }
 
 
-def _decision_fields(kept: KeptResult | None, decision: Decision) -> dict[str, Any]:
+def _decision_fields(kept: TimelineResult | None, decision: Decision) -> dict[str, Any]:
     saved = 0 if kept is None else estimate_from_length(kept.facts.chars) - estimate_from_length(decision.shown_chars)
     return {
         "trace_id": decision.trace_id,

@@ -16,7 +16,7 @@ from keepwhole.canonical.body import BodyFacts
 from keepwhole.canonical.entry import Decision, Entry, Request, Response, Result
 from keepwhole.canonical.manifest import ShownPiece, decode_manifest
 from keepwhole.errors import Damaged, StoreError
-from keepwhole.exchange.outgoing import TOOL as ROUND
+from keepwhole.exchange.outgoing_request import TOOL as ROUND
 from keepwhole.store.follower import RecordFollower
 from keepwhole.store.protocol import Store, body_of, entry_of
 
@@ -34,7 +34,7 @@ class BrokenEntry(NamedTuple):
     why: str
 
 
-class KeptResult:
+class TimelineResult:
     """One result, with all decisions about it."""
 
     __slots__ = ("decided", "decisions", "facts", "number", "result", "seq", "step")
@@ -69,8 +69,8 @@ class TimelineStep:
         self.base: Request | None = None
         """The request on which its manifest is based."""
         self.response: Response | None = None
-        self.results: list[KeptResult] = []
-        self.decisions: list[tuple[KeptResult | None, Decision]] = []
+        self.results: list[TimelineResult] = []
+        self.decisions: list[tuple[TimelineResult | None, Decision]] = []
         self.rounds = 0
         """Hidden rounds of recall."""
 
@@ -98,9 +98,9 @@ class Timeline:
 
     def _clear(self) -> None:
         self.steps: list[TimelineStep] = []
-        self.results: dict[str, KeptResult] = {}
+        self.results: dict[str, TimelineResult] = {}
         self.broken: list[BrokenEntry] = []
-        self._by_artifact: dict[str, KeptResult] = {}
+        self._by_artifact: dict[str, TimelineResult] = {}
         self._by_request: dict[str, TimelineStep] = {}
         self._requests: dict[int, Request] = {}
         self._rounds = 0
@@ -132,11 +132,11 @@ class Timeline:
             self.looked = time.monotonic()
         return self
 
-    def find(self, any_id: str) -> KeptResult | None:
+    def find(self, any_id: str) -> TimelineResult | None:
         """The result with this trace id or artifact id."""
         return self.results.get(any_id) or self._by_artifact.get(any_id)
 
-    def changed_after(self, seq: int) -> list[TimelineStep]:
+    def steps_changed_after(self, seq: int) -> list[TimelineStep]:
         """The steps that changed after an entry, in the order of their changes."""
         return sorted((step for step in self.steps if step.last > seq), key=lambda step: step.last)
 
@@ -157,7 +157,7 @@ class Timeline:
         if result.tool == ROUND:
             self._rounds += 1
             return
-        kept = KeptResult(entry.seq, len(self.results), result, entry.facts)
+        kept = TimelineResult(entry.seq, len(self.results), result, entry.facts)
         self.results[result.trace_id] = self._by_artifact[result.artifact_id] = kept
         step = self._open_step(entry.seq, result.turn)
         step.results.append(kept)
@@ -188,8 +188,8 @@ class Timeline:
 
     def _move_results_of_others(self, step: TimelineStep) -> None:
         """Move the results that this request does not show to a new step: they belong to another branch."""
-        shown = self._shown_by(step.seq)
-        others = [kept for kept in step.results if kept.result.trace_id not in shown and self._waits(kept)]
+        shown = self._results_shown_by(step.seq)
+        others = [kept for kept in step.results if kept.result.trace_id not in shown and self._is_waiting(kept)]
         if not shown or not others:
             return
         waiting = self._new_step(step.seq)
@@ -201,13 +201,13 @@ class Timeline:
         for kept in others:
             kept.step = waiting
 
-    def _waits(self, kept: KeptResult) -> bool:
+    def _is_waiting(self, kept: TimelineResult) -> bool:
         """Count one more request that did not show a result; return whether the result waits for another one."""
         name = kept.result.trace_id
         self._passed[name] = self._passed.get(name, 0) + 1
         return self._passed[name] <= _PATIENCE
 
-    def _shown_by(self, seq: int) -> set[str]:
+    def _results_shown_by(self, seq: int) -> set[str]:
         """The results that a request shows and its base does not; none where the manifest cannot be read."""
         try:
             row = self._store.entry(self.session, seq)

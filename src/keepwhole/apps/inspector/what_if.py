@@ -104,7 +104,7 @@ def run_of_session(record: Record, timeline: Timeline) -> tuple[Run, list[str]]:
             "use `keepwhole replay`."
         )
     if newest is not None and newest.request is not None:
-        messages = _hydrated(record, timeline.session, newest.request.trace_id)
+        messages = _hydrate_messages(record, timeline.session, newest.request.trace_id)
         made = {"source": "record", "id": timeline.session, "messages": messages}
         return run_of({**made, "meta": {"model": newest.request.model}}), []
     messages = [message for result in results for message in _messages(record, timeline.session, result)]
@@ -116,7 +116,7 @@ def _is_turn(step: TimelineStep) -> bool:
     return step.request is not None and step.request.purpose == "turn"
 
 
-def _hydrated(record: Record, name: str, trace_id: str) -> list[Any]:
+def _hydrate_messages(record: Record, name: str, trace_id: str) -> list[Any]:
     """The messages of a request with each result whole, as it is recorded."""
     request = read_request(record.request_body(name, trace_id))
     if request is None or not request.messages:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from keepwhole.apps.inspector.timeline import KeptResult
+from keepwhole.apps.inspector.timeline import TimelineResult
 from keepwhole.canonical.message import Message
 from keepwhole.canonical.utf8 import showable
 from keepwhole.models.thresholds import Thresholds
@@ -49,15 +49,15 @@ def parts_of_request(body: bytes) -> list[WindowPart]:
         transcript.extend((message,))
     for item in transcript.items:
         _count(counts, "tool", showable(item.call.tool if item.call else "tool"), item.tokens)
-    return _ordered(counts)
+    return _sort_parts(counts)
 
 
-def parts_of_results(results: Iterable[KeptResult]) -> list[WindowPart]:
+def parts_of_results(results: Iterable[TimelineResult]) -> list[WindowPart]:
     """The parts of a window from results alone, where no request is recorded."""
     counts: dict[tuple[str, str], int] = {}
     for kept in results:
         _count(counts, "tool", showable(kept.result.tool), estimate_from_length(kept.shown_chars))
-    return _ordered(counts)
+    return _sort_parts(counts)
 
 
 def indicator(parts: list[WindowPart], used: int, whole: int, window: int, thresholds: Thresholds) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def _count(counts: dict[tuple[str, str], int], kind: str, label: str, tokens: in
     counts[kind, label] = counts.get((kind, label), 0) + tokens
 
 
-def _ordered(counts: dict[tuple[str, str], int]) -> list[WindowPart]:
+def _sort_parts(counts: dict[tuple[str, str], int]) -> list[WindowPart]:
     """Speakers first, then tools, the largest tool first."""
     words = [WindowPart(*key, counts[key]) for key in counts if key[0] != "tool"]
     words.sort(key=lambda part: list(_LABELS).index(part.kind))

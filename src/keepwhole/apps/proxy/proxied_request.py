@@ -105,7 +105,7 @@ class ProxiedRequest:
             exchange.settle()
         for answer in self._answers:
             outcome = _outcome(exchange, answer)
-            usage = exchange.finish(answer.status, answer.data, outcome == "complete")
+            usage = exchange.learn_bill(answer.status, answer.data, outcome == "complete")
             exchange.record(answer.number, answer.status, answer.data, outcome, usage, answer.took)
             self.outcome, self.usage = outcome, usage
             expected = exchange.expected

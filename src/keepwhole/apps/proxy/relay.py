@@ -104,7 +104,7 @@ class Relay:
             raise Unreachable(f"{self._url.host} went on with a stream in another form.")
         data = await self._read_all(upstream)
         self._proxied.note_answer(exchange, upstream.status, data, is_stream=False)
-        out = await asyncio.to_thread(exchange.whole, data)
+        out = await asyncio.to_thread(exchange.read_answer, data)
         if out is None:
             return None
         response = await self._begin_response(upstream, is_changed=True)
@@ -118,7 +118,7 @@ class Relay:
         if self._response is not None:  # a later round was refused
             data = await self._read_all(upstream)
             self._proxied.note_answer(exchange, upstream.status, data, is_stream)
-            await write(self._response, self._request, exchange.failed(upstream.status, data))
+            await write(self._response, self._request, exchange.error_event(upstream.status, data))
             await self._response.write_eof()
             return self._response
         response = await self._begin_response(upstream, is_changed=False)
@@ -146,7 +146,7 @@ class Relay:
         try:
             async for piece in stream_unpacked(upstream):
                 buffer.add(piece)
-                if out := exchange.feed(piece):
+                if out := exchange.feed_chunk(piece):
                     last = out[-4:]
                     await write(response, self._request, out)
         except _BROKEN_OFF as error:
@@ -157,7 +157,7 @@ class Relay:
             self._proxied.note_answer(exchange, upstream.status, buffer.data(), is_stream=True, is_cut=True)
             raise
         self._proxied.note_answer(exchange, upstream.status, buffer.data(), is_stream=True)
-        rest = exchange.ended() if exchange.is_unread else await asyncio.to_thread(exchange.ended)
+        rest = exchange.end_stream() if exchange.is_unread else await asyncio.to_thread(exchange.end_stream)
         if rest is None:
             return None
         if rest:
@@ -171,7 +171,7 @@ class Relay:
         if self._response is None:
             return
         if is_stream and is_between_events(last):
-            event = exchange.failed(502, error_body(502, "The upstream's answer was cut.", self._proxied.endpoint))
+            event = exchange.error_event(502, error_body(502, "The upstream's answer was cut.", self._proxied.endpoint))
             await write(self._response, self._request, event)
             await self._response.write_eof()
         else:

@@ -1,4 +1,4 @@
-"""A command that has the terminal as if we were not there.
+"""A command that has the terminal to itself.
 
 Owns: what it inherits and what it must not, which signals are its own, its exit code.
 Must not know: what the command is.
@@ -19,14 +19,14 @@ _OURS = (signal.SIGTERM, signal.SIGHUP)
 """Sent to us alone: passed on, and the command ends first."""
 
 
-class Inherited(NamedTuple):
-    """What a command is to find as it was before we changed it for ourselves."""
+class InheritedState(NamedTuple):
+    """What a command inherits as it was before Keepwhole changed it for itself."""
 
     umask: int
     core: tuple[int, int]
 
     @classmethod
-    def now(cls) -> "Inherited":
+    def now(cls) -> "InheritedState":
         """As it is now."""
         umask = os.umask(0o077)
         os.umask(umask)
@@ -36,7 +36,7 @@ class Inherited(NamedTuple):
 class Child:
     """A running command."""
 
-    def __init__(self, argv: Sequence[str], environ: Mapping[str, str], inherited: Inherited) -> None:
+    def __init__(self, argv: Sequence[str], environ: Mapping[str, str], inherited: InheritedState) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         self._process = subprocess.Popen(argv, env=environ, umask=inherited.umask)

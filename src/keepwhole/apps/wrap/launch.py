@@ -46,11 +46,15 @@ class Launch(NamedTuple):
     words: Sequence[str] = ()
     """Arguments that are inserted after the command's name; they may contain `BASE`."""
 
-    def applied(self, command: ClientCommand, base: str) -> tuple[list[str], dict[str, str]]:
+    def apply(self, command: ClientCommand, base: str) -> tuple[list[str], dict[str, str]]:
         """The arguments and the environment, with the proxy at `base`."""
         words = [word.replace(BASE, base) for word in self.words]
         given = {name: value.replace(BASE, base) for name, value in self.environ.items()}
-        return [command.argv[0], *words, *command.argv[1:]], {**command.environ, **_direct(command.environ), **given}
+        return [command.argv[0], *words, *command.argv[1:]], {
+            **command.environ,
+            **_no_proxy_variables(command.environ),
+            **given,
+        }
 
 
 FolderAddresses: TypeAlias = Iterable[tuple[str, Mapping[str, str]]]
@@ -102,7 +106,7 @@ def own_upstreams(found: Mapping[str, object]) -> dict[str, str]:
     return upstreams
 
 
-def _direct(environ: Mapping[str, str]) -> dict[str, str]:
+def _no_proxy_variables(environ: Mapping[str, str]) -> dict[str, str]:
     """The variables that keep requests to this machine away from the network's own proxy."""
     direct: dict[str, str] = {}
     for variable in ("NO_PROXY", "no_proxy"):

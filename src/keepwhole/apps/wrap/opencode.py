@@ -33,7 +33,7 @@ def launch(command: ClientCommand) -> Launch:
     by_name = {name: {"options": {"baseURL": f"{BASE}/{name}"}} for name in named}
     over = {"provider": by_name, "permission": _permissions(settings.get("permission"), command.results)}
     usual = by_environment(command, openai=OPENAI[:1])
-    environ = {**usual.environ, CONTENT: json.dumps(_merged(_content_before(command), over))}
+    environ = {**usual.environ, CONTENT: json.dumps(_merge(_content_before(command), over))}
     if "anthropic" not in usual.upstreams:
         environ[ANTHROPIC] = f"{BASE}/v1"
     return Launch({**usual.upstreams, **named}, environ)
@@ -62,10 +62,10 @@ def _permissions(permission: object, results: str) -> dict[str, Any]:
     return {**everything, _OUTSIDE: {**before, f"{results}/**": "allow"}}
 
 
-def _merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+def _merge(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     """`one` overridden by `other`, level by level."""
     inner = {key: mapping(value) for key, value in other.items() if mapping(value)}
-    return {**one, **other, **{key: _merged(mapping(one.get(key)), value) for key, value in inner.items()}}
+    return {**one, **other, **{key: _merge(mapping(one.get(key)), value) for key, value in inner.items()}}
 
 
 def _content_before(command: ClientCommand) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from keepwhole.apps.request_figures import Cost, ProfileOf
 from keepwhole.canonical.entry import Result
 from keepwhole.config import Settings
 from keepwhole.errors import Damaged, StoreError
-from keepwhole.exchange.outgoing import TOOL as ROUND
+from keepwhole.exchange.outgoing_request import TOOL as ROUND
 from keepwhole.exchange.request_log import LoggedRequest, RequestLog
 from keepwhole.recall.names import is_recall
 from keepwhole.session import Session
@@ -128,13 +128,21 @@ def receipt(tally: Tally, profile_of: ProfileOf, command: str) -> list[str]:
             "keepwhole: no request came through",
             f"  Either nothing was asked, or a setting of `{command}` counts more than the address it was given.",
         ]
-    facts = [*_sent(steps), *_kept(tally), *_cache(steps), *_cost(tally, profile_of), *_window(tally, profile_of)]
-    lines = [f"  {name:<{_WIDTH}} {words}" for name, words in (*facts, *_trouble(tally.trouble), *_look(tally))]
+    facts = [
+        *_tokens_row(steps),
+        *_results_row(tally),
+        *_cache_row(steps),
+        *_cost_row(tally, profile_of),
+        *_window_row(tally, profile_of),
+    ]
+    lines = [
+        f"  {name:<{_WIDTH}} {words}" for name, words in (*facts, *_trouble_row(tally.trouble), *_session_row(tally))
+    ]
     passed = f", {tally.passed} of them not on record" if tally.passed else ""
     return [f"keepwhole: {_count(len(steps) + tally.passed, 'request')}{passed}", *lines]
 
 
-def _sent(steps: Sequence[LoggedRequest]) -> Iterator[tuple[str, str]]:
+def _tokens_row(steps: Sequence[LoggedRequest]) -> Iterator[tuple[str, str]]:
     if not steps:
         return
     sent, whole = (sum(size) for size in zip(*map(figures.sizes, steps), strict=True))
@@ -144,13 +152,13 @@ def _sent(steps: Sequence[LoggedRequest]) -> Iterator[tuple[str, str]]:
     yield "sent", f"≈ {_tokens(sent)} of {_tokens(whole)} tokens, {1 - sent / whole:.0%} left out".replace("%", " %")
 
 
-def _kept(tally: Tally) -> Iterator[tuple[str, str]]:
+def _results_row(tally: Tally) -> Iterator[tuple[str, str]]:
     if tally.kept:
         back = f", read back {_times(tally.recalls)}" if tally.recalls else ", nothing was read back"
         yield "kept", f"{_count(tally.kept, 'result')} whole{back}"
 
 
-def _cache(steps: Sequence[LoggedRequest]) -> Iterator[tuple[str, str]]:
+def _cache_row(steps: Sequence[LoggedRequest]) -> Iterator[tuple[str, str]]:
     """The tokens that the cache served, and the prediction for the same requests."""
     answers = [(step.request, step.response) for step in steps if figures.billed(step) is not None and step.response]
     told = [(asked, answer) for asked, answer in answers if answer.cached is not None]
@@ -166,7 +174,7 @@ def _cache(steps: Sequence[LoggedRequest]) -> Iterator[tuple[str, str]]:
     yield "cache", words
 
 
-def _cost(tally: Tally, profile_of: ProfileOf) -> Iterator[tuple[str, str]]:
+def _cost_row(tally: Tally, profile_of: ProfileOf) -> Iterator[tuple[str, str]]:
     each = [cost for steps in tally.steps.values() if (cost := figures.cost_of(steps, profile_of)) is not None]
     cost = sum(each, Cost())
     if not each or not cost.whole:
@@ -180,7 +188,7 @@ def _cost(tally: Tally, profile_of: ProfileOf) -> Iterator[tuple[str, str]]:
         yield "input", f"cost ≈ ${cost.dollars:.2f}, with everything ≈ ${cost.dollars_whole:.2f}: {share}"
 
 
-def _window(tally: Tally, profile_of: ProfileOf) -> Iterator[tuple[str, str]]:
+def _window_row(tally: Tally, profile_of: ProfileOf) -> Iterator[tuple[str, str]]:
     """When the longest conversation would have been compacted."""
     every = [branch for steps in tally.steps.values() for branch in figures.branches(steps)]
     longest = max(every, key=len) if every else ()
@@ -192,13 +200,13 @@ def _window(tally: Tally, profile_of: ProfileOf) -> Iterator[tuple[str, str]]:
         yield "window", f"never 90 % full; with everything at request {whole}"
 
 
-def _trouble(trouble: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+def _trouble_row(trouble: Mapping[str, int]) -> Iterator[tuple[str, str]]:
     if trouble:
         most = [f"{what} ({_times(count)})" for what, count in Counter(trouble).most_common(4)]
         yield "trouble", "; ".join(most)
 
 
-def _look(tally: Tally) -> Iterator[tuple[str, str]]:
+def _session_row(tally: Tally) -> Iterator[tuple[str, str]]:
     names = [name for name, steps in tally.steps.items() if steps]
     if names:
         first, *others = names

@@ -18,7 +18,7 @@ from keepwhole import config, trust
 from keepwhole.apps.listener import Address
 from keepwhole.apps.proxy.server import ProxyOptions, start_proxy
 from keepwhole.apps.proxy.telemetry import Reporter
-from keepwhole.apps.wrap.child import Child, Inherited, leave_signals_to_the_child
+from keepwhole.apps.wrap.child import Child, InheritedState, leave_signals_to_the_child
 from keepwhole.apps.wrap.clients import other_upstreams, unusual_addresses
 from keepwhole.apps.wrap.launch import ADDRESSES, Client, ClientCommand, Launch
 from keepwhole.apps.wrap.receipt import Meter, WarningCounter, receipt, results_in
@@ -31,7 +31,7 @@ _HOST = "127.0.0.1"
 _BY_PATH = ("recall", "recall_reader")
 
 
-class Ended(NamedTuple):
+class RunEnd(NamedTuple):
     """The exit code and the receipt of a run."""
 
     code: int
@@ -45,9 +45,9 @@ def run(
     session: str | None = None,
     reporters: Sequence[Reporter] = (),
     say: Callable[[str], None] = lambda line: None,
-) -> Ended:
+) -> RunEnd:
     """Run a command as this kind of client, and wait until it has ended; `say` is told where requests go."""
-    inherited = Inherited.now()
+    inherited = InheritedState.now()
     command = ClientCommand(argv, dict(os.environ), results_in(settings.home))
     _refuse_unapproved(client, command)
     launch = client.launch(command)
@@ -58,16 +58,16 @@ def run(
     meter = Meter(since=int(time.time() * 1000))
 
     def start(base: str) -> Child:
-        return Child(*launch.applied(command, base), inherited)
+        return Child(*launch.apply(command, base), inherited)
 
     options = ProxyOptions(Address(_HOST, 0), secrets.token_urlsafe(24), (meter.add, *reporters), session, client.name)
     leave_signals_to_the_child()
-    with _counted_warnings() as trouble:
+    with _count_warnings() as trouble:
         code = asyncio.run(_run_behind_proxy(settings, store, options, start))
         tally = meter.tally(store, settings)
     store.close()
     tally = tally._replace(trouble={**tally.trouble, **trouble.counts})
-    return Ended(code, receipt(tally, lambda model: profile_for(model, settings.models), argv[0]))
+    return RunEnd(code, receipt(tally, lambda model: profile_for(model, settings.models), argv[0]))
 
 
 def _refuse_unapproved(client: Client, command: ClientCommand) -> None:
@@ -98,7 +98,7 @@ async def _run_behind_proxy(
 
 
 @contextmanager
-def _counted_warnings() -> Generator[WarningCounter]:
+def _count_warnings() -> Generator[WarningCounter]:
     """Count Keepwhole's warnings instead of printing them."""
     log, counting = logging.getLogger("keepwhole"), WarningCounter()
     before, log.propagate = log.propagate, False

@@ -19,9 +19,9 @@ from keepwhole.replay.page.charts import runs, tools
 from keepwhole.replay.page.figures import Part, words
 from keepwhole.replay.page.frontier import frontier
 from keepwhole.replay.page.headline import facts, headline, title
-from keepwhole.replay.page.markup import Markup, joined, tag
+from keepwhole.replay.page.markup import Markup, join, tag
 from keepwhole.replay.page.policies import table
-from keepwhole.replay.page.results import missed, results
+from keepwhole.replay.page.results import list_missed, results
 
 _NO_MARKUP = {ord(char): f"\\u{ord(char):04x}" for char in "<>&"}
 """JSON decodes these escapes to the characters; HTML sees no tag, comment or entity in them."""
@@ -34,14 +34,14 @@ def page(report: Mapping[str, Any]) -> str:
     slots = {
         "policy": f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
         "base-uri 'none'; form-action 'none'",
-        "title": joined(title(report)),
+        "title": join(title(report)),
         "style": style,
         "script": script,
         "headline": headline(report),
         "facts": facts(report),
-        "links": joined(tag("a", each.link, href=f"#{each.key}") for each in sections),
-        "sections": joined(_section(each) for each in sections),
-        "version": joined(words(report, "keepwhole")),
+        "links": join(tag("a", each.link, href=f"#{each.key}") for each in sections),
+        "sections": join(_section(each) for each in sections),
+        "version": join(words(report, "keepwhole")),
         "data": data(report),
     }
     return Template(_asset("page.html")).substitute(slots)
@@ -93,7 +93,7 @@ _CONTENTS: tuple[tuple[str, str, str, str, Callable[[Part], Markup | None]], ...
     ),
     ("tools", "Tools", "Where tokens go", "Tokens of tool results, and how much of them no later step used.", tools),
     ("biggest", "Results", "The biggest results", "What each policy would have made of them.", results),
-    ("hidden", "Hidden", "Hidden, but needed", "", missed),
+    ("hidden", "Hidden", "Hidden, but needed", "", list_missed),
     ("settings", "Settings", "Settings to copy", "Put this in keepwhole.yaml where the agent works.", settings),
     ("read", "Read", "What was read, and what was not", "", unread),
     ("method", "Method", "How it was measured", "", method),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from keepwhole.replay.page.figures import Part, count, number, part, parts, plural, verdict, words
 from keepwhole.replay.page.headline import row_named
-from keepwhole.replay.page.markup import Markup, joined, short, tag
+from keepwhole.replay.page.markup import Markup, join, short, tag
 
 _DEFINITIONS = (
     (
@@ -34,17 +34,17 @@ def settings(report: Part) -> Markup | None:
     if not rows and not chosen.strip():
         return None
     first = (
-        _chosen(chosen, rows)
+        _recommendation(chosen, rows)
         if chosen.strip()
         else tag("p", "On these runs no setting of ours saves anything without hiding much.")
     )
-    return joined(first, [_other(row) for row in others])
+    return join(first, [_other(row) for row in others])
 
 
-def _chosen(text: str, rows: Sequence[Part]) -> Markup:
+def _recommendation(text: str, rows: Sequence[Part]) -> Markup:
     """Return the recommended settings with the name and the verdict of their policy."""
     named = [f"{words(row, 'name')}: {verdict(row)}" for row in rows if words(row, "settings") == text][:1]
-    return joined([tag("p", short(name.removesuffix(": "), 200)) for name in named], _block(text))
+    return join([tag("p", short(name.removesuffix(": "), 200)) for name in named], _block(text))
 
 
 def _other(row: Part) -> Markup:
@@ -63,15 +63,15 @@ def unread(report: Part) -> Markup:
     amount = "" if size is None else f" ({_size(size)})"
     first = tag("p", f"{plural(files, 'file')}{amount} held {plural(number(read, 'runs'), 'run')}.")
     if not found:
-        return joined(first, tag("p", "Nothing was passed over."))
-    return joined(first, tag("ul", [_passed(each) for each in found], class_="unread"))
+        return join(first, tag("p", "Nothing was passed over."))
+    return join(first, tag("ul", [_unread_item(each) for each in found], class_="unread"))
 
 
 def _size(many: float) -> str:
     return f"{many / 1e6:,.1f} MB" if many >= 1e5 else f"{many / 1e3:,.1f} KB"
 
 
-def _passed(one: Part) -> Markup:
+def _unread_item(one: Part) -> Markup:
     many = number(one, "count")
     times = f", {count(many)} times" if many is not None and many != 1 else ""
     return tag("li", tag("code", tag("bdi", short(words(one, "path"), 200))), " ", short(words(one, "why"), 200), times)
@@ -80,7 +80,7 @@ def _passed(one: Part) -> Markup:
 def method(_report: Part) -> Markup:
     """Return the definitions of the terms on this page."""
     pairs = [tag("div", tag("dt", name), tag("dd", means)) for name, means in _DEFINITIONS]
-    return joined(
+    return join(
         tag(
             "p",
             tag("strong", "No model was run."),

@@ -6,7 +6,7 @@
 from collections.abc import Sequence
 
 from keepwhole.replay.page.figures import Part, count, number, part, parts, plural, share, tokens, words
-from keepwhole.replay.page.markup import Markup, joined, short, tag
+from keepwhole.replay.page.markup import Markup, join, short, tag
 
 _MOST = 12
 """Tools with a row of their own; the others share one row."""
@@ -21,16 +21,16 @@ def tools(report: Part) -> Markup | None:
     heads = [tag("th", name, scope="col") for name in ("Tool", "Results", "Tokens")]
     heads.append(tag("th", _key(), scope="col", class_="wide"))
     heads.append(tag("th", "Never used again", scope="col"))
-    body = [_row(tool, most) for tool in _folded(found)]
+    body = [_row(tool, most) for tool in _fold_tools(found)]
     caption = tag("caption", "Tokens of tool results, by tool", class_="aside")
     return tag("table", caption, tag("thead", tag("tr", heads)), tag("tbody", body), class_="bars")
 
 
 def _key() -> Markup:
-    return joined(tag("span", "used", class_="key used"), tag("span", "never used", class_="key unused"))
+    return join(tag("span", "used", class_="key used"), tag("span", "never used", class_="key unused"))
 
 
-def _folded(found: Sequence[Part]) -> list[Part]:
+def _fold_tools(found: Sequence[Part]) -> list[Part]:
     """Return the largest tools, and the sum of the others as one."""
     if len(found) <= _MOST:
         return list(found)
@@ -71,8 +71,8 @@ def runs(report: Part) -> Markup | None:
     found = [(at, run) for at, run in enumerate(parts(report, "runs")) if part(run, "context")]
     if not found:
         return None
-    choice = tag("select", [tag("option", _named(run), value=str(at)) for at, run in found], id="run")
-    return joined(
+    choice = tag("select", [tag("option", _run_label(run), value=str(at)) for at, run in found], id="run")
+    return join(
         tag("p", tag("label", "Run ", choice), class_="control scripted"),
         tag(
             "figure",
@@ -85,6 +85,6 @@ def runs(report: Part) -> Markup | None:
     )
 
 
-def _named(run: Part) -> str:
+def _run_label(run: Part) -> str:
     name = short(words(run, "task") or words(run, "id"), 80)
     return f"{name} · {plural(number(run, 'steps'), 'step')} · {tokens(number(run, 'tokens'))}"

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from keepwhole.replay.intervals import Interval
 from keepwhole.replay.page.figures import Part, all_in, in_context, interval, parts, share, words
 from keepwhole.replay.page.labels import Anchor, Box, Label, Obstacle, place_labels
-from keepwhole.replay.page.markup import Markup, joined, short, tag
+from keepwhole.replay.page.markup import Markup, join, short, tag
 
 _HIGHEST_COST = 1.25
 """Costs above this are drawn at the edge, so that one expensive policy does not flatten the plot."""
@@ -74,10 +74,10 @@ class Scale(NamedTuple):
 
 
 def _cost(key: str) -> Callable[[Part], Interval | None]:
-    def found(row: Part) -> Interval | None:
+    def read_cost(row: Part) -> Interval | None:
         return interval(row, key)
 
-    return found
+    return read_cost
 
 
 _COST_KINDS = (
@@ -115,7 +115,7 @@ def _plot(found: Sequence[PolicyPoint], mode: CostKind, size: Size) -> Markup:
     return tag(
         "svg",
         tag("title", f"Cost ({mode.name.lower()}) against evidence kept in context", id=f"title-{name}"),
-        tag("desc", _described(found), id=f"desc-{name}"),
+        tag("desc", _describe(found), id=f"desc-{name}"),
         _background(scale, mode, size),
         _edge(found, scale),
         [_whiskers(point, scale) for point in found],
@@ -128,7 +128,7 @@ def _plot(found: Sequence[PolicyPoint], mode: CostKind, size: Size) -> Markup:
     )
 
 
-def _described(found: Sequence[PolicyPoint]) -> str:
+def _describe(found: Sequence[PolicyPoint]) -> str:
     return "; ".join(point.sentence() for point in sorted(found, key=lambda point: point.cost.value)) + "."
 
 
@@ -146,7 +146,7 @@ def _edge(found: Sequence[PolicyPoint], scale: Scale) -> Markup | None:
 
 def _whiskers(point: PolicyPoint, scale: Scale) -> Markup:
     boxes = _whisker_boxes(point, scale)
-    return joined(
+    return join(
         tag("line", x1=box.left, x2=box.right, y1=box.top, y2=box.bottom, class_=f"whisker {point.kind}")
         for box in boxes
     )
@@ -238,7 +238,7 @@ def _step(span: float, most: int) -> float:
 def _background(scale: Scale, mode: CostKind, size: Size) -> Markup:
     """Return the grid, the axes and the region that costs more than sending everything."""
     frame, all_of_it = scale.frame, scale.x(1)
-    return joined(
+    return join(
         tag("rect", x=all_of_it, y=frame.top, width=frame.right - all_of_it, height=_height(frame), class_="over"),
         [_row_line(kept, scale) for kept in _ticks(scale.least_kept, 1.0, scale.kept_step)],
         [_column_tick(cost, scale, size) for cost in _ticks(scale.least_cost, scale.most_cost, scale.cost_step)],
@@ -257,7 +257,7 @@ def _across(mode: CostKind, size: Size) -> str:
 
 def _over_words(frame: Box, size: Size) -> Markup:
     lines = ("costs more than", "sending everything") if size.key == "wide" else ("", "costs more")
-    return joined(
+    return join(
         tag("text", line, x=frame.right - 8, y=frame.bottom - up * size.letters, text_anchor="end", class_="over-words")
         for line, up in zip(lines, (2.0, 0.7), strict=True)
     )
@@ -275,11 +275,11 @@ def _ticks(low: float, high: float, step: float) -> list[float]:
 def _row_line(kept: float, scale: Scale) -> Markup:
     y, left = scale.y(kept), scale.frame.left
     text = tag("text", share(kept), x=left - 8, y=y, dy="0.35em", text_anchor="end", class_="tick")
-    return joined(tag("line", x1=left, x2=scale.frame.right, y1=y, y2=y, class_="grid"), text)
+    return join(tag("line", x1=left, x2=scale.frame.right, y1=y, y2=y, class_="grid"), text)
 
 
 def _column_tick(cost: float, scale: Scale, size: Size) -> Markup:
     x, bottom = scale.x(cost), scale.frame.bottom
     words_at = bottom + size.letters * 1.5
     text = tag("text", share(cost), x=x, y=words_at, text_anchor="middle", class_="tick")
-    return joined(tag("line", x1=x, x2=x, y1=bottom, y2=bottom + 4, class_="grid"), text)
+    return join(tag("line", x1=x, x2=x, y1=bottom, y2=bottom + 4, class_="grid"), text)

@@ -21,7 +21,11 @@ from keepwhole.replay.page.markup import Inside, Markup, short, tag
 
 def headline(report: Part) -> Markup:
     """Return the sentence that sums up the report."""
-    inside = [*_spent(part(report, "totals")), " ", *_saved(row_named(report, examined_policy(report)))]
+    inside = [
+        *_cost_sentence(part(report, "totals")),
+        " ",
+        *_savings_sentence(row_named(report, examined_policy(report))),
+    ]
     return tag("h1", inside)
 
 
@@ -33,7 +37,7 @@ def facts(report: Part) -> Markup:
         ("Steps", count(number(totals, "steps"))),
         ("Tokens", tokens(number(totals, "tokens"))),
         ("Window", tokens(number(report, "window"))),
-        ("Prices", _priced(words(report, "provider"), price)),
+        ("Prices", _price_text(words(report, "provider"), price)),
         ("Read from", ", ".join(f"{name} {many}" for name, many in part(read, "sources").items())),
     ]
     return tag(
@@ -54,7 +58,7 @@ def examined_policy(report: Part) -> str:
     return words(part(report, "hidden"), "policy") or "auto"
 
 
-def _spent(totals: Part) -> Sequence[Inside]:
+def _cost_sentence(totals: Part) -> Sequence[Inside]:
     results, unused = number(totals, "share"), number(totals, "never_used")
     if results is None:
         return ("No run here is long enough to say what its tool results cost.",)
@@ -64,7 +68,7 @@ def _spent(totals: Part) -> Sequence[Inside]:
     return (*first, ", and ", _figure(unused), " of those were never used again.")
 
 
-def _saved(row: Part) -> Sequence[Inside]:
+def _savings_sentence(row: Part) -> Sequence[Inside]:
     cost, kept = all_in(row), in_context(row)
     if cost is None:
         return ()
@@ -84,7 +88,7 @@ def _runs(totals: Part) -> str:
     return count(runs) if replayed is None or replayed == runs else f"{count(runs)}, {count(replayed)} replayed"
 
 
-def _priced(provider: str, price: Part) -> str:
+def _price_text(provider: str, price: Part) -> str:
     read, write = number(price, "read"), number(price, "write")
     if read is None or write is None:
         return provider

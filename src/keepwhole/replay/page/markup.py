@@ -33,10 +33,10 @@ def tag(name: str, /, *inside: Inside, **attributes: str | float | bool | None) 
     opening = name + "".join(_attribute(key, value) for key, value in attributes.items())
     if name in _VOID and not inside:
         return Markup(f"<{opening}/>")
-    return Markup(f"<{opening}>{joined(*inside)}</{name}>")
+    return Markup(f"<{opening}>{join(*inside)}</{name}>")
 
 
-def joined(*inside: Inside) -> Markup:
+def join(*inside: Inside) -> Markup:
     """Return all parts in a row, escaped if they are not markup."""
     return Markup("".join(_text(part) for part in inside))
 
@@ -49,7 +49,7 @@ def visible(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(_escaped(char) if _hides(char) else char for char in text)
+    return "".join(_escape(char) if _hides(char) else char for char in text)
 
 
 def short(text: str, most: int = 140) -> str:
@@ -63,7 +63,7 @@ def _text(part: Inside) -> str:
         return ""
     if isinstance(part, str):
         return part if isinstance(part, Markup) else escape(visible(part))
-    return joined(*part)
+    return join(*part)
 
 
 def _attribute(key: str, value: str | float | bool | None) -> str:
@@ -81,6 +81,6 @@ def _hides(char: str) -> bool:
     return char not in _HARMLESS and unicodedata.category(char) in _HIDDEN
 
 
-def _escaped(char: str) -> str:
+def _escape(char: str) -> str:
     code = ord(char)
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65_536 else f"\\U{code:08x}"

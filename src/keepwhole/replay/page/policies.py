@@ -17,7 +17,7 @@ from keepwhole.replay.page.figures import (
     verdict,
     words,
 )
-from keepwhole.replay.page.markup import Inside, Markup, joined, short, tag
+from keepwhole.replay.page.markup import Inside, Markup, join, short, tag
 from keepwhole.replay.summary import Interval
 
 
@@ -40,10 +40,10 @@ def _number_column(key: str, format: Callable[[float | None], str]) -> tuple[Rea
     def value(row: Part) -> float | None:
         return number(row, key)
 
-    def shown(row: Part) -> Inside:
+    def show(row: Part) -> Inside:
         return format(number(row, key))
 
-    return value, shown
+    return value, show
 
 
 def _interval_column(found: Callable[[Part], Interval | None]) -> tuple[Read, Shown]:
@@ -53,24 +53,24 @@ def _interval_column(found: Callable[[Part], Interval | None]) -> tuple[Read, Sh
         spread = found(row)
         return spread.value if spread else None
 
-    def shown(row: Part) -> Inside:
+    def show(row: Part) -> Inside:
         spread = found(row)
         if spread is None or spread.high - spread.low < 0.005:
             return share(value(row))
-        return joined(share(spread.value), tag("small", f"{share(spread.low)} to {share(spread.high)}"))
+        return join(share(spread.value), tag("small", f"{share(spread.low)} to {share(spread.high)}"))
 
-    return value, shown
+    return value, show
 
 
-def _compacted(row: Part) -> float | None:
+def _compaction_step(row: Part) -> float | None:
     return number(part(row, "first_compaction"), "median_step")
 
 
 def _compaction(row: Part) -> Inside:
-    step, runs = _compacted(row), number(part(row, "first_compaction"), "runs")
+    step, runs = _compaction_step(row), number(part(row, "first_compaction"), "runs")
     if step is None:
         return "never" if runs == 0 else NONE
-    return joined(f"step {count(step)}", tag("small", f"in {share(runs)} of runs") if runs is not None else None)
+    return join(f"step {count(step)}", tag("small", f"in {share(runs)} of runs") if runs is not None else None)
 
 
 COLUMNS = (
@@ -85,7 +85,7 @@ COLUMNS = (
     Column(
         "First compaction",
         "The step at which the median run would have had to be compacted.",
-        _compacted,
+        _compaction_step,
         _compaction,
     ),
     Column("Over window", "Share of runs with a request larger than the window.", *_number_column("overflow", share)),
@@ -108,7 +108,7 @@ def table(report: Part) -> Markup | None:
     heads = [tag("th", column.name, scope="col", title=column.means, data_sort="number") for column in COLUMNS]
     head = tag("thead", tag("tr", tag("th", "Policy", scope="col", data_sort="text"), heads))
     whole = tag("table", tag("caption", "Every policy over the replayed runs", class_="aside"), head, bodies)
-    return joined(
+    return join(
         _choice(list(sources)) if len(sources) > 1 else None,
         tag("div", whole, class_="scroll", role="region", aria_label="Policies", tabindex="0"),
     )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from keepwhole.policies.policy import RULES
 from keepwhole.replay.page.figures import Part, count, number, part, parts, plural, tokens, words
 from keepwhole.replay.page.headline import examined_policy
-from keepwhole.replay.page.markup import Markup, joined, short, tag
+from keepwhole.replay.page.markup import Markup, join, short, tag
 
 _KINDS = {
     "args": "in the arguments of a call",
@@ -23,12 +23,12 @@ def results(report: Part) -> Markup | None:
     return tag("ol", [_result(each, tasks, policies) for each in found], id="results", class_="cards")
 
 
-def missed(report: Part) -> Markup | None:
+def list_missed(report: Part) -> Markup | None:
     """Return the evidence that was not in context when a step used it, with the calls that bring it back."""
     found, tasks = parts(report, "missed"), _tasks(report)
     if not found:
         return None
-    return joined(_sum(report), tag("ol", [_missed(each, tasks) for each in found], id="missed", class_="cards"))
+    return join(_sum(report), tag("ol", [_card_of_missed(each, tasks) for each in found], id="missed", class_="cards"))
 
 
 def _sum(report: Part) -> Markup:
@@ -64,7 +64,7 @@ def _result(result: Part, tasks: dict[str, str], policies: Sequence[str]) -> Mar
         tag(
             "div",
             tag("p", tag("strong", _bdi(words(result, "tool"), 40)), " ", _code(words(result, "arguments"))),
-            tag("p", _bdi(where, 110), " · ", _used(number(result, "used")), class_="quiet"),
+            tag("p", _bdi(where, 110), " · ", _use_text(number(result, "used")), class_="quiet"),
             [_history(name, became) for name in names[:1]],
             _elsewhere(names[1:], became) if names[1:] else None,
         ),
@@ -92,7 +92,7 @@ def _rule_text(rule: str) -> str:
     return RULES.get(rule, short(rule, 60)).partition(", because")[0]
 
 
-def _used(times: float | None) -> Markup | str:
+def _use_text(times: float | None) -> Markup | str:
     if times is None:
         return "uses not counted"
     if times == 1:
@@ -100,7 +100,7 @@ def _used(times: float | None) -> Markup | str:
     return f"used {count(times)} times" if times else tag("span", "never used again", class_="never")
 
 
-def _missed(one: Part, tasks: dict[str, str]) -> Markup:
+def _card_of_missed(one: Part, tasks: dict[str, str]) -> Markup:
     return tag(
         "li",
         tag("b", tag("small", "step "), words(one, "step"), class_="amount"),

@@ -17,10 +17,10 @@ class _Project:
     def lines(self, path: str) -> list[str]:
         """The lines of a file."""
         if path not in self._files:
-            self._files[path] = self._written(path)
+            self._files[path] = self._make_lines(path)
         return self._files[path]
 
-    def _written(self, path: str) -> list[str]:
+    def _make_lines(self, path: str) -> list[str]:
         chance, part = self._chance, path.split("/")[1]
         lines = [f'"""What the harbour knows of {part}s."""', "", "from harbour.core import Fault, Store", ""]
         for _ in range(chance.randrange(18, 34)):
@@ -37,7 +37,7 @@ class _Project:
             ]
         return lines
 
-    def numbered(self, path: str) -> str:
+    def read_numbered(self, path: str) -> str:
         """A file as an agent's tool shows it."""
         return "\n".join(f"{number:6d}\t{line}" for number, line in enumerate(self.lines(path), 1))
 
@@ -47,11 +47,11 @@ class _Project:
         at = self._chance.choice(heads)
         return self.lines(path)[at].split("(")[0][4:], at + 1
 
-    def a_fault(self, path: str) -> str:
+    def pick_fault(self, path: str) -> str:
         """One of the lines that raise."""
         return self._chance.choice([line.strip() for line in self.lines(path) if "raise Fault" in line])
 
-    def found(self, name: str, path: str, line: int) -> str:
+    def search_output(self, name: str, path: str, line: int) -> str:
         """A search that finds a name, its callers, and much else."""
         chance = self._chance
         hits = [f"{path}:{line}:def {name}(store: Store,"]
@@ -61,7 +61,7 @@ class _Project:
             hits.append(f"{other}:{number}:    total += {name}(store, row.id, hours={chance.randrange(90)})")
         return "\n".join(sorted(hits))
 
-    def tested(self, test: str, name: str, want: int) -> str:
+    def test_output(self, test: str, name: str, want: int) -> str:
         """A test run with one failure somewhere in the middle."""
         chance = self._chance
         lines = [f"{self._other_test()}_{at:03d} PASSED" for at in range(chance.randrange(90, 200))]
@@ -126,23 +126,25 @@ def coding_session(seed: int, client: Client, bugs: int) -> SampleSession:
     listing = "\n".join(f"{path}  {chance.randrange(2_000, 30_000)}" for path in project.paths)
     turns = [
         SampleTurn("user", "The nightly tests fail. Mend them one after the other, and say at the end what was wrong."),
-        _called(words.run("git ls-files --stage | head -100"), listing, "I look at the tree first."),
+        _call_turn(words.run("git ls-files --stage | head -100"), listing, "I look at the tree first."),
     ]
     told: list[str] = []
     read: list[str] = []
     for bug in range(bugs):
         read.append(chance.choice(project.paths))
-        turns += _mend(project, words, chance, read[-1], told)
+        turns += _fix_test(project, words, chance, read[-1], told)
         if bug > 5 and bug % 2:
             turns.append(_from_memory(project, words, read[bug - chance.randrange(3, 6)]))
         if bug % 4 == 3:  # something read long ago is wanted again
-            turns.append(_called(words.read(project.paths[bug]), project.numbered(project.paths[bug])))
-            turns.append(_called(words.run("make lint"), f"make: *** [lint] Error 2 (E{seed}{bug:03d})", is_error=True))
+            turns.append(_call_turn(words.read(project.paths[bug]), project.read_numbered(project.paths[bug])))
+            turns.append(
+                _call_turn(words.run("make lint"), f"make: *** [lint] Error 2 (E{seed}{bug:03d})", is_error=True)
+            )
     turns.append(SampleTurn("assistant", "All tests pass. What was wrong:\n" + "\n".join(told)))
     return SampleSession(f"sample-{client}-{seed}", client, turns)
 
 
-def _mend(project: _Project, words: _Claude, chance: random.Random, path: str, told: list[str]) -> list[SampleTurn]:
+def _fix_test(project: _Project, words: _Claude, chance: random.Random, path: str, told: list[str]) -> list[SampleTurn]:
     """One failing test: run, search, read, edit, run again."""
     name, line = project.function(path)
     want = chance.randrange(100, 9_000)
@@ -150,25 +152,25 @@ def _mend(project: _Project, words: _Claude, chance: random.Random, path: str, t
     limit = project.lines(path)[line + 2].strip()
     told.append(f"- {test}: {path}:{line}, `{limit}`")
     turns = [
-        _called(words.run("pytest -x -q"), project.tested(test, name, want), "Next failure."),
-        _called(words.find(name), project.found(name, path, line)),
-        _called(words.read(path), project.numbered(path), f"The function is at {path}:{line}."),
-        _called(words.edit(path, limit, limit.replace(">", ">=")), f"The file {path} has been updated."),
-        _called(words.run(f"pytest -q {test}"), f".\n1 passed in {chance.randrange(10, 90) / 100}s"),
+        _call_turn(words.run("pytest -x -q"), project.test_output(test, name, want), "Next failure."),
+        _call_turn(words.find(name), project.search_output(name, path, line)),
+        _call_turn(words.read(path), project.read_numbered(path), f"The function is at {path}:{line}."),
+        _call_turn(words.edit(path, limit, limit.replace(">", ">=")), f"The file {path} has been updated."),
+        _call_turn(words.run(f"pytest -q {test}"), f".\n1 passed in {chance.randrange(10, 90) / 100}s"),
     ]
     if chance.random() < 0.4:  # the agent looks again at what it changed
-        turns.insert(4, _called(words.read(path), project.numbered(path)))
+        turns.insert(4, _call_turn(words.read(path), project.read_numbered(path)))
     return turns
 
 
 def _from_memory(project: _Project, words: _Claude, path: str) -> SampleTurn:
     """A file that was read long ago is edited without another look."""
-    fault = project.a_fault(path)
+    fault = project.pick_fault(path)
     said = f"The same mistake is in {path.split('/')[1]}, as I saw before."
-    return _called(
+    return _call_turn(
         words.edit(path, fault, fault.replace("Fault(", "Refusal(")), f"The file {path} has been updated.", said
     )
 
 
-def _called(call: Called, result: str, said: str = "", is_error: bool = False) -> SampleTurn:
+def _call_turn(call: Called, result: str, said: str = "", is_error: bool = False) -> SampleTurn:
     return SampleTurn("assistant", said, *call, result, is_error)

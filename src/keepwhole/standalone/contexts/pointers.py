@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from keepwhole.recall.ranking import rank_postings
+from keepwhole.recall.rank import rank_postings
 from keepwhole.recall.scorer import rank, terms
 from keepwhole.standalone.contexts.context import ContextPointer, TaskId, get_tool_description
 from keepwhole.store.word_index import WordIndex

@@ -47,7 +47,7 @@ def test_counting_is_not_sending(dialect: str) -> None:
     before = talk.billing.requests, talk.billing.predicted, talk.billing.billed
     counting = talk.begin(counts=True)
     assert counting.expected is None
-    assert counting.finish(200, talk.bills.answer(counting.body, talk.now), complete=True) is None
+    assert counting.learn_bill(200, talk.bills.answer(counting.body, talk.now), complete=True) is None
     assert (talk.billing.requests, talk.billing.predicted, talk.billing.billed) == before
 
 
@@ -137,7 +137,7 @@ def test_a_provider_that_says_nothing_of_its_cache_fails_nothing() -> None:
         exchange = talk.begin()
         usage = talk.bills.bill(exchange.body, talk.now)
         del usage["prompt_tokens_details"]
-        exchange.finish(200, json.dumps({"usage": usage}).encode(), complete=True)
+        exchange.learn_bill(200, json.dumps({"usage": usage}).encode(), complete=True)
     assert not talk.billing.frozen
     assert talk.billing.requests == 0
 
@@ -171,7 +171,7 @@ def test_bills_that_are_not_about_the_request_correct_nothing() -> None:
         talk.agent.step(number, "some words " * 300)
         exchange = talk.begin()
         usage = {"prompt_tokens": 20 * number, "completion_tokens": 1}
-        exchange.finish(200, json.dumps({"usage": usage}).encode(), complete=True)
+        exchange.learn_bill(200, json.dumps({"usage": usage}).encode(), complete=True)
         assert talk.billing.scale(talk.agent.model) == 1.0
 
 
@@ -249,8 +249,8 @@ def test_whatever_a_provider_answers_nothing_is_raised(dialect: str) -> None:
     talk = BilledConversation(dialect)
     for data in (b"", b"{", b"\xff", b"data: {}\n\n", b'{"usage": {"prompt_tokens": 1e99}}', b"[]"):
         exchange = talk.begin()
-        assert exchange.finish(200, data, complete=False) is None
-        assert exchange.finish(500, data, complete=True) is None
+        assert exchange.learn_bill(200, data, complete=False) is None
+        assert exchange.learn_bill(500, data, complete=True) is None
     assert talk.billing.requests == 0
 
 

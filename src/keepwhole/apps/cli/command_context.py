@@ -65,7 +65,7 @@ def add_part(parser: argparse.ArgumentParser) -> "argparse._MutuallyExclusiveGro
     return part
 
 
-class Place:
+class CommandContext:
     """The settings, the store and the session of one command."""
 
     def __init__(self, args: argparse.Namespace, patience: float | None = None, home: str | None = None) -> None:
@@ -74,10 +74,10 @@ class Place:
         self.store = config.open_record(self.settings, patience)
         self._asked: str | None = getattr(args, "session", None) or os.environ.get("KEEPWHOLE_SESSION")
 
-    def current(self) -> SessionInfo:
+    def current_session(self) -> SessionInfo:
         """The session asked for, else the newest in this folder, else the newest."""
         if self._asked:
-            return self.info(self._asked)
+            return self.find_session(self._asked)
         sessions = self.store.sessions()
         if not sessions:
             raise NotFound(
@@ -87,7 +87,7 @@ class Place:
         here = os.getcwd()
         return next((info for info in sessions if _inside(here, info.workspace)), sessions[0])
 
-    def info(self, name: str) -> SessionInfo:
+    def find_session(self, name: str) -> SessionInfo:
         """The session called `name`, or the only one whose name begins with it."""
         exact = self.store.session(name)
         near = [exact] if exact else [info for info in self.store.sessions() if info.name.startswith(name)]
@@ -100,7 +100,7 @@ class Place:
         """A session in this store."""
         return Session(name, store=self.store, settings=self.settings)
 
-    def writing(self) -> Session:
+    def shell_session(self) -> Session:
         """The session that `run` and `keep` write to: the one asked for, else this workspace's shell session."""
         workspace = os.getcwd()
         own = os.path.dirname(self.settings.home)
@@ -116,7 +116,7 @@ class Place:
             workspace=workspace,
         )
 
-    def find(self, any_id: str) -> Row:
+    def find_result(self, any_id: str) -> Row:
         """The result with this id: in the session asked for, else anywhere in the record."""
         names = [self._asked] if self._asked else [info.name for info in self.store.sessions()]
         for name in names:
@@ -125,7 +125,7 @@ class Place:
                 return row
         raise NotFound(f"No result has the id `{any_id[:80]}` here. List them with `keepwhole artifacts list`.")
 
-    def holder(self, kind: str, trace_id: str) -> str | None:
+    def session_with(self, kind: str, trace_id: str) -> str | None:
         """The name of the session with an entry of this kind and id: the one asked for, or any."""
         names = [self._asked] if self._asked else [info.name for info in self.store.sessions()]
         return next((name for name in names if self.store.newest(name, kind, trace_id) is not None), None)

@@ -17,7 +17,7 @@ from keepwhole.canonical.entry import Result
 from keepwhole.conversation.context import ViewMode
 from keepwhole.errors import StoreError
 from keepwhole.policies.account import Account
-from keepwhole.record.billing import Expected
+from keepwhole.record.bills import Expected
 from keepwhole.session import Session
 from keepwhole.wire.cache_markers import cache_markers
 from keepwhole.wire.content import fields_of
@@ -27,7 +27,7 @@ from keepwhole.wire.request_body import RequestBody, read_request
 from keepwhole.wire.usage import Usage
 
 
-class Outgoing:
+class OutgoingRequest:
     """One request, as it is sent."""
 
     def __init__(self, session: Session, endpoint: Endpoint, body: bytes, account: Account, at: float) -> None:
@@ -54,7 +54,9 @@ class Outgoing:
             self._session.billing.learn(self.expected, usage, hashlib.sha256(self.body).hexdigest())
 
 
-def view_request(session: Session, endpoint: Endpoint, data: bytes | RequestBody, mode: ViewMode | None) -> Outgoing:
+def view_request(
+    session: Session, endpoint: Endpoint, data: bytes | RequestBody, mode: ViewMode | None
+) -> OutgoingRequest:
     """Make what is sent of a request; without a `mode` it is sent as it came."""
     if mode is None:
         body, account = data if isinstance(data, bytes) else data.data, Account(policy="", mode="off")
@@ -62,7 +64,7 @@ def view_request(session: Session, endpoint: Endpoint, data: bytes | RequestBody
         projection = session.projection(data, explained=False, view_mode=mode)
         body, account = projection.messages, projection.account
     at = session.billing.now()
-    return Outgoing(session, endpoint, _with_marker(session, endpoint, body, account), account, at)
+    return OutgoingRequest(session, endpoint, _with_marker(session, endpoint, body, account), account, at)
 
 
 def _with_marker(session: Session, endpoint: Endpoint, body: bytes, account: Account) -> bytes:
@@ -72,13 +74,13 @@ def _with_marker(session: Session, endpoint: Endpoint, body: bytes, account: Acc
     if not endpoint.dialect.caches_at_breakpoints:
         return body
     try:
-        return _marked_before(session, endpoint, body, account.changed_from) or body
+        return _mark_before(session, endpoint, body, account.changed_from) or body
     except Exception as error:  # a marker saves something; a request without one is as good
         events.log_passed_on("marker", type(error).__name__)
         return body
 
 
-def _marked_before(session: Session, endpoint: Endpoint, body: bytes, changed: int) -> bytes | None:
+def _mark_before(session: Session, endpoint: Endpoint, body: bytes, changed: int) -> bytes | None:
     """The marked request; made only of what every process knows, so that each sends the same bytes."""
     request = read_request(body)
     if request is None or not cache_markers(request):

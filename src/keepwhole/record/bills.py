@@ -44,7 +44,7 @@ class BilledRequest(NamedTuple):
         return self.sent_at + (self.response.first_ms or 0) / 1000
 
     @property
-    def estimated(self) -> int:
+    def estimated_tokens(self) -> int:
         """Tokens as the view estimated them; 0 where the bill says nothing about the whole request."""
         return round(self.request.tokens_sent / self.request.scale) if self.request.scale > 0 else 0
 
@@ -156,7 +156,7 @@ class Billing:
         now: Callable[[], float],
         profile: Callable[[str | None], Profile],
         past: Callable[[], BillLog] = BillLog,
-        bodies: Callable[[], Callable[[int], bytes | None]] = lambda: _nobody,
+        bodies: Callable[[], Callable[[int], bytes | None]] = lambda: _no_request,
     ) -> None:
         """`past` gives what was read of the record, `bodies` what gives a request on record by its number."""
         self.now = now
@@ -226,7 +226,7 @@ class Billing:
             return
         self._unread.append(billed)
         if response.input is not None:
-            self._model(request.model).correct(billed.estimated, response.input)
+            self._model(request.model).correct(billed.estimated_tokens, response.input)
         if response.cached is not None:
             self.requests += 1
             self.predicted += request.predicted or 0
@@ -297,7 +297,7 @@ class Billing:
         return model
 
     def _judge(self, expected: int, cached: int, profile: Profile, is_told: bool = True) -> None:
-        """Stop ageing when forecasts fail, go on when they hold again; who learned it from its own bills tells so."""
+        """Stop aging when forecasts fail, resume when they are right again; with `is_told`, report it."""
         if expected < max(1, profile.minimum):
             return
         self._judged.append((expected, cached))
@@ -322,7 +322,7 @@ def is_about_all(usage: Usage | None) -> bool:
     return usage is not None and usage.hops == 1 and not usage.applied
 
 
-def _nobody(_: int) -> None:
+def _no_request(_: int) -> None:
     """Nothing is on record."""
 
 
