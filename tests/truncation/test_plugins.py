@@ -66,7 +66,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 @pytest.mark.parametrize("name", ["middle", "middle_text"])
 def test_a_strategy_of_another_package_cuts_where_a_settings_file_names_it(name: str, tmp_path: Path) -> None:
     file = tmp_path / "keepwhole.yaml"
-    overrides = {"read_file": {"strategy": name}}
+    overrides = {"read_file": {"strategy": name, "inline_limit": 8_000}}
     file.write_text(json.dumps({"tools": {"truncation": {"overrides": overrides}}}), encoding="utf-8")
     settings = config.load(file)
     with Session("s", store=MemoryStore(), policy=settings.truncation) as session:

@@ -11,6 +11,8 @@ size of a body, whatever is in it.
 import re
 from collections.abc import Iterable, Iterator
 
+from keepwhole.canonical.utf8 import contains_any
+
 CANONICAL_TOOL_RESULT_IS_LOSSLESS = "canonical_tool_result_is_lossless"
 """Invariant: what `keep` was given is what `recall` returns, byte for byte, until the session is purged."""
 
@@ -85,6 +87,8 @@ def mark_in_chunks(chunks: Iterable[bytes]) -> str | None:
 
 def _mark_in(data: bytes) -> str | None:
     folded = data.lower()
+    if not contains_any(folded, _ANCHORS):
+        return None
     for start, stop in _windows(folded):
         found = _FORMS.search(folded, start, stop)
         if found is not None:

@@ -48,8 +48,9 @@ RULE = "arrival"
 LEGACY = "legacy_truncated"
 """The flag of a result that somebody cut before it came here in a conversation or a log."""
 
-_MARK_WINDOW = 16_384
-"""Bytes at either end of a result in which a truncation mark is looked for."""
+_MARK_WINDOW = 1 << 19
+"""Bytes at either end of a result in which a truncation mark is looked for: all of it up to twice as many. What somebody
+cut is shorter than that."""
 
 Show: TypeAlias = Callable[[Result, BodyReader], TruncationResult]
 """Chooses how one new result is shown."""
@@ -58,8 +59,14 @@ Show: TypeAlias = Callable[[Result, BodyReader], TruncationResult]
 def flags_of(text: str) -> tuple[str, ...]:
     """The flags of a result that comes in a conversation or a log: whether somebody cut its text before."""
     data = encode(text)[0]
-    is_cut = truncation_mark(data[:_MARK_WINDOW], data[-_MARK_WINDOW:]) is not None
-    return (MARKER, LEGACY) if is_cut else ()
+    return (MARKER, LEGACY) if truncation_mark(*_ends(len(data), lambda at, size: data[at : at + size])) else ()
+
+
+def _ends(size: int, read: Callable[[int, int], bytes]) -> list[bytes]:
+    """The beginning and the end of a body in which a mark is looked for; all of it where they touch."""
+    if size <= 2 * _MARK_WINDOW:
+        return [read(0, size)]
+    return [read(0, _MARK_WINDOW), read(size - _MARK_WINDOW, _MARK_WINDOW)]
 
 
 class NewResult(NamedTuple):
@@ -255,15 +262,13 @@ def _is_our_view(writer: SessionWriter, row: Row, body: Body) -> bool:
 
 
 def _examine(result: Result, reader: BodyReader, is_text: bool) -> Result:
-    """The result with what its first and last bytes tell: media type, and whether it arrived already cut."""
-    size = reader.facts.size
-    first = reader.read(0, BLOCK)
-    last = reader.read(size - BLOCK) if size > BLOCK else b""
-    mark = truncation_mark(first, last) if not is_recall(result.tool) else None
+    """The result with what its bytes tell: media type, and whether it arrived already cut."""
+    ends = _ends(reader.facts.size, reader.read)
+    mark = truncation_mark(*ends) if not is_recall(result.tool) else None
     if is_text and mark is None:
         return result
     return result.replace(
-        media_type=TEXT if is_text else media_type(first),
+        media_type=TEXT if is_text else media_type(ends[0][:BLOCK]),
         flags=(*result.flags, MARKER) if mark else result.flags,
     )
 
