@@ -23,3 +23,9 @@ def test_a_mark_in_the_middle_is_recorded(around: int, as_bytes: bool) -> None:
 
 def _flags(session: Session) -> tuple[str, ...]:
     return result_of(next(iter(session.store.rows(session.id, kind="result")))).flags
+
+
+def test_a_mark_at_the_end_of_a_very_long_result_is_recorded() -> None:
+    session = Session("s", store=MemoryStore())
+    session.keep("bash", None, "a line\n" * 300_000 + CUT)
+    assert MARKER in _flags(session)

@@ -49,8 +49,8 @@ LEGACY = "legacy_truncated"
 """The flag of a result that somebody cut before it came here in a conversation or a log."""
 
 _MARK_WINDOW = 1 << 19
-"""Bytes at either end of a result in which a truncation mark is looked for: all of it up to twice as many. What somebody
-cut is shorter than that."""
+"""Bytes at either end of a result in which a truncation mark is looked for; all of it up to twice as many. What
+somebody cut is shorter than that."""
 
 Show: TypeAlias = Callable[[Result, BodyReader], TruncationResult]
 """Chooses how one new result is shown."""
@@ -59,14 +59,14 @@ Show: TypeAlias = Callable[[Result, BodyReader], TruncationResult]
 def flags_of(text: str) -> tuple[str, ...]:
     """The flags of a result that comes in a conversation or a log: whether somebody cut its text before."""
     data = encode(text)[0]
-    return (MARKER, LEGACY) if truncation_mark(*_ends(len(data), lambda at, size: data[at : at + size])) else ()
+    return (MARKER, LEGACY) if truncation_mark(*_ends(len(data), lambda start, stop: data[start:stop])) else ()
 
 
 def _ends(size: int, read: Callable[[int, int], bytes]) -> list[bytes]:
     """The beginning and the end of a body in which a mark is looked for; all of it where they touch."""
     if size <= 2 * _MARK_WINDOW:
         return [read(0, size)]
-    return [read(0, _MARK_WINDOW), read(size - _MARK_WINDOW, _MARK_WINDOW)]
+    return [read(0, _MARK_WINDOW), read(size - _MARK_WINDOW, size)]
 
 
 class NewResult(NamedTuple):
