@@ -88,7 +88,7 @@ class Tenants:
     def _secret(self) -> bytes:
         """Read at its first use, so that the proxy starts even while the server of the store is down."""
         shared = getattr(self._store, "secret", None)
-        return (shared(_SECRET, self._local) if shared is not None else self._local).encode()
+        return (shared(_SECRET) if shared is not None else self._local).encode()
 
     def of(self, headers: Mapping[str, str]) -> str:
         """The tenant of a request; the same for all requests where tenants are not told apart."""
