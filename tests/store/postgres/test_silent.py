@@ -13,8 +13,12 @@ import pytest
 import keepwhole
 from keepwhole import KeepwholeError, NotStored, Session
 from keepwhole.store.protocol import SessionInfo
+from tests.apps.proxy.proxy_server import ask, offered, proxy, request
 from tests.build import NOON, draft, numbered_lines, opened
 from tests.postgres import fresh_url, running
+from tests.promises import conversations as talk
+from tests.upstream.server import upstream
+from tests.upstream.spelling import Text
 
 pytest.importorskip("psycopg_pool", reason="needs the extra `postgres`")
 
@@ -205,3 +209,23 @@ def test_a_server_that_is_full_is_tried_again(tmp_path: Path) -> None:
     threading.Timer(1.5, taken.close).start()
     with keepwhole.session("s", store=theirs) as session:
         assert session.keep("t", None, "text").trace_id is not None
+
+
+def test_nobody_waits_long_through_a_proxy_and_it_says_that_its_record_is_away(tmp_path: Path) -> None:
+    store = PostgresStore(fresh_url(), str(tmp_path / "spool"), patience=PATIENCE)
+    tool = offered("anthropic")[0]["name"]
+    called = talk.call_messages("anthropic", [("one", tool, {"n": 1})])
+    messages = [talk.user_message("go"), *called, *talk.result_messages("anthropic", [("one", LONG)])]
+    body = {**request("anthropic"), "messages": messages}
+    with upstream(lambda _: [Text("hello")]) as server, proxy(server.url, store=store) as served:
+        assert ask(served.port, "/v1/messages", request("anthropic")).status == 200
+        assert ask(served.port, "/healthz", method="GET").body["record"] == "ok"
+        took: list[float] = []
+        with stopped():
+            for _ in range(4):
+                began = time.monotonic()
+                assert ask(served.port, "/v1/messages", body).status == 200
+                took.append(time.monotonic() - began)
+            assert ask(served.port, "/healthz", method="GET").body["record"] == "away"
+    store.close()
+    assert max(took) < PATIENCE + 2 * SLACK

@@ -121,7 +121,7 @@ class TenantRouter:
         self, settings: Settings, store: Store, tenants: Tenants, metrics: Metrics | None = None, **options: Any
     ) -> None:
         self.settings = settings
-        self._tenants = tenants
+        self._store, self._tenants = store, tenants
         self._held_out = settings.replace(mode="shadow")
         self.metrics = metrics or Metrics()
         """Metrics of all sessions since the proxy started."""
@@ -133,6 +133,11 @@ class TenantRouter:
     def begin(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Exchange | OwnAnswer | None:
         """Begin the exchange of a request; None for a request that is passed through unread."""
         return self._router.begin(method, path, headers, body, partial(self._scoped, headers))
+
+    def is_store_away(self) -> bool:
+        """Whether the store knows that nothing can be stored now; it is not asked."""
+        trouble = getattr(self._store, "trouble", None)
+        return trouble is not None and trouble() is not None
 
     def _scoped(self, headers: Mapping[str, str], session: str) -> str:
         return self._tenants.scoped(self._tenants.of(headers), session)
