@@ -49,9 +49,10 @@ def processes() -> list[int]:
 def stopped() -> Generator[None]:
     """Stop every process of the server; its kernel still takes connections and acknowledges what is sent."""
     pids = processes()
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
     try:
+        for pid in pids:
+            with suppress(ProcessLookupError):  # one that has just ended
+                os.kill(pid, signal.SIGSTOP)
         yield
     finally:
         for pid in reversed(pids):
