@@ -26,7 +26,7 @@ from keepwhole.store.postgres.store import PostgresStore
 _PROCESSES = 2
 _PLAIN = (
     "CREATE OR REPLACE FUNCTION {0}.notify_watchers() RETURNS trigger LANGUAGE plpgsql AS "
-    "$$ BEGIN PERFORM pg_notify(TG_TABLE_SCHEMA, ''); RETURN NULL; END $$"
+    "$$ BEGIN PERFORM pg_notify((SELECT salt FROM {0}.record), ''); RETURN NULL; END $$"
 )
 _OURS = "SELECT pg_get_functiondef('{0}.notify_watchers'::regproc)"
 _INSERT = (

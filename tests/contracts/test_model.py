@@ -82,12 +82,14 @@ class StoreMachine(RuleBasedStateMachine):
     def same(self, told: Callable[[], Any], expected: Callable[[], Any]) -> Any:
         """Both give the same, or fail for the same reason."""
         outcomes: list[Any] = []
+        errors: list[KeepwholeError] = []
         for act in (expected, told):
             try:
                 outcomes.append(act())
             except KeepwholeError as error:
                 outcomes.append(_reason(error))
-        assert outcomes[1] == outcomes[0]
+                errors.append(error)
+        assert outcomes[1] == outcomes[0], errors
         return outcomes[0]
 
     @initialize()

@@ -101,9 +101,11 @@ def _server(address: str, store: Store) -> Iterator[Diagnosis]:
     from keepwhole.store.postgres.store import PostgresStore  # installed wherever this check runs
 
     count = len(store.sessions())
-    dropped = store.collect_orphans() if isinstance(store, PostgresStore) else 0
+    dropped, strays = (store.collect_orphans(), store.count_strays()) if isinstance(store, PostgresStore) else (0, 0)
     if dropped:
         yield Diagnosis("note", _removed(dropped))
+    if strays:
+        yield Diagnosis("bad", f"entries without a session, which no command finds: {strays}; restore a backup")
     yield from _on_server(address, count)
 
 

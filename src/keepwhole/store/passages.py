@@ -184,7 +184,10 @@ def has_words(result: Result) -> bool:
 def long_results(rows: Iterable[tuple[str, bytes, bytes, bytes]], only: tuple[str | None, str | None]) -> Iterator[str]:
     """Yield the trace ids of the text results of a task or query, from rows of trace id, header, digest and blocks."""
     for trace_id, raw, digest, blocks in rows:
-        header, _ = parse_header(raw, digest, blocks)
+        try:
+            header, _ = parse_header(raw, digest, blocks)
+        except StoreError:  # one damaged entry must not hide the others
+            continue
         if isinstance(header, Result) and has_words(header) and belongs(header, *only):
             yield trace_id
 

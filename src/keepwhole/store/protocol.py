@@ -319,8 +319,8 @@ class CollectsOrphans(Protocol):
 class SharesSecrets(Protocol):
     """A back end that several machines share, and with it secrets."""
 
-    def secret(self, name: str, drawn: str) -> str:
-        """Return the secret of this name; `drawn` becomes the secret if there is none yet."""
+    def secret(self, name: str) -> str:
+        """Return the secret of this name, which is drawn when it is first asked for."""
         ...
 
 

@@ -192,7 +192,7 @@ def _scan(
     for row in store.rows(session, kind="result", light=True):
         if len(found) >= limit or is_over(until):
             break
-        if row.seq in examined or not has_words(result_of(row)):
+        if row.seq in examined or not _is_text(row):
             continue
         is_indexed = every_after is None or row.seq <= every_after
         if is_indexed and body_of(row).facts.size <= INDEXED_BYTES:
@@ -202,3 +202,11 @@ def _scan(
         if match is not None:
             found.append(match)
     return found
+
+
+def _is_text(row: Row) -> bool:
+    """Return whether a result is text. One damaged entry must not hide the others; `verify` reports it."""
+    try:
+        return has_words(result_of(row))
+    except StoreError:
+        return False

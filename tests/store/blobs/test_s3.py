@@ -1,11 +1,13 @@
 """Large bodies in a bucket: durable before their entry, read in parts, and trouble that costs tokens, never data."""
 
+import http.server
 import logging
 import os
 import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +164,91 @@ def test_a_store_that_was_down_a_moment_ago_is_not_waited_for_again(tmp_path: Pa
         waited.append(time.monotonic() - started)
     assert max(waited[1:]) < waited[0]
     store.close()
+
+
+class Answering(http.server.BaseHTTPRequestHandler):
+    """A store that takes everything and keeps nothing, or does not answer at all."""
+
+    is_silent = False
+
+    def do_PUT(self) -> None:
+        if self.is_silent:
+            time.sleep(20)
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(200)
+        self.send_header("etag", '"0123456789abcdef0123456789abcdef"')
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def do_HEAD(self) -> None:
+        self.send_response(404)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def answering(is_silent: bool) -> Generator[str]:
+    """The address of such a store."""
+    handler = type("Handler", (Answering,), {"is_silent": is_silent})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"s3://{BUCKET}/x?endpoint=http://127.0.0.1:{server.server_port}&region=us-east-1"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.usefixtures("keys")
+def test_a_store_that_does_not_answer_is_waited_for_once(tmp_path: Path) -> None:
+    with answering(is_silent=True) as blobs:
+        store = SqliteStore(str(tmp_path), blobs=blobs, patience=1.0)
+        session = Session("s", store=store)
+        took: list[float] = []
+        for _ in range(6):
+            began = time.monotonic()
+            assert_whole(session.keep("t", None, LARGE), LARGE)
+            took.append(time.monotonic() - began)
+        store.close()
+    assert took[0] < 2.0
+    assert sum(took[1:]) < 2.5
+
+
+@pytest.mark.usefixtures("keys")
+def test_a_store_that_takes_everything_and_keeps_nothing_is_not_believed(tmp_path: Path) -> None:
+    with answering(is_silent=False) as blobs:
+        store = SqliteStore(str(tmp_path), blobs=blobs, patience=1.0)
+        session = Session("s", store=store)
+        for _ in range(3):
+            assert_whole(session.keep("t", None, LARGE), LARGE)
+        store.close()
+
+
+def test_the_size_is_asked_for_once_and_again_after_trouble(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    real, put = obstore.head, obstore.put
+    monkeypatch.setattr(obstore, "head", lambda *a: (asked.append(a[1]), real(*a))[1])
+    for _ in range(3):
+        taken(store, b"x" * 100_000)
+    assert len(asked) == 1
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("lost")
+
+    monkeypatch.setattr(obstore, "put", fail)
+    with pytest.raises(NotStored):
+        taken(store, b"x" * 100_000)
+    monkeypatch.setattr(obstore, "put", put)
+    time.sleep(0.2)
+    asked.clear()
+    taken(store, b"x" * 100_000)
+    taken(store, b"x" * 100_000)
+    assert len(asked) == 1
 
 
 def test_what_could_not_be_read_when_an_index_was_made_is_found_later(store: SqliteStore) -> None:

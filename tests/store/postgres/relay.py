@@ -91,8 +91,8 @@ class Relay:
 
 
 def _commits(data: bytes) -> bool:
-    """Whether the server commits when it has read this: it is told so, or it is told to append to a session."""
-    return b"COMMIT" in data or (b"/session/" in data and b"_lock" not in data)
+    """Whether the server commits when it has read this: it is told so, or to run the prepared `append`."""
+    return b"COMMIT" in data or b"\0keepwhole_" in data
 
 
 def _received(end: socket.socket) -> bytes:

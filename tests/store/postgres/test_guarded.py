@@ -127,7 +127,7 @@ def test_migrating_again_changes_nothing(url: str, tmp_path: Path) -> None:
 
 
 def test_a_role_that_writes_still_can_when_the_owner_has_migrated_the_record(url: str, tmp_path: Path) -> None:
-    ask(url, "REVOKE ALL ON ALL FUNCTIONS IN SCHEMA " + address_of(url).schema + f" FROM {WRITER}")
+    ask(url, f"REVOKE ALL ON FUNCTION purge, put_piece FROM {WRITER}; REVOKE ALL ON entries FROM {WRITER}")
     migrate(url)
     store = filled(as_writer(url), tmp_path)
     assert verify(store, "s").whole
@@ -158,11 +158,13 @@ def test_an_append_of_many_entries_is_one_though_it_goes_in_parts(url: str, tmp_
 def test_a_server_that_does_not_chain_what_it_was_sent_is_noticed(url: str, tmp_path: Path) -> None:
     store = PostgresStore(url, str(tmp_path))
     opened(store)
-    definition = "SELECT replace(pg_get_functiondef('append'::regproc), 'x686631', 'x686632')"
+    definition = "SELECT replace(pg_get_functiondef('next_chain'::regproc), '686631', '686632')"
     ask(url, f"DO $$ BEGIN EXECUTE ({definition.replace('$$', '')}); END $$")
     with pytest.raises(Damaged, match="not written as it was sent"):
         store.append("s", [draft(store)])
     store.close()
+    with pytest.raises(StoreRefused, match="do not do what this Keepwhole expects"):
+        store.append("s", [draft(store)])
 
 
 def test_the_doctor_removes_bodies_that_nothing_refers_to_and_no_others(

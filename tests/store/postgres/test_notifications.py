@@ -103,13 +103,13 @@ def test_a_notice_says_nothing_and_is_sent_only_while_somebody_watches(
     address = address_of(url)
     opened(other, "secret")
     with psycopg.connect(address.url, autocommit=True) as overheard:
-        overheard.execute(f"LISTEN {address.schema}".encode())
+        overheard.execute(f'LISTEN "{other.server.salt()}"'.encode())
         other.append("secret", [draft(other)])
         assert list(overheard.notifies(timeout=0.2)) == []
         watched(store)
         other.append("secret", [draft(other)])
         (notice,) = overheard.notifies(timeout=1, stop_after=1)
-        assert (notice.channel, notice.payload) == (address.schema, "")
+        assert (notice.channel, notice.payload) == (other.server.salt(), "")
 
 
 def test_one_connection_listens_for_all_who_watch_and_ends_with_the_last(store: PostgresStore) -> None:

@@ -88,7 +88,7 @@ class Tenants:
     def _secret(self) -> bytes:
         """Read at its first use, so that the proxy starts even while the server of the store is down."""
         shared = getattr(self._store, "secret", None)
-        return (shared(_SECRET, self._local) if shared is not None else self._local).encode()
+        return (shared(_SECRET) if shared is not None else self._local).encode()
 
     def of(self, headers: Mapping[str, str]) -> str:
         """The tenant of a request; the same for all requests where tenants are not told apart."""
@@ -121,7 +121,7 @@ class TenantRouter:
         self, settings: Settings, store: Store, tenants: Tenants, metrics: Metrics | None = None, **options: Any
     ) -> None:
         self.settings = settings
-        self._tenants = tenants
+        self._store, self._tenants = store, tenants
         self._held_out = settings.replace(mode="shadow")
         self.metrics = metrics or Metrics()
         """Metrics of all sessions since the proxy started."""
@@ -133,6 +133,11 @@ class TenantRouter:
     def begin(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Exchange | OwnAnswer | None:
         """Begin the exchange of a request; None for a request that is passed through unread."""
         return self._router.begin(method, path, headers, body, partial(self._scoped, headers))
+
+    def is_store_away(self) -> bool:
+        """Whether the store knows that nothing can be stored now; it is not asked."""
+        trouble = getattr(self._store, "trouble", None)
+        return trouble is not None and trouble() is not None
 
     def _scoped(self, headers: Mapping[str, str], session: str) -> str:
         return self._tenants.scoped(self._tenants.of(headers), session)

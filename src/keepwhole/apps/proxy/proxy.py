@@ -93,7 +93,9 @@ class Proxy:
                 content_type="text/plain",
                 charset="utf-8",
             )
-        return web.Response(text=json.dumps({"status": "ok", "version": VERSION}), content_type="application/json")
+        record = "away" if self.setup.router.is_store_away() else "ok"
+        health = {"status": "ok", "record": record, "version": VERSION}
+        return web.Response(text=json.dumps(health), content_type="application/json")
 
     async def _relay(
         self, setup: Setup, request: web.BaseRequest, target: str, proxied: ProxiedRequest

@@ -6,6 +6,12 @@ Must not know: rows.
 
 An object is put under a new random name with `If-None-Match`, so it is never written over. A put whose answer was lost
 is tried again under another name; the first object, if there is one, is an orphan.
+
+A request has half of the patience, and is sent again only in the first half, so that both together never take longer.
+After that has failed, the store is known to be away: requests fail at once, but one now and then, which is sent once.
+
+A store's word for a small body is taken: a second request for each would double the cost. But the first body of a
+client, and the first after any trouble, is asked for again, so that a store that keeps nothing is not believed twice.
 """
 
 import os
@@ -39,7 +45,8 @@ _PART = IN_MEMORY
 _MOST_PARTS = 9_000
 _AT_ONCE = 3
 _NAMES_TRIED = 3
-_HASTE = 5.0
+_PROBE_SECONDS, _LONGEST_REST = 2.0, 10.0
+"""Seconds in which a store that is away must answer, and after which it is asked again at the latest."""
 _PROBE = b"what is kept here must come back as it is"
 
 
@@ -68,8 +75,9 @@ class S3Blobs:
         self._folder = folder
         self._patience = PATIENCE if patience is None else patience
         self._patient = _client(bucket, record, self._patience, retries=10)
-        self._hasty = _client(bucket, record, min(self._patience, _HASTE), retries=0)
-        self._away_until = 0.0
+        self._hasty = _client(bucket, record, min(self._patience, 2 * _PROBE_SECONDS), retries=0)
+        self._is_away, self._asked_again_at, self._reason = False, 0.0, ""
+        self._is_believed = False
 
     def write(self, feed: Feed, first: bytes, room: int) -> StoredBody:
         """Store `first` and the rest of `feed`, at most `room` bytes; durable on return."""
@@ -92,10 +100,11 @@ class S3Blobs:
         for _ in range(_NAMES_TRIED):
             name = new_name()
             try:
-                self._ask(partial(_put, name, reader))
-                return name
+                self._ask(partial(_put, name, reader, self._is_believed))
             except _Exists:
                 continue
+            self._is_believed = True
+            return name
         raise S3Error("it says of every new name that it is taken")
 
     def open(self, blob: str, facts: BodyFacts) -> BodyReader:
@@ -163,17 +172,23 @@ class S3Blobs:
         return lacks
 
     def _ask(self, work: Callable[[S3Store], _T]) -> _T:
-        """Return the outcome of `work`. A server that was away a moment ago is asked once and not waited for."""
-        store = self._hasty if time.monotonic() < self._away_until else self._patient
+        """Return the outcome of `work`. A server that is away is asked once, now and then, and not waited for."""
+        began = time.monotonic()
+        if self._is_away and began < self._asked_again_at:
+            raise S3Error(self._reason)
+        if self._is_away:
+            self._asked_again_at = began + _PROBE_SECONDS  # others do not ask meanwhile
         try:
-            found = _ask(partial(work, store))
+            found = _ask(partial(work, self._hasty if self._is_away else self._patient))
         except (_Exists, _Absent, _Beyond):
+            self._is_away = False
             raise
-        except S3Error:
-            if store is self._patient:
-                self._away_until = time.monotonic() + self._patience
+        except S3Error as error:
+            now = time.monotonic()
+            self._is_away, self._is_believed, self._reason = True, False, str(error)
+            self._asked_again_at = now + min(2 * (now - began), _LONGEST_REST)
             raise
-        self._away_until = 0.0
+        self._is_away = False
         return found
 
     def close(self) -> None:
@@ -185,16 +200,22 @@ _OVERWRITES = (
 )
 
 
-def _put(name: str, reader: BodyReader, store: S3Store) -> None:
-    """Put a body as an object."""
+def _put(name: str, reader: BodyReader, is_believed: bool, store: S3Store) -> None:
+    """Put a body as an object, and ask for its size if it was sent in parts or the store is not believed yet."""
     size = reader.facts.size
     if size <= _PART:
         obstore.put(store, name, reader.read(), mode="create")
-        return
-    part = max(_PART, -(-size // _MOST_PARTS))
-    parts = (reader.read(start, start + part) for start in range(0, size, part))
-    obstore.put(store, name, parts, use_multipart=True, chunk_size=part, max_concurrency=_AT_ONCE)
-    if (found := obstore.head(store, name)["size"]) != size:
+        if is_believed:
+            return
+    else:
+        part = max(_PART, -(-size // _MOST_PARTS))
+        parts = (reader.read(start, start + part) for start in range(0, size, part))
+        obstore.put(store, name, parts, use_multipart=True, chunk_size=part, max_concurrency=_AT_ONCE)
+    try:
+        found = obstore.head(store, name)["size"]
+    except FileNotFoundError:
+        raise S3Error("it says that it has an object, and does not have it") from None
+    if found != size:
         raise S3Error(f"{size:,} bytes were sent and it has {found:,}")
 
 
@@ -209,12 +230,12 @@ def _is_kept(name: str, store: S3Store) -> bool:
 
 
 def _client(bucket: Bucket, record: str, patience: float, retries: int) -> S3Store:
-    """Return a client for the objects of one record, which tries again for `patience` seconds."""
-    wait = timedelta(seconds=patience)
+    """Return a client for the objects of one record, each of whose requests is over within `patience` seconds."""
+    wait = timedelta(seconds=patience / 2)
     options: ClientConfig = {
         "allow_http": bucket.options.get("endpoint", "").startswith("http://"),
         "connect_timeout": min(wait, timedelta(seconds=5)),
-        "timeout": 2 * wait,
+        "timeout": wait,
     }
     pause = timedelta(milliseconds=50)
     retry: RetryConfig = {
@@ -237,6 +258,8 @@ def _ask(work: Callable[[], _T]) -> _T:
         failure = _Exists("it is there already")
     except FileNotFoundError:
         failure = _Absent("it is not there")
+    except S3Error:
+        raise
     except (BaseError, OSError, ValueError) as error:
         words = summarize_error(str(error))
         failure = _Beyond(words) if words.startswith("416") else S3Error(words)

@@ -41,7 +41,7 @@ _NO_QUOTA = (1 << 63) - 1
 _MOST, _MOST_BYTES = 500, 8_388_608
 """Drafts and bytes of one call; more are sent in several, in one transaction."""
 _TEXT, _BYTES, _INT, _BOOL = (oids[name].oid for name in ("text", "bytea", "int8", "bool"))
-_ARGUMENTS = (_TEXT, _TEXT, _BYTES, _BOOL, _BOOL, _INT, _INT, _BYTES)
+_ARGUMENTS = (_TEXT, _BYTES, _BOOL, _BOOL, _INT, _INT, _BYTES)
 _DRAFT = (_TEXT, _TEXT, _TEXT, _BYTES, _INT, _INT, _BYTES, _BYTES, _BYTES, _TEXT, _BYTES)
 
 
@@ -106,10 +106,10 @@ class Append:
 
     def _arguments(self, number: int) -> tuple[bytes | None, ...]:
         """Return the arguments before the drafts; the terms about the head are for the first of several calls."""
-        key, first = self._server.key(f"session/{self._session}"), not number
+        first = not number
         quota, after = self._terms.get("quota"), self._terms.get("after") if first else None
         return (
-            *(self._session.encode(), key.encode(), self._mark + number.to_bytes(4, "big")),
+            *(self._session.encode(), self._mark + number.to_bytes(4, "big")),
             *(_bool(self._sent_before), _bool(self._terms.get("once", False))),
             *(_int(_NO_QUOTA if quota is None else quota), None if after is None else _int(after)),
             self._terms.get("head") if first else None,

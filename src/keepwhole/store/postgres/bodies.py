@@ -18,7 +18,7 @@ from keepwhole.store.protocol import Body, StoredBody
 from keepwhole.store.reader import BodyReader, ReadAhead
 
 PIECE = 1_048_576
-_INSERT = "INSERT INTO pieces (blob, piece, data) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
+_PUT = "SELECT put_piece(%s, %s, %s)"
 _RANGE = "SELECT substring(data FROM %s FOR %s) FROM pieces WHERE blob = %s AND piece = %s"
 _OLD = (
     "SELECT p.blob FROM pieces p WHERE p.piece = 0 AND p.at < now() - interval '1 hour' AND p.blob > %s "
@@ -55,7 +55,7 @@ class BlobTable:
     def _upload(self, name: str, reader: BodyReader) -> None:
         with self._server.transaction() as execute:
             for piece, start in enumerate(range(0, reader.facts.size, PIECE)):
-                execute(_INSERT, (name, piece, reader.read(start, start + PIECE)))
+                execute(_PUT, (name, piece, reader.read(start, start + PIECE)))
 
     def open(self, blob: str, facts: BodyFacts) -> BodyReader:
         """Open the body `blob` for reading."""

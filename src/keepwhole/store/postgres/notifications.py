@@ -92,7 +92,7 @@ class _Listener:
 
     def _listen(self, connection: Connection[Any]) -> None:
         connection.execute(_WATCH, (self._server.key("watching"),))
-        connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._server.address.schema)))
+        connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._server.salt())))
         with selectors.DefaultSelector() as selector:
             selector.register(connection.fileno(), selectors.EVENT_READ)
             selector.register(self._far, selectors.EVENT_READ)

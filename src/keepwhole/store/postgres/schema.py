@@ -11,13 +11,19 @@ from keepwhole.store.postgres.address import Address
 
 SQL = os.path.join(os.path.dirname(__file__), "sql")
 _LOCK = 0x486F6C6466617374
+_READ = "sessions, entries, pieces, endings, tombstones, record, migrations, passages, indexed"
+_CALLED = (
+    "append, next_chain, open_session, end_session, put_piece, condemn, remove, purge, restart, index_passages, "
+    "newest, secret"
+)
 _GRANTS = (
     "GRANT USAGE ON SCHEMA {schema} TO {role}",
-    "GRANT SELECT, INSERT ON sessions, entries, pieces, endings, secrets TO {role}",
-    "GRANT SELECT ON tombstones, record, migrations TO {role}",
-    "GRANT SELECT, INSERT, UPDATE, DELETE ON passages, indexed TO {role}",
-    "GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA {schema} TO {role}",
+    "REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM {role}",
+    "REVOKE ALL ON ALL FUNCTIONS IN SCHEMA {schema} FROM {role}",
+    f"GRANT SELECT ON {_READ} TO {{role}}",
+    f"GRANT EXECUTE ON FUNCTION {_CALLED} TO {{role}}",
 )
+"""Who writes the record reads its tables, and changes them by functions alone, which run as the owner."""
 
 
 def scripts() -> list[str]:
@@ -55,10 +61,28 @@ def refuse_other(address: Address, found: int) -> None:
 def _writers(connection: Connection[Any]) -> list[str]:
     """Return the roles that may write to the record."""
     query = (
-        "SELECT DISTINCT r.rolname FROM pg_class c, aclexplode(c.relacl) a JOIN pg_roles r ON r.oid = a.grantee "
-        "WHERE c.oid = 'entries'::regclass AND a.privilege_type = 'INSERT' AND a.grantee <> c.relowner"
+        "SELECT DISTINCT r.rolname FROM pg_proc p, aclexplode(p.proacl) a JOIN pg_roles r ON r.oid = a.grantee "
+        "WHERE p.oid = 'append'::regproc AND a.grantee <> p.proowner"
     )
     return [name for (name,) in connection.execute(query).fetchall()]
+
+
+def _refuse_others_schema(connection: Connection[Any], address: Address) -> None:
+    """Raise `StoreRefused` for a schema in which somebody else can drop, change or shadow what is created now."""
+    row = connection.execute(
+        "SELECT pg_get_userbyid(nspowner), current_user, (SELECT min(CASE a.grantee WHEN 0 THEN 'PUBLIC' "
+        "ELSE pg_get_userbyid(a.grantee)::text END) FROM aclexplode(nspacl) a "
+        "WHERE a.privilege_type = 'CREATE' AND a.grantee <> nspowner) FROM pg_namespace WHERE nspname = %s",
+        (address.schema,),
+    ).fetchone()
+    owner, me, creator = row or ("", "", None)
+    if owner != me or creator is not None:
+        whose = f"belongs to `{owner}`, not to `{me}`" if owner != me else f"lets `{creator}` create in it"
+        raise StoreRefused(
+            f"The schema `{address.schema}` at `{address.shown}` {whose}, who could take the record away. Nothing was "
+            "changed. Run `keepwhole store migrate` as the schema's owner, with no right to create in it for others; "
+            "or choose another schema with `?schema=`."
+        )
 
 
 def migrate(connection: Connection[Any], address: Address, role: str | None = None) -> int:
@@ -71,16 +95,19 @@ def migrate(connection: Connection[Any], address: Address, role: str | None = No
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         if connection.execute("SELECT to_regnamespace(%s)", (address.schema,)).fetchone() == (None,):
             connection.execute(sql.SQL("CREATE SCHEMA {schema}").format(**names))
+        _refuse_others_schema(connection, address)
         connection.execute(sql.SQL("SET LOCAL search_path TO {schema}, pg_temp").format(**names))
         found = version_of(connection)
         if found > len(scripts()):
             refuse_other(address, found)
+        writers = {*(_writers(connection) if found else ()), *([role] if role else ())}
         connection.execute("CREATE TABLE IF NOT EXISTS migrations (version bigint PRIMARY KEY)")
         for version, script in enumerate(scripts()[found:], found + 1):
             connection.execute(script.encode())
             connection.execute("INSERT INTO migrations VALUES (%s)", (version,))
-        connection.execute(sql.SQL("REVOKE ALL ON ALL FUNCTIONS IN SCHEMA {schema} FROM PUBLIC").format(**names))
-        for writer in {*_writers(connection), *([role] if role else [])}:
+        for kind in ("TABLES", "FUNCTIONS"):
+            connection.execute(sql.SQL(f"REVOKE ALL ON ALL {kind} IN SCHEMA {{schema}} FROM PUBLIC").format(**names))
+        for writer in sorted(writers):
             for grant in _GRANTS:
                 connection.execute(sql.SQL(grant).format(**names, role=sql.Identifier(writer)))
     return len(scripts()) - found

@@ -1,7 +1,19 @@
 """Connections to the server of a record: opened when needed, checked before use, opened again when lost.
 
-Owns: the pool, the settings of every connection, and when a statement is tried again.
+Owns: the pool, the settings of every connection, the deadline of every wait, and when a statement is tried again.
 Must not know: the statements.
+
+Theory of operation
+-------------------
+`retry` gives its work a deadline, `patience` seconds from now, and every wait in it ends there: for a free connection,
+for a new one, for each answer (`BoundedConnection`). A server can be gone, full or silent; all three are tried again
+until the deadline. Then it is known to be away:
+
+    first call        waits for `patience` seconds, and fails
+    calls after it    fail at once, but one of them now and then, which asks for a moment whether the server is back
+    the first answer  ends it
+
+That one waits for a third of the time at most.
 """
 
 import os
@@ -9,44 +21,40 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from itertools import chain, repeat
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import psycopg
-from psycopg import Connection
-from psycopg.pq import ConnStatus, DiagnosticField, ExecStatus, Format
-from psycopg.pq.abc import PGconn, PGresult
+from psycopg.pq import Format
+from psycopg.pq.abc import PGresult
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from keepwhole.errors import StoreError, StoreRefused
-from keepwhole.store.postgres import schema
+from keepwhole.store.postgres import schema, settings
 from keepwhole.store.postgres.address import Address, address_of
+from keepwhole.store.postgres.connection import BoundedConnection, Silent, open_in_time
 from keepwhole.store.sql_store import Execute
 
 _T = TypeVar("_T")
 
 Call: TypeAlias = "Callable[[Statement, Sequence[bytes | None]], PGresult]"
 PATIENCE = 30.0
+LONG = 600.0
+"""Seconds that a statement may take which removes a whole session."""
 _PREPARED = 64
 """A statement with more values than this is not prepared."""
-_FORGOTTEN = b"26000"
+_FORGOTTEN = "26000"
 _CONNECTIONS = 16
 _PAUSES = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0)
-_BRIEF = 2
-"""Seconds that are spent on connecting to a server that has been away for longer than the patience."""
 _BUSY = 5.0
 """Seconds after which a pool without a free connection is suspected of having lost the server."""
-_DURABLE = ("on", "remote_apply")
-_DEFAULTS = {"application_name": "keepwhole", "connect_timeout": 10, "keepalives_idle": 30, "tcp_user_timeout": 30_000}
-# No transaction here waits for its client: one that does belongs to a lost connection, and still has its locks.
-_SETTINGS = (
-    "SELECT set_config('search_path', %s || ', pg_temp', false), set_config('lock_timeout', %s, false), "
-    "set_config('idle_in_transaction_session_timeout', '10s', false), set_config('TimeZone', 'UTC', false), "
-    "set_config('default_transaction_isolation', 'read committed', false), "
-    "current_setting('synchronous_commit'), current_setting('fsync')"
-)
+_PROBE, _LONGEST_REST = 2.0, 10.0
+"""Seconds in which a server that is away must answer, and after which it is asked again at the latest."""
+_FULL = ("too many clients", "too many connections", "remaining connection slots", "is starting up")
+"""What a server says that cannot take a connection now; an error while connecting comes without a code."""
+_MIGRATION = 3_600.0
 
 
 class Statement(NamedTuple):
@@ -68,14 +76,16 @@ class Server:
         self.address = address
         self._patience = PATIENCE if patience is None else patience
         self._lock = threading.Lock()
-        self._pool: ConnectionPool[Connection[Any]] | None = None
+        self._pool: ConnectionPool[BoundedConnection] | None = None
         self.on_lost: Callable[[], None] = _nothing
         """Called after a connection was lost, before the next attempt."""
-        self._made: weakref.WeakKeyDictionary[Connection[Any], set[bytes]] = weakref.WeakKeyDictionary()
+        self._made: weakref.WeakKeyDictionary[BoundedConnection, set[bytes]] = weakref.WeakKeyDictionary()
         """Each connection, with the statements that were prepared on it."""
-        self._lent: set[Connection[Any]] = set()
-        self._was_reached = self._is_away = False
-        self._refused_at = 0.0
+        self._lent: set[BoundedConnection] = set()
+        self._thread = threading.local()
+        self._was_reached = self.is_away = False
+        self._refused_at = self._asked_again_at = 0.0
+        self._salt = ""
 
     def select(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """Return the rows of one query, which is sent again if the connection is lost."""
@@ -101,93 +111,153 @@ class Server:
             yield partial(self._call, connection, not together)
 
     def _call(
-        self, connection: Connection[Any], is_alone: bool, statement: Statement, values: Sequence[bytes | None]
-    ) -> "PGresult":
-        asked: Any = connection.pgconn  # its types know no NULL
+        self, connection: BoundedConnection, is_alone: bool, statement: Statement, values: Sequence[bytes | None]
+    ) -> PGresult:
         if is_alone and len(values) <= _PREPARED:
-            return _checked(asked, self._prepared(asked, self._made[connection], statement, values))
+            return self._prepared(connection, self._made[connection], statement, values)
+        asked: Any = connection.pgconn  # its types know no NULL
         formats = [Format.BINARY] * len(values)
-        return _checked(
-            asked, asked.exec_params(statement.text.encode(), values, statement.kinds, formats, Format.BINARY)
-        )
+        asked.send_query_params(statement.text.encode(), values, statement.kinds, formats, Format.BINARY)
+        return connection.finish_query()
 
     def _prepared(
-        self, asked: Any, seen: set[bytes], statement: Statement, values: Sequence[bytes | None]
-    ) -> "PGresult":
+        self, connection: BoundedConnection, seen: set[bytes], statement: Statement, values: Sequence[bytes | None]
+    ) -> PGresult:
         """Return the result of a prepared statement. It is prepared again if the server has forgotten it: the driver
         drops all prepared statements after a failed transaction. An unknown statement has had no effect."""
+        asked: Any = connection.pgconn
         while True:
             is_new = statement.name not in seen
             if is_new:
-                _checked(asked, asked.prepare(statement.name, statement.text.encode(), statement.kinds))
+                asked.send_prepare(statement.name, statement.text.encode(), statement.kinds)
+                connection.finish_query()
                 seen.add(statement.name)
-            result = asked.exec_prepared(statement.name, values, [Format.BINARY] * len(values), Format.BINARY)
-            if is_new or result.error_field(DiagnosticField.SQLSTATE) != _FORGOTTEN:
-                return result
+            asked.send_query_prepared(statement.name, values, [Format.BINARY] * len(values), Format.BINARY)
+            try:
+                return connection.finish_query()
+            except psycopg.Error as error:
+                if is_new or error.sqlstate != _FORGOTTEN:
+                    raise
             seen.clear()
 
     @contextmanager
-    def transaction(self, lock: str | None = None, *, pipelined: bool = False) -> Generator[Execute]:
-        """Run the block in one transaction, durable when it is left; nobody else has the `lock` until then.
+    def transaction(self, limit: float | None = None) -> Generator[Execute]:
+        """Run the block in one transaction, durable when it is left.
 
-        With `pipelined`, statements are sent together, when the first answer is read and at the end.
+        Each statement, and the commit, has `limit` seconds, else the patience.
         """
-        with self._connection() as connection, ExitStack() as stack:
-            if pipelined:
-                stack.enter_context(connection.pipeline())
-            stack.enter_context(connection.transaction())
+        with self._connection() as connection, self._within(None), connection.transaction():
 
             def execute(query: str, values: Sequence[Any] = ()) -> Any:
+                self._thread.until = time.monotonic() + (limit or self._patience)
                 return connection.execute(query.encode(), values, binary=True)
 
-            if lock is not None:
-                execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (self.key(lock),))
             yield execute
+            self._thread.until = time.monotonic() + (limit or self._patience)
 
     def key(self, name: str) -> str:
-        """Return the name of a lock of this record."""
-        return f"keepwhole/{self.address.schema}/{name}"
+        """Return the name of a lock of this record, which nobody else can know."""
+        return f"{self.salt()}/{name}"
+
+    def salt(self) -> str:
+        """Return what the names of locks begin with; it is also the channel of notifications."""
+        self._salt = self._salt or self.select("SELECT salt FROM record")[0][0]
+        return self._salt
 
     def retry(self, work: Callable[[], _T]) -> _T:
         """Return the outcome of `work`, which is tried again while the connection to the server is lost.
 
-        After that has failed for the whole patience, later work is tried only once, until some of it succeeds.
+        After that has failed for the whole patience, later work is tried only once, and not all of it, until some
+        succeeds.
         """
-        until = time.monotonic() + (0.0 if self._is_away else self._patience)
-        for pause in chain(_PAUSES, repeat(4.0)):
-            try:
-                outcome = work()
-                self._is_away = False
-                return outcome
-            except psycopg.Error as error:
-                if not is_lost(error):
-                    raise
-                if time.monotonic() + pause > until:
-                    self._is_away = True
-                    raise
-            time.sleep(pause)
-            if self._pool is not None:
-                self._pool.check()
-            self.on_lost()
+        began = time.monotonic()
+        until = began + (self._begin_probe(began) if self.is_away else self._patience)
+        with self._within(until):
+            for pause in chain(_PAUSES, repeat(4.0)):
+                began = time.monotonic()
+                try:
+                    outcome = work()
+                    self.is_away = False
+                    return outcome
+                except psycopg.Error as error:
+                    if not is_lost(error):
+                        raise
+                    if self.is_away or time.monotonic() + pause > until:
+                        self._leave_alone(time.monotonic() - began)
+                        raise
+                    self._renew(error)
+                time.sleep(pause)
+                self.on_lost()
         raise AssertionError("unreachable")
 
-    def connect(self) -> Connection[Any]:
+    def _begin_probe(self, now: float) -> float:
+        """Return the seconds for asking a server that is away; raise its error if it is not to be asked now."""
+        with self._lock_in_time():
+            if now < self._asked_again_at:
+                raise psycopg.OperationalError("the server was away a moment ago")
+            self._asked_again_at = now + _PROBE
+        return min(self._patience, _PROBE)
+
+    def _leave_alone(self, took: float) -> None:
+        """Do not ask the server for some time, in proportion to what asking it cost."""
+        self.is_away, self._asked_again_at = True, time.monotonic() + min(2 * took, _LONGEST_REST)
+
+    def _renew(self, error: psycopg.Error) -> None:
+        """Let go of connections that were lost with another one."""
+        pool = self._pool
+        if pool is not None and isinstance(error, Silent):
+            self._forget(pool)
+        elif pool is not None:
+            pool.check()
+
+    @contextmanager
+    def _within(self, until: float | None) -> Generator[None]:
+        """Let every wait of this thread in the block end at `until`, or at the deadline there is already."""
+        before = getattr(self._thread, "until", None)
+        self._thread.until = until if before is None else before
+        try:
+            yield
+        finally:
+            self._thread.until = before
+
+    def _deadline(self) -> float:
+        """Return the time at which a wait of this thread that begins now ends."""
+        until: float | None = getattr(self._thread, "until", None)
+        return time.monotonic() + self._patience if until is None else until
+
+    def _left(self) -> float:
+        return max(0.0, self._deadline() - time.monotonic())
+
+    @contextmanager
+    def _lock_in_time(self) -> Generator[None]:
+        if not self._lock.acquire(timeout=self._left()):
+            raise Silent
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def connect(self) -> BoundedConnection:
         """Open a connection outside the pool; the caller closes it."""
         try:
-            return self._connect()
+            return open_in_time(self._connect, self._left())
         except psycopg.ProgrammingError:  # it quotes the address, and a password in the wrong place with it
             raise StoreRefused(
                 f"`{self.address.shown}` is no address of a server. Give `postgresql://user@host:5432/database`; "
                 "write what is special in a password as `%40` and the like."
             ) from None
         except psycopg.OperationalError as error:
+            if isinstance(error, Silent) or any(words in str(error) for words in _FULL):
+                raise
             raise StoreRefused(
                 f"`{self.address.shown}` cannot be reached ({one_line(error)}). Check the address in `store`, and that "
                 "the server runs and lets this user in."
             ) from error
 
-    def _connect(self) -> Connection[Any]:
-        connection = psycopg.connect(self.address.url, autocommit=True, **self._options())
+    def _connect(self) -> BoundedConnection:
+        connection = BoundedConnection.connect(
+            self.address.url, autocommit=True, **settings.connection_options(self.address)
+        )
         try:
             self._prepare(connection)
         except BaseException:
@@ -195,27 +265,17 @@ class Server:
             raise
         return connection
 
-    def _options(self) -> dict[str, Any]:
-        options = {key: value for key, value in _DEFAULTS.items() if f"{key}=" not in self.address.url}
-        return {**options, "connect_timeout": _BRIEF} if self._is_away else options
-
-    def _prepare(self, connection: Connection[Any]) -> None:
-        """Set a connection up; refuse a server that acknowledges what is not on its disk."""
+    def _prepare(self, connection: BoundedConnection) -> None:
+        """Set a connection up; refuse a server that acknowledges what is not on its disk, or spoils what it gets."""
         self._made[connection] = set()
-        wait = f"{max(1, int(self._patience * 1000))}ms"
-        row = connection.execute(_SETTINGS, (self.address.schema, wait)).fetchone()
-        *_, waits_for, fsync = row or ("", "")
-        if waits_for not in _DURABLE or fsync != "on":
-            raise StoreRefused(
-                f"`{self.address.shown}` says that something is stored before it is on its disk "
-                f"(`synchronous_commit = {waits_for}`, `fsync = {fsync}`). Set both to `on` for this role."
-            )
+        connection.deadline = self._deadline
+        settings.apply(connection, self.address, self._patience)
 
     @contextmanager
-    def _connection(self) -> Generator[Connection[Any]]:
+    def _connection(self) -> Generator[BoundedConnection]:
         pool = self._opened()
         try:
-            connection = pool.getconn(min(self._patience, _BUSY))
+            connection = pool.getconn(min(self._left(), _BUSY))
         except PoolTimeout:
             if not self._lent:  # the pool connects ever more seldom; a new one notices sooner that the server is back
                 self._forget(pool)
@@ -227,26 +287,28 @@ class Server:
             self._lent.discard(connection)
             pool.putconn(connection)
 
-    def _opened(self) -> "ConnectionPool[Connection[Any]]":
+    def _opened(self) -> "ConnectionPool[BoundedConnection]":
         pool = self._pool
         if pool is not None:
             return pool
-        with self._lock:
+        with self._lock_in_time():
             if self._pool is None:
                 with self._first() as first:
                     schema.refuse_other(self.address, schema.version_of(first))
+                    settings.refuse_wrong_chain(first, self.address)
                 self._pool = ConnectionPool(
                     self.address.url,
+                    connection_class=BoundedConnection,
                     min_size=1,
                     max_size=_CONNECTIONS,
                     open=True,
                     name="keepwhole",
                     configure=self._prepare,
-                    kwargs={"autocommit": True, **self._options()},
+                    kwargs={"autocommit": True, **settings.connection_options(self.address)},
                 )
             return self._pool
 
-    def _first(self) -> Connection[Any]:
+    def _first(self) -> BoundedConnection:
         """Open the first connection of a pool. Threads that wait for it in turn share one failed attempt."""
         if not self._was_reached:
             connection = self.connect()
@@ -254,15 +316,15 @@ class Server:
             raise psycopg.OperationalError("the server cannot be reached")
         else:
             try:
-                connection = self._connect()
+                connection = open_in_time(self._connect, self._left())
             except psycopg.Error:
                 self._refused_at = time.monotonic()
                 raise
-        self._was_reached, self._is_away = True, False
+        self._was_reached = True
         return connection
 
-    def _forget(self, pool: "ConnectionPool[Connection[Any]]") -> None:
-        with self._lock:
+    def _forget(self, pool: "ConnectionPool[BoundedConnection]") -> None:
+        with self._lock_in_time():
             if self._pool is pool:
                 self._pool = None
         pool.close(0.0)
@@ -284,15 +346,6 @@ class Server:
         _inherited.append(self._pool)  # its threads are not here, so it cannot be closed
         self._pool, self._lock = None, threading.Lock()
         self._made = weakref.WeakKeyDictionary()
-
-
-def _checked(asked: PGconn, result: PGresult) -> PGresult:
-    """Return the result of a query that succeeded; raise its error otherwise."""
-    if result.status in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
-        return result
-    if asked.status == ConnStatus.BAD:
-        raise psycopg.OperationalError(result.get_error_message() or "the connection is lost")
-    raise psycopg.errors.error_from_result(result)
 
 
 def _nothing() -> None:
@@ -320,11 +373,12 @@ def migrate(url: str, role: str | None = None) -> int:
     A `role` may then add to the record and read it, but neither change nor delete.
     """
     address = address_of(url)
-    with Server(address).connect() as connection:
-        try:
+    try:
+        with Server(address).connect() as connection:
+            connection.deadline = lambda: time.monotonic() + _MIGRATION
             return schema.migrate(connection, address, role)
-        except psycopg.Error as error:
-            raise StoreRefused(
-                f"The schema `{address.schema}` at `{address.shown}` could not be brought up to date "
-                f"({one_line(error)}). Nothing was changed. Run `keepwhole store migrate` as the schema's owner."
-            ) from error
+    except psycopg.Error as error:
+        raise StoreRefused(
+            f"The schema `{address.schema}` at `{address.shown}` could not be brought up to date "
+            f"({one_line(error)}). Nothing was changed. Run `keepwhole store migrate` as the schema's owner."
+        ) from error

@@ -1,12 +1,11 @@
 """The ephemeral sessions that this process holds open: advisory locks, which the server drops with the connection."""
 
 import threading
-from typing import Any
 
 import psycopg
-from psycopg import Connection
 
 from keepwhole.errors import NotStored, StoreError
+from keepwhole.store.postgres.connection import BoundedConnection
 from keepwhole.store.postgres.server import Server, one_line
 
 _KEY = "hashtextextended(%s, 0)"
@@ -18,7 +17,7 @@ class SessionLocks:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._lock = threading.Lock()
-        self._connection: Connection[Any] | None = None
+        self._connection: BoundedConnection | None = None
         self._held: dict[str, str] = {}
 
     def hold(self, session: str, number: int) -> None:

@@ -15,13 +15,13 @@ import psycopg
 from keepwhole.canonical.entry import Entry
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import NotStored, StoreError, UsageError
-from keepwhole.store.blobs.stores import MARK, BlobStores, external_blobs
+from keepwhole.store.blobs.stores import BlobStores, external_blobs
 from keepwhole.store.files import ResultFiles
 from keepwhole.store.postgres.address import address_of
 from keepwhole.store.postgres.append import Append
 from keepwhole.store.postgres.bodies import BlobTable
 from keepwhole.store.postgres.notifications import Watchers
-from keepwhole.store.postgres.server import Server, one_line
+from keepwhole.store.postgres.server import LONG, Server, one_line
 from keepwhole.store.postgres.session_locks import SessionLocks
 from keepwhole.store.postgres.text_index import TextIndex
 from keepwhole.store.protocol import Body, Draft, Passages, Row, SessionInfo, Terms, Tombstone
@@ -49,17 +49,22 @@ FROM sessions s LEFT JOIN endings d ON d.session = s.id LEFT JOIN tombstones t O
 LEFT JOIN LATERAL (SELECT seq, stored, at FROM entries e WHERE e.session = s.id ORDER BY e.seq DESC LIMIT 1) h ON true
 """
 """Numbers have no gap, so the entries of a session need not be counted."""
-_INSERT_SESSION = (
-    "INSERT INTO sessions (name, agent, workspace, created_at, ephemeral) VALUES (%s, %s, %s, %s, %s) "
-    "ON CONFLICT (name) DO NOTHING"
-)
-_INSERT_ENDING = "INSERT INTO endings (session, at) VALUES (%s, %s) ON CONFLICT DO NOTHING"
-_INSERT_SECRET = "INSERT INTO secrets (name, value) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+_OPEN_SESSION = "SELECT open_session(%s, %s, %s, %s, %s)"
 _OF_CALL = f"""
 SELECT {COLUMNS} {ENTRIES} %s AND e.call_id IS NOT NULL AND sha256(e.call_id) = sha256(%s) AND e.call_id = %s
 ORDER BY e.seq
 """
-_OUTSIDE = f"SELECT e.blob {ENTRIES} %s AND e.blob LIKE %s"
+_STRAYS = """
+WITH RECURSIVE owner (id) AS (
+    (SELECT session FROM entries ORDER BY session LIMIT 1)
+    UNION ALL SELECT (SELECT e.session FROM entries e WHERE e.session > owner.id ORDER BY e.session LIMIT 1)
+    FROM owner WHERE owner.id IS NOT NULL
+)
+SELECT count(*) FROM entries e WHERE e.session IN (
+    SELECT owner.id FROM owner WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = owner.id)
+)
+"""
+"""Goes from session to session in the index instead of reading all entries."""
 _IDENTITY = (
     "SELECT concat_ws('/', 'server', extract(epoch FROM pg_postmaster_start_time()), current_setting('port'), "
     "current_database(), 'sessions'::regclass::oid)"
@@ -111,7 +116,7 @@ class PostgresStore(SqlStore):
         if found is not None:
             return found
         agent, workspace = (None if text is None else self.as_text(text) for text in (info.agent, info.workspace))
-        self._insert(_INSERT_SESSION, info.name, agent, workspace, info.created_at, info.ephemeral)
+        self._write_once(_OPEN_SESSION, info.name, agent, workspace, info.created_at, info.ephemeral)
         return self.session(info.name) or info
 
     def sessions(self, newest: int | None = None) -> list[SessionInfo]:
@@ -165,36 +170,37 @@ class PostgresStore(SqlStore):
 
     def end(self, session: str, at: int) -> None:
         """Record that a session has ended."""
-        number = self.number_of(session)
-        if number is None:
+        if not self._write_once("SELECT end_session(%s, %s)", session, at)[0][0]:
             raise unknown_session(session)
-        self._insert(_INSERT_ENDING, number, at)
 
     def purge(self, session: str, at: int) -> Tombstone:
         """Remove everything of a session but a tombstone."""
         self._locks.release(session)
-        with self._changing(session) as execute:
-            outside = [blob for (blob,) in execute(_OUTSIDE, (session, MARK + "%")).fetchall()]
+        with self._changing() as execute:
+            row = execute(f"SELECT {STONE}, outside FROM purge(%s, %s)", (session, at)).fetchone()
+            if row is None:
+                raise unknown_session(session)
+            *stone, outside = row
             self.blobs.check_reachable(outside)
-            row = execute(f"SELECT {STONE} FROM purge(%s, %s)", (session, at)).fetchone()
-        if row is None:
-            raise unknown_session(session)
         self.blobs.remove(outside)
         self.files.remove(session)
-        return as_tombstone(row)
+        return as_tombstone(stone)
 
     def restart(self, session: str, seq: int, chain: bytes) -> None:
         """Let a session without entries begin after this number and hash."""
         if self.number_of(session) is None:
             raise unknown_session(session)
-        with self._changing(session) as execute:
+        with self._changing() as execute:
             if not execute("SELECT restart(%s, %s, %s)", (session, seq, chain)).fetchone()[0]:
                 raise UsageError(f"Session `{session}` has entries already; only an empty one can begin elsewhere.")
 
-    def secret(self, name: str, drawn: str) -> str:
-        """Return the secret of this name that all users of this record share; `drawn` if there is none yet."""
-        self._insert(_INSERT_SECRET, name, drawn)
-        return self.select("SELECT value FROM secrets WHERE name = %s", (name,))[0][0]
+    def count_strays(self) -> int:
+        """Return how many entries belong to no session: nobody would find them, and no purge removes them."""
+        return self.select(_STRAYS)[0][0]
+
+    def secret(self, name: str) -> str:
+        """Return the secret of this name that all users of this record share; the server draws it."""
+        return self._write_once("SELECT secret(%s)", name)[0][0]
 
     def is_held(self, session: str) -> bool:
         """Return whether any process holds an ephemeral session open."""
@@ -210,6 +216,10 @@ class PostgresStore(SqlStore):
     def watch(self, on_change: Callable[[], None]) -> Callable[[], None]:
         """Call `on_change`, from another thread, when there may be something new; return a function that ends it."""
         return self._watchers.add(on_change)
+
+    def trouble(self) -> str | None:
+        """Return why nothing can be stored now, without asking the server; None as far as is known."""
+        return f"the server of `{self.address.shown}` does not answer" if self.server.is_away else None
 
     def identity(self) -> str:
         """Return a text that identifies this record: the server's start, the database and the schema in it."""
@@ -234,14 +244,9 @@ class PostgresStore(SqlStore):
         self._locks.leave()
         self._watchers.leave()
 
-    def _insert(self, query: str, *values: Any) -> None:
-        """Insert a row that may be there already."""
-
-        def insert() -> None:
-            with self.server.transaction() as execute:
-                execute(query, values)
-
-        self._write(insert)
+    def _write_once(self, query: str, *values: Any) -> list[Any]:
+        """Return the rows of a call that writes, and that changes nothing when it comes again."""
+        return self._write(lambda: self.server.ask(query, values))
 
     def _write(self, work: Callable[[], _T]) -> _T:
         """Return the outcome of `work`, tried again while the connection is lost. `NotStored` if it fails."""
@@ -254,10 +259,10 @@ class PostgresStore(SqlStore):
             ) from error
 
     @contextmanager
-    def _changing(self, session: str) -> Generator[Execute]:
-        """Run the block in a transaction in which nobody else adds to a session. It is not tried again."""
+    def _changing(self) -> Generator[Execute]:
+        """Run the block in a transaction that may take long. It is not tried again."""
         try:
-            with self.server.transaction(f"session/{session}") as execute:
+            with self.server.transaction(LONG) as execute:
                 yield execute
         except psycopg.Error as error:
             raise StoreError(f"`{self.address.shown}` could not be changed ({one_line(error)}). Try again.") from error

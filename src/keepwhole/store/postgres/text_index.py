@@ -17,7 +17,7 @@ import psycopg
 
 from keepwhole.errors import KeepwholeError
 from keepwhole.store.blobs.stores import is_away
-from keepwhole.store.passages import IndexedPassages, PassageTerms, long_results, stored_passages
+from keepwhole.store.passages import EACH, IndexedPassages, PassageTerms, long_results, stored_passages
 from keepwhole.store.postgres.server import Server
 from keepwhole.store.protocol import Body, is_over
 from keepwhole.store.reader import BodyReader
@@ -32,11 +32,7 @@ _ROWS = (
     "SELECT seq, header, digest, blocks, body, blob FROM entries WHERE session = %s AND kind = 'result' AND seq > %s "
     "ORDER BY seq LIMIT %s"
 )
-_INSERT = "INSERT INTO passages (session, number, words) VALUES (%s, %s, %s::text::tsvector) ON CONFLICT DO NOTHING"
-_DONE = (
-    "INSERT INTO indexed (session, up_to) VALUES (%s, %s) "
-    "ON CONFLICT (session) DO UPDATE SET up_to = greatest(indexed.up_to, excluded.up_to)"
-)
+_INDEX = "SELECT index_passages(%s, %s, %s, %s::bigint[], %s::text[])"
 _FIND = (
     "SELECT number FROM passages WHERE words @@ %s::text::tsquery AND session = %s AND number > %s "
     "ORDER BY number DESC LIMIT %s"
@@ -77,8 +73,7 @@ class TextIndex:
                 last, terms = self._gather(until, session, after)
                 if last == after:
                     return True
-                self._add(session, last, terms)
-                after = last
+                after = self._add(session, after, last, terms)
                 if is_over(until):
                     return not self._server.select(_ROWS, (session, after, 1))
         except (psycopg.Error, KeepwholeError):
@@ -101,19 +96,19 @@ class TextIndex:
         return after, found
 
     def _passages_of(self, seq: int, row: Any) -> PassageTerms:
-        """Return the passages of a row. The row is not checked: the index is only a hint."""
+        """Return the passages of a row, at least an empty one. The row is not checked: the index is only a hint."""
         try:
-            return list(stored_passages(self._open_body, seq, row))
+            return list(stored_passages(self._open_body, seq, row)) or [(seq * EACH, [])]
         except KeepwholeError as error:  # a damaged body must not stop a search
             if is_away(error):
                 raise
-            return []
+            return [(seq * EACH, [])]
 
-    def _add(self, session: int, last: int, passages: PassageTerms) -> None:
-        with self._server.transaction(pipelined=True) as execute:
-            for number, terms in passages:
-                execute(_INSERT, (session, number, " ".join(map(_quoted, [*terms, _session_mark(session)]))))
-            execute(_DONE, (session, last))
+    def _add(self, session: int, after: int, last: int, passages: PassageTerms) -> int:
+        """Put passages into the index; return how far it goes then, which another process may have decided."""
+        numbers = [number for number, _ in passages]
+        terms = [" ".join(map(_quoted, [*terms, _session_mark(session)])) for _, terms in passages]
+        return self._server.ask(_INDEX, (session, after, last, numbers, terms))[0][0]
 
 
 class PostgresPassages(IndexedPassages):

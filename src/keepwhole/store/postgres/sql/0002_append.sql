@@ -13,8 +13,8 @@ ALTER TABLE entries ENABLE TRIGGER never_changed;
 CREATE INDEX entry_by_minute ON entries (minute, session) WHERE minute IS NOT NULL;
 CREATE INDEX session_by_time ON sessions (created_at, id);
 
--- Rows are added by `append` alone, which looks the session up under a lock that a purge needs too. To look it up once
--- more, and lock and write its row, would cost more than the rest of an append.
+-- Rows are added by `append` alone, which locks the session's row as a purge does. To look it up for every row would
+-- cost more than the rest of an append.
 ALTER TABLE entries DROP CONSTRAINT entries_session_fkey;
 
 -- In the order that is asked for: else, while there are no statistics yet, the server reads the whole session instead.
@@ -30,7 +30,7 @@ CREATE TYPE draft AS (
     trace_id    text,
     artifact_id text,
     call_id     bytea,
-    at          bigint,
+    at          moment,
     size        bigint,
     header      bytea,
     digest      bytea,
@@ -53,17 +53,46 @@ CREATE TYPE appended AS (
     blocks      bytea
 );
 
--- Whoever asks needs the right to add rows: this runs with the rights of the caller. Each statement sees what was
--- committed before it began, so the head is read after the lock was waited for. A call may reach the server late, after
--- its sender gave it up and sent it again over another connection: rows with its own mark are therefore looked for
--- first, and it is told of them. A result that comes late needs no look: its id is there once, and nothing of the call
--- would be added.
+CREATE FUNCTION next_chain(previous bytea, header bytea, digest bytea) RETURNS bytea LANGUAGE sql IMMUTABLE AS $$
+    SELECT sha256(decode('686631', 'hex') || previous || sha256(header) || digest)
+$$;
+
+-- Functions that write run as the owner. Their rules hold only where each statement sees what was committed before it
+-- began: in a transaction with one snapshot for all, a lock that was waited for shows nothing new.
+CREATE FUNCTION refuse_old_snapshot() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'the record is written in transactions that are read committed'
+            USING ERRCODE = 'invalid_transaction_state';
+    END IF;
+END $$;
+
+-- A draft that could hurt more than itself: one that names no body of ours, or whose numbers leave no room for others.
+CREATE FUNCTION refuse_malformed(d draft) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF (d.kind IN ('result', 'decision', 'request', 'response') AND d.trace_id <> '' AND d.at IS NOT NULL
+        AND length(d.digest) = 32 AND length(d.header) > 0 AND d.blocks IS NOT NULL
+        AND d.size BETWEEN 0 AND (1::bigint << 50)
+        AND (d.body IS NULL OR length(d.body) = d.size)
+        AND CASE WHEN d.blob IS NULL THEN d.body IS NOT NULL
+                 WHEN d.body IS NULL THEN d.blob ~ '^@?[0-9a-f]{32}$'
+                 ELSE d.blob ~ '^[0-9a-f]{32}$' END
+    ) IS NOT TRUE THEN
+        RAISE EXCEPTION 'an entry is malformed' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+END $$;
+
+-- The only way to add entries. It runs as the owner, so that who writes the record can neither choose the number of an
+-- entry nor leave the chain. The session's row is locked until the commit, by appends one after another and by a purge;
+-- the head is read after that lock was waited for. A call may reach the server late, after its sender gave it up and
+-- sent it again over another connection: rows with its own mark are therefore looked for first, and it is told of them.
+-- A result that comes late needs no look: its id is there once, and nothing of the call would be added.
 --
 -- Nothing is added where another than this call put a result or a decision after the number `decided`, or where the
 -- session does not stand at the hash `place`.
-CREATE FUNCTION append(named text, lock text, mark bytea, sent_before boolean, once boolean, quota bigint,
-                       decided bigint, place bytea, drafts draft[])
-RETURNS SETOF appended LANGUAGE plpgsql AS $$
+CREATE FUNCTION append(named text, mark bytea, sent_before boolean, once boolean, quota bigint, decided bigint,
+                       place bytea, drafts draft[])
+RETURNS SETOF appended LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     number  bigint;
     last    bigint;
@@ -77,14 +106,13 @@ DECLARE
     d       draft;
     told    appended;
 BEGIN
-    PERFORM pg_advisory_xact_lock(hashtextextended(lock, 0));
-    SELECT s.id, e.seq, e.chain, e.stored, e.at / 60000 INTO number, last, head, total, moment
-        FROM sessions s LEFT JOIN LATERAL (
-            SELECT e.seq, e.chain, e.stored, e.at FROM entries e WHERE e.session = s.id ORDER BY e.seq DESC LIMIT 1
-        ) e ON true WHERE s.name = named;
+    PERFORM refuse_old_snapshot();
+    SELECT s.id INTO number FROM sessions s WHERE s.name = named FOR NO KEY UPDATE;
     IF number IS NULL THEN
         RAISE EXCEPTION 'there is no such session' USING ERRCODE = 'HF001';
     END IF;
+    SELECT e.seq, e.chain, e.stored, e.at / 60000 INTO last, head, total, moment
+        FROM entries e WHERE e.session = number ORDER BY e.seq DESC LIMIT 1;
     IF last IS NULL THEN
         SELECT t.seq, t.chain INTO last, head FROM tombstones t WHERE t.name = named;
         last := coalesce(last, 0);
@@ -138,14 +166,15 @@ BEGIN
             END IF;
         END IF;
         CONTINUE WHEN d.trace_id = ANY (again);
-        total := total + d.size;
+        PERFORM refuse_malformed(d);
+        total := least(total + d.size, (1::bigint << 62));
         IF total > quota THEN
             RAISE EXCEPTION 'the quota is used up' USING ERRCODE = 'HF002';
         END IF;
         told.place := nth;
         told.seq := last + 1;
         told.previous := head;
-        told.chain := sha256('\x686631'::bytea || head || sha256(d.header) || d.digest);
+        told.chain := next_chain(head, d.header, d.digest);
         IF d.blob IS NOT NULL AND d.body IS NOT NULL THEN
             INSERT INTO pieces (blob, piece, data) VALUES (d.blob, 0, d.body);
             d.body := NULL;
