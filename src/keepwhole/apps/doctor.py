@@ -51,7 +51,7 @@ Check: TypeAlias = Callable[[LocalRecord], Iterator[Diagnosis]]
 
 
 def examine_record(settings: Settings, store: Store) -> list[Named]:
-    """Run all checks, and remove bodies that a killed process left behind."""
+    """Run all checks. Nothing in the record is changed."""
     if isinstance(store, SqliteStore):
         checks = (_folder, _earlier_name, _sqlite, _database, _files, _space, _speed)
         found = _run(checks, LocalRecord(settings, store))
@@ -61,7 +61,7 @@ def examine_record(settings: Settings, store: Store) -> list[Named]:
 
 
 def look_at_record(settings: Settings, store: Store, sessions: int) -> list[Named]:
-    """Run the checks that change nothing, on a record with this number of sessions."""
+    """Run the checks that take little time, on a record with this number of sessions."""
     if isinstance(store, SqliteStore):
         checks = (_folder, _earlier_name, _sqlite, _database, _space, _speed)
         return _run(checks, LocalRecord(settings, store))
@@ -98,13 +98,7 @@ def _guarded(check: Callable[[_T], Iterator[Diagnosis]], subject: _T) -> list[Di
 
 
 def _server(address: str, store: Store) -> Iterator[Diagnosis]:
-    from keepwhole.store.postgres.store import PostgresStore  # installed wherever this check runs
-
-    count = len(store.sessions())
-    dropped = store.collect_orphans() if isinstance(store, PostgresStore) else 0
-    if dropped:
-        yield Diagnosis("note", _removed(dropped))
-    yield from _on_server(address, count)
+    yield from _on_server(address, len(store.sessions()))
 
 
 def _on_server(address: str, count: int) -> Iterator[Diagnosis]:
@@ -115,6 +109,7 @@ def _on_server(address: str, count: int) -> Iterator[Diagnosis]:
 def _folder(record: LocalRecord) -> Iterator[Diagnosis]:
     folder = record.settings.home
     if not os.path.exists(os.path.join(folder, "record.db")):
+        database.refuse_lost(folder, lambda: True, with_log=True)
         yield Diagnosis("note", f"there is no record in {folder} yet; the first `keepwhole run` makes one")
         return
     database.prepare_folder(folder)
@@ -146,6 +141,7 @@ def _sqlite(record: LocalRecord) -> Iterator[Diagnosis]:
 def _database(record: LocalRecord) -> Iterator[Diagnosis]:
     if not os.path.exists(record.store.path):
         return
+    record.store.database.open()  # refuses an empty file, which SQLite would take for a new database
     connection = connect_read_only(record.store.path)
     try:
         found, known = version_of(connection), len(scripts())
@@ -156,6 +152,10 @@ def _database(record: LocalRecord) -> Iterator[Diagnosis]:
         problems += [f"foreign key in {row[0]}" for row in connection.execute("PRAGMA foreign_key_check")]
     finally:
         connection.close()
+    for what in record.store.record_findings():
+        yield Diagnosis("bad", what)
+    if record.store.database.lacked_marks:
+        yield Diagnosis("note", "`record.marks` was missing and was written anew; what was lost before is not noticed")
     for problem in problems:
         yield Diagnosis("bad", f"the database is damaged: {problem}; export what verifies and start a new record")
     if not problems:
@@ -166,15 +166,12 @@ def _database(record: LocalRecord) -> Iterator[Diagnosis]:
 def _files(record: LocalRecord) -> Iterator[Diagnosis]:
     if not os.path.exists(record.store.path):
         return
-    dropped = record.store.collect_orphans()
-    if dropped:
-        yield Diagnosis("note", _removed(dropped))
+    orphans = len(record.store.orphans())
+    if orphans:
+        found = f"{orphans} {'body has' if orphans == 1 else 'bodies have'} no entry, as killed processes leave them"
+        yield Diagnosis("note", f"{found}; `keepwhole artifacts collect` moves them to `trash/`")
     count = record.store.select("SELECT count(*) FROM entries WHERE blob IS NOT NULL")[0][0]
     yield Diagnosis("ok", f"{count} large {'body' if count == 1 else 'bodies'} in files")
-
-
-def _removed(count: int) -> str:
-    return f"removed {count} {'body' if count == 1 else 'bodies'} that no entry has: a killed process left them"
 
 
 def _external_blobs(address: str, store: Store) -> Iterator[Diagnosis]:
@@ -207,5 +204,6 @@ def _sessions(on_entry: Callable[[Entry], None], store: Store) -> Iterator[Diagn
     sessions = store.sessions()
     for info in sessions:
         for finding in verify(store, info.name, on_entry).findings:
-            yield Diagnosis("bad", f"session {info.name}, entry {finding.seq}: {finding.what}")
+            entry = f", entry {finding.seq}" if finding.seq else ""
+            yield Diagnosis("bad", f"session {info.name}{entry}: {finding.what}")
     yield Diagnosis("ok", f"verified every byte of {len(sessions)} session{'' if len(sessions) == 1 else 's'}")

@@ -5,7 +5,8 @@ Must not know: any back end. `tests/contracts` is the real interface: a back end
 
 A store is synchronous and thread-safe. `append` returns only when all of its entries are durable. A store that can do
 more than `Store` asks for declares it by having the methods of a capability (`HasResultFiles`, `ChecksBlobs`,
-`CollectsOrphans`, `SharesSecrets`, `Watchable`); callers test for it with `isinstance`.
+`CollectsOrphans`, `ChecksStorage`, `ReportsTrouble`, `SharesSecrets`, `Watchable`); callers test for it with
+`isinstance`.
 """
 
 import time
@@ -311,7 +312,29 @@ class CollectsOrphans(Protocol):
     """A back end in which a killed process can leave bodies behind that no entry has."""
 
     def collect_orphans(self) -> int:
-        """Delete bodies that no entry has and that are older than an hour; return how many."""
+        """Remove bodies that no entry has and that are older than an hour; return how many."""
+        ...
+
+
+@runtime_checkable
+class ChecksStorage(Protocol):
+    """A back end that can tell what the hashes of a session do not cover."""
+
+    def record_findings(self) -> Iterator[str]:
+        """Yield in what the record as a whole is not as it was left, without reading its entries."""
+        ...
+
+    def session_findings(self, session: str) -> Iterator[tuple[int, str]]:
+        """Yield the numbers of entries that are not as they were written, and in what; 0 for the session itself."""
+        ...
+
+
+@runtime_checkable
+class ReportsTrouble(Protocol):
+    """A back end that can be unable to write for a while."""
+
+    def trouble(self) -> str | None:
+        """Return why nothing is written now, and what to do; None if everything is in order."""
         ...
 
 

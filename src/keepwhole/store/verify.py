@@ -1,12 +1,16 @@
-"""Checking that a session is what was written: chain, numbers, every body's hash, every recorded view and request."""
+"""Checking that a session is what was written: chain, numbers, every body's hash, every recorded view and request.
 
-from collections.abc import Callable
+What the chain does not cover is checked by the back end, if it can (`ChecksStorage`), and files that were laid out for
+reading are compared with the results that they are copies of. A session that does not exist is not whole.
+"""
+
+from collections.abc import Callable, Iterator
 
 from keepwhole.canonical.body import digest_of, measure
-from keepwhole.canonical.entry import GENESIS, Decision, Entry, Request
+from keepwhole.canonical.entry import GENESIS, Decision, Entry, Request, Result
 from keepwhole.canonical.value import Value
 from keepwhole.errors import KeepwholeError
-from keepwhole.store.protocol import Body, Row, Store, entry_of
+from keepwhole.store.protocol import Body, ChecksStorage, HasResultFiles, Row, Store, entry_of
 from keepwhole.store.requests import Requests
 from keepwhole.truncation.cut import decode_cut, render
 
@@ -15,6 +19,7 @@ class Finding(Value):
     """One entry that is not as it was written."""
 
     seq: int
+    """The number of the entry; 0 if the finding is about the session as a whole."""
     what: str
 
 
@@ -38,7 +43,7 @@ def verify(store: Store, session: str, on_entry: Callable[[Entry], None] = lambd
     """Check every entry of `session` against the chain and every byte against its digest."""
     seq, previous = _start(store, session)
     entries = size = 0
-    findings: list[Finding] = []
+    findings = [Finding(*found) for found in _around(store, session, is_purged=seq > 0)]
     requests = Requests(store, session)
     for row in store.rows(session):
         seq += 1
@@ -69,6 +74,14 @@ def _start(store: Store, session: str) -> tuple[int, bytes]:
     return 0, GENESIS
 
 
+def _around(store: Store, session: str, is_purged: bool) -> Iterator[tuple[int, str]]:
+    """Yield what is wrong with a session besides its entries."""
+    if store.session(session) is None and not is_purged:
+        yield 0, "there is no session of this name, so nothing was verified"
+    if isinstance(store, ChecksStorage):
+        yield from store.session_findings(session)
+
+
 def _check(store: Store, row: Row, entry: Entry) -> None:
     header = entry.header
     body = Body(entry.facts, row.inline, row.blob)
@@ -80,6 +93,11 @@ def _check(store: Store, row: Row, entry: Entry) -> None:
         raise KeepwholeError("its body has another size")
     if isinstance(header, Decision):
         _check_view(store, row, header, body)
+    elif isinstance(header, Result) and isinstance(store, HasResultFiles):
+        with store.open(body) as reader:
+            if store.files.is_changed(row.session, row.trace_id, reader.stream()):
+                path = store.files.path_of(row.session, row.trace_id)
+                raise KeepwholeError(f"its copy for reading, `{path}`, was changed; delete that file")
 
 
 def _check_view(store: Store, row: Row, decision: Decision, body: Body) -> None:

@@ -1,4 +1,4 @@
-"""`keepwhole artifacts list | show | search | clean`: the results that were shown cut or replaced."""
+"""`keepwhole artifacts list | show | search | clean | collect`: the results that were shown cut or replaced."""
 
 import argparse
 import sys
@@ -11,7 +11,8 @@ from keepwhole.errors import UsageError
 from keepwhole.recall.answer import RecallCall
 from keepwhole.recall.page import page
 from keepwhole.recall.ranges import parse_chars, parse_lines
-from keepwhole.store.protocol import SessionInfo, body_of, entry_of, result_of
+from keepwhole.store.protocol import CollectsOrphans, SessionInfo, body_of, entry_of, result_of
+from keepwhole.store.sqlite.store import SqliteStore
 from keepwhole.truncation.notice import binary, size_text
 from keepwhole.truncation.present import summarize
 
@@ -34,6 +35,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     cleaning.add_argument("--all", action="store_true", help="purge every session; asks first")
     cleaning.add_argument("--yes", action="store_true", help="do not ask")
+    collecting = add_action(
+        commands, "collect", collect_orphans, help="move bodies that no entry has to `trash/`", session=False
+    )
+    collecting.add_argument("--all", action="store_true", help="however many there are")
 
 
 def list_artifacts(args: argparse.Namespace) -> int:
@@ -132,6 +137,23 @@ def clean_artifacts(args: argparse.Namespace) -> int:
         screen.as_json({"purged": [info.name for info in sessions], "bytes": freed})
     else:
         screen.say(f"Purged {count}, {size_text(freed)}.")
+    return 0
+
+
+def collect_orphans(args: argparse.Namespace) -> int:
+    """Move away the bodies that killed processes left behind."""
+    place = Place(args)
+    if isinstance(place.store, SqliteStore):
+        count, what = place.store.collect_orphans(any_number=args.all), "Moved to `trash/`; delete it when you are sure"
+    elif isinstance(place.store, CollectsOrphans):
+        count, what = place.store.collect_orphans(), "Removed"
+    else:
+        raise UsageError("This record leaves no bodies behind that could be collected.")
+    place.close()
+    if args.json:
+        screen.as_json({"collected": count})
+    else:
+        screen.say(f"{what}: {count} {'body' if count == 1 else 'bodies'} that no entry has.")
     return 0
 
 

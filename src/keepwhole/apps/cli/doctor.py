@@ -5,6 +5,7 @@ import argparse
 from keepwhole.apps import doctor as checks
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.place import Place, add_options
+from keepwhole.store.sqlite.store import SqliteStore
 
 _SIGNS: dict[checks.Grade, str] = {"ok": "✓", "note": "•", "bad": "✗"}
 
@@ -13,12 +14,17 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
     add_options(parser, session=False)
     parser.add_argument("--full", action="store_true", help="also verify every byte of every session")
+    parser.add_argument(
+        "--accept", action="store_true", help="go on with a record that went back in time, without what is missing"
+    )
     parser.set_defaults(act=doctor)
 
 
 def doctor(args: argparse.Namespace) -> int:
     """Run all checks; exit code 1 if anything is bad."""
     place = Place(args)
+    if args.accept and isinstance(place.store, SqliteStore):
+        place.store.database.accept()
     found = [one for _, one in checks.examine_record(place.settings, place.store)]
     if args.full and not checks.any_bad(found):
         entries = sum(info.entries for info in place.store.sessions())
@@ -29,5 +35,5 @@ def doctor(args: argparse.Namespace) -> int:
         screen.as_json([{"grade": one.grade, "what": one.what} for one in found])
     else:
         for one in found:
-            screen.say(f"{_SIGNS[one.grade]} {screen.line(one.what, 300)}")
+            screen.say(f"{_SIGNS[one.grade]} {screen.line(one.what, 600)}")
     return 1 if checks.any_bad(found) else 0

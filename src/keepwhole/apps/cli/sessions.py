@@ -12,7 +12,7 @@ from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.place import Actions, Place, add_action
 from keepwhole.errors import NotFound, UsageError
 from keepwhole.metrics import Metrics
-from keepwhole.store.protocol import SessionInfo, entry_of, result_of
+from keepwhole.store.protocol import ChecksStorage, SessionInfo, entry_of, result_of
 from keepwhole.store.verify import Verification, verify
 from keepwhole.transfer.archive import export_session, import_session
 from keepwhole.transfer.json_lines import lines_in
@@ -124,6 +124,9 @@ def verify_sessions(args: argparse.Namespace) -> int:
     """Verify one session, or all."""
     place = Place(args)
     sessions = place.store.sessions() if args.all else [_session_of(args, place)]
+    if not sessions:
+        raise NotFound(f"There is no session in `{place.settings.home}`, so nothing was verified.")
+    around = list(place.store.record_findings()) if args.all and isinstance(place.store, ChecksStorage) else []
     reports: list[Verification] = []
     with screen.Progress("verifying entries", sum(info.entries for info in sessions)) as progress:
         for info in sessions:
@@ -135,8 +138,11 @@ def verify_sessions(args: argparse.Namespace) -> int:
         words = f"{report.session}: {report.entries:,} entries, {size_text(report.bytes)}, head {report.head[:16]}"
         screen.say(f"{'✓' if report.whole else '✗'} {words}")
         for finding in report.findings:
-            screen.say(f"    entry {finding.seq}: {screen.line(finding.what)}")
-    return 0 if all(report.whole for report in reports) else 1
+            about = f"entry {finding.seq}: " if finding.seq else ""
+            screen.say(f"    {about}{screen.line(finding.what, 500)}")
+    for what in around:
+        print(f"keepwhole: {screen.line(what, 500)}", file=sys.stderr)
+    return 0 if not around and all(report.whole for report in reports) else 1
 
 
 def purge_session(args: argparse.Namespace) -> int:

@@ -25,6 +25,7 @@ def purge(database: Database, index: TextIndex, blobs: BlobStores, session: str,
             _insert_tombstone(execute, stone)
         execute("UPDATE indexed SET up_to = min(up_to, (SELECT coalesce(max(id), 0) FROM entries))")
         execute("DELETE FROM purging")
+        database.marks.lower(number, database.last_entry(lambda query: execute(query).fetchall()))
     blobs.remove(names)
     return stone
 

@@ -9,7 +9,7 @@ Storing a result takes two steps, so that a crash at any moment leaves a whole r
 
 1. `store_body` reads the output. Up to `inline_body` bytes stay in memory and go into the row. A larger body becomes a
    file: written, synced, renamed, its folder synced. Nothing refers to it yet; if the process dies here, the file is an
-   orphan, which `collect_orphans` deletes after an hour.
+   orphan, which `collect_orphans` may move away after an hour.
 2. `append` adds rows in one transaction behind the turnstile. It reads the session's head, gives each draft the next
    number and the hash that chains it to the row before, and inserts it. When the transaction is committed, the rows are
    on the disk, and only then does the caller learn their numbers.
@@ -28,19 +28,20 @@ Invariants:
   tombstone takes the place of the row before the first.
 - `stored` of a row is the total of the session's bytes with it, so the quota is checked without adding up.
 - The writing connection can neither update nor delete; a purge uses a connection of its own (`sqlite.database`).
-- After the disk reports an input/output error nothing more is written until the process starts again: what fsync says
-  after a failure cannot be trusted.
+- After the disk reports an input/output error nothing more is acknowledged until it was tried successfully, on new
+  connections: what fsync says after a failure cannot be trusted (`sqlite.database`).
 """
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Unpack
 
 from keepwhole.canonical.entry import Entry
 from keepwhole.canonical.utf8 import showable
-from keepwhole.errors import NotStored
+from keepwhole.errors import NotStored, StoreError, StoreRefused
 from keepwhole.store.blobs.folder import BlobFolder, Unread
 from keepwhole.store.blobs.stores import BlobStores, external_blobs
 from keepwhole.store.feed import Feed
@@ -59,10 +60,14 @@ from keepwhole.store.protocol import (
     number_drafts,
 )
 from keepwhole.store.sql_store import COLUMNS, INLINE_BODY, SqlStore, as_bytes, as_row, as_session, protect_in_fork
-from keepwhole.store.sqlite import purge, table
+from keepwhole.store.sqlite import check, purge, table
 from keepwhole.store.sqlite.database import Database
 from keepwhole.store.sqlite.session_locks import SessionLocks
 from keepwhole.store.sqlite.text_index import TextIndex
+
+TRASH = "trash"
+"""The folder for bodies that no entry has."""
+_FEW_ORPHANS, _ORPHAN_SHARE = 3, 0.05
 
 
 class SqliteStore(SqlStore):
@@ -80,12 +85,11 @@ class SqliteStore(SqlStore):
         """
         self.folder = os.path.abspath(folder)
         self.database = Database(self.folder, patience)
-        own = BlobFolder(os.path.join(self.folder, "blobs"))
+        self._own = own = BlobFolder(os.path.join(self.folder, "blobs"))
         outside = external_blobs(blobs, self._record_id, os.path.join(self.folder, "spool"), patience)
         super().__init__(BlobStores(own, outside), ResultFiles(os.path.join(self.folder, "results")), inline_body)
         self._index = TextIndex(self.database, self.open)
         self._locks = SessionLocks(self.folder)
-        self._broken: OSError | None = None
         protect_in_fork(self)
 
     @property
@@ -107,7 +111,8 @@ class SqliteStore(SqlStore):
         if found is not None:
             return found
         with self.database.writing() as execute:
-            table.insert_session(execute, info)
+            if added := table.insert_session(execute, info):
+                self.database.marks.note_description(*added)
         return self.session(info.name) or info
 
     def sessions(self, newest: int | None = None) -> list[SessionInfo]:
@@ -119,19 +124,17 @@ class SqliteStore(SqlStore):
         return [as_session(row) for row in rows]
 
     def _store_blob(self, feed: Feed, first: bytes, room: int) -> StoredBody:
-        self.database.open()
-        if self._broken is not None:
-            raise NotStored(
-                f"The disk failed earlier ({self._broken.strerror}), so nothing more is written. Check the disk, "
-                "then start again; `keepwhole doctor` says what is whole.",
-                rescue=Unread(first, feed),
-            )
+        try:
+            self.database.check_writable()
+        except NotStored as error:
+            error.rescue = Unread(first, feed)
+            raise
         try:
             return self.blobs.write(feed, first, room)
         except NotStored as error:
             cause = error.__cause__
             if isinstance(cause, OSError) and cause.errno == errno.EIO:
-                self._broken = cause
+                self.database.give_up(cause)
             raise
 
     def append(self, session: str, drafts: Sequence[Draft], **terms: Unpack[Terms]) -> list[Entry]:
@@ -143,7 +146,8 @@ class SqliteStore(SqlStore):
             known = partial(table.known_call, execute, session) if terms.get("once") else nothing_known
             for draft, entry, row, stored in number_drafts(session, head, drafts, terms, known):
                 if row is not None:
-                    table.insert_entry(execute, number, row, draft, stored)
+                    added = table.insert_entry(execute, number, row, draft, stored)
+                    self.database.note_entry(added, number, row.seq, row.chain)
                 entries.append(entry)
         return entries
 
@@ -152,9 +156,29 @@ class SqliteStore(SqlStore):
         if body.blob is not None:
             self.blobs.remove([body.blob])
 
-    def collect_orphans(self) -> int:
-        """Delete bodies that no entry has and that are older than an hour; return how many."""
-        return self.blobs.collect(self._condemn)
+    def orphans(self) -> list[str]:
+        """Return the names of files in `blobs/` that no entry has and that are older than an hour."""
+        referenced = {name for (name,) in self.select("SELECT blob FROM entries WHERE blob IS NOT NULL")}
+        return self._own.orphans(referenced)
+
+    def collect_orphans(self, *, any_number: bool = False) -> int:
+        """Move bodies that no entry has and that are older than an hour to `trash/`; return how many.
+
+        Those outside the folder are deleted. Nothing is moved if the record is not as it was left, nor, without
+        `any_number`, if there are more of them than killed processes leave: rows were lost then, not bodies.
+        """
+        names = self.orphans()
+        for what in self.record_findings():
+            raise StoreRefused(f"{what} No body was moved.")
+        if not any_number and len(names) > max(_FEW_ORPHANS, self._own.count() * _ORPHAN_SHARE):
+            raise StoreRefused(
+                f"{len(names)} of {self._own.count()} bodies have no entry, more than killed processes leave. If "
+                "entries are missing, restore a backup. If not, run `keepwhole artifacts collect --all`."
+            )
+        unfinished = [name for name in names if name.startswith(".")]
+        given_up = self._condemn([name for name in names if not name.startswith(".")])
+        moved = self._own.move(unfinished + given_up, os.path.join(self.folder, TRASH))
+        return moved + self.blobs.collect_outside(self._condemn)
 
     def _condemn(self, blobs: list[str]) -> list[str]:
         """Make sure that no entry ever refers to these bodies; return those that none refers to."""
@@ -163,6 +187,23 @@ class SqliteStore(SqlStore):
 
     def _record_id(self) -> str:
         return self.select("SELECT id FROM record")[0][0]
+
+    def record_findings(self) -> Iterator[str]:
+        """Yield in what the record as a whole is not as it was left, without reading its entries."""
+        return check.record_findings(self.database)
+
+    def session_findings(self, session: str) -> Iterator[tuple[int, str]]:
+        """Yield the numbers of entries that are not as they were written, and in what; 0 for the session itself."""
+        return check.session_findings(self.database, session)
+
+    def trouble(self) -> str | None:
+        """Return why nothing is written now, and what to do; None if everything is in order."""
+        if self.database.failure is not None:
+            return f"The disk failed ({self.database.failure}). Check it; it is tried again with the next result."
+        try:
+            return self.database.problem()
+        except StoreError as error:
+            return str(error)
 
     def find_call(self, session: str, call_id: str) -> list[Row]:
         """Return the results of this call in this session, in order."""
@@ -182,9 +223,15 @@ class SqliteStore(SqlStore):
 
     def end(self, session: str, at: int) -> None:
         """Record that a session has ended."""
+        marks = self.database.marks
         with self.database.writing() as execute:
             number = table.number_of(execute, session)
-            execute("INSERT INTO endings (session, at) VALUES (?, ?) ON CONFLICT DO NOTHING", (number, at))
+            added = execute("INSERT INTO endings (session, at) VALUES (?, ?) ON CONFLICT DO NOTHING", (number, at))
+            if added.rowcount:
+                marks.note_ending(number, at, is_committed=False)
+        if added.rowcount:
+            with suppress(OSError):
+                marks.note_ending(number, at, is_committed=True)
 
     def purge(self, session: str, at: int) -> Tombstone:
         """Remove everything of a session but a tombstone."""
