@@ -22,6 +22,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     listing = add_action(commands, "list", list_artifacts, help="the artifacts of a session")
     listing.add_argument("--all", action="store_true", help="of all sessions")
+    listing.add_argument("--limit", type=int, default=200, metavar="N", help="the newest N of each (default: 200)")
     showing = add_action(commands, "show", show_artifact, help="the content of one")
     showing.add_argument("id", metavar="ID", help="artifact id or trace id")
     part = add_part(showing)
@@ -47,15 +48,18 @@ def list_artifacts(args: argparse.Namespace) -> int:
     sessions = place.store.sessions() if args.all else [place.current()]
     rows: list[dict[str, Any]] = []
     for info in sessions:
-        decided = {row.trace_id for row in place.store.rows(info.name, kind="decision")}
-        for row in place.store.rows(info.name, kind="result"):
-            if row.trace_id in decided:
-                result, facts = result_of(row), entry_of(row).facts
-                source = summarize(result.tool, result.arguments)
-                rows.append(
-                    {"id": result.artifact_id, "bytes": facts.size, "lines": facts.lines, "source": source}
-                    | {"session": info.name, "at": result.at, "trace_id": result.trace_id}
-                )
+        decided = place.store.last_decided(info.name, max(0, args.limit) + 1)
+        if len(decided) > args.limit:
+            note = f"only the newest {args.limit:,} artifacts of {info.name} are listed; more with `--limit N`"
+            print(f"keepwhole: {note}", file=sys.stderr)
+        found = (place.store.find(info.name, trace_id) for trace_id in decided[: args.limit])
+        for row in sorted((row for row in found if row is not None), key=lambda row: row.seq):
+            result, facts = result_of(row), entry_of(row).facts
+            source = summarize(result.tool, result.arguments)
+            rows.append(
+                {"id": result.artifact_id, "bytes": facts.size, "lines": facts.lines, "source": source}
+                | {"session": info.name, "at": result.at, "trace_id": result.trace_id}
+            )
     place.close()
     if args.json:
         screen.as_json(rows)

@@ -68,12 +68,14 @@ from keepwhole.store.sqlite.text_index import TextIndex
 TRASH = "trash"
 """The folder for bodies that no entry has."""
 _FEW_ORPHANS, _ORPHAN_SHARE = 3, 0.05
+_BEYOND_ANY = 1 << 62
 
 
 class SqliteStore(SqlStore):
     """The record in a folder: `record.db`, `record.lock`, `blobs/`, `results/`. Opened on first use."""
 
     sessions_query = table.SESSIONS
+    artifact_filter = "e.artifact_id = ? AND substr(e.artifact_id, -22) <> substr(e.trace_id, -22)"
 
     def __init__(
         self, folder: str, *, blobs: str = "", inline_body: int = INLINE_BODY, patience: float | None = None
@@ -209,6 +211,17 @@ class SqliteStore(SqlStore):
         """Return the results of this call in this session, in order."""
         query = f"SELECT {COLUMNS} {table.FROM} AND e.call_id = ? ORDER BY +e.seq"
         return [as_row(values) for values in self.select(query, (session, as_bytes(call_id)))]
+
+    def last_decided(self, session: str, most: int) -> list[str]:
+        """Return the trace ids of the `most` results that were decided about last, newest first."""
+        number, found, below = self.number_of(session) or 0, dict[str, None](), _BEYOND_ANY
+        while len(found) < most:
+            page = self.select(table.LAST_DECISIONS, (number, below, most))
+            found.update(dict.fromkeys(trace_id for _, trace_id in page))
+            if len(page) < most:
+                break
+            below = page[-1][0]
+        return list(found)[:most]
 
     def passages(
         self,

@@ -24,6 +24,9 @@ WHERE s.id IN (
 )
 """
 """Entries are counted only where they are shown."""
+LAST_DECISIONS = (
+    "SELECT seq, trace_id FROM entries WHERE session = ? AND kind = 'decision' AND seq < ? ORDER BY seq DESC LIMIT ?"
+)
 _NEWER = "SELECT 1 FROM entries WHERE session = ? AND seq > ? AND kind IN ('result', 'decision') LIMIT 1"
 _INSERT_SESSION = (
     "INSERT INTO sessions (name, agent, workspace, created_at, ephemeral) VALUES (?, ?, ?, ?, ?) "
