@@ -5,7 +5,7 @@ Must not know: any back end. `tests/contracts` is the real interface: a back end
 
 A store is synchronous and thread-safe. `append` returns only when all of its entries are durable. A store that can do
 more than `Store` asks for declares it by having the methods of a capability (`HasResultFiles`, `ChecksBlobs`,
-`CollectsOrphans`, `ChecksStorage`, `ReportsTrouble`, `SharesSecrets`, `Watchable`); callers test for it with
+`CollectsOrphans`, `ChecksStorage`, `Forgets`, `ReportsTrouble`, `SharesSecrets`, `Watchable`); callers test for it with
 `isinstance`.
 """
 
@@ -326,6 +326,19 @@ class ChecksStorage(Protocol):
 
     def session_findings(self, session: str) -> Iterator[tuple[int, str]]:
         """Yield the numbers of entries that are not as they were written, and in what; 0 for the session itself."""
+        ...
+
+
+@runtime_checkable
+class Forgets(Protocol):
+    """A back end that can remove single entries for good, and leaves the rest of their session verifiable."""
+
+    def forget(self, session: str, seqs: Sequence[int]) -> int:
+        """Remove header, body and index of these entries; return how many. Their numbers and hashes stay."""
+        ...
+
+    def forgotten(self, session: str) -> list[Row]:
+        """Return what is left of the entries that were forgotten, in order: their headers are hashes."""
         ...
 
 

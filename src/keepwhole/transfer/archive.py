@@ -11,7 +11,7 @@ from typing import Any
 from keepwhole.canonical.entry import GENESIS, Entry, parse_header
 from keepwhole.canonical.ids import is_session_id
 from keepwhole.errors import Damaged, KeepwholeError, NotStored, UsageError
-from keepwhole.store.protocol import Body, SessionInfo, Store, Tombstone, entry_of
+from keepwhole.store.protocol import Body, Forgets, SessionInfo, Store, Tombstone, entry_of
 from keepwhole.transfer.entry_writer import NUMBERS, EntryWriter, check_fields
 from keepwhole.transfer.json_lines import PIECE, RecordReader, line_of, piece_of
 
@@ -46,6 +46,11 @@ def archive_lines(
     for row in store.rows(info.name):
         if up_to is not None and row.seq > up_to[0]:
             break
+        if row.previous != head and isinstance(store, Forgets) and store.forgotten(info.name):
+            raise Damaged(
+                f"Entries of session `{info.name}` were forgotten, and archives, backups and copies cannot hold that "
+                "yet. Copy the whole folder of the record instead."
+            )
         if row.previous != head:
             raise Damaged(f"Entry {row.seq} of session `{info.name}` does not follow from the one before it.")
         entry = entry_of(row)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,8 +36,8 @@ def steps(store: SqliteStore, act: Callable[[Session], object]) -> int:
         count += 1
 
     store.database.open()
-    assert store.database._reader is not None
-    store.database._reader.set_progress_handler(step, 100)
+    database: Any = store.database
+    database._reader.set_progress_handler(step, 100)
     act(Session("s", store=store))
     store.close()
     return count

@@ -135,7 +135,10 @@ def verify_sessions(args: argparse.Namespace) -> int:
     if args.json:
         screen.as_json([_report(report) for report in reports])
     for report in reports if not args.json else ():
-        words = f"{report.session}: {report.entries:,} entries, {size_text(report.bytes)}, head {report.head[:16]}"
+        gone = f" ({report.forgotten:,} forgotten)" if report.forgotten else ""
+        words = (
+            f"{report.session}: {report.entries:,} entries{gone}, {size_text(report.bytes)}, head {report.head[:16]}"
+        )
         screen.say(f"{'✓' if report.whole else '✗'} {words}")
         for finding in report.findings:
             about = f"entry {finding.seq}: " if finding.seq else ""
@@ -228,6 +231,7 @@ def _report(report: Verification) -> dict[str, Any]:
         "session": report.session,
         "whole": report.whole,
         "entries": report.entries,
+        "forgotten": report.forgotten,
         "bytes": report.bytes,
         "head": report.head,
         "findings": findings,

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, cast
 
-from keepwhole.store.sql_store import as_bytes
+from keepwhole.store.sql_store import FORGOTTEN, as_bytes
 from keepwhole.store.sqlite.database import Database
 from keepwhole.store.sqlite.marks import describe
 
@@ -74,6 +74,11 @@ def _compare_columns(database: Database, number: int) -> Iterator[tuple[int, str
     while page := database.select(_COLUMNS, (number, after)):
         for seq, kind, at, call_id, total, format, key_id, header in page:
             after = seq
+            if format == FORGOTTEN:  # what is left of it is checked with the chain
+                stored = total
+                if (call_id, key_id) != (None, None):
+                    yield seq, "it was forgotten, and has a call id or a key id again"
+                continue
             try:
                 fields = cast("dict[str, Any]", json.loads(header))
                 size, wanted = int(fields["body"][0]), fields.get("call_id") if kind == "result" else None

@@ -233,6 +233,21 @@ class Database:
         except (*DATABASE_ERRORS, OSError) as error:
             raise StoreError(f"`{self.path}` could not be changed ({error}). Run `keepwhole doctor`.") from error
 
+    def empty_log(self) -> None:
+        """Move the log into the database and empty it. Raises `StoreError` if another process keeps that from being."""
+        self.check_writable()
+        assert self._writer is not None
+        try:
+            with self._lock, self.turnstile.held():
+                if not self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                    return
+        except (*DATABASE_ERRORS, OSError) as error:
+            raise StoreError(f"The log of `{self.path}` could not be emptied ({error}).") from error
+        raise StoreError(
+            f"What was asked is removed, but another process reads the log of `{self.path}`, which may still have it. "
+            "The log is emptied when all processes that use the record have ended."
+        )
+
     def close(self) -> None:
         """Close the connections and the lock file."""
         with self._lock:

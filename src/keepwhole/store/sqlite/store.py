@@ -34,7 +34,7 @@ Invariants:
 
 import errno
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Unpack
@@ -252,6 +252,30 @@ class SqliteStore(SqlStore):
         stone = purge.purge(self.database, self._index, self.blobs, session, at)
         self.files.remove(session)
         return stone
+
+    def forget(self, session: str, seqs: Sequence[int]) -> int:
+        """Remove header, body and index of these entries; return how many. Their numbers and hashes stay."""
+        trace_ids = [row.trace_id for seq in seqs if (row := self.entry(session, seq)) and row.kind == "result"]
+        for trace_id in trace_ids:
+            self.files.remove_one(session, trace_id)
+        return purge.forget(self.database, self._index, self.blobs, session, seqs)
+
+    def remove_leftovers(self, is_wanted: Callable[[bytes], bool]) -> int:
+        """Delete files that no entry needs and whose bytes are wanted gone; return how many.
+
+        These are bodies that no entry has, those in `trash/`, and copies of results for reading.
+        """
+        folders = [os.path.join(self.folder, name) for name in (TRASH, "results", "spool")]
+        paths = [os.path.join(at, name) for folder in folders for at, _, names in os.walk(folder) for name in names]
+        paths += [os.path.join(self.folder, "blobs", name.lstrip(".")[0], name) for name in self.orphans()]
+        count = 0
+        for path in paths:
+            with open(path, "rb") as file:
+                if not is_wanted(file.read()):
+                    continue
+            os.unlink(path)
+            count += 1
+        return count
 
     def restart(self, session: str, seq: int, chain: bytes) -> None:
         """Let a session without entries begin after this number and hash."""
