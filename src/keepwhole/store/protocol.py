@@ -11,6 +11,7 @@ more than `Store` asks for declares it by having the methods of a capability (`H
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import merge
 from typing import NamedTuple, Protocol, TypedDict, Unpack, runtime_checkable
 
 from keepwhole.canonical.body import BodyFacts
@@ -19,6 +20,7 @@ from keepwhole.canonical.entry import (
     Entry,
     Header,
     Result,
+    chain_without_header,
     header_bytes,
     next_chain,
     parse_header,
@@ -341,6 +343,10 @@ class Forgets(Protocol):
         """Return what is left of the entries that were forgotten, in order: their headers are hashes."""
         ...
 
+    def add_forgotten(self, session: str, row: Row) -> None:
+        """Add what is left of an entry of another record, after the session's last entry; durable on return."""
+        ...
+
 
 @runtime_checkable
 class ReportsTrouble(Protocol):
@@ -367,6 +373,19 @@ class Watchable(Protocol):
     def watch(self, on_change: Callable[[], None]) -> Callable[[], None]:
         """Call `on_change`, from another thread, when there may be something new; return a function that ends it."""
         ...
+
+
+def rows_with_forgotten(store: Store, session: str, after: int = 0) -> Iterator[tuple[Row, bool]]:
+    """Yield all entries of a session in order, each with whether it was forgotten: then its header is a hash."""
+    left = store.forgotten(session) if isinstance(store, Forgets) else []
+    forgotten = [(row, True) for row in left if row.seq > after]
+    return merge(((row, False) for row in store.rows(session, after=after)), forgotten, key=lambda one: one[0].seq)
+
+
+def check_forgotten(row: Row) -> None:
+    """Raise `Damaged` unless what is left of a forgotten entry has its place in the chain, and nothing else."""
+    if chain_without_header(row.previous, row.header, row.digest) != row.chain or row.inline or row.blob:
+        raise Damaged(f"Entry {row.seq} is marked as forgotten, and is not what was left of it.")
 
 
 def quota_error() -> QuotaExceeded:

@@ -5,13 +5,21 @@ reading are compared with the results that they are copies of. A session that do
 """
 
 from collections.abc import Callable, Iterator
-from heapq import merge
 
 from keepwhole.canonical.body import digest_of, measure
-from keepwhole.canonical.entry import GENESIS, Decision, Entry, Request, Result, chain_without_header
+from keepwhole.canonical.entry import GENESIS, Decision, Entry, Request, Result
 from keepwhole.canonical.value import Value
 from keepwhole.errors import KeepwholeError
-from keepwhole.store.protocol import Body, ChecksStorage, Forgets, HasResultFiles, Row, Store, entry_of
+from keepwhole.store.protocol import (
+    Body,
+    ChecksStorage,
+    HasResultFiles,
+    Row,
+    Store,
+    check_forgotten,
+    entry_of,
+    rows_with_forgotten,
+)
 from keepwhole.store.requests import Requests
 from keepwhole.truncation.cut import decode_cut, render
 
@@ -48,8 +56,8 @@ def verify(store: Store, session: str, on_entry: Callable[[Entry], None] = lambd
     entries = size = 0
     findings = [Finding(*found) for found in _around(store, session, is_purged=seq > 0)]
     requests = Requests(store, session)
-    forgotten = {row.seq for row in store.forgotten(session)} if isinstance(store, Forgets) else set[int]()
-    for row in _all_rows(store, session):
+    forgotten = 0
+    for row, is_forgotten in rows_with_forgotten(store, session):
         seq += 1
         if row.seq != seq:
             findings.append(Finding(row.seq, f"numbers {seq} to {row.seq - 1} are missing"))
@@ -59,8 +67,9 @@ def verify(store: Store, session: str, on_entry: Callable[[Entry], None] = lambd
         previous = row.chain
         entries += 1
         try:
-            if row.seq in forgotten:
-                _check_forgotten(row)
+            if is_forgotten:
+                forgotten += 1
+                check_forgotten(row)
                 continue
             entry = entry_of(row)
             _check(store, row, entry)
@@ -76,20 +85,8 @@ def verify(store: Store, session: str, on_entry: Callable[[Entry], None] = lambd
         bytes=size,
         head=previous.hex(),
         findings=tuple(findings),
-        forgotten=len(forgotten),
+        forgotten=forgotten,
     )
-
-
-def _all_rows(store: Store, session: str) -> Iterator[Row]:
-    """Yield the entries of a session in order, with what is left of those that were forgotten."""
-    rows = store.rows(session)
-    return merge(rows, store.forgotten(session), key=lambda row: row.seq) if isinstance(store, Forgets) else rows
-
-
-def _check_forgotten(row: Row) -> None:
-    """Raise `KeepwholeError` unless a forgotten entry still has its place in the chain, and nothing else."""
-    if chain_without_header(row.previous, row.header, row.digest) != row.chain or row.inline or row.blob:
-        raise KeepwholeError("it is marked as forgotten, and is not what was left of it")
 
 
 def _start(store: Store, session: str) -> tuple[int, bytes]:

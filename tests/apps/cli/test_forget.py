@@ -11,6 +11,7 @@ from keepwhole.apps.cli.main import main
 from keepwhole.errors import NotFound
 from keepwhole.exchange.request_log import LoggedAnswer, RequestFacts, RequestLog
 from keepwhole.store.verify import verify
+from keepwhole.transfer.copy import carry_out, plan
 from tests.build import numbered_lines
 
 SECRET = 'hunter2-"é\\n<b>-canary'
@@ -157,3 +158,45 @@ def test_trash_and_bodies_without_an_entry_are_searched_too(home: Path) -> None:
     (home / "trash" / ("1" * 32)).write_text("harmless")
     assert main(["forget", "--text", SECRET, "--yes"]) == 0
     assert [path.name for path in (home / "trash").iterdir()] == ["1" * 32]
+
+
+def test_a_session_with_forgotten_entries_can_be_exported_backed_up_and_copied(home: Path, tmp_path: Path) -> None:
+    store = SqliteStore(str(home))
+    everywhere(store)
+    last = Session("s", store=store).keep("t", None, f"the last one is {SECRET}")
+    assert last.problem is None
+    store.close()
+    assert main(["forget", "--text", SECRET, "--yes"]) == 0
+    store = SqliteStore(str(home))
+    wanted = verify(store, "s")
+    assert main(["sessions", "export", "s", "-o", str(tmp_path / "out.jsonl")]) == 0
+    assert main(["sessions", "import", str(tmp_path / "out.jsonl"), "--as", "again"]) == 0
+    assert verify(store, "again").replace(session="s") == wanted
+    other = SqliteStore(str(tmp_path / "copied"))
+    for step in plan(store, other, ["s"]):
+        carry_out(store, other, step)
+    assert verify(other, "s") == wanted
+    assert Session("s", store=other).keep("t", None, "goes on").problem is None
+    assert verify(other, "s").whole
+    assert main(["store", "backup", str(tmp_path / "backup")]) == 0
+    assert main(["store", "restore", str(tmp_path / "backup"), "--into", str(tmp_path / "restored")]) == 0
+    restored = SqliteStore(str(tmp_path / "restored"))
+    assert verify(restored, "s") == wanted
+    for each in (store, other, restored):
+        each.close()
+    assert remains(tmp_path / "copied") == remains(tmp_path / "restored") == []
+
+
+def test_an_archive_with_a_changed_forgotten_entry_is_refused(home: Path, tmp_path: Path) -> None:
+    store = SqliteStore(str(home))
+    session = Session("s", store=store)
+    session.forget(str(session.keep("t", None, "a result").trace_id))
+    session.keep("t", None, "another")
+    store.close()
+    path = tmp_path / "out.jsonl"
+    assert main(["sessions", "export", "s", "-o", str(path)]) == 0
+    text = path.read_text()
+    assert '"forgotten"' in text
+    at = text.index('"digest":"') + 10
+    path.write_text(text[:at] + "0000" + text[at + 4 :])
+    assert main(["sessions", "import", str(path), "--as", "again"]) != 0

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from keepwhole.errors import UsageError
 from keepwhole.store.blobs.stores import BlobStores
-from keepwhole.store.protocol import Tombstone
+from keepwhole.store.protocol import Row, Tombstone
 from keepwhole.store.sql_store import FORGOTTEN, Execute
 from keepwhole.store.sqlite import table
 from keepwhole.store.sqlite.database import Database
@@ -64,6 +64,12 @@ def forget(database: Database, index: TextIndex, blobs: BlobStores, session: str
     blobs.remove(names)
     database.empty_log()
     return len(rows)
+
+
+def insert_forgotten(execute: Execute, number: int, row: Row, stored: int) -> int:
+    """Add what is left of an entry of another record, and return its row id."""
+    left = (None, number, row.seq, row.kind, row.trace_id, row.artifact_id, 0, stored, row.previous)
+    return execute(_INSERT_FORGOTTEN, (*left, row.header, row.digest, row.chain, FORGOTTEN)).lastrowid
 
 
 def restart(database: Database, session: str, seq: int, chain: bytes) -> None:

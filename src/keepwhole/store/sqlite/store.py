@@ -260,6 +260,14 @@ class SqliteStore(SqlStore):
             self.files.remove_one(session, trace_id)
         return purge.forget(self.database, self._index, self.blobs, session, seqs)
 
+    def add_forgotten(self, session: str, row: Row) -> None:
+        """Add what is left of an entry of another record, after the session's last entry; durable on return."""
+        with self.database.writing() as execute:
+            number, head = table.number_and_head(execute, session)
+            check_terms({"head": row.previous}, session, head.chain, bool)
+            added = purge.insert_forgotten(execute, number, row.replace(seq=head.seq + 1), head.stored)
+            self.database.note_entry(added, number, head.seq + 1, row.chain)
+
     def remove_leftovers(self, is_wanted: Callable[[bytes], bool]) -> int:
         """Delete files that no entry needs and whose bytes are wanted gone; return how many.
 
