@@ -72,7 +72,7 @@ _BEYOND_ANY = 1 << 62
 
 
 class SqliteStore(SqlStore):
-    """The record in a folder: `record.db`, `record.lock`, `blobs/`, `results/`. Opened on first use."""
+    """The record in a folder: `record.db`, `record.lock`, `record.marks`, `blobs/`, `results/`. Opened on first use."""
 
     sessions_query = table.SESSIONS
     artifact_filter = "e.artifact_id = ? AND substr(e.artifact_id, -22) <> substr(e.trace_id, -22)"
