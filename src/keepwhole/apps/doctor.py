@@ -21,7 +21,7 @@ from keepwhole.install import UPDATE_HINT, install_hint
 from keepwhole.store.blobs.stores import BlobStores
 from keepwhole.store.postgres.address import redacted
 from keepwhole.store.protocol import Store
-from keepwhole.store.sqlite import database
+from keepwhole.store.sqlite import record_folder
 from keepwhole.store.sqlite.database import FIXED_IN, connect_read_only, needs_turnstile
 from keepwhole.store.sqlite.schema import scripts, version_of
 from keepwhole.store.sqlite.store import SqliteStore
@@ -109,12 +109,12 @@ def _on_server(address: str, count: int) -> Iterator[Diagnosis]:
 def _folder(record: LocalRecord) -> Iterator[Diagnosis]:
     folder = record.settings.home
     if not os.path.exists(os.path.join(folder, "record.db")):
-        database.refuse_lost(folder, lambda: True, with_log=True)
+        record_folder.refuse_lost(folder, lambda: True, with_log=True)
         yield Diagnosis("note", f"there is no record in {folder} yet; the first `keepwhole run` makes one")
         return
-    database.prepare_folder(folder)
-    database.refuse_network(folder)
-    yield Diagnosis("ok", f"the record is {folder}, private, on {database.file_system(folder) or 'a local disk'}")
+    record_folder.prepare_folder(folder)
+    record_folder.refuse_network(folder)
+    yield Diagnosis("ok", f"the record is {folder}, private, on {record_folder.file_system(folder) or 'a local disk'}")
     loose = [
         name
         for name in ("record.db", "record.db-wal", "record.lock")
