@@ -175,7 +175,7 @@ def test_collect_removes_bodies_that_nothing_refers_to_and_no_others(
     monkeypatch.setenv("KEEPWHOLE_STORE", url)
     assert main(["doctor", "--full"]) == 0
     assert main(["artifacts", "collect"]) == 0
-    assert "removed 1 body " in capfd.readouterr().out
+    assert "Removed: 1 body " in capfd.readouterr().out
     assert verify(store, "s").whole
     store.close()
 
