@@ -33,7 +33,7 @@ from bench.view import view
 from bench.watchers import watchers
 from bench.wire import wire
 from bench.writers import writers
-from keepwhole.store.sqlite.database import file_system
+from keepwhole.store.sqlite.record_folder import file_system
 
 BENCHMARKS: dict[str, Callable[[Setup], list[Row]]] = {
     "ingest": ingest,

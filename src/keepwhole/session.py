@@ -262,6 +262,15 @@ class Session(SessionReader):
 
     # The session and its record
 
+    def forget(self, id: str) -> int:
+        """Remove a result for good, and every entry that shows it or has its text; return how many entries went.
+
+        Their hashes stay, so `verify` accepts what is left. Backups, exports and copies are not changed.
+        """
+        from keepwhole.record.forget import carry_out, plan_by_result
+
+        return carry_out(self.store, plan_by_result(self.store, self.id, self._find_row(id)))
+
     def end(self) -> None:
         """End the session. An ephemeral one is purged; a durable one stays until it is cleaned."""
         self.writer.end()

@@ -1,7 +1,7 @@
 """A sync fails: nothing is acknowledged, the original comes back, and the store trusts that disk no more.
 
 After a failed sync the kernel may have dropped what it could not write and call it clean, so a second sync that
-succeeds proves nothing. Only a store that was opened again may write files.
+succeeds proves nothing. Only a store that tried the disk again, or was opened again, may write files.
 """
 
 import errno
@@ -66,7 +66,7 @@ def test_nothing_is_acknowledged_when_any_sync_fails(
             assert [info.entries for info in store.sessions()] in ([], [0])
 
 
-def test_a_store_whose_sync_failed_writes_no_more_files_until_it_is_opened_again(
+def test_a_store_whose_sync_failed_writes_no_more_files_until_the_disk_was_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(1, SYNCS_OF_A_FILE + 1):

@@ -80,6 +80,9 @@ def test_what_becomes_of_the_file_does_not_touch_the_record(tmp_path: Path) -> N
     os.chmod(path, 0o600)
     Path(path).write_text("spoiled")
     assert ours.recall(str(shown.trace_id)) == LONG * 10
+    (finding,) = ours.verify().findings
+    assert path in finding.what
+    Path(path).unlink()
     assert ours.verify().whole
     ours.close()
 
@@ -192,10 +195,20 @@ def test_the_settings_say_how() -> None:
 
 def test_laying_out_again_leaves_the_file_as_it_is(tmp_path: Path) -> None:
     files = ResultFiles(str(tmp_path / "results"))
-    files.lay_out("s", "trace_1", [b"one"])
+    files.lay_out("s", "trace_1", [b"one", b"two"])
+    before = os.stat(files.path_of("s", "trace_1")).st_ino
     again = ResultFiles(str(tmp_path / "results"))
-    again.lay_out("s", "trace_1", [b"two"])
-    assert Path(files.path_of("s", "trace_1")).read_bytes() == b"one"
+    again.lay_out("s", "trace_1", [b"onet", b"wo"])
+    assert os.stat(files.path_of("s", "trace_1")).st_ino == before
+
+
+@pytest.mark.parametrize("changed", [b"", b"one", b"onetwo!", b"oneTWO", b"evil instructions"])
+def test_a_file_that_was_changed_is_written_anew_before_a_notice_names_it(tmp_path: Path, changed: bytes) -> None:
+    path = Path(ResultFiles(str(tmp_path)).path_of("s", "trace_1"))
+    path.parent.mkdir(parents=True)
+    path.write_bytes(changed)
+    ResultFiles(str(tmp_path)).lay_out("s", "trace_1", iter([b"one", b"two"]))
+    assert path.read_bytes() == b"onetwo"
 
 
 def test_a_link_in_place_of_the_file_is_written_over(tmp_path: Path) -> None:

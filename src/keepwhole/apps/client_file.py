@@ -69,14 +69,21 @@ def remove_file(path: str, before: bytes) -> None:
 
 def remove_unfinished(path: str) -> int:
     """Remove what killed processes left beside a file; return how many files that were."""
+    return sum(map(_remove_unlocked, unfinished_copies(path)))
+
+
+def unfinished_copies(path: str) -> list[str]:
+    """The copies of a file that processes are writing, or left when they were killed."""
     folder, name = os.path.split(os.path.realpath(path))
-    removed = 0
     with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
-        for entry in os.scandir(folder):
-            is_unfinished = entry.name.startswith(name) and _UNFINISHED.fullmatch(entry.name, len(name))
-            if is_unfinished and entry.is_file(follow_symlinks=False):
-                removed += _remove_unlocked(entry.path)
-    return removed
+        return [
+            entry.path
+            for entry in os.scandir(folder)
+            if entry.name.startswith(name)
+            and _UNFINISHED.fullmatch(entry.name, len(name))
+            and entry.is_file(follow_symlinks=False)
+        ]
+    return []
 
 
 def _remove_unlocked(path: str) -> bool:

@@ -21,7 +21,7 @@ from keepwhole.install import UPDATE_HINT, install_hint
 from keepwhole.store.blobs.stores import BlobStores
 from keepwhole.store.postgres.address import redacted
 from keepwhole.store.protocol import Store
-from keepwhole.store.sqlite import database
+from keepwhole.store.sqlite import record_folder
 from keepwhole.store.sqlite.database import FIXED_IN, connect_read_only, needs_turnstile
 from keepwhole.store.sqlite.schema import scripts, version_of
 from keepwhole.store.sqlite.store import SqliteStore
@@ -51,7 +51,7 @@ Check: TypeAlias = Callable[[LocalRecord], Iterator[Diagnosis]]
 
 
 def examine_record(settings: Settings, store: Store) -> list[Named]:
-    """Run all checks, and remove bodies that a killed process left behind."""
+    """Run all checks. Nothing in the record is changed."""
     if isinstance(store, SqliteStore):
         checks = (_folder, _earlier_name, _sqlite, _database, _files, _hooks, _space, _speed)
         found = _run(checks, LocalRecord(settings, store))
@@ -61,7 +61,7 @@ def examine_record(settings: Settings, store: Store) -> list[Named]:
 
 
 def look_at_record(settings: Settings, store: Store, sessions: int) -> list[Named]:
-    """Run the checks that change nothing, on a record with this number of sessions."""
+    """Run the checks that take little time, on a record with this number of sessions."""
     if isinstance(store, SqliteStore):
         checks = (_folder, _earlier_name, _sqlite, _database, _space, _speed)
         return _run(checks, LocalRecord(settings, store))
@@ -100,13 +100,10 @@ def _guarded(check: Callable[[_T], Iterator[Diagnosis]], subject: _T) -> list[Di
 def _server(address: str, store: Store) -> Iterator[Diagnosis]:
     from keepwhole.store.postgres.store import PostgresStore  # installed wherever this check runs
 
-    count = len(store.sessions())
-    dropped, strays = (store.collect_orphans(), store.count_strays()) if isinstance(store, PostgresStore) else (0, 0)
-    if dropped:
-        yield Diagnosis("note", _removed(dropped))
+    strays = store.count_strays() if isinstance(store, PostgresStore) else 0
     if strays:
         yield Diagnosis("bad", f"entries without a session, which no command finds: {strays}; restore a backup")
-    yield from _on_server(address, count)
+    yield from _on_server(address, len(store.sessions()))
 
 
 def _on_server(address: str, count: int) -> Iterator[Diagnosis]:
@@ -117,11 +114,12 @@ def _on_server(address: str, count: int) -> Iterator[Diagnosis]:
 def _folder(record: LocalRecord) -> Iterator[Diagnosis]:
     folder = record.settings.home
     if not os.path.exists(os.path.join(folder, "record.db")):
+        record_folder.refuse_lost(folder, lambda: True, with_log=True)
         yield Diagnosis("note", f"there is no record in {folder} yet; the first `keepwhole run` makes one")
         return
-    database.prepare_folder(folder)
-    database.refuse_network(folder)
-    yield Diagnosis("ok", f"the record is {folder}, private, on {database.file_system(folder) or 'a local disk'}")
+    record_folder.prepare_folder(folder)
+    record_folder.refuse_network(folder)
+    yield Diagnosis("ok", f"the record is {folder}, private, on {record_folder.file_system(folder) or 'a local disk'}")
     loose = [
         name
         for name in ("record.db", "record.db-wal", "record.lock")
@@ -148,6 +146,7 @@ def _sqlite(record: LocalRecord) -> Iterator[Diagnosis]:
 def _database(record: LocalRecord) -> Iterator[Diagnosis]:
     if not os.path.exists(record.store.path):
         return
+    record.store.database.open()  # refuses an empty file, which SQLite would take for a new database
     connection = connect_read_only(record.store.path)
     try:
         found, known = version_of(connection), len(scripts())
@@ -158,6 +157,10 @@ def _database(record: LocalRecord) -> Iterator[Diagnosis]:
         problems += [f"foreign key in {row[0]}" for row in connection.execute("PRAGMA foreign_key_check")]
     finally:
         connection.close()
+    for what in record.store.record_findings():
+        yield Diagnosis("bad", what)
+    if record.store.database.lacked_marks:
+        yield Diagnosis("note", "`record.marks` was missing and was written anew; what was lost before is not noticed")
     for problem in problems:
         yield Diagnosis("bad", f"the database is damaged: {problem}; export what verifies and start a new record")
     if not problems:
@@ -168,23 +171,21 @@ def _database(record: LocalRecord) -> Iterator[Diagnosis]:
 def _files(record: LocalRecord) -> Iterator[Diagnosis]:
     if not os.path.exists(record.store.path):
         return
-    dropped = record.store.collect_orphans()
-    if dropped:
-        yield Diagnosis("note", _removed(dropped))
+    orphans = len(record.store.orphans())
+    if orphans:
+        found = f"{orphans} {'body has' if orphans == 1 else 'bodies have'} no entry, as killed processes leave them"
+        yield Diagnosis("note", f"{found}; `keepwhole artifacts collect` moves them to `trash/`")
     count = record.store.select("SELECT count(*) FROM entries WHERE blob IS NOT NULL")[0][0]
     yield Diagnosis("ok", f"{count} large {'body' if count == 1 else 'bodies'} in files")
 
 
 def _hooks(record: LocalRecord) -> Iterator[Diagnosis]:
-    from keepwhole.apps.hooks.install import remove_all_unfinished
+    from keepwhole.apps.hooks.install import all_unfinished
 
-    count = remove_all_unfinished(os.environ, os.getcwd())
+    count = len(all_unfinished(os.environ, os.getcwd()))
     if count:
-        yield Diagnosis("note", f"removed {count} unfinished copies of clients' settings: a killed `hook` left them")
-
-
-def _removed(count: int) -> str:
-    return f"removed {count} {'body' if count == 1 else 'bodies'} that no entry has: a killed process left them"
+        what = f"{count} unfinished copies of clients' settings, left by a killed `keepwhole hook`"
+        yield Diagnosis("note", f"{what}; the next `keepwhole hook install` removes them")
 
 
 def _external_blobs(address: str, store: Store) -> Iterator[Diagnosis]:
@@ -217,5 +218,6 @@ def _sessions(on_entry: Callable[[Entry], None], store: Store) -> Iterator[Diagn
     sessions = store.sessions()
     for info in sessions:
         for finding in verify(store, info.name, on_entry).findings:
-            yield Diagnosis("bad", f"session {info.name}, entry {finding.seq}: {finding.what}")
+            entry = f", entry {finding.seq}" if finding.seq else ""
+            yield Diagnosis("bad", f"session {info.name}{entry}: {finding.what}")
     yield Diagnosis("ok", f"verified every byte of {len(sessions)} session{'' if len(sessions) == 1 else 's'}")

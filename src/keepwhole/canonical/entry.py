@@ -168,7 +168,12 @@ def parse_header(raw: bytes, digest: bytes, blocks: bytes) -> tuple[Header, Body
 
 def next_chain(previous: bytes, header: bytes, digest: bytes) -> bytes:
     """The chain hash of an entry that follows one with the hash `previous`."""
-    return hashlib.sha256(b"hf1" + previous + hashlib.sha256(header).digest() + digest).digest()
+    return chain_without_header(previous, hashlib.sha256(header).digest(), digest)
+
+
+def chain_without_header(previous: bytes, header_hash: bytes, digest: bytes) -> bytes:
+    """The same for an entry that was forgotten: of its header only the hash is left."""
+    return hashlib.sha256(b"hf1" + previous + header_hash + digest).digest()
 
 
 def arguments_text(arguments: object) -> str | None:

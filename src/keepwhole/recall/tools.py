@@ -8,13 +8,14 @@ The modules that read and search are imported at the first call: most short comm
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
+from keepwhole.canonical.entry import Result
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import KeepwholeError, UsageError
 from keepwhole.recall.answer import LISTED, RecallAnswer, RecallCall, StoredArtifact, read_id, unknown
 from keepwhole.recall.names import GET_TASK_TRACE, NAMES, SEARCH_ARTIFACTS
-from keepwhole.store.protocol import Row, Store, body_of, result_of
+from keepwhole.store.protocol import Row, Store, body_of, entry_of, result_of
 from keepwhole.truncation.present import summarize
 
 _SEARCH_SECONDS = 0.5
@@ -43,11 +44,15 @@ class RecallTools(NamedTuple):
         except KeepwholeError as error:
             return RecallAnswer(showable(error.for_model), is_error=True)
 
-    def artifacts(self) -> list[StoredArtifact]:
-        """The results of this session that were shown cut or replaced, in order."""
-        decided = {row.trace_id for row in self.store.rows(self.session, kind="decision")}
-        rows = self.store.rows(self.session, kind="result", light=True)
-        return [_stored_artifact(row) for row in rows if row.trace_id in decided]
+    def artifacts(self, newest: int | None = None) -> list[StoredArtifact]:
+        """The results of this session that were shown cut or replaced, in order; or those decided about last."""
+        if newest is None:
+            decided = {row.trace_id for row in self.store.rows(self.session, kind="decision", light=True)}
+            rows = [row for row in self.store.rows(self.session, kind="result", light=True) if row.trace_id in decided]
+        else:
+            found = (self._find(trace_id) for trace_id in self.store.last_decided(self.session, newest))
+            rows = sorted((row for row in found if row is not None), key=lambda row: row.seq)
+        return [_stored_artifact(row) for row in rows]
 
     def unknown(self, asked: str) -> RecallAnswer:
         """The answer for an id that the session does not have; it names some of the newest that it has."""
@@ -80,6 +85,7 @@ class RecallTools(NamedTuple):
 
 
 def _stored_artifact(row: Row) -> StoredArtifact:
-    result = result_of(row)
+    entry = entry_of(row)
+    result = cast("Result", entry.header)
     about = summarize(result.tool, result.arguments)
-    return StoredArtifact(artifact_id=result.artifact_id, summary=about, size=body_of(row).facts.size)
+    return StoredArtifact(artifact_id=result.artifact_id, summary=about, size=entry.facts.size)

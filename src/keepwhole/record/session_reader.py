@@ -161,9 +161,9 @@ class SessionReader:
         """What a recall tool answers. Never raises for what a model wrote."""
         return self._recall_tools.answer(name, arguments or {})
 
-    def artifacts(self) -> list[StoredArtifact]:
-        """The results of this session that were shown cut or replaced, in order."""
-        return self._recall_tools.artifacts()
+    def artifacts(self, newest: int | None = None) -> list[StoredArtifact]:
+        """The results of this session that were shown cut or replaced, in order; or the `newest` of them."""
+        return self._recall_tools.artifacts(newest)
 
     def verify(self) -> Verification:
         """Prove that everything kept is as it was kept: chain, every byte, every recorded view."""

@@ -9,11 +9,13 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from keepwhole.errors import NotStored
 from keepwhole.store.durable import make_folder, sync_folder, write_file
+
+_PIECE = 1_048_576
 
 
 class ResultFiles:
@@ -28,7 +30,10 @@ class ResultFiles:
         return os.path.join(self._folder(session), f"{_digest(trace_id)}.txt")
 
     def lay_out(self, session: str, trace_id: str, chunks: Iterable[bytes]) -> None:
-        """Write a result to its file unless it exists; durable on return. Raises `NotStored` if that fails."""
+        """Write a result to its file; durable on return. Raises `NotStored` if that fails.
+
+        A file that exists is compared the first time, and written anew if it was changed.
+        """
         path = self.path_of(session, trace_id)
         if path in self._there and _is_file(path):
             return
@@ -37,16 +42,30 @@ class ResultFiles:
             make_folder(folder)
             if os.path.islink(folder):
                 raise OSError(errno.ELOOP, "there is a link in place of its folder", folder)
-            if _is_file(path):
-                sync_folder(folder)  # its writer may have been killed before the name was on the disk
-            else:
+            if not _is_file(path):
                 write_file(path, chunks, 0o400)
+            elif (wanted := _unless_same(path, chunks)) is not None:
+                write_file(path, wanted, 0o400)
+            else:
+                sync_folder(folder)  # its writer may have been killed before the name was on the disk
         except OSError as error:
             raise NotStored(
                 f"`{path}` could not be written ({error.strerror}), so the result is shown whole. Free space, or set "
                 "`recall` to `tools`."
             ) from error
         self._there.add(path)
+
+    def is_changed(self, session: str, trace_id: str, chunks: Iterable[bytes]) -> bool:
+        """Return whether a result has a file with other bytes than these."""
+        path = self.path_of(session, trace_id)
+        if not _is_file(path):
+            return os.path.lexists(path)
+        return _unless_same(path, chunks) is not None
+
+    def remove_one(self, session: str, trace_id: str) -> None:
+        """Delete the file of a result, if there is one."""
+        with suppress(FileNotFoundError):
+            os.unlink(self.path_of(session, trace_id))
 
     def remove(self, session: str) -> None:
         """Delete the files of a session; what cannot be deleted is left, and a link is not followed."""
@@ -66,6 +85,27 @@ class ResultFiles:
 
 def _digest(name: str) -> str:
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+def _unless_same(path: str, chunks: Iterable[bytes]) -> Iterator[bytes] | None:
+    """Return all the bytes of `chunks`, to be read once, if the file has others; None if it has the same."""
+    same, rest = 0, iter(chunks)
+    with open(path, "rb") as file:
+        for chunk in rest:
+            if file.read(len(chunk)) != chunk:
+                return _continued(path, same, chunk, rest)
+            same += len(chunk)
+        return _continued(path, same, b"", rest) if file.read(1) else None
+
+
+def _continued(path: str, same: int, chunk: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the beginning of a file, then what follows instead of the rest of it."""
+    with open(path, "rb") as file:
+        while same > 0 and (piece := file.read(min(same, _PIECE))):
+            same -= len(piece)
+            yield piece
+    yield chunk
+    yield from rest
 
 
 def _is_file(path: str) -> bool:

@@ -5,11 +5,13 @@ Must not know: any back end. `tests/contracts` is the real interface: a back end
 
 A store is synchronous and thread-safe. `append` returns only when all of its entries are durable. A store that can do
 more than `Store` asks for declares it by having the methods of a capability (`HasResultFiles`, `ChecksBlobs`,
-`CollectsOrphans`, `SharesSecrets`, `Watchable`); callers test for it with `isinstance`.
+`CollectsOrphans`, `ChecksStorage`, `Forgets`, `ReportsTrouble`, `SharesSecrets`, `Watchable`); callers test for it with
+`isinstance`.
 """
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import merge
 from typing import NamedTuple, Protocol, TypedDict, Unpack, runtime_checkable
 
 from keepwhole.canonical.body import BodyFacts
@@ -18,6 +20,7 @@ from keepwhole.canonical.entry import (
     Entry,
     Header,
     Result,
+    chain_without_header,
     header_bytes,
     next_chain,
     parse_header,
@@ -311,7 +314,46 @@ class CollectsOrphans(Protocol):
     """A back end in which a killed process can leave bodies behind that no entry has."""
 
     def collect_orphans(self) -> int:
-        """Delete bodies that no entry has and that are older than an hour; return how many."""
+        """Remove bodies that no entry has and that are older than an hour; return how many."""
+        ...
+
+
+@runtime_checkable
+class ChecksStorage(Protocol):
+    """A back end that can tell what the hashes of a session do not cover."""
+
+    def record_findings(self) -> Iterator[str]:
+        """Yield in what the record as a whole is not as it was left, without reading its entries."""
+        ...
+
+    def session_findings(self, session: str) -> Iterator[tuple[int, str]]:
+        """Yield the numbers of entries that are not as they were written, and in what; 0 for the session itself."""
+        ...
+
+
+@runtime_checkable
+class Forgets(Protocol):
+    """A back end that can remove single entries for good, and leaves the rest of their session verifiable."""
+
+    def forget(self, session: str, seqs: Sequence[int]) -> int:
+        """Remove header, body and index of these entries; return how many. Their numbers and hashes stay."""
+        ...
+
+    def forgotten(self, session: str) -> list[Row]:
+        """Return what is left of the entries that were forgotten, in order: their headers are hashes."""
+        ...
+
+    def add_forgotten(self, session: str, row: Row) -> None:
+        """Add what is left of an entry of another record, after the session's last entry; durable on return."""
+        ...
+
+
+@runtime_checkable
+class ReportsTrouble(Protocol):
+    """A back end that can be unable to write for a while."""
+
+    def trouble(self) -> str | None:
+        """Return why nothing is written now, and what to do; None if everything is in order."""
         ...
 
 
@@ -331,6 +373,19 @@ class Watchable(Protocol):
     def watch(self, on_change: Callable[[], None]) -> Callable[[], None]:
         """Call `on_change`, from another thread, when there may be something new; return a function that ends it."""
         ...
+
+
+def rows_with_forgotten(store: Store, session: str, after: int = 0) -> Iterator[tuple[Row, bool]]:
+    """Yield all entries of a session in order, each with whether it was forgotten: then its header is a hash."""
+    left = store.forgotten(session) if isinstance(store, Forgets) else []
+    forgotten = [(row, True) for row in left if row.seq > after]
+    return merge(((row, False) for row in store.rows(session, after=after)), forgotten, key=lambda one: one[0].seq)
+
+
+def check_forgotten(row: Row) -> None:
+    """Raise `Damaged` unless what is left of a forgotten entry has its place in the chain, and nothing else."""
+    if chain_without_header(row.previous, row.header, row.digest) != row.chain or row.inline or row.blob:
+        raise Damaged(f"Entry {row.seq} is marked as forgotten, and is not what was left of it.")
 
 
 def quota_error() -> QuotaExceeded:

@@ -45,7 +45,10 @@ COLUMNS = (
     "e.body, e.blob"
 )
 LIGHT = COLUMNS.replace("e.body", "CASE e.kind WHEN 'decision' THEN e.body END")
-ENTRIES = "FROM entries e JOIN sessions s ON s.id = e.session WHERE s.name ="
+ALL_ENTRIES = "FROM entries e JOIN sessions s ON s.id = e.session WHERE s.name ="
+FORGOTTEN = 1
+"""The `format` of an entry that was forgotten: its `header` is the hash of the one it had, and it has no body."""
+ENTRIES = f"FROM entries e JOIN sessions s ON s.id = e.session WHERE e.format <> {FORGOTTEN} AND s.name ="
 STONE = "name, seq, chain, at, entries, stored"
 
 
@@ -87,6 +90,11 @@ class SqlStore(ABC):
         rows = self._select(f"SELECT {columns} {ENTRIES} ? {which}", *values)
         return as_row(rows[0]) if rows else None
 
+    def _any_one(self, which: str, *values: Any, columns: str = COLUMNS) -> Row | None:
+        """Return one entry, also if it was forgotten."""
+        rows = self._select(f"SELECT {columns} {ALL_ENTRIES} ? {which}", *values)
+        return as_row(rows[0]) if rows else None
+
     def session(self, name: str) -> SessionInfo | None:
         """Return the session of this name."""
         rows = self._select(self.sessions_query + " WHERE s.name = ?", self.as_text(name))
@@ -103,7 +111,7 @@ class SqlStore(ABC):
 
     def stored(self, session: str) -> int:
         """Return the bytes of all bodies of a session."""
-        rows = self._select(f"SELECT e.stored {ENTRIES} ? ORDER BY e.seq DESC LIMIT 1", session)
+        rows = self._select(f"SELECT e.stored {ALL_ENTRIES} ? ORDER BY e.seq DESC LIMIT 1", session)
         return rows[0][0] if rows else 0
 
     def store_body(self, feed: Feed, room: int) -> StoredBody:
@@ -142,11 +150,16 @@ class SqlStore(ABC):
 
     def entry(self, session: str, seq: int) -> Row | None:
         """Return the entry with this number."""
-        return self._one("AND e.seq = ?", session, seq)
+        return self._any_one("AND e.seq = ?", session, seq)
 
     def last(self, session: str) -> Row | None:
         """Return the last entry of a session, without its body."""
-        return self._one("ORDER BY e.seq DESC LIMIT 1", session, columns=LIGHT)
+        return self._any_one("ORDER BY e.seq DESC LIMIT 1", session, columns=LIGHT)
+
+    def forgotten(self, session: str) -> list[Row]:
+        """Return what is left of the entries that were forgotten, in order: their headers are hashes."""
+        query = f"SELECT {COLUMNS} {ALL_ENTRIES} ? AND e.format = {FORGOTTEN} ORDER BY e.seq"
+        return [as_row(values) for values in self._select(query, session)]
 
     def newest(self, session: str, kind: str, trace_id: str) -> Row | None:
         """Return the newest entry of a kind with this trace id."""

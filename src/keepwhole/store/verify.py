@@ -1,12 +1,25 @@
-"""Checking that a session is what was written: chain, numbers, every body's hash, every recorded view and request."""
+"""Checking that a session is what was written: chain, numbers, every body's hash, every recorded view and request.
 
-from collections.abc import Callable
+What the chain does not cover is checked by the back end, if it can (`ChecksStorage`), and files that were laid out for
+reading are compared with the results that they are copies of. A session that does not exist is not whole.
+"""
+
+from collections.abc import Callable, Iterator
 
 from keepwhole.canonical.body import digest_of, measure
-from keepwhole.canonical.entry import GENESIS, Decision, Entry, Request
+from keepwhole.canonical.entry import GENESIS, Decision, Entry, Request, Result
 from keepwhole.canonical.value import Value
 from keepwhole.errors import KeepwholeError
-from keepwhole.store.protocol import Body, Row, Store, entry_of
+from keepwhole.store.protocol import (
+    Body,
+    ChecksStorage,
+    HasResultFiles,
+    Row,
+    Store,
+    check_forgotten,
+    entry_of,
+    rows_with_forgotten,
+)
 from keepwhole.store.requests import Requests
 from keepwhole.truncation.cut import decode_cut, render
 
@@ -15,6 +28,7 @@ class Finding(Value):
     """One entry that is not as it was written."""
 
     seq: int
+    """The number of the entry; 0 if the finding is about the session as a whole."""
     what: str
 
 
@@ -27,6 +41,8 @@ class Verification(Value):
     head: str
     """The chain hash of the last entry; equal heads mean equal sessions."""
     findings: tuple[Finding, ...]
+    forgotten: int = 0
+    """Entries that were removed for good, of which only the hashes are left."""
 
     @property
     def whole(self) -> bool:
@@ -38,9 +54,10 @@ def verify(store: Store, session: str, on_entry: Callable[[Entry], None] = lambd
     """Check every entry of `session` against the chain and every byte against its digest."""
     seq, previous = _start(store, session)
     entries = size = 0
-    findings: list[Finding] = []
+    findings = [Finding(*found) for found in _around(store, session, is_purged=seq > 0)]
     requests = Requests(store, session)
-    for row in store.rows(session):
+    forgotten = 0
+    for row, is_forgotten in rows_with_forgotten(store, session):
         seq += 1
         if row.seq != seq:
             findings.append(Finding(row.seq, f"numbers {seq} to {row.seq - 1} are missing"))
@@ -48,7 +65,12 @@ def verify(store: Store, session: str, on_entry: Callable[[Entry], None] = lambd
         if row.previous != previous:
             findings.append(Finding(row.seq, "does not follow from the entry before it"))
         previous = row.chain
+        entries += 1
         try:
+            if is_forgotten:
+                forgotten += 1
+                check_forgotten(row)
+                continue
             entry = entry_of(row)
             _check(store, row, entry)
             if isinstance(entry.header, Request):
@@ -57,8 +79,14 @@ def verify(store: Store, session: str, on_entry: Callable[[Entry], None] = lambd
             on_entry(entry)
         except KeepwholeError as error:
             findings.append(Finding(row.seq, str(error)))
-        entries += 1
-    return Verification(session=session, entries=entries, bytes=size, head=previous.hex(), findings=tuple(findings))
+    return Verification(
+        session=session,
+        entries=entries,
+        bytes=size,
+        head=previous.hex(),
+        findings=tuple(findings),
+        forgotten=forgotten,
+    )
 
 
 def _start(store: Store, session: str) -> tuple[int, bytes]:
@@ -67,6 +95,14 @@ def _start(store: Store, session: str) -> tuple[int, bytes]:
         if stone.name == session:
             return stone.seq, stone.chain
     return 0, GENESIS
+
+
+def _around(store: Store, session: str, is_purged: bool) -> Iterator[tuple[int, str]]:
+    """Yield what is wrong with a session besides its entries."""
+    if store.session(session) is None and not is_purged:
+        yield 0, "there is no session of this name, so nothing was verified"
+    if isinstance(store, ChecksStorage):
+        yield from store.session_findings(session)
 
 
 def _check(store: Store, row: Row, entry: Entry) -> None:
@@ -80,6 +116,11 @@ def _check(store: Store, row: Row, entry: Entry) -> None:
         raise KeepwholeError("its body has another size")
     if isinstance(header, Decision):
         _check_view(store, row, header, body)
+    elif isinstance(header, Result) and isinstance(store, HasResultFiles):
+        with store.open(body) as reader:
+            if store.files.is_changed(row.session, row.trace_id, reader.stream()):
+                path = store.files.path_of(row.session, row.trace_id)
+                raise KeepwholeError(f"its copy for reading, `{path}`, was changed; delete that file")
 
 
 def _check_view(store: Store, row: Row, decision: Decision, body: Body) -> None:

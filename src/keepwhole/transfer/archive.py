@@ -1,17 +1,27 @@
 """A session as one stream of JSON lines, to export and to import. Chain heads prove that nothing changed.
 
 Format, one object a line: `{"keepwhole": 1, "session": …, "after": …}`, then for each entry `{"entry": …}` and its
-body in `{"body": base64}` pieces, then `{"end": {"entries": …, "head": …}}`.
+body in `{"body": base64}` pieces (of a forgotten entry only hashes, and no body), then `{"end": {"entries": …,
+"head": …}}`.
 """
 
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from keepwhole.canonical.entry import GENESIS, Entry, parse_header
+from keepwhole.canonical.entry import GENESIS, KINDS, Entry, parse_header
 from keepwhole.canonical.ids import is_session_id
 from keepwhole.errors import Damaged, KeepwholeError, NotStored, UsageError
-from keepwhole.store.protocol import Body, SessionInfo, Store, Tombstone, entry_of
+from keepwhole.store.protocol import (
+    Body,
+    Row,
+    SessionInfo,
+    Store,
+    Tombstone,
+    check_forgotten,
+    entry_of,
+    rows_with_forgotten,
+)
 from keepwhole.transfer.entry_writer import NUMBERS, EntryWriter, check_fields
 from keepwhole.transfer.json_lines import PIECE, RecordReader, line_of, piece_of
 
@@ -43,11 +53,16 @@ def archive_lines(
         {"keepwhole": 1, "session": {**about, **(more or {})}, "after": [after.seq if after else 0, head.hex()]}
     )
     count = 0
-    for row in store.rows(info.name):
+    for row, is_forgotten in rows_with_forgotten(store, info.name):
         if up_to is not None and row.seq > up_to[0]:
             break
         if row.previous != head:
             raise Damaged(f"Entry {row.seq} of session `{info.name}` does not follow from the one before it.")
+        if is_forgotten:
+            check_forgotten(row)
+            yield line_of({"entry": {"forgotten": _left_of(row), "chain": row.chain.hex()}})
+            head, count = row.chain, count + 1
+            continue
         entry = entry_of(row)
         yield line_of({"entry": {"header": row.header.decode("ascii"), "chain": row.chain.hex()}})
         with store.open(Body(entry.facts, row.inline, row.blob)) as reader:
@@ -57,6 +72,11 @@ def archive_lines(
     if up_to is not None and head != up_to[1]:
         raise Damaged(f"Session `{info.name}` was erased meanwhile, or entries of it are missing.")
     yield line_of({"end": {"entries": count, "head": head.hex()}})
+
+
+def _left_of(row: Row) -> dict[str, Any]:
+    ids = {"kind": row.kind, "trace_id": row.trace_id, "artifact_id": row.artifact_id}
+    return {**ids, "header": row.header.hex(), "digest": row.digest.hex()}
 
 
 def import_session(
@@ -102,6 +122,14 @@ def _copy_entries(writer: EntryWriter, records: RecordReader) -> None:
 
 def copy_entry(writer: EntryWriter, entry: dict[str, Any], records: RecordReader) -> None:
     """Write one entry, whose body comes next in the records."""
+    if "forgotten" in entry:
+        left = entry["forgotten"]
+        kind, trace_id, artifact_id = left["kind"], left["trace_id"], checked_text(left["artifact_id"])
+        if kind not in KINDS or not isinstance(trace_id, str):
+            raise ValueError("a forgotten entry cannot be that")
+        hashes = (parse_hash(left["header"]), parse_hash(left["digest"]), parse_hash(entry["chain"]))
+        writer.add_forgotten(kind, trace_id, artifact_id, *hashes)
+        return
     raw = entry["header"].encode("ascii")
     header, claimed = parse_header(raw, b"", b"")
     check_fields(header)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from keepwhole.canonical.entry import Entry, parse_header
 from keepwhole.errors import Damaged, NotFound
-from keepwhole.store.protocol import Body, SessionInfo, Store, Tombstone, entry_of
+from keepwhole.store.protocol import Body, SessionInfo, Store, Tombstone, entry_of, rows_with_forgotten
 from keepwhole.transfer.entry_writer import EntryWriter
 from keepwhole.transfer.sync_state import (
     SyncState,
@@ -127,7 +127,11 @@ def _copy(source: Store, target: Store, info: SessionInfo, step: CopyStep, on_en
     seq, chain = (step.there.start_seq, step.there.start_chain) if begin else (step.here.seq, step.here.chain)
     try:
         with EntryWriter(target, info.name, chain, on_entry) as writer:
-            for row in source.rows(info.name, after=seq):
+            for row, is_forgotten in rows_with_forgotten(source, info.name, seq):
+                if is_forgotten:
+                    ids = row.kind, row.trace_id, row.artifact_id
+                    writer.add_forgotten(*ids, row.header, row.digest, row.chain)
+                    continue
                 header, facts = parse_header(row.header, row.digest, row.blocks)
                 output = partial(_read, source, Body(facts, row.inline, row.blob)) if row.inline is None else row.inline
                 writer.add(row.header, header, facts, row.chain, output)

@@ -9,11 +9,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple, TypeAlias, cast
 
 from keepwhole.canonical.body import BodyFacts
-from keepwhole.canonical.entry import Entry, Header, Result, header_bytes, next_chain
+from keepwhole.canonical.entry import Entry, Header, Result, chain_without_header, header_bytes, next_chain
 from keepwhole.canonical.utf8 import Encoding
-from keepwhole.errors import KeepwholeError, NotStored
+from keepwhole.errors import KeepwholeError, NotStored, UsageError
 from keepwhole.store.feed import Feed
-from keepwhole.store.protocol import Body, Draft, Store
+from keepwhole.store.protocol import Body, Draft, Forgets, Row, Store
 
 _ENTRIES = 256
 _BYTES = 4_194_304
@@ -85,6 +85,32 @@ class EntryWriter:
         if drafts:
             self._append(drafts)
             self.head = head
+
+    def add_forgotten(
+        self, kind: str, trace_id: str, artifact_id: str | None, header: bytes, digest: bytes, chain: bytes
+    ) -> None:
+        """Add what is left of an entry that was forgotten; durable on return. `ValueError` if it does not fit."""
+        self.finish()
+        if not isinstance(self._store, Forgets):
+            raise UsageError("This record cannot hold a session in which something was forgotten; use a folder.")
+        row = Row(
+            session=self._session,
+            seq=0,
+            kind=kind,
+            trace_id=trace_id,
+            artifact_id=artifact_id,
+            previous=self.head,
+            header=header,
+            digest=digest,
+            chain=chain,
+            blocks=b"",
+            inline=None,
+            blob=None,
+        )
+        if chain_without_header(self.head, header, digest) != chain:
+            raise ValueError("a forgotten entry is not what its hash says")
+        self._store.add_forgotten(self._session, row)
+        self.head = chain
 
     def _append(self, drafts: list[Draft]) -> None:
         try:

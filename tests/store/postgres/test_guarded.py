@@ -167,7 +167,7 @@ def test_a_server_that_does_not_chain_what_it_was_sent_is_noticed(url: str, tmp_
         store.append("s", [draft(store)])
 
 
-def test_the_doctor_removes_bodies_that_nothing_refers_to_and_no_others(
+def test_collect_removes_bodies_that_nothing_refers_to_and_no_others(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     store = filled(url, tmp_path)
@@ -176,7 +176,8 @@ def test_the_doctor_removes_bodies_that_nothing_refers_to_and_no_others(
     ask(url, "ALTER TABLE pieces DISABLE TRIGGER never_changed; UPDATE pieces SET at = at - interval '2 hours'")
     monkeypatch.setenv("KEEPWHOLE_STORE", url)
     assert main(["doctor", "--full"]) == 0
-    assert "removed 1 body " in capfd.readouterr().out
+    assert main(["artifacts", "collect"]) == 0
+    assert "Removed: 1 body " in capfd.readouterr().out
     assert verify(store, "s").whole
     store.close()
 

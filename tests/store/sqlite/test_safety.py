@@ -12,7 +12,8 @@ import pytest
 
 from keepwhole import Session, SqliteStore
 from keepwhole.errors import StoreRefused
-from keepwhole.store.sqlite.database import connect, file_system, needs_turnstile
+from keepwhole.store.sqlite.database import connect, needs_turnstile
+from keepwhole.store.sqlite.record_folder import file_system
 from keepwhole.store.sqlite.schema import APPLICATION_ID, migrate, scripts, statements, version_of
 from tests.build import numbered_lines, open_files, opened, run_python
 

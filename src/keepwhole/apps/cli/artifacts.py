@@ -1,4 +1,4 @@
-"""`keepwhole artifacts list | show | search | clean`: the results that were shown cut or replaced."""
+"""`keepwhole artifacts list | show | search | clean | collect`: the results that were shown cut or replaced."""
 
 import argparse
 import sys
@@ -11,7 +11,8 @@ from keepwhole.errors import UsageError
 from keepwhole.recall.answer import RecallCall
 from keepwhole.recall.page import page
 from keepwhole.recall.ranges import parse_chars, parse_lines
-from keepwhole.store.protocol import SessionInfo, body_of, entry_of, result_of
+from keepwhole.store.protocol import CollectsOrphans, SessionInfo, body_of, entry_of, result_of
+from keepwhole.store.sqlite.store import SqliteStore
 from keepwhole.truncation.notice import binary, size_text
 from keepwhole.truncation.present import summarize
 
@@ -21,6 +22,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     listing = add_action(commands, "list", list_artifacts, help="the artifacts of a session")
     listing.add_argument("--all", action="store_true", help="of all sessions")
+    listing.add_argument("--limit", type=int, default=200, metavar="N", help="the newest N of each (default: 200)")
     showing = add_action(commands, "show", show_artifact, help="the content of one")
     showing.add_argument("id", metavar="ID", help="artifact id or trace id")
     part = add_part(showing)
@@ -34,6 +36,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     cleaning.add_argument("--all", action="store_true", help="purge every session; asks first")
     cleaning.add_argument("--yes", action="store_true", help="do not ask")
+    collecting = add_action(
+        commands, "collect", collect_orphans, help="move bodies that no entry has to `trash/`", session=False
+    )
+    collecting.add_argument("--all", action="store_true", help="however many there are")
 
 
 def list_artifacts(args: argparse.Namespace) -> int:
@@ -42,15 +48,18 @@ def list_artifacts(args: argparse.Namespace) -> int:
     sessions = context.store.sessions() if args.all else [context.current_session()]
     rows: list[dict[str, Any]] = []
     for info in sessions:
-        decided = {row.trace_id for row in context.store.rows(info.name, kind="decision")}
-        for row in context.store.rows(info.name, kind="result"):
-            if row.trace_id in decided:
-                result, facts = result_of(row), entry_of(row).facts
-                source = summarize(result.tool, result.arguments)
-                rows.append(
-                    {"id": result.artifact_id, "bytes": facts.size, "lines": facts.lines, "source": source}
-                    | {"session": info.name, "at": result.at, "trace_id": result.trace_id}
-                )
+        decided = context.store.last_decided(info.name, max(0, args.limit) + 1)
+        if len(decided) > args.limit:
+            note = f"only the newest {args.limit:,} artifacts of {info.name} are listed; more with `--limit N`"
+            print(f"keepwhole: {note}", file=sys.stderr)
+        found = (context.store.find(info.name, trace_id) for trace_id in decided[: args.limit])
+        for row in sorted((row for row in found if row is not None), key=lambda row: row.seq):
+            result, facts = result_of(row), entry_of(row).facts
+            source = summarize(result.tool, result.arguments)
+            rows.append(
+                {"id": result.artifact_id, "bytes": facts.size, "lines": facts.lines, "source": source}
+                | {"session": info.name, "at": result.at, "trace_id": result.trace_id}
+            )
     context.close()
     if args.json:
         screen.print_json(rows)
@@ -132,6 +141,26 @@ def clean_artifacts(args: argparse.Namespace) -> int:
         screen.print_json({"purged": [info.name for info in sessions], "bytes": freed})
     else:
         screen.say(f"Purged {count}, {size_text(freed)}.")
+    return 0
+
+
+def collect_orphans(args: argparse.Namespace) -> int:
+    """Move away the bodies that killed processes left behind."""
+    context = CommandContext(args)
+    if isinstance(context.store, SqliteStore):
+        count, what = (
+            context.store.collect_orphans(any_number=args.all),
+            "Moved to `trash/`; delete it when you are sure",
+        )
+    elif isinstance(context.store, CollectsOrphans):
+        count, what = context.store.collect_orphans(), "Removed"
+    else:
+        raise UsageError("This record leaves no bodies behind that could be collected.")
+    context.close()
+    if args.json:
+        screen.print_json({"collected": count})
+    else:
+        screen.say(f"{what}: {count} {'body' if count == 1 else 'bodies'} that no entry has.")
     return 0
 
 

@@ -5,6 +5,7 @@ import argparse
 from keepwhole.apps import doctor as checks
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_options
+from keepwhole.store.sqlite.store import SqliteStore
 
 _SIGNS: dict[checks.Grade, str] = {"ok": "✓", "note": "•", "bad": "✗"}
 
@@ -13,12 +14,17 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Describe the command's options."""
     add_options(parser, session=False)
     parser.add_argument("--full", action="store_true", help="also verify every byte of every session")
+    parser.add_argument(
+        "--accept", action="store_true", help="go on with a record that went back in time, without what is missing"
+    )
     parser.set_defaults(act=doctor)
 
 
 def doctor(args: argparse.Namespace) -> int:
     """Run all checks; exit code 1 if anything is bad."""
     context = CommandContext(args)
+    if args.accept and isinstance(context.store, SqliteStore):
+        context.store.database.accept()
     found = [one for _, one in checks.examine_record(context.settings, context.store)]
     if args.full and not checks.any_bad(found):
         entries = sum(info.entries for info in context.store.sessions())
@@ -29,5 +35,5 @@ def doctor(args: argparse.Namespace) -> int:
         screen.print_json([{"grade": one.grade, "what": one.what} for one in found])
     else:
         for one in found:
-            screen.say(f"{_SIGNS[one.grade]} {screen.line(one.what, 300)}")
+            screen.say(f"{_SIGNS[one.grade]} {screen.line(one.what, 600)}")
     return 1 if checks.any_bad(found) else 0

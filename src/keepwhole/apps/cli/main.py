@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "mcp-gateway": "stand in front of other MCP servers, keep what their tools return, pass on what fits",
     "artifacts": "list, show, search and clean results that were cut",
     "sessions": "list, show, verify, purge, export and import sessions",
+    "forget": "remove one result, or a string wherever it was kept, for good",
     "config": "show the settings and where they come from, or check them",
     "store": "copy, back up and restore a whole record; make the schema of one on a server",
     "doctor": "check that the record is safe here",

@@ -12,7 +12,7 @@ from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import Actions, CommandContext, add_action
 from keepwhole.errors import NotFound, UsageError
 from keepwhole.metrics import Metrics
-from keepwhole.store.protocol import SessionInfo, entry_of, result_of
+from keepwhole.store.protocol import ChecksStorage, SessionInfo, entry_of, result_of
 from keepwhole.store.verify import Verification, verify
 from keepwhole.transfer.archive import export_session, import_session
 from keepwhole.transfer.json_lines import lines_in
@@ -124,6 +124,9 @@ def verify_sessions(args: argparse.Namespace) -> int:
     """Verify one session, or all."""
     context = CommandContext(args)
     sessions = context.store.sessions() if args.all else [_session_of(args, context)]
+    if not sessions:
+        raise NotFound(f"There is no session in `{context.settings.home}`, so nothing was verified.")
+    around = list(context.store.record_findings()) if args.all and isinstance(context.store, ChecksStorage) else []
     reports: list[Verification] = []
     with screen.Progress("verifying entries", sum(info.entries for info in sessions)) as progress:
         for info in sessions:
@@ -132,11 +135,17 @@ def verify_sessions(args: argparse.Namespace) -> int:
     if args.json:
         screen.print_json([_report(report) for report in reports])
     for report in reports if not args.json else ():
-        words = f"{report.session}: {report.entries:,} entries, {size_text(report.bytes)}, head {report.head[:16]}"
+        gone = f" ({report.forgotten:,} forgotten)" if report.forgotten else ""
+        words = (
+            f"{report.session}: {report.entries:,} entries{gone}, {size_text(report.bytes)}, head {report.head[:16]}"
+        )
         screen.say(f"{'✓' if report.whole else '✗'} {words}")
         for finding in report.findings:
-            screen.say(f"    entry {finding.seq}: {screen.line(finding.what)}")
-    return 0 if all(report.whole for report in reports) else 1
+            about = f"entry {finding.seq}: " if finding.seq else ""
+            screen.say(f"    {about}{screen.line(finding.what, 500)}")
+    for what in around:
+        print(f"keepwhole: {screen.line(what, 500)}", file=sys.stderr)
+    return 0 if not around and all(report.whole for report in reports) else 1
 
 
 def purge_session(args: argparse.Namespace) -> int:
@@ -222,6 +231,7 @@ def _report(report: Verification) -> dict[str, Any]:
         "session": report.session,
         "whole": report.whole,
         "entries": report.entries,
+        "forgotten": report.forgotten,
         "bytes": report.bytes,
         "head": report.head,
         "findings": findings,

@@ -11,7 +11,14 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Literal, NamedTuple, TypeAlias
 
-from keepwhole.apps.client_file import ChangedMeanwhile, read_file, remove_file, remove_unfinished, replace_file
+from keepwhole.apps.client_file import (
+    ChangedMeanwhile,
+    read_file,
+    remove_file,
+    remove_unfinished,
+    replace_file,
+    unfinished_copies,
+)
 from keepwhole.apps.hooks import settings
 from keepwhole.apps.hooks.command import hook_command, is_own
 from keepwhole.apps.hooks.run import CLIENTS
@@ -64,10 +71,10 @@ def uninstall(to: Target) -> bool:
     return _edit(to, lambda before: None if before is None or to.client == _PLUGIN else _cleared(to, before))
 
 
-def remove_all_unfinished(environ: Mapping[str, str], folder: str) -> int:
-    """Remove what killed installations left beside any client's file; return how many files that were."""
+def all_unfinished(environ: Mapping[str, str], folder: str) -> list[str]:
+    """What killed installations left beside any client's file."""
     targets = [target(client, scope, environ, folder) for client in CLIENTS for scope in SCOPES]
-    return sum(remove_unfinished(path) for path in {to.path for to in targets})
+    return [copy for path in {to.path for to in targets} for copy in unfinished_copies(path)]
 
 
 def _edit(to: Target, edited: Callable[[str | None], str | None]) -> bool:

@@ -205,6 +205,30 @@ class BlobFolder:
             if _OURS.fullmatch(name) is not None:
                 self._delete(name.removeprefix(_TEMP), name)
 
+    def move(self, blobs: Iterable[str], target: str) -> int:
+        """Move these files to another folder of the same disk, unfinished ones too; return how many were moved."""
+        make_folder(target)
+        count = 0
+        for name in blobs:
+            if _OURS.fullmatch(name) is None:
+                continue
+            try:
+                shard = self._folder(name.removeprefix(_TEMP))
+            except OSError:
+                continue
+            try:
+                os.rename(name, os.path.join(target, name), src_dir_fd=shard)
+                count += 1
+            except FileNotFoundError:
+                pass
+            finally:
+                os.close(shard)
+        return count
+
+    def count(self) -> int:
+        """Return how many files there are."""
+        return sum(len(self._list(os.path.join(self._path, shard))) for shard in self._list(self._path))
+
     def orphans(self, referenced: Container[str], now: float | None = None) -> list[str]:
         """Return the files that are not referenced and are older than an hour, unfinished ones too."""
         return [name for name in self.old(now) if name not in referenced]

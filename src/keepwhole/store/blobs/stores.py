@@ -129,8 +129,11 @@ class BlobStores:
 
     def collect(self, condemn: Condemn) -> int:
         """Delete bodies that no entry has and that are older than an hour; return how many."""
-        count = _collect(self.own, "", condemn)
-        return count + (_collect(self.outside(), MARK, condemn) if self.is_outside else 0)
+        return _collect(self.own, "", condemn) + self.collect_outside(condemn)
+
+    def collect_outside(self, condemn: Condemn) -> int:
+        """Delete such bodies outside alone; return how many."""
+        return _collect(self.outside(), MARK, condemn) if self.is_outside else 0
 
     def close(self) -> None:
         """Release what is held open."""

@@ -1,6 +1,7 @@
 """The schema of the file: created once, migrated by the numbered scripts in `sql/`, each in one transaction."""
 
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Sequence
 
@@ -11,6 +12,9 @@ from keepwhole.store.durable import sync
 APPLICATION_ID = 0x486F6C64
 _HEADER, _VERSION_AT = 100, 60
 SQL = os.path.join(os.path.dirname(__file__), "sql")
+_CREATES = re.compile(r"CREATE (?:UNIQUE |VIRTUAL )?(TABLE|INDEX|TRIGGER) (\w+)")
+_OF_THE_INDEX = frozenset(("passages_config", "passages_data", "passages_idx"))
+"""The tables that FTS5 makes for itself."""
 
 
 class Transaction:
@@ -108,6 +112,33 @@ def statements(script: str) -> list[str]:
             found.append(pending)
             pending = ""
     return found
+
+
+def strange_objects(connection: sqlite3.Connection, migrations: Sequence[str]) -> list[str]:
+    """Return what in the schema of an up-to-date file is not what the scripts make: added, changed or missing."""
+    expected = {found.group(2): (found.group(1).lower(), sql) for found, sql in _created(migrations)}
+    strange: list[str] = []
+    for kind, name, sql in connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall():
+        if kind in ("table", "index") and (name.startswith("sqlite_") or name in _OF_THE_INDEX):
+            continue
+        wanted = expected.pop(name, None)
+        if wanted is None:
+            strange.append(f"the {kind} `{name}` is not Keepwhole's")
+        elif wanted != (kind, _plain(sql)):
+            strange.append(f"the {kind} `{name}` was changed")
+    return strange + [f"the {kind} `{name}` is missing" for name, (kind, _) in expected.items()]
+
+
+def _created(migrations: Sequence[str]) -> list[tuple[re.Match[str], str]]:
+    """Return the statements that create something, as the file keeps them."""
+    plain = (_plain(statement) for script in migrations for statement in statements(script))
+    return [(found, statement) for statement in plain if (found := _CREATES.match(statement)) is not None]
+
+
+def _plain(statement: str | None) -> str:
+    """Return a statement without comments, in one line."""
+    lines = (line.partition("--")[0] for line in (statement or "").splitlines())
+    return " ".join(" ".join(lines).split()).removesuffix(";").rstrip()
 
 
 def _back_up(connection: sqlite3.Connection, target: str) -> None:

@@ -9,7 +9,7 @@ Storing a result takes two steps, so that a crash at any moment leaves a whole r
 
 1. `store_body` reads the output. Up to `inline_body` bytes stay in memory and go into the row. A larger body becomes a
    file: written, synced, renamed, its folder synced. Nothing refers to it yet; if the process dies here, the file is an
-   orphan, which `collect_orphans` deletes after an hour.
+   orphan, which `collect_orphans` may move away after an hour.
 2. `append` adds rows in one transaction behind the turnstile. It reads the session's head, gives each draft the next
    number and the hash that chains it to the row before, and inserts it. When the transaction is committed, the rows are
    on the disk, and only then does the caller learn their numbers.
@@ -28,19 +28,20 @@ Invariants:
   tombstone takes the place of the row before the first.
 - `stored` of a row is the total of the session's bytes with it, so the quota is checked without adding up.
 - The writing connection can neither update nor delete; a purge uses a connection of its own (`sqlite.database`).
-- After the disk reports an input/output error nothing more is written until the process starts again: what fsync says
-  after a failure cannot be trusted.
+- After the disk reports an input/output error nothing more is acknowledged until it was tried successfully, on new
+  connections: what fsync says after a failure cannot be trusted (`sqlite.database`).
 """
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Unpack
 
 from keepwhole.canonical.entry import Entry
 from keepwhole.canonical.utf8 import showable
-from keepwhole.errors import NotStored
+from keepwhole.errors import NotStored, StoreError, StoreRefused
 from keepwhole.store.blobs.folder import BlobFolder, Unread
 from keepwhole.store.blobs.stores import BlobStores, external_blobs
 from keepwhole.store.feed import Feed
@@ -59,16 +60,22 @@ from keepwhole.store.protocol import (
     number_drafts,
 )
 from keepwhole.store.sql_store import COLUMNS, INLINE_BODY, SqlStore, as_bytes, as_row, as_session, protect_in_fork
-from keepwhole.store.sqlite import purge, table
+from keepwhole.store.sqlite import check, purge, table
 from keepwhole.store.sqlite.database import Database
 from keepwhole.store.sqlite.session_locks import SessionLocks
 from keepwhole.store.sqlite.text_index import TextIndex
 
+TRASH = "trash"
+"""The folder for bodies that no entry has."""
+_FEW_ORPHANS, _ORPHAN_SHARE = 3, 0.05
+_BEYOND_ANY = 1 << 62
+
 
 class SqliteStore(SqlStore):
-    """The record in a folder: `record.db`, `record.lock`, `blobs/`, `results/`. Opened on first use."""
+    """The record in a folder: `record.db`, `record.lock`, `record.marks`, `blobs/`, `results/`. Opened on first use."""
 
     sessions_query = table.SESSIONS
+    artifact_filter = "e.artifact_id = ? AND substr(e.artifact_id, -22) <> substr(e.trace_id, -22)"
 
     def __init__(
         self, folder: str, *, blobs: str = "", inline_body: int = INLINE_BODY, patience: float | None = None
@@ -80,12 +87,11 @@ class SqliteStore(SqlStore):
         """
         self.folder = os.path.abspath(folder)
         self.database = Database(self.folder, patience)
-        own = BlobFolder(os.path.join(self.folder, "blobs"))
+        self._own = own = BlobFolder(os.path.join(self.folder, "blobs"))
         outside = external_blobs(blobs, self._record_id, os.path.join(self.folder, "spool"), patience)
         super().__init__(BlobStores(own, outside), ResultFiles(os.path.join(self.folder, "results")), inline_body)
         self._index = TextIndex(self.database, self.open)
         self._locks = SessionLocks(self.folder)
-        self._broken: OSError | None = None
         protect_in_fork(self)
 
     @property
@@ -107,7 +113,8 @@ class SqliteStore(SqlStore):
         if found is not None:
             return found
         with self.database.writing() as execute:
-            table.insert_session(execute, info)
+            if added := table.insert_session(execute, info):
+                self.database.marks.note_description(*added)
         return self.session(info.name) or info
 
     def sessions(self, newest: int | None = None) -> list[SessionInfo]:
@@ -119,19 +126,17 @@ class SqliteStore(SqlStore):
         return [as_session(row) for row in rows]
 
     def _store_blob(self, feed: Feed, first: bytes, room: int) -> StoredBody:
-        self.database.open()
-        if self._broken is not None:
-            raise NotStored(
-                f"The disk failed earlier ({self._broken.strerror}), so nothing more is written. Check the disk, "
-                "then start again; `keepwhole doctor` says what is whole.",
-                rescue=Unread(first, feed),
-            )
+        try:
+            self.database.check_writable()
+        except NotStored as error:
+            error.rescue = Unread(first, feed)
+            raise
         try:
             return self.blobs.write(feed, first, room)
         except NotStored as error:
             cause = error.__cause__
             if isinstance(cause, OSError) and cause.errno == errno.EIO:
-                self._broken = cause
+                self.database.give_up(cause)
             raise
 
     def append(self, session: str, drafts: Sequence[Draft], **terms: Unpack[Terms]) -> list[Entry]:
@@ -143,7 +148,8 @@ class SqliteStore(SqlStore):
             known = partial(table.known_call, execute, session) if terms.get("once") else nothing_known
             for draft, entry, row, stored in number_drafts(session, head, drafts, terms, known):
                 if row is not None:
-                    table.insert_entry(execute, number, row, draft, stored)
+                    added = table.insert_entry(execute, number, row, draft, stored)
+                    self.database.note_entry(added, number, row.seq, row.chain)
                 entries.append(entry)
         return entries
 
@@ -152,9 +158,29 @@ class SqliteStore(SqlStore):
         if body.blob is not None:
             self.blobs.remove([body.blob])
 
-    def collect_orphans(self) -> int:
-        """Delete bodies that no entry has and that are older than an hour; return how many."""
-        return self.blobs.collect(self._condemn)
+    def orphans(self) -> list[str]:
+        """Return the names of files in `blobs/` that no entry has and that are older than an hour."""
+        referenced = {name for (name,) in self.select("SELECT blob FROM entries WHERE blob IS NOT NULL")}
+        return self._own.orphans(referenced)
+
+    def collect_orphans(self, *, any_number: bool = False) -> int:
+        """Move bodies that no entry has and that are older than an hour to `trash/`; return how many.
+
+        Those outside the folder are deleted. Nothing is moved if the record is not as it was left, nor, without
+        `any_number`, if there are more of them than killed processes leave: rows were lost then, not bodies.
+        """
+        names = self.orphans()
+        for what in self.record_findings():
+            raise StoreRefused(f"{what} No body was moved.")
+        if not any_number and len(names) > max(_FEW_ORPHANS, self._own.count() * _ORPHAN_SHARE):
+            raise StoreRefused(
+                f"{len(names)} of {self._own.count()} bodies have no entry, more than killed processes leave. If "
+                "entries are missing, restore a backup. If not, run `keepwhole artifacts collect --all`."
+            )
+        unfinished = [name for name in names if name.startswith(".")]
+        given_up = self._condemn([name for name in names if not name.startswith(".")])
+        moved = self._own.move(unfinished + given_up, os.path.join(self.folder, TRASH))
+        return moved + self.blobs.collect_outside(self._condemn)
 
     def _condemn(self, blobs: list[str]) -> list[str]:
         """Make sure that no entry ever refers to these bodies; return those that none refers to."""
@@ -164,10 +190,38 @@ class SqliteStore(SqlStore):
     def _record_id(self) -> str:
         return self.select("SELECT id FROM record")[0][0]
 
+    def record_findings(self) -> Iterator[str]:
+        """Yield in what the record as a whole is not as it was left, without reading its entries."""
+        return check.record_findings(self.database)
+
+    def session_findings(self, session: str) -> Iterator[tuple[int, str]]:
+        """Yield the numbers of entries that are not as they were written, and in what; 0 for the session itself."""
+        return check.session_findings(self.database, session)
+
+    def trouble(self) -> str | None:
+        """Return why nothing is written now, and what to do; None if everything is in order."""
+        if self.database.failure is not None:
+            return f"The disk failed ({self.database.failure}). Check it; it is tried again with the next result."
+        try:
+            return self.database.problem()
+        except StoreError as error:
+            return str(error)
+
     def find_call(self, session: str, call_id: str) -> list[Row]:
         """Return the results of this call in this session, in order."""
         query = f"SELECT {COLUMNS} {table.FROM} AND e.call_id = ? ORDER BY +e.seq"
         return [as_row(values) for values in self.select(query, (session, as_bytes(call_id)))]
+
+    def last_decided(self, session: str, most: int) -> list[str]:
+        """Return the trace ids of the `most` results that were decided about last, newest first."""
+        number, found, below = self.number_of(session) or 0, dict[str, None](), _BEYOND_ANY
+        while len(found) < most:
+            page = self.select(table.LAST_DECISIONS, (number, below, most))
+            found.update(dict.fromkeys(trace_id for _, trace_id in page))
+            if len(page) < most:
+                break
+            below = page[-1][0]
+        return list(found)[:most]
 
     def passages(
         self,
@@ -182,9 +236,15 @@ class SqliteStore(SqlStore):
 
     def end(self, session: str, at: int) -> None:
         """Record that a session has ended."""
+        marks = self.database.marks
         with self.database.writing() as execute:
             number = table.number_of(execute, session)
-            execute("INSERT INTO endings (session, at) VALUES (?, ?) ON CONFLICT DO NOTHING", (number, at))
+            added = execute("INSERT INTO endings (session, at) VALUES (?, ?) ON CONFLICT DO NOTHING", (number, at))
+            if added.rowcount:
+                marks.note_ending(number, at, is_committed=False)
+        if added.rowcount:
+            with suppress(OSError):
+                marks.note_ending(number, at, is_committed=True)
 
     def purge(self, session: str, at: int) -> Tombstone:
         """Remove everything of a session but a tombstone."""
@@ -192,6 +252,38 @@ class SqliteStore(SqlStore):
         stone = purge.purge(self.database, self._index, self.blobs, session, at)
         self.files.remove(session)
         return stone
+
+    def forget(self, session: str, seqs: Sequence[int]) -> int:
+        """Remove header, body and index of these entries; return how many. Their numbers and hashes stay."""
+        trace_ids = [row.trace_id for seq in seqs if (row := self.entry(session, seq)) and row.kind == "result"]
+        for trace_id in trace_ids:
+            self.files.remove_one(session, trace_id)
+        return purge.forget(self.database, self._index, self.blobs, session, seqs)
+
+    def add_forgotten(self, session: str, row: Row) -> None:
+        """Add what is left of an entry of another record, after the session's last entry; durable on return."""
+        with self.database.writing() as execute:
+            number, head = table.number_and_head(execute, session)
+            check_terms({"head": row.previous}, session, head.chain, bool)
+            added = purge.insert_forgotten(execute, number, row.replace(seq=head.seq + 1), head.stored)
+            self.database.note_entry(added, number, head.seq + 1, row.chain)
+
+    def remove_leftovers(self, is_wanted: Callable[[bytes], bool]) -> int:
+        """Delete files that no entry needs and whose bytes are wanted gone; return how many.
+
+        These are bodies that no entry has, those in `trash/`, and copies of results for reading.
+        """
+        folders = [os.path.join(self.folder, name) for name in (TRASH, "results", "spool")]
+        paths = [os.path.join(at, name) for folder in folders for at, _, names in os.walk(folder) for name in names]
+        paths += [os.path.join(self.folder, "blobs", name.lstrip(".")[0], name) for name in self.orphans()]
+        count = 0
+        for path in paths:
+            with open(path, "rb") as file:
+                if not is_wanted(file.read()):
+                    continue
+            os.unlink(path)
+            count += 1
+        return count
 
     def restart(self, session: str, seq: int, chain: bytes) -> None:
         """Let a session without entries begin after this number and hash."""

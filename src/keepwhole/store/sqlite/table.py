@@ -2,8 +2,10 @@
 
 from keepwhole.canonical.entry import GENESIS
 from keepwhole.canonical.utf8 import showable
+from keepwhole.errors import NotStored
 from keepwhole.store.protocol import Draft, Head, Row, SessionInfo, call_id_of
 from keepwhole.store.sql_store import COLUMNS, ENTRIES, Execute, as_bytes, as_row, unknown_session
+from keepwhole.store.sqlite.marks import describe
 
 FROM = f"{ENTRIES} ?"
 SESSIONS = """
@@ -22,6 +24,9 @@ WHERE s.id IN (
 )
 """
 """Entries are counted only where they are shown."""
+LAST_DECISIONS = (
+    "SELECT seq, trace_id FROM entries WHERE session = ? AND kind = 'decision' AND seq < ? ORDER BY seq DESC LIMIT ?"
+)
 _NEWER = "SELECT 1 FROM entries WHERE session = ? AND seq > ? AND kind IN ('result', 'decision') LIMIT 1"
 _INSERT_SESSION = (
     "INSERT INTO sessions (name, agent, workspace, created_at, ephemeral) VALUES (?, ?, ?, ?, ?) "
@@ -33,23 +38,28 @@ _INSERT_ENTRY = (
 )
 
 
-def insert_session(execute: Execute, info: SessionInfo) -> None:
-    """Add a session unless there is one of that name."""
+def insert_session(execute: Execute, info: SessionInfo) -> tuple[int, bytes] | None:
+    """Add a session; return its number and the digest of its description. None if there is one of that name."""
     agent = None if info.agent is None else showable(info.agent)
     workspace = None if info.workspace is None else showable(info.workspace)
-    execute(_INSERT_SESSION, (info.name, agent, workspace, info.created_at, int(info.ephemeral)))
+    about = (info.name, agent, workspace, info.created_at, int(info.ephemeral))
+    added = execute(_INSERT_SESSION, about)
+    return (added.lastrowid, describe(about)) if added.rowcount else None
 
 
-def insert_entry(execute: Execute, number: int, row: Row, draft: Draft, stored: int) -> None:
-    """Add an entry to the session with this number; `stored` is the session's total with it."""
+def insert_entry(execute: Execute, number: int, row: Row, draft: Draft, stored: int) -> int:
+    """Add an entry to the session with this number and return its row id; `stored` is the session's total with it."""
     header, call_id = draft.header, call_id_of(draft)
-    execute(
+    added = execute(
         _INSERT_ENTRY,
         (
             *(number, row.seq, row.kind, row.trace_id, row.artifact_id, None if call_id is None else as_bytes(call_id)),
             *(header.at, stored, row.previous, row.header, row.digest, row.chain, row.blob, row.blocks, row.inline),
         ),
     )
+    if added.rowcount != 1:  # something in the database swallowed it
+        raise NotStored("The database did not take an entry that it was given. Run `keepwhole doctor`.")
+    return added.lastrowid
 
 
 def condemn(execute: Execute, blob: str) -> bool:

@@ -16,7 +16,7 @@ may have added the same rows or purged them. `_add` therefore checks, inside the
 where gathering began and that the rows still have the chain hashes that they had.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -133,10 +133,11 @@ class TextIndex:
             execute("UPDATE indexed SET up_to = ?", (gathered.up_to,))
             return True
 
-    def forget(self, execute: Execute, session: int) -> None:
-        """Remove a session from the index, inside the transaction that purges it."""
+    def forget(self, execute: Execute, session: int, seqs: Iterable[int] | None = None) -> None:
+        """Remove a session, or these results of it, from the index, inside the transaction that deletes them."""
         up_to = execute("SELECT up_to FROM indexed").fetchone()[0]
-        for row in execute(_ROWS + " AND session = ? AND id <= ?", (session, up_to)).fetchall():
+        only = "" if seqs is None else f" AND seq IN ({', '.join(map(str, map(int, seqs)))})"
+        for row in execute(_ROWS + " AND session = ? AND id <= ?" + only, (session, up_to)).fetchall():
             for number, terms in self._terms(row[2:]):
                 execute(
                     "INSERT INTO passages (passages, rowid, words) VALUES ('delete', ?, ?)", (number, " ".join(terms))

@@ -1,0 +1,156 @@
+"""Forgetting: which entries of a session say something that must go, and everything that rests on them.
+
+Owns: finding a result or a string wherever an entry may have it, in any spelling it is stored in.
+Must not know: how a back end removes an entry (`Forgets`).
+
+An entry is removed whole: its hash covers all of it. What cannot be read without a removed entry goes with it: the
+decisions about a removed result, the requests that showed it, and the requests that are written against one of those.
+So a session in which something was forgotten verifies like any other.
+"""
+
+import json
+import zlib
+from collections.abc import Iterator
+from typing import Any, NamedTuple, cast
+
+from keepwhole.canonical.entry import Request, Response
+from keepwhole.canonical.manifest import ShownPiece, decode_manifest, spelled
+from keepwhole.errors import Damaged, StoreError, UsageError
+from keepwhole.store.protocol import Forgets, Row, Store, body_of, entry_of
+from keepwhole.store.requests import Requests
+
+_SPELLINGS = ("ascii", "utf8", "markup")
+_LEVELS = 3
+"""Strings of JSON inside strings of JSON, as calls whose arguments are JSON have them."""
+_SHORTEST = 4
+"""Characters of a string that can be forgotten: a shorter one is in almost every entry."""
+_TELLING = 24
+"""Bytes of a result from which on it is looked for in other entries too."""
+
+
+class Forgetting(NamedTuple):
+    """What is to be forgotten in one session."""
+
+    session: str
+    seqs: tuple[int, ...]
+    kinds: dict[str, int]
+    """How many entries of each kind."""
+
+
+def plan_by_text(store: Store, session: str, text: str) -> Forgetting:
+    """Return the entries of a session that have a string, and those that rest on them."""
+    if len(text) < _SHORTEST:
+        raise UsageError(f"A string of fewer than {_SHORTEST} characters cannot be forgotten: too much has it.")
+    needles = spellings_of(text)
+    return _with_dependents(store, session, {row.seq for row in store.rows(session) if _has(store, row, needles, text)})
+
+
+def plan_by_result(store: Store, session: str, row: Row) -> Forgetting:
+    """Return a result, every entry that has all of its text, and those that rest on them."""
+    with store.open(body_of(row)) as reader:
+        text = reader.text() if reader.facts.size >= _TELLING and reader.facts.encoding != "bytes" else ""
+    needles = spellings_of(text) if text.strip() else frozenset[bytes]()
+    found = {row.seq}
+    for other in store.rows(session, kind=("request", "response")) if needles else ():
+        if _has(store, other, needles, text):
+            found.add(other.seq)
+    return _with_dependents(store, session, found)
+
+
+def carry_out(store: Store, forgetting: Forgetting) -> int:
+    """Remove the entries; return how many."""
+    if not isinstance(store, Forgets):
+        raise UsageError(
+            "This record cannot forget single entries; remove the whole session with `keepwhole sessions purge`."
+        )
+    return store.forget(forgetting.session, forgetting.seqs)
+
+
+def spellings_of(text: str) -> frozenset[bytes]:
+    """Return the bytes of a string: as it is, inside JSON, and inside JSON that is a string of JSON, three deep."""
+    found, level = {text.encode("utf-8", "surrogatepass")}, {text}
+    for _ in range(_LEVELS):
+        level = {spelled(each, spelling)[1:-1].decode() for each in level for spelling in _SPELLINGS}
+        found |= {each.encode() for each in level}
+    return frozenset(found)
+
+
+def _has(store: Store, row: Row, needles: frozenset[bytes], text: str) -> bool:
+    """Return whether an entry has a string anywhere; one that cannot be read is looked at as it is stored."""
+    if any(needle in row.header for needle in needles):
+        return True
+    return any(needle in data for data in _texts(store, row, text) for needle in needles)
+
+
+def _texts(store: Store, row: Row, text: str) -> Iterator[bytes]:
+    """Yield the body of an entry as it is stored, and as it was sent or received."""
+    try:
+        header = entry_of(row).header
+        with store.open(body_of(row)) as reader:
+            data = reader.read()
+        yield data
+        if isinstance(header, Response):
+            data = zlib.decompress(data) if header.packing else data
+            yield data
+            yield from _streamed(data)
+        elif isinstance(header, Request):
+            yield Requests(store, row.session).body(row)
+    except (StoreError, zlib.error):
+        yield row.inline or b""
+
+
+def _streamed(data: bytes) -> Iterator[bytes]:
+    """Yield the texts that a stream of events brings piece by piece, each put together."""
+    texts: dict[tuple[str, ...], list[str]] = {}
+    for line in data.splitlines():
+        if not line.startswith(b"data:"):
+            continue
+        try:
+            _gather(json.loads(line[5:]), (), texts)
+        except (ValueError, RecursionError):
+            continue
+    for pieces in texts.values():
+        yield "".join(pieces).encode("utf-8", "surrogatepass")
+
+
+def _gather(value: Any, path: tuple[str, ...], texts: dict[tuple[str, ...], list[str]]) -> None:
+    if isinstance(value, str):
+        texts.setdefault(path, []).append(value)
+    elif isinstance(value, dict):
+        for key, each in cast("dict[str, Any]", value).items():
+            _gather(each, (*path, key), texts)
+    elif isinstance(value, list):
+        for each in cast("list[Any]", value):
+            _gather(each, path, texts)
+
+
+def _with_dependents(store: Store, session: str, found: set[int]) -> Forgetting:
+    """Return these entries and those that cannot be read without them."""
+    kinds: dict[str, int] = {}
+    results: set[str] = set()
+    seqs: list[int] = []
+    for row in store.rows(session):
+        if row.seq in found or _rests_on(store, row, results, found):
+            found.add(row.seq)
+            seqs.append(row.seq)
+            kinds[row.kind] = kinds.get(row.kind, 0) + 1
+            if row.kind == "result":
+                results.add(row.trace_id)
+    return Forgetting(session, tuple(seqs), kinds)
+
+
+def _rests_on(store: Store, row: Row, results: set[str], found: set[int]) -> bool:
+    if row.kind == "decision":
+        return row.trace_id in results
+    if row.kind != "request":
+        return False
+    try:
+        header = entry_of(row).header
+        with store.open(body_of(row)) as reader:
+            pieces = decode_manifest(reader.read())
+    except Damaged:
+        return False
+    if isinstance(header, Request) and header.base in found:
+        return True
+    shown = [piece for piece in pieces if isinstance(piece, ShownPiece)]
+    return any(piece.trace_id in results or piece.decision in found for piece in shown)
