@@ -20,7 +20,6 @@ from keepwhole.store.feed import Output
 from keepwhole.store.protocol import SessionInfo, Store
 from keepwhole.truncation.configuration import TruncationConfiguration
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy, strategy_named
-from keepwhole.wire.dialects import parse_call
 
 if TYPE_CHECKING:
     from keepwhole.conversation.context import ViewMode
@@ -160,6 +159,8 @@ class Session(SessionReader):
         if isinstance(tool_or_call, str):
             tool, given, call_id = tool_or_call, arguments, None
         else:
+            from keepwhole.wire.dialects import parse_call  # most short commands name the tool
+
             call = parse_call(tool_or_call)
             tool, given, call_id = call.name, call.arguments, call.call_id
             output = arguments if output is _MISSING else output
@@ -267,9 +268,7 @@ class Session(SessionReader):
 
         Their hashes stay, so `verify` accepts what is left. Backups, exports and copies are not changed.
         """
-        from keepwhole.record.forget import carry_out, plan_by_result
-
-        return carry_out(self.store, plan_by_result(self.store, self.id, self._find_row(id)))
+        return self.writer.forget(self._find_row(id))
 
     def end(self) -> None:
         """End the session. An ephemeral one is purged; a durable one stays until it is cleaned."""

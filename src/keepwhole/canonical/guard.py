@@ -10,6 +10,7 @@ size of a body, whatever is in it.
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 from keepwhole.canonical.utf8 import contains_any
 
@@ -28,36 +29,38 @@ _ANCHORS = (
     *(b"artifact: art_", b"similar lines]", b"output_masked", b"output too l", b"output capped at", b"full output "),
     *(b"output exceeded ",),
 )
-_FORMS = re.compile(
-    b"|".join(
-        (
-            rb"(?<![\w\])])\[" + _INSIDE + rb"{0,80}?\b(?:truncated|omitted)\b" + _INSIDE + rb"{0,160}\](?!\()",
-            rb"\[(?:truncated (?:\xe2\x80\x94|-) |truncated: |content truncated - |output truncated)",
-            rb"\[(?:remainder|beginning) omitted: ",
-            rb"<(?:[a-z]{1,20}[ _-]){0,3}truncated\b[^<>\n]{0,80}>",
-            _DOTS + rb" ?\[?(?:[\w,.]{1,20} ){0,4}truncated(?:\b ?" + _DOTS + rb"|[;:]| \d)",
-            _DOTS + rb" ?\(truncated\)|\((?:[\w,]{1,20} ){1,4}truncated[.,;:)]|\(truncated\)(?=\s{0,9}\Z)",
-            rb"\d tokens truncated\b",
-            rb"[\"'](?:is_?|was_?|has_?|output_?|results?_?){0,2}truncated[\"']\s{0,9}:\s{0,9}true\b",
-            rb"warning: truncated output \(|truncatedcontentid|output truncated to prevent",
-            rb"(?:output|content|response|result)s? (?:was|were|has been|have been)(?: too \w{1,9} and)?"
-            rb"(?: has been)? truncated",
-            rb"tool output was too large and has been truncated",
-            _DOTS + rb" ?\[?[\d,]{1,20} [a-z]{1,20}(?: / [\d,]{1,20} [a-z]{1,20})? (?:omitted|elided)\b",
-            rb"chars omitted\] \.\.\.|\((?:n|\d[\d,]{0,20}) lines omitted\)|\"\d[\d,]{0,20} keys omitted\"",
-            rb"\[\.{3} \d[\d,]{0,20} [a-z]{1,20} elided|\"elided_chars\"",
-            rb"<response clipped>|\[old tool result content cleared\]|<persisted-output>|<tool_output_masked>",
-            rb"\[artifact: art_|\[\d[\d,]{0,20} similar lines\] \.\.\.",
-            rb"(?:full|complete|entire) (?:[a-z]{1,10} ){0,2}(?:output|content|result)s?"
-            rb" (?:is |was |has been |have been )?(?:saved to|available at|see)\b",
-            rb"tokens\. output has been saved to|output too large\. |output too long\.|\(output capped at ",
-            rb"for full output see: |output exceeded the available model context",
-        )
-    )
+_FORMS = (
+    rb"(?<![\w\])])\[" + _INSIDE + rb"{0,80}?\b(?:truncated|omitted)\b" + _INSIDE + rb"{0,160}\](?!\()",
+    rb"\[(?:truncated (?:\xe2\x80\x94|-) |truncated: |content truncated - |output truncated)",
+    rb"\[(?:remainder|beginning) omitted: ",
+    rb"<(?:[a-z]{1,20}[ _-]){0,3}truncated\b[^<>\n]{0,80}>",
+    _DOTS + rb" ?\[?(?:[\w,.]{1,20} ){0,4}truncated(?:\b ?" + _DOTS + rb"|[;:]| \d)",
+    _DOTS + rb" ?\(truncated\)|\((?:[\w,]{1,20} ){1,4}truncated[.,;:)]|\(truncated\)(?=\s{0,9}\Z)",
+    rb"\d tokens truncated\b",
+    rb"[\"'](?:is_?|was_?|has_?|output_?|results?_?){0,2}truncated[\"']\s{0,9}:\s{0,9}true\b",
+    rb"warning: truncated output \(|truncatedcontentid|output truncated to prevent",
+    rb"(?:output|content|response|result)s? (?:was|were|has been|have been)(?: too \w{1,9} and)?"
+    rb"(?: has been)? truncated",
+    rb"tool output was too large and has been truncated",
+    _DOTS + rb" ?\[?[\d,]{1,20} [a-z]{1,20}(?: / [\d,]{1,20} [a-z]{1,20})? (?:omitted|elided)\b",
+    rb"chars omitted\] \.\.\.|\((?:n|\d[\d,]{0,20}) lines omitted\)|\"\d[\d,]{0,20} keys omitted\"",
+    rb"\[\.{3} \d[\d,]{0,20} [a-z]{1,20} elided|\"elided_chars\"",
+    rb"<response clipped>|\[old tool result content cleared\]|<persisted-output>|<tool_output_masked>",
+    rb"\[artifact: art_|\[\d[\d,]{0,20} similar lines\] \.\.\.",
+    rb"(?:full|complete|entire) (?:[a-z]{1,10} ){0,2}(?:output|content|result)s?"
+    rb" (?:is |was |has been |have been )?(?:saved to|available at|see)\b",
+    rb"tokens\. output has been saved to|output too large\. |output too long\.|\(output capped at ",
+    rb"for full output see: |output exceeded the available model context",
 )
 """In lower case. What Claude Code, Codex, Gemini CLI, opencode, Qwen Code, Cline, Crush, SWE-agent, OpenHands, agent
 frameworks and Keepwhole itself write where they cut."""
 _CHUNK = 1 << 20
+
+
+@cache
+def _pattern() -> re.Pattern[bytes]:
+    """Compiled at the first anchor: few results have one."""
+    return re.compile(b"|".join(_FORMS))
 
 
 def truncation_mark(*parts: bytes) -> str | None:
@@ -90,7 +93,7 @@ def _mark_in(data: bytes) -> str | None:
     if not contains_any(folded, _ANCHORS):
         return None
     for start, stop in _windows(folded):
-        found = _FORMS.search(folded, start, stop)
+        found = _pattern().search(folded, start, stop)
         if found is not None:
             return data[found.start() : found.end()].decode("utf-8", "replace")
     return None

@@ -5,7 +5,7 @@ Must not know: how a result is stored (`arrival`), messages.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from keepwhole import events
 from keepwhole.canonical.entry import Result
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from keepwhole.policies.policy import Policy
 
 
-class Display(NamedTuple):
+class Display:
     """Shows the new results of one session."""
 
-    links: RecallLinks
-    policy: "Callable[[], Policy]"
-    """Asked for a result that may have to be cut: most short commands never load a policy."""
-    adjust: "AdjustLimits | None" = None
-    """Narrows the limits of one result, where who shows it has limits of its own."""
+    def __init__(self, links: RecallLinks, policy: "Callable[[], Policy]") -> None:
+        """The `policy` is asked for a result that may have to be cut: most short commands never load one."""
+        self.links, self._policy = links, policy
+        self.adjust: AdjustLimits | None = None
+        """Narrows the limits of one result, where who shows it has limits of its own."""
 
     def show(self, result: Result, reader: BodyReader) -> TruncationResult:
         """The view of a result that has just been stored."""
@@ -44,7 +44,7 @@ class Display(NamedTuple):
         artifact = artifact_of(result, reader, self.links.of(result.trace_id, result.artifact_id))
         arguments = result.arguments or ""
         arriving = Arriving(reader, result.tool, arguments, artifact, result.question, result.is_error, self.adjust)
-        view = show_arriving(self.policy(), arriving)
+        view = show_arriving(self._policy(), arriving)
         if view.strategy_failure:
             events.log_strategy_failed(self.links.session, result.trace_id, view.strategy_failure)
         return view

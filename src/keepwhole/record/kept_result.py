@@ -17,7 +17,6 @@ from keepwhole.truncation.cut import decode_cut, render_body, whole
 from keepwhole.truncation.present import Artifact, summarize
 from keepwhole.truncation.recall_link import RecallLink
 from keepwhole.truncation.result import TruncationMetadata, TruncationResult
-from keepwhole.wire.dialects import dialect_named
 
 ExitCode: TypeAlias = int | Callable[[], int] | None
 """How a command ended; a function is called when the command's output has ended."""
@@ -31,6 +30,8 @@ class KeptResult(TruncationResult):
 
     def block(self, dialect: str) -> dict[str, Any]:
         """Return the message or block that answers the call in this dialect."""
+        from keepwhole.wire.dialects import dialect_named  # most short commands write no block
+
         found = dialect_named(dialect)
         if self.call_id is None and found.needs_call_id:
             raise UsageError("A result block names the call it answers. Give `keep` the call, or its `call_id`.")

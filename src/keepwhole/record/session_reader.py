@@ -2,11 +2,14 @@
 
 Owns: the answers to ids, ranges, questions and calls of the recall tools, for one session.
 Must not know: how results came in (`arrival`), conversations.
+
+Everything that only some calls need is imported there: a short command keeps one result and ends.
 """
 
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from keepwhole.async_calls import twin
@@ -14,24 +17,19 @@ from keepwhole.canonical import ids
 from keepwhole.canonical.utf8 import showable
 from keepwhole.config import Settings
 from keepwhole.errors import NotFound, TooLargeToRecall, UsageError
-from keepwhole.recall.answer import RecallAnswer, StoredArtifact
 from keepwhole.recall.links import Recall, recall_links_for
 from keepwhole.recall.names import DEFINITIONS, NAMES
-from keepwhole.recall.ranges import LineRange, parse_chars, parse_lines
-from keepwhole.recall.tools import RecallTools
 from keepwhole.record.kept_result import KeptResult, read_kept
 from keepwhole.store.protocol import Row, Store, body_of
 from keepwhole.store.reader import BodyReader
-from keepwhole.store.verify import Verification, verify
 from keepwhole.truncation.notice import size_text
-from keepwhole.wire.dialects import dialect_named, parse_call
-from keepwhole.wire.tools import ToolSpec
 
 if TYPE_CHECKING:
+    from keepwhole.recall.answer import RecallAnswer, StoredArtifact
     from keepwhole.recall.selection import Selection
     from keepwhole.recall.selector import Selector
-
-_TOOLS = tuple(ToolSpec(**definition._asdict()) for definition in DEFINITIONS)
+    from keepwhole.recall.tools import RecallTools
+    from keepwhole.store.verify import Verification
 
 
 class SessionReader:
@@ -52,7 +50,6 @@ class SessionReader:
         self.store, self.settings = store, settings
         self.recall_by = recall or settings.recall
         self.links = recall_links_for(self.id, self.recall_by, settings.recall_reader, store)
-        self._recall_tools = RecallTools(store, self.id, lambda: self.settings.retrieval_limit)
 
     def recall(
         self,
@@ -65,6 +62,8 @@ class SessionReader:
 
         `lines="10-20"` includes both ends; `chars="0-5000"` and `chars=(0, 5000)` end before the second number.
         """
+        from keepwhole.recall.ranges import LineRange, parse_chars, parse_lines
+
         with self.open(id) as reader:
             if lines is not None:
                 asked = parse_lines(lines) if isinstance(lines, str) else LineRange(*lines)
@@ -148,6 +147,9 @@ class SessionReader:
 
     def answer(self, call: object) -> dict[str, Any] | None:
         """The result block for a model's call of a recall tool; None if the call is for another tool."""
+        from keepwhole.recall.answer import RecallAnswer
+        from keepwhole.wire.dialects import parse_call
+
         parsed = parse_call(call)
         if parsed.name not in NAMES:
             return None
@@ -157,16 +159,18 @@ class SessionReader:
             answer = RecallAnswer(showable(error.for_model), is_error=True)
         return parsed.dialect.result_block(parsed.call_id, answer.content, answer.is_error)
 
-    def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> RecallAnswer:
+    def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> "RecallAnswer":
         """What a recall tool answers. Never raises for what a model wrote."""
         return self._recall_tools.answer(name, arguments or {})
 
-    def artifacts(self, newest: int | None = None) -> list[StoredArtifact]:
+    def artifacts(self, newest: int | None = None) -> "list[StoredArtifact]":
         """The results of this session that were shown cut or replaced, in order; or the `newest` of them."""
         return self._recall_tools.artifacts(newest)
 
-    def verify(self) -> Verification:
+    def verify(self) -> "Verification":
         """Prove that everything kept is as it was kept: chain, every byte, every recorded view."""
+        from keepwhole.store.verify import verify
+
         return verify(self.store, self.id)
 
     arecall = twin(recall)
@@ -176,9 +180,18 @@ class SessionReader:
     acall_tool = twin(call_tool)
     averify = twin(verify)
 
+    @cached_property
+    def _recall_tools(self) -> "RecallTools":
+        from keepwhole.recall.tools import RecallTools
+
+        return RecallTools(self.store, self.id, lambda: self.settings.retrieval_limit)
+
     def _tool_definitions(self, dialect: str) -> list[dict[str, Any]]:
+        from keepwhole.wire.dialects import dialect_named
+        from keepwhole.wire.tools import ToolSpec
+
         found = dialect_named(dialect)
-        return [found.tool_definition(tool) for tool in _TOOLS]
+        return [found.tool_definition(ToolSpec(**definition._asdict())) for definition in DEFINITIONS]
 
     def _find_row(self, id: str) -> Row:
         row = self.store.find(self.id, id)

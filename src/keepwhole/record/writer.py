@@ -6,7 +6,7 @@ Must not know: why a result is shown as it is.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from keepwhole import events
 from keepwhole.canonical import ids
@@ -15,12 +15,14 @@ from keepwhole.canonical.entry import Decision, Entry, Header, Result, arguments
 from keepwhole.canonical.utf8 import encode
 from keepwhole.errors import NotFound, QuotaExceeded
 from keepwhole.metrics import Metrics
-from keepwhole.policies.transcript import Name
 from keepwhole.recall.links import RecallLinks
 from keepwhole.store.feed import Feed
-from keepwhole.store.protocol import Body, Draft, SessionInfo, Store
+from keepwhole.store.protocol import Body, Draft, Row, SessionInfo, Store
 from keepwhole.truncation.cut import Cut, encode_cut
 from keepwhole.version import VERSION
+
+if TYPE_CHECKING:
+    from keepwhole.policies.transcript import Name
 
 
 class Appended(NamedTuple):
@@ -77,6 +79,12 @@ class SessionWriter:
         self._info = None
         events.log_purged(self.name, stone.entries, stone.stored)
 
+    def forget(self, row: Row) -> int:
+        """Remove a result for good, and what rests on it; return how many entries went."""
+        from keepwhole.record.forget import carry_out, plan_by_result  # rarely needed
+
+        return carry_out(self.store, plan_by_result(self.store, self.name, row))
+
     def room(self) -> int:
         """Bytes that may still be stored, as far as this process knows; the store checks again at each append."""
         if self._info is None:
@@ -92,13 +100,15 @@ class SessionWriter:
         """Draw a new trace id."""
         return ids.trace_id(self._random(ids.RANDOM_BYTES))
 
-    def draw_name(self) -> Name:
+    def draw_name(self) -> "Name":
         """Draw the ids of a new result."""
         at, trace_id = self.now(), self.draw_trace_id()
         return self.name_of(trace_id, ids.artifact_id(at // 1000, trace_id))
 
-    def name_of(self, trace_id: str, artifact_id: str) -> Name:
+    def name_of(self, trace_id: str, artifact_id: str) -> "Name":
         """How notices name a result of this session."""
+        from keepwhole.policies.transcript import Name  # only conversations need it
+
         return Name(trace_id, artifact_id, self.links.of(trace_id, artifact_id))
 
     def new_result(self, tool: str, arguments: object, **fields: Any) -> Result:

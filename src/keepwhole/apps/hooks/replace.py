@@ -46,7 +46,7 @@ class HookSession(Session):
             context.session, agent=context.client, settings=settings, workspace=context.folder, recall=recall
         )
         self._returned = returned
-        self._display = self._display._replace(adjust=self._adjust_limits)
+        self._display.adjust = self._adjust_limits
 
     def _adjust_limits(self, limits: Limits, source: Source) -> Limits:
         returned = self._returned
