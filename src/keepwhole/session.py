@@ -14,7 +14,7 @@ from keepwhole.recall.links import Recall
 from keepwhole.record.arrival import keep_output
 from keepwhole.record.display import Display
 from keepwhole.record.kept_result import ExitCode, KeptResult
-from keepwhole.record.session_reader import SessionReader
+from keepwhole.record.session_reader import SessionReader, check_name
 from keepwhole.record.writer import SessionWriter
 from keepwhole.store.feed import Output
 from keepwhole.store.protocol import SessionInfo, Store
@@ -95,6 +95,7 @@ class Session(SessionReader):
         clock: Callable[[], float] = time.time,
         random: Callable[[int], bytes] = os.urandom,
     ) -> None:
+        check_name(id)  # before anything is opened
         place = os.fspath(store) if isinstance(store, str | os.PathLike) else None
         settings = _with_policy(settings or config.load_for(place), policy)
         opened = config.open_record(settings) if store is None or isinstance(store, str | os.PathLike) else store

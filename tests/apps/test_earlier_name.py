@@ -62,6 +62,7 @@ def test_the_record_of_a_project_is_moved_within_the_project(cli: Cli) -> None:
     old_record(cli, cli.folder.parent / ".holdfast")
     run_all(cli, commands_in(notes(cli)))
     assert (cli.folder.parent / ".keepwhole" / "record.db").exists()
+    assert cli("trust", "--yes").returncode == 0
     assert cli.json("sessions", "list")[0]["session"] == "old"
 
 
@@ -78,6 +79,7 @@ def test_settings_and_variables_of_the_earlier_name_are_named(cli: Cli, tmp_path
 def test_the_settings_of_a_project_are_renamed_where_they_are(cli: Cli) -> None:
     (cli.folder / "holdfast.yaml").write_text("mode: shadow\n")
     run_all(cli, commands_in(notes(cli)))
+    assert cli("trust", "--yes").returncode == 0
     assert cli.json("config", "show")["mode"] == "shadow"
 
 

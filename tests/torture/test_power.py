@@ -51,7 +51,7 @@ def cut_and_check(disk: mounts.Disk, folder: Path, number: int, *, broken: str =
 
 
 def _wait_for_acks(here: nursery.Place) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not os.path.exists(here.oracle) or os.path.getsize(here.oracle) < 1_000:
         assert time.monotonic() < deadline, here.errors()
         time.sleep(0.01)

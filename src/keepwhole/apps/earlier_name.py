@@ -30,6 +30,8 @@ def steps_to_move(home: str, environ: Mapping[str, str], folder: str) -> Iterato
             content = "/*" if os.path.isdir(new) else ""
             yield f"{old} holds a record of Holdfast; take it over with `mv {_in_shell(old)}{content} {_in_shell(new)}`"
     yield from _settings_to_move(environ, folder, old, new)
+    if os.path.dirname(new) != os.path.expanduser("~") and os.path.isdir(old):
+        yield "a record in a project is used once you have approved it: then run `keepwhole trust`"
     for name in sorted(environ):
         renamed = name.replace(_VARIABLE, "KEEPWHOLE_", 1)
         if name.startswith(_VARIABLE) and renamed not in environ:

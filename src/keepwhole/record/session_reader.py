@@ -32,6 +32,12 @@ if TYPE_CHECKING:
     from keepwhole.store.verify import Verification
 
 
+def check_name(id: str | None) -> None:
+    """Refuse what cannot name a session."""
+    if id is not None and not ids.is_session_id(id):
+        raise UsageError(f"{id[:60]!r} cannot name a session. Use 1 to 128 letters, digits and `._:@-`.")
+
+
 class SessionReader:
     """The reading half of a session. Safe from threads and processes."""
 
@@ -44,8 +50,7 @@ class SessionReader:
         random: Callable[[int], bytes] = os.urandom,
     ) -> None:
         """Without an `id` it is a new session."""
-        if id is not None and not ids.is_session_id(id):
-            raise UsageError(f"{id[:60]!r} cannot name a session. Use 1 to 128 letters, digits and `._:@-`.")
+        check_name(id)
         self.id = id or ids.session_id(random(ids.RANDOM_BYTES))
         self.store, self.settings = store, settings
         self.recall_by = recall or settings.recall
