@@ -1,4 +1,4 @@
-"""The middleware for LangChain keeps the contract of adapters, in both worlds, alone and beside LangChain's own."""
+"""The middleware for LangChain keeps the contract of adapters, sync and async, alone and beside LangChain's own."""
 
 import asyncio
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ def model_of(script: Script) -> ScriptedModel:
 
 
 class SyncHarness:
-    """An agent with a checkpointer, so that its thread goes on."""
+    """An agent with a checkpointer, so that its thread continues."""
 
     before: Sequence[Any] = ()
     after: Sequence[Any] = ()
@@ -119,7 +119,7 @@ def test_beside_context_editing_what_was_cleared_can_be_read_back(editing: SyncH
 
 
 class Summary(SyncHarness):
-    """With LangChain's summaries, which take old messages out of the state."""
+    """With LangChain's summaries, which remove old messages from the state."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -161,7 +161,7 @@ def test_the_ids_stand_in_artifact_where_the_model_does_not_look() -> None:
 
 
 def one_call(result: Any, session: Session) -> Any:
-    """What the middleware makes of what a tool returned."""
+    """The output of the middleware for a tool's result."""
     call = {"name": "look", "args": {}, "id": "c1", "type": "tool_call"}
     request = type("Request", (), {"tool_call": call})()
     return KeepwholeMiddleware(session).wrap_tool_call(request, lambda _: result)
@@ -318,7 +318,7 @@ def test_a_task_that_is_cancelled_from_outside_can_be_gone_on_with() -> None:
         waits = asyncio.Event()
 
         async def wait() -> str:
-            """Wait for ever."""
+            """Wait forever."""
             waits.set()
             await asyncio.sleep(3_600)
             return "never"

@@ -1,4 +1,4 @@
-"""A loop written by hand keeps the contract of adapters, and `on_tool_end` says what a tool did."""
+"""A hand-written loop keeps the contract of adapters, and `on_tool_end` reports what a tool did."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -13,7 +13,7 @@ from keepwhole.testing.script import Tools
 
 
 class Loop:
-    """The loop of the how-to, with Anthropic's spelling."""
+    """The loop of the how-to, with Anthropic's messages."""
 
     def __init__(self) -> None:
         self.messages: list[Any] = []

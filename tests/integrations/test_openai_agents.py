@@ -1,4 +1,4 @@
-"""OpenAI's Agents SDK with its own scripted model: whole on record, shown as fits, read back by the model."""
+"""OpenAI's Agents SDK with a scripted model: results are recorded whole, shown as fits, read back by the model."""
 
 import asyncio
 from pathlib import Path
@@ -43,7 +43,7 @@ def build(target: str) -> str:
 
 @function_tool
 async def slow(target: str) -> str:
-    """Build for ever."""
+    """Build forever."""
     await asyncio.sleep(60)
     return target
 
@@ -188,7 +188,7 @@ def test_a_conversation_that_openai_holds_is_sent_without_mending() -> None:
 
 
 class Scripted:
-    """Runs with their scripted model, which asks the script for each turn."""
+    """Runs with the SDK's scripted model, which asks the script for each turn."""
 
     def __init__(self) -> None:
         self.items: KeepwholeSession | None = None

@@ -1,4 +1,4 @@
-"""pydantic-ai with its own function model: the history keeps the truth, the model sees what fits."""
+"""pydantic-ai with its own function model: the history keeps results whole, the model sees what fits."""
 
 import asyncio
 from typing import Any
@@ -232,7 +232,7 @@ def test_a_history_processor_knows_its_own_views_again() -> None:
 
 
 class Contracted:
-    """Runs with their function model, which asks the script for each turn."""
+    """Runs with pydantic-ai's function model, which asks the script for each turn."""
 
     def __init__(self) -> None:
         self.history: list[ModelMessage] = []
@@ -253,14 +253,14 @@ class Contracted:
 
 
 def ended(messages: list[ModelMessage]) -> list[ModelMessage]:
-    """A history that can be gone on with: without calls at its end that nobody answered."""
+    """A history that can be continued: without unanswered calls at its end."""
     last = messages[-1] if messages else None
     is_open = isinstance(last, ModelResponse) and any(isinstance(part, ToolCallPart) for part in last.parts)
     return list(messages[:-1] if is_open else messages)
 
 
 def as_chat(messages: list[ModelMessage]) -> list[dict[str, Any]]:
-    """Messages in OpenAI's spelling, written down apart from what is tested."""
+    """Messages in OpenAI's format, converted without the code that is tested."""
     chat: list[dict[str, Any]] = []
     for message in messages:
         calls: list[dict[str, Any]] = []

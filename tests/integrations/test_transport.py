@@ -1,4 +1,4 @@
-"""The official SDKs with `http_client`: results are kept, views are sent, our tools are answered unseen."""
+"""The official SDKs with `http_client`: results are kept, views sent, recall tools answered in hidden rounds."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The bill of every round is learned from, once, whether its answer came at once, as a stream, packed or broken off."""
+"""Every round's bill is learned from once, whether the answer is whole, streamed, compressed or broken off."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ class Finished(NamedTuple):
 
 @pytest.fixture
 def finished(monkeypatch: pytest.MonkeyPatch) -> list[Finished]:
-    """Every call of `learn_bill`, as it is made."""
+    """The list of calls of `learn_bill`."""
     calls: list[Finished] = []
     real = Exchange.learn_bill
 

@@ -1,4 +1,4 @@
-"""A call is never broken by what stands between: errors, retries, trouble with the record, requests not understood."""
+"""A call never fails because of the transport: errors, retries, a failing record, requests it cannot read."""
 
 import json
 from typing import Any
@@ -30,7 +30,7 @@ def overloaded(_: Any = None) -> httpx2.Response:
 
 
 class Broken(MemoryStore):
-    """A store that takes nothing any more."""
+    """A store that refuses every write."""
 
     def append(self, *_: Any, **__: Any) -> Any:
         raise NotStored("the disk is full")

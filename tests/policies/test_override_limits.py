@@ -1,4 +1,4 @@
-"""An override for one tool changes what it says and nothing else."""
+"""An override for one tool changes only the settings that it names."""
 
 import pytest
 

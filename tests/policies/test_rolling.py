@@ -334,7 +334,7 @@ def test_what_was_rolled_stays_as_it_is_when_rolled_again(results: list[str], co
 
 
 def decided_by_steps(policy: Rolling, results: list[str]) -> list[list[str]]:
-    """What is sent after each step, choices held from step to step."""
+    """What is sent after each step, with choices kept from step to step."""
     made, decided, sent = transcript(), {}, list[list[str]]()
     for result in results:
         add_step(made, result)

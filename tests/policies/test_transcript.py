@@ -1,4 +1,4 @@
-"""A transcript knows steps, turns and calls, and goes back to any earlier point as if nothing had followed."""
+"""A transcript knows steps, turns and calls, and can be cut back to any earlier point as if nothing had followed."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def answers(call_id: str, text: str = "done") -> Message:
 
 
 def state(made: Transcript) -> dict[str, Any]:
-    """Everything a transcript remembers, private marks included."""
+    """The whole state of a transcript, private fields included."""
     items = [{name: getattr(item, name) for name in item.__slots__} for item in made.items]
     return {**vars(made), "items": items, "order of calls": list(made.calls)}
 

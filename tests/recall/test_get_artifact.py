@@ -1,4 +1,4 @@
-"""`get_artifact`: what a model reads back, in any provider's spelling."""
+"""`get_artifact`: what a model reads back, in any provider's format."""
 
 import json
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ DIALECTS = ("openai_chat", "openai_responses", "anthropic", "mcp")
 
 
 def as_objects(value: Any) -> Any:
-    """A dict as an SDK's object with attributes; arguments stay what they are."""
+    """A dict as an SDK's object with attributes; arguments are not converted."""
     if not isinstance(value, dict):
         return value
     return SimpleNamespace(
@@ -27,7 +27,7 @@ def as_objects(value: Any) -> Any:
 
 
 def call(dialect: str, arguments: Any, name: str = "get_artifact") -> dict[str, Any]:
-    """A model's call as this provider spells it."""
+    """A model's call in this provider's format."""
     spelled: dict[str, dict[str, Any]] = {
         "openai_chat": {
             "id": "call_1",
@@ -48,7 +48,7 @@ def call(dialect: str, arguments: Any, name: str = "get_artifact") -> dict[str, 
 
 
 def text_of(block: dict[str, Any] | None) -> str:
-    """What a result block tells the model."""
+    """The text of a result block."""
     assert block is not None
     content = block.get("output", block.get("content"))
     return content if isinstance(content, str) else content[0]["text"]
@@ -232,7 +232,7 @@ def test_a_tool_of_another_name_is_refused_when_called_by_name() -> None:
         in_memory().call_tool("read_file", {})
 
 
-# Who may read what
+# Access
 
 
 def test_foreign_purged_misspelt_and_invented_ids_are_told_the_same(tmp_path: Any) -> None:
@@ -255,7 +255,7 @@ def test_foreign_purged_misspelt_and_invented_ids_are_told_the_same(tmp_path: An
 
 
 class _Long(MemoryStore):
-    """A record that is too long to be read through."""
+    """A record that is too long to be read completely."""
 
     def rows(self, session: str, **_: Any) -> Iterator[Row]:
         raise AssertionError("the whole record is read for one answer")

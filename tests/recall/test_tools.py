@@ -1,4 +1,4 @@
-"""The three tools beside each other: what a model is told of them, traces, and search."""
+"""The three recall tools: their definitions, traces, and search."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Blind fetch: what an agent brings back that does not know what it misses."""
+"""Blind search: what an agent finds that does not know what it misses."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def under(policy: Made, run: Run) -> Outcome:
 
 
 def words_of(run: Run, shown: str) -> set[str]:
-    """What can be asked with in the last step, where the listing is shown so."""
+    """The words for a search in the last step, where the listing is shown like this."""
     whole = facts(run)
     missing = [one for one in whole.evidence if one.sources == (0,)]
     return set(known_words(whole, 2, missing, {0: shown}))

@@ -1,4 +1,4 @@
-"""Compaction by a client: when it happens, and what of later uses it leaves."""
+"""Compaction by a client: when it happens, and which later uses are still shown."""
 
 from keepwhole.logs.run import Run
 from keepwhole.replay.client_compaction import SUMMARY, threshold

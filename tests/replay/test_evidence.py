@@ -1,4 +1,4 @@
-"""Evidence: what was used that only a result could have told, each pitfall of the definition by an example."""
+"""Evidence: the used strings that only a result contained; an example for each pitfall of the definition."""
 
 import pytest
 

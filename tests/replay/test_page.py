@@ -1,4 +1,4 @@
-"""The page of a replay: one document, whole by itself, in which hostile text is only text."""
+"""The page of a replay: one self-contained document, in which hostile text is only text."""
 
 import json
 import re
@@ -279,7 +279,7 @@ def test_text_can_be_told_from_its_ground(theme: int, colour: str) -> None:
 
 
 def light(colour: str) -> float:
-    """Relative luminance, as WCAG reckons it."""
+    """The relative luminance of WCAG."""
     digits = colour[1:] if len(colour) == 7 else "".join(digit * 2 for digit in colour[1:])
     parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)

@@ -1,4 +1,4 @@
-"""Labels of points that lie close together."""
+"""Labels of points that are close together."""
 
 from itertools import combinations
 

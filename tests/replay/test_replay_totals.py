@@ -1,4 +1,4 @@
-"""How a run went: requests, changes, what was missed and what was never used."""
+"""The totals of replayed runs: requests, changes, what was missed and what was never used."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which runs are replayed, and that reading them does not take memory for all."""
+"""Which runs are replayed, and that they are not all in memory at once."""
 
 import subprocess
 import sys

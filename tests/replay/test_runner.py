@@ -1,4 +1,4 @@
-"""The command: files in, a table out."""
+"""Many runs under several policies, and the table of `bench.frontier`."""
 
 import json
 from collections.abc import Iterable
@@ -58,7 +58,7 @@ def test_too_few_tokens_are_said_so(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def written(folder: Path, *sizes: int) -> list[LoggedRun]:
-    """Runs of about so many characters, in one file."""
+    """Write a file with runs of about these numbers of characters."""
     path = folder / "runs.jsonl"
     path.write_text("\n".join(json.dumps(record(number, size)) for number, size in enumerate(sizes)))
     return [found for found in survey(path) if isinstance(found, LoggedRun)]

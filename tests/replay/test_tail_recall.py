@@ -1,4 +1,4 @@
-"""Recall at the tail in the shadow: what would be appended to requests, and whether the agent used it."""
+"""Recall at the tail in a replay: what would be appended to requests, and whether the agent used it."""
 
 from keepwhole.logs.run import Run
 from keepwhole.replay.replay import replay

@@ -1,4 +1,4 @@
-"""The processor: storage, strategies and configuration are given to it; nothing is hidden before it is stored."""
+"""The processor: storage, strategies and configuration are injected; nothing is hidden before it is stored."""
 
 import pytest
 
@@ -28,7 +28,7 @@ class Shelf:
 
 
 class Full:
-    """A storage that has no room."""
+    """A storage that is full."""
 
     def create(self, content: str, tool_name: str) -> str:
         raise NotStored("no room")

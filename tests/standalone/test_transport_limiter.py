@@ -1,4 +1,4 @@
-"""Previews are bounded, honest about what they leave out, and have no way into the record."""
+"""Previews are bounded, honest about what they leave out, and cannot reach the record."""
 
 import ast
 import copy
@@ -156,7 +156,7 @@ def imports_of(path: Path) -> set[str]:
 
 
 def reached_from(*modules: str) -> set[str]:
-    """Every module of ours that these import, however many imports away."""
+    """Every Keepwhole module that these import, directly or not."""
     found: set[str] = set()
     todo = list(modules)
     while todo:

@@ -1,4 +1,4 @@
-"""The contract fails for adapters that break it: each broken one is caught by the check that is meant for it."""
+"""The contract fails for adapters that break it: each broken adapter fails the check that is meant for it."""
 
 import unittest
 from collections.abc import Callable
@@ -119,7 +119,7 @@ class Forgets(Loop):
 
 
 class Trusts(Loop):
-    """Cuts without asking whether the record has the whole."""
+    """Cuts results even if they could not be recorded."""
 
     def sent(self, session: Session) -> list[Any]:
         cut = [{**each, "content": each["content"][:100]} for each in self.history if each["role"] == "tool"]

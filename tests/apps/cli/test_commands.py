@@ -1,4 +1,4 @@
-"""The commands round the record, as a person or a script uses them."""
+"""The commands for the record, as a person or a script uses them."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The commands that look at whole conversations."""
+"""The commands that show whole conversations."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`keepwhole import`: logs that agents wrote become sessions that can be searched and shown."""
+"""`keepwhole import`: logs of agents become sessions that can be searched and shown."""
 
 import json
 from pathlib import Path

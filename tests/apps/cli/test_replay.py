@@ -1,4 +1,4 @@
-"""`keepwhole replay`: what policies would have done to logs that people already have."""
+"""`keepwhole replay`: what policies would have done to recorded runs."""
 
 import os
 import re
@@ -21,7 +21,7 @@ HOSTILE = "\x1b[2J\x1b]0;owned\x07"
 
 @pytest.fixture(scope="module")
 def sampled(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What the command prints of the made-up sessions."""
+    """The output of the command for the made-up sessions."""
     cli = Cli(tmp_path_factory.mktemp("sampled"))
     cli.environ["COLUMNS"] = "100"
     done = cli("replay", "--sample", "--missed")

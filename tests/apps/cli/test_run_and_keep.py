@@ -1,4 +1,4 @@
-"""`keepwhole run` and `keepwhole keep`: everything on record, what fits on the screen, the command's own exit code."""
+"""`keepwhole run` and `keepwhole keep`: all is recorded, what fits is printed, the exit code is the command's."""
 
 import os
 import signal

@@ -16,7 +16,7 @@ SAID = b"data: \x1b]0;title\x07 \xff\n\n"
 
 @pytest.fixture
 def ids(cli: Cli) -> tuple[str, str]:
-    """The ids of two requests on record, the first of them answered."""
+    """The ids of two recorded requests, the first of them answered."""
     store = SqliteStore(str(cli.folder / "home"))
     session = Session("work", store=store, workspace=str(cli.folder))
     session.keep("bash", {"command": "ls"}, "a.txt")

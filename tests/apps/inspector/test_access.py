@@ -1,4 +1,4 @@
-"""Nobody sees the record who may not: every route, every way to ask it wrongly, from the table itself."""
+"""Nobody sees the record without permission: every route with every wrong request, taken from the route table."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""What the page is told, on records of every sort. No socket is needed for it."""
+"""The answers for the page, on records of every sort, without a socket."""
 
 import http.client
 import json
@@ -115,7 +115,7 @@ def test_branches_and_answers_that_broke_off_are_told(services: InspectorService
 
 
 def test_the_cost_is_what_a_receipt_says(services: InspectorServices, session: Session) -> None:
-    """A session that was left as it is neither saves nor loses, however far our estimates are from the bills."""
+    """An unchanged session saves and costs nothing, however far the estimates are from the bills."""
     sent, size = RequestLog(session), 10_000
     for number in range(1, 6):
         about = RequestFacts(

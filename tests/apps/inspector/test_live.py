@@ -1,4 +1,4 @@
-"""Pages that are open are told what is new: at once, each thing once, and again from where they stood."""
+"""Open pages get what is new: at once, each entry once, and after a reconnect from where they were."""
 
 import asyncio
 import http.client
@@ -24,7 +24,7 @@ from tests.build import NOON, numbered_lines
 async def gather(
     told: AsyncGenerator[LiveEvent], until: Callable[[list[LiveEvent]], bool], seconds: float = 5
 ) -> list[LiveEvent]:
-    """What is told until it is enough."""
+    """Collect events until there are enough."""
     found: list[LiveEvent] = []
     async with asyncio.timeout(seconds):
         async for event in told:
@@ -49,7 +49,7 @@ def listen(
     until: Callable[[list[LiveEvent]], bool],
     act: Any = None,
 ) -> Any:
-    """Listen to a session, do something, and give what was told."""
+    """Listen to a session, do something, and return the events."""
 
     async def main() -> list[LiveEvent]:
         live = Live(services.record, services.sessions)

@@ -1,4 +1,4 @@
-"""The page while the record grows, and with the keyboard alone: the place is kept, and nothing is lost."""
+"""The page while the record grows, and with the keyboard alone: the position stays, and nothing is lost."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from tests.apps.inspector.waiting import until
 
-pytestmark = [pytest.mark.browser, pytest.mark.torture]  # `make browser`; `test_page_served.py` goes through it all
+pytestmark = [pytest.mark.browser, pytest.mark.torture]  # `make browser`; `test_page_served.py` covers all of it
 Look = Callable[..., Any]
 TOP = "document.querySelector('.timeline').scrollTop"
 

@@ -1,4 +1,4 @@
-"""The page over a real record: what the server says is what the page shows, from the list to the last byte."""
+"""The page over a real record: it shows what the server answers, from the list to the last byte."""
 
 from collections.abc import Callable, Generator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Every view of the inspector's page, in a browser: it shows what is on record and does what it says."""
+"""Every view of the inspector's page, in a browser: it shows what is recorded, and every control works."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from tests.apps.inspector.waiting import until
 
-pytestmark = [pytest.mark.browser, pytest.mark.torture]  # `make browser`; `test_page_served.py` goes through it all
+pytestmark = [pytest.mark.browser, pytest.mark.torture]  # `make browser`; `test_page_served.py` covers all of it
 Look = Callable[..., Any]
 WIDTHS = [(1600, "light"), (360, "dark")]
 ROUTES = {

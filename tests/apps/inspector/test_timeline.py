@@ -1,4 +1,4 @@
-"""A session's record becomes steps, whoever wrote it and however it goes on."""
+"""A session's record becomes steps, whichever part of Keepwhole wrote it."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ MS = NOON * 1000
 
 
 class Book:
-    """A session in memory that is written to by hand."""
+    """A session in memory with hand-written entries."""
 
     def __init__(self) -> None:
         self.store = MemoryStore()

@@ -1,4 +1,4 @@
-"""Other settings are tried on a session of the record, by the same measure as `keepwhole replay`."""
+"""Other settings are tried on a recorded session, with the same metrics as `keepwhole replay`."""
 
 import json
 from pathlib import Path
@@ -70,7 +70,7 @@ def test_play_says_what_replay_says_of_the_same_session(long: InspectorServices,
 
 
 def _record(services: InspectorServices) -> dict[str, object]:
-    """The session as a log, put together without the code that plays it."""
+    """The session as a log, built without the code that replays it."""
     from keepwhole.replay.samples.coding_agent import coding_session
     from keepwhole.replay.samples.files import anthropic_messages
 

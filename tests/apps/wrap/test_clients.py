@@ -26,7 +26,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def started(home: Path, *argv: str, **environ: str) -> tuple[list[str], dict[str, str], dict[str, str]]:
-    """The command, its environment, and where the proxy passes on to."""
+    """The command, its environment, and the providers behind the proxy."""
     command = ClientCommand(argv, {"HOME": str(home), "PATH": os.environ["PATH"], **environ}, RESULTS)
     launch = client_for(argv[0]).launch(command)
     return *launch.apply(command, BASE), dict(launch.upstreams)
@@ -158,7 +158,7 @@ CLIENT = Client("toy", launch, recall="path", reader="read_file")
 
 
 def install(folder: Path, entry: str) -> None:
-    """A package that offers a client, as an installer leaves it: a module and the metadata of its distribution."""
+    """Install a package that offers a client: a module and the metadata of its distribution."""
     (folder / "toy_client.py").write_text(TOY)
     about = folder / "toy_client-1.0.dist-info"
     about.mkdir()
@@ -167,7 +167,7 @@ def install(folder: Path, entry: str) -> None:
 
 
 def wrapped_toy(tmp_path: Path, entry: str) -> tuple[Cli, "subprocess.CompletedProcess[bytes]"]:
-    """`keepwhole wrap toy-client`, with a package that offers the client and a command that says what it was given."""
+    """`keepwhole wrap toy-client`, with a package that offers the client and a command that prints its arguments."""
     site = tmp_path / "site"
     site.mkdir()
     install(site, entry)

@@ -1,4 +1,4 @@
-"""What a receipt says of the figures that it is given, and what it keeps to itself."""
+"""What a receipt says about given figures, and what it leaves out."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""`keepwhole report`: nothing is claimed that the numbers do not bear out."""
+"""`keepwhole report`: claims nothing that the numbers do not support."""
 
 import json
 import random
@@ -22,7 +22,7 @@ def cli(tmp_path: Path) -> Cli:
 
 
 def put(cli: Cli, name: str, mode: str, sizes: list[int]) -> None:
-    """A session on record whose requests took so many tokens."""
+    """Record a session with requests of these numbers of tokens."""
     with Session(name, store=str(cli.folder / "home")) as session:
         sent, before = RequestLog(session), 0
         for size in sizes:

@@ -1,4 +1,4 @@
-"""One run behind a proxy of its own: the agent's terminal, exit code and settings are its own; a receipt at the end."""
+"""One run behind a proxy of its own: the agent keeps its terminal, exit code and settings; a receipt follows."""
 
 import os
 import pty
@@ -208,7 +208,7 @@ def test_a_resumed_session_counts_only_what_is_new(cli: Cli) -> None:
         assert b"2 results whole" in run(cli, port).stderr
         again = run(cli, port).stderr.decode()
     assert "3 requests" in again
-    assert "results whole" not in again  # the same calls again: they are on record already
+    assert "results whole" not in again  # the same calls again: they are recorded already
 
 
 def test_requests_are_watched_where_nobody_is_disturbed(cli: Cli) -> None:

@@ -1,4 +1,4 @@
-"""The document of contexts, its test list item by item: options, saves, pointers, loads, clears."""
+"""`ContextManager`, item by item of its specification: options, saves, pointers, loads, clears."""
 
 import asyncio
 import json

@@ -21,7 +21,7 @@ def contexts() -> ContextManager:
 
 
 def chosen(contexts: ContextManager, query: str, **how: object) -> list[str]:
-    """What the chosen calls were about, in words."""
+    """The arguments of the chosen calls, as text."""
     paths = contexts.select_relevant_contexts(query, **how)  # type: ignore[arg-type]
     loaded = contexts.load_contexts(paths)
     return [str(context.args.get("ticker") or context.args.get("path")) for context in loaded]
