@@ -197,7 +197,7 @@ def test_texts_beside_images_are_kept_and_cut_and_the_image_stays() -> None:
     assert len(recorded_results(session)) == 2
 
 
-def test_an_error_of_a_tool_is_on_record_as_one() -> None:
+def test_an_error_of_a_tool_is_recorded_as_an_error() -> None:
     session = Session(store=MemoryStore())
     kept = one_call(ToolMessage("wrong", tool_call_id="c1", status="error"), session)
     assert session.shown(kept.artifact["keepwhole"]["trace_id"]).is_error
@@ -310,7 +310,7 @@ def test_a_fork_from_an_old_checkpoint_sends_what_was_sent_then() -> None:
     assert len(recorded_results(session)) == 3
 
 
-def test_a_task_that_is_cancelled_from_outside_can_be_gone_on_with() -> None:
+def test_a_task_that_is_canceled_from_outside_can_be_continued() -> None:
     session, stage, saver = AdapterContract().session(), Stage(), InMemorySaver()
     script = Script([("run_command", {"command": "long"}), ("wait", {}), "never", "done"])
 

@@ -136,7 +136,7 @@ def test_messages_in_which_nothing_is_left_out_are_the_same_objects() -> None:
         assert (sent == kept) is not is_cut
 
 
-def test_parallel_calls_and_a_retry_are_told_apart() -> None:
+def test_parallel_calls_and_a_retry_are_distinguished() -> None:
     s = keepwhole.session(store=MemoryStore())
     model = Scripted([call("one", "c1"), call("again", "c2"), call("three", "c3")])
     done = run_sync(an_agent(s, model), "go")
@@ -168,7 +168,7 @@ def test_a_streamed_run_shows_and_keeps_the_same() -> None:
     asyncio.run(run())
 
 
-def test_a_result_is_on_record_before_the_model_is_asked_again_and_so_after_a_cancelled_run() -> None:
+def test_a_result_is_recorded_before_the_next_request_even_if_the_run_is_canceled() -> None:
     async def run() -> None:
         s = keepwhole.session(store=MemoryStore())
         agent = an_agent(s, Scripted([call("all", "c1")], [call("x", "c2", "slow")]))

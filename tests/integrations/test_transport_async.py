@@ -87,7 +87,7 @@ def test_many_conversations_at_a_time_do_not_meet(sdk: Any) -> None:
     assert len(provider.requests) == 40
 
 
-def test_a_cancelled_stream_closes_the_provider_s() -> None:
+def test_a_canceled_stream_closes_that_of_the_provider() -> None:
     provider = Provider([[Text("a" * 100)]])
     agent = SDKS[1](provider, store=MemoryStore())
 

@@ -84,7 +84,7 @@ def test_asynchronous_answers_are_learned_from_too(sdk: Any, stream: bool, finis
 @every_sdk
 @both_ways
 @pytest.mark.parametrize("packed", [False, True])
-def test_without_tools_of_ours_answers_pass_as_they_come_and_are_learned_from(
+def test_without_recall_tools_answers_pass_unchanged_and_are_learned_from(
     sdk: Any, way: str, packed: bool, finished: list[Finished]
 ) -> None:
     provider = Provider([[Text("Hello.")]], packed=packed)
@@ -95,7 +95,7 @@ def test_without_tools_of_ours_answers_pass_as_they_come_and_are_learned_from(
 
 
 @every_sdk
-def test_without_tools_of_ours_asynchronous_answers_are_learned_from(sdk: Any, finished: list[Finished]) -> None:
+def test_without_recall_tools_asynchronous_answers_are_learned_from(sdk: Any, finished: list[Finished]) -> None:
     provider = Provider([[Text("Hello.")], [Text("Bye.")]], packed=True)
     agent = sdk(provider, store=MemoryStore())
 

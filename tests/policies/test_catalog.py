@@ -84,7 +84,7 @@ def test_an_unknown_name_is_answered_with_all_there_are() -> None:
 
 
 @pytest.mark.usefixtures("_installed")
-def test_a_package_whose_policy_is_none_is_told_so() -> None:
+def test_a_package_that_offers_something_other_than_a_policy_is_reported() -> None:
     with pytest.raises(UsageError, match="`broken` is no policy: it has no `arrive`"):
         policy_named("broken")
 

@@ -69,7 +69,7 @@ class Run:
         return shown_text(self.transcript.items[number], self.decided.get(number))
 
 
-def test_everything_leaves_all_as_it_came() -> None:
+def test_everything_changes_nothing() -> None:
     assert Run(peer_named("everything")).steps(30) == [[]] * 30
 
 
@@ -156,7 +156,7 @@ def test_langchain_clears_errors_and_spares_results_without_a_call() -> None:
     assert run.send(*step(2)) == [1]
 
 
-def test_opencode_protects_the_newest_tokens_and_prunes_no_little() -> None:
+def test_opencode_protects_the_newest_tokens_and_prunes_only_large_amounts() -> None:
     run = Run(Pruned("prune", protect=4 * ONE, minimum=2 * ONE))
     assert run.steps(11) == [[]] * 6 + [[0, 1, 2], [], [], [3, 4, 5], []]
     assert run.text(0) == "[Old tool result content cleared]"

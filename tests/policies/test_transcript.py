@@ -107,7 +107,7 @@ def test_cutting_back_below_nothing_leaves_nothing() -> None:
 
 
 @given(st.lists(MESSAGES, max_size=8), st.lists(MESSAGES, max_size=4), st.integers(0, 8))
-def test_after_a_cut_back_all_is_as_if_what_followed_had_never_been(
+def test_after_a_cut_back_nothing_is_left_of_what_followed(
     messages: list[Message], other_way: list[Message], at: int
 ) -> None:
     made = transcript(*messages)

@@ -71,7 +71,7 @@ def test_a_call_in_any_spelling_is_answered_in_the_same(dialect: str, shape: str
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_call_of_another_tool_is_not_ours(dialect: str) -> None:
+def test_a_call_of_another_tool_is_not_a_recall_call(dialect: str) -> None:
     assert in_memory().answer(call(dialect, {"path": "a"}, "read_file")) is None
 
 
@@ -235,7 +235,7 @@ def test_a_tool_of_another_name_is_refused_when_called_by_name() -> None:
 # Access
 
 
-def test_foreign_purged_misspelt_and_invented_ids_are_told_the_same(tmp_path: Any) -> None:
+def test_foreign_purged_misspelled_and_invented_ids_get_the_same_answer(tmp_path: Any) -> None:
     store = SqliteStore(str(tmp_path))
     session, other, gone = (Session(name, store=store) for name in ("mine", "theirs", "gone"))
     mine = session.keep("fetch", None, TEXT)

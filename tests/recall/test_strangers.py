@@ -62,7 +62,7 @@ def check_times(times: dict[str, list[float]]) -> None:
 
 
 @pytest.mark.parametrize("tries", [200, pytest.param(3_400, marks=pytest.mark.torture)])
-def test_no_try_across_sessions_succeeds_or_can_be_told_from_another(store: Store, tries: int) -> None:
+def test_no_try_across_sessions_succeeds_or_differs_from_an_invented_id(store: Store, tries: int) -> None:
     ours, foreign, purged, invented = some_sessions(store, 20)
     check_times(tried(ours, {"foreign": foreign, "purged": purged, "invented": invented}, tries))
 

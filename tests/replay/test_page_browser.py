@@ -103,7 +103,7 @@ def test_a_point_leads_to_its_row(opened: Callable[..., Opened]) -> None:
 
 @pytest.mark.torture
 @pytest.mark.parametrize("width", [1200, 375])
-def test_no_label_of_a_plot_lies_on_another(opened: Callable[..., Opened], width: int) -> None:
+def test_no_label_of_a_plot_covers_another(opened: Callable[..., Opened], width: int) -> None:
     one = opened(reports.full(), width)
     for mode in ("All-in", "Cached", "Blind", "Tail"):
         one.tab.locator(".switch span", has_text=mode).click()

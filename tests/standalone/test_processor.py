@@ -79,7 +79,7 @@ def test_the_limits_of_the_tool_hold() -> None:
     assert processor(shelf, overrides=own).process(numbered_lines(100), "walk").metadata.strategy_used == "none"
 
 
-def test_a_configuration_given_with_the_call_holds_for_that_call() -> None:
+def test_a_configuration_given_with_a_call_applies_to_that_call() -> None:
     shelf = Shelf()
     machine = processor(shelf)
     strict = TruncationConfiguration(inline_limit=300)

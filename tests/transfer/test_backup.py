@@ -170,7 +170,7 @@ def test_a_cut_or_changed_backup_is_noticed_and_nothing_of_it_stays(source: Stor
             break
 
 
-def test_a_backup_that_somebody_packed_anew_with_other_words_is_refused(source: Store, target: Store) -> None:
+def test_a_backup_that_was_changed_and_compressed_again_is_refused(source: Store, target: Store) -> None:
     lines = altered(list(Backup(source).lines()), "session", setting("session", "agent", to="somebody else"))
     with pytest.raises(Damaged, match="cut off or changed"):
         restored(target, gzip.compress(b"".join(lines), 1))
@@ -305,7 +305,7 @@ HOSTILE: list[tuple[str, Callable[[Any], None]]] = [
 
 
 @pytest.mark.parametrize(("kind", "change"), HOSTILE)
-def test_a_hostile_backup_gives_an_error_of_ours_and_leaves_nothing(
+def test_a_hostile_backup_raises_a_keepwhole_error_and_leaves_nothing(
     kind: str, change: Callable[[Any], None], target: Store
 ) -> None:
     source = MemoryStore()

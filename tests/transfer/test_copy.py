@@ -90,7 +90,7 @@ def test_a_copy_has_everything_that_its_source_has(pair: tuple[Store, Store]) ->
             assert stored_bytes(source, row) == stored_bytes(target, other)
 
 
-def test_a_second_run_finds_nothing_to_do_and_a_third_brings_what_came_since(pair: tuple[Store, Store]) -> None:
+def test_a_second_run_finds_nothing_to_do_and_a_third_copies_new_entries(pair: tuple[Store, Store]) -> None:
     source, target = pair
     eventful(source)
     copied(source, target)

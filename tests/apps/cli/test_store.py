@@ -131,7 +131,7 @@ def test_a_server_without_a_schema_is_refused_with_the_command_that_makes_one(cl
     assert b"KEEPWHOLE_STORE=postgresql://" in done.stderr
 
 
-def test_what_was_erased_is_erased_in_the_copy_only_when_somebody_says_so(cli: Cli) -> None:
+def test_erased_entries_are_erased_in_the_copy_only_when_asked(cli: Cli) -> None:
     cli("store", "copy", "home", "other")
     cli("sessions", "purge", "two", "--yes")
     refused = cli("store", "copy", "home", "other")

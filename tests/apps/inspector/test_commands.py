@@ -145,7 +145,7 @@ def test_inspect_opens_at_a_session_and_refuses_one_that_is_not_there(tmp_path: 
     assert cli("inspect", "--session", "nobody").returncode == 3
 
 
-def test_a_port_that_is_taken_is_said_to_be(tmp_path: Path) -> None:
+def test_a_port_that_is_in_use_is_reported(tmp_path: Path) -> None:
     with running(tmp_path, "inspect") as page:
         done = Cli(tmp_path)("inspect", "--port", str(page.url.port))
         assert done.returncode == 2

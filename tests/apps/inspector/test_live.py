@@ -91,7 +91,7 @@ def test_a_preview_of_a_large_result_is_bounded(services: InspectorServices, ses
     assert preview["canonical"]["chars"] == len(text)
 
 
-def test_whoever_comes_back_gets_what_was_missed_without_gaps_and_doubles(
+def test_a_page_that_reconnects_gets_what_it_missed_without_gaps_or_duplicates(
     services: InspectorServices, session: Session
 ) -> None:
     sent = RequestLog(session)
@@ -135,7 +135,7 @@ def test_an_answer_that_comes_later_is_told_as_the_same_step(services: Inspector
     assert event.data["step"]["outcome"] == "complete"
 
 
-def test_a_purged_session_is_said_to_be_gone(services: InspectorServices, session: Session) -> None:
+def test_a_purged_session_is_reported_as_purged(services: InspectorServices, session: Session) -> None:
     session.keep("t", None, "x")
     found = listen(
         services, "s", None, lambda told: told[-1].name == "gone", lambda: services.record.store.purge("s", NOON * 1000)
@@ -191,7 +191,7 @@ def test_what_another_process_writes_is_told_too(services: InspectorServices, se
     assert steps_of(found) == [(1, 2)]
 
 
-def test_nobody_looks_at_the_record_while_nobody_listens(services: InspectorServices, session: Session) -> None:
+def test_the_record_is_not_polled_while_no_page_is_open(services: InspectorServices, session: Session) -> None:
     session.keep("t", None, "x")
 
     async def main() -> bool:

@@ -46,7 +46,7 @@ def test_without_a_key_the_page_says_where_to_get_one(look: Look) -> None:
     assert "keepwhole inspect" in tab.locator(".state").inner_text()
 
 
-def test_a_key_that_fits_no_more_says_so(look: Look) -> None:
+def test_an_old_token_is_reported_with_what_to_do(look: Look) -> None:
     one = look(enter=False)
     tab = one.see("token=an-old-one", ".state")
     assert "Run keepwhole inspect again" in tab.locator(".state").inner_text()

@@ -144,7 +144,7 @@ def test_only_what_is_new_is_read() -> None:
     assert set(asked) == {19}, "from the last one on that is known"
 
 
-def test_a_session_that_was_purged_begins_anew() -> None:
+def test_a_session_that_was_purged_starts_again() -> None:
     book = Book()
     book.write(kept := book.result())
     book.store.purge(book.name, MS)

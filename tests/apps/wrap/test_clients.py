@@ -101,7 +101,7 @@ def test_a_subscription_of_codex_has_an_address_of_its_own(home: Path) -> None:
     assert started(home, script(home, "codex", "Logged in using an API key"))[2] == {}
 
 
-def test_the_providers_and_permissions_of_opencode_stay_beside_ours(home: Path) -> None:
+def test_the_providers_and_permissions_of_opencode_are_kept(home: Path) -> None:
     provider = {"mine": {"options": {"baseURL": "https://mine.example/v1"}}, "plain": {"options": {}}}
     settings = {"provider": provider, "permission": {"bash": "deny", "external_directory": "ask"}}
     opencode = script(home, "opencode", json.dumps(settings))
@@ -137,7 +137,7 @@ def test_the_way_to_this_machine_stays_direct(home: Path) -> None:
     assert environ["HTTPS_PROXY"] == "http://proxy.corp:3128"
 
 
-def test_who_says_how_to_read_back_is_heeded(home: Path) -> None:
+def test_a_setting_of_how_to_read_back_is_respected(home: Path) -> None:
     claude = client_for("/usr/bin/claude")
     launch = claude.launch(ClientCommand(["claude"], {"HOME": str(home)}, RESULTS))
     plain = settings_for(claude, Settings(home="/r"), launch)

@@ -44,7 +44,7 @@ def steps(cli: Cli) -> list[list[LoggedRequest]]:
         ]
 
 
-def test_a_record_without_requests_says_so(cli: Cli) -> None:
+def test_a_record_without_requests_is_reported(cli: Cli) -> None:
     assert b"No request is on record yet" in cli("report").stdout
 
 
@@ -60,7 +60,7 @@ def test_few_sessions_are_not_compared(cli: Cli) -> None:
     assert cli.json("report")["ratios"] == {}
 
 
-def test_a_difference_is_said_with_its_spread(cli: Cli) -> None:
+def test_a_difference_is_reported_with_its_interval(cli: Cli) -> None:
     chance = random.Random(1)
     for number in range(8):
         put(cli, f"viewed-{number}", "on", [chance.randrange(4_000, 6_000) * step for step in range(1, 5)])

@@ -141,5 +141,5 @@ def test_descriptions_are_one_line_for_people() -> None:
     assert get_tool_description("status", {}) == "status"
 
 
-def test_a_query_goes_by_a_hash_of_its_words() -> None:
+def test_a_query_is_identified_by_a_hash_of_its_words() -> None:
     assert hash_query(" how is it? ") == hash_query("how is it?") != hash_query("how was it?")
