@@ -1,9 +1,9 @@
 """What an adapter costs inside its framework: CPU for each kept result of 10 KB, over a bare durable insert.
 
-The agent runs through the same results with the adapter, and without it while a plain loop inserts them durably. What
-the adapter takes beyond that, by result, is its price. Judged is keeping inside the framework, with `mode: off`; what
-following the conversation and making the view before each request add, and what cutting adds, have their own floors
-under `project` and `truncate`, so those rows are reported.
+The agent gets the same results with the adapter, and without it while a plain loop inserts them durably. The
+difference per result is the price of the adapter. The floor is for keeping inside the framework, with `mode: off`.
+Following the conversation, making the view before each request, and cutting have their own floors under `project`
+and `truncate`, so here they are only reported.
 """
 
 import importlib
@@ -23,9 +23,9 @@ from keepwhole import config
 Agent = Callable[[keepwhole.Session | None, str, Sequence[str]], Callable[[], int]]
 FRAMEWORKS = ("loop", "langchain", "openai_agents", "pydantic_ai", "claude_agent")
 _KINDS = {"kept": ("read_file", "off"), "kept and viewed": ("read_file", "on"), "kept, cut and viewed": ("look", "on")}
-"""What is measured: which tool returns the results, and in which mode; reads are shown whole."""
+"""What is measured: the tool that returns the results, and the mode; reads are shown whole."""
 _WITH_THE_VIEW = ("openai_agents", "pydantic_ai")
-"""Adapters that keep when messages are about to be sent: with `mode: off` they keep nothing."""
+"""Adapters that keep results only when messages are about to be sent: with `mode: off` they keep nothing."""
 _RESULTS = 40
 _SIZE = 10_000
 
@@ -64,14 +64,14 @@ def _row(setup: Setup, name: str, kind: str, agent: Agent, bodies: list[str]) ->
     def alone() -> float:
         return _cpu(agent(None, tool, bodies))
 
-    keep_results()  # what is imported at first use is no price of a result
+    keep_results()  # imports at first use do not count
     times = run_interleaved(place, setup.rounds, {"kept": keep_results, "inserted": insert_rows, "alone": alone})
     bare.close()
     return _price_row(f"adapter `{name}`: CPU for a result of 10 KB, {kind}", times, kind == "kept")
 
 
 def _price_row(what: str, times: dict[str, list[float]], is_judged: bool) -> Row:
-    """The price over agent and insert, with the parts it is taken from."""
+    """The price beyond agent and insert, with the figures it is computed from."""
     over = [(a - b) / _RESULTS * 1e3 for a, b in zip(times["kept"], times["inserted"], strict=True)]
     kept, inserted, alone = (f"{median(times[side]) / _RESULTS * 1e3:.2f} ms" for side in ("kept", "inserted", "alone"))
     figure, reference = f"{kept} a step", f"bare {inserted}, {alone} of it the agent"

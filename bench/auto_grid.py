@@ -66,7 +66,7 @@ GRID: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "Least that a batch frees, tokens": {f"{n:,}": {"clear_at_least": n} for n in (5_000, 20_000, 40_000)},
     "Everything may age above, tokens": {f"{n:,}": {"most": n} for n in (80_000, 100_000, 150_000)},
 }
-"""What was tried: a group a setting, a row a value."""
+"""What was tried: a group per setting, a row per value."""
 
 
 class NamedAuto(Auto):
@@ -78,7 +78,7 @@ class NamedAuto(Auto):
 
 
 class LeaveCut(NamedAuto):
-    """Leaves a cut of an aged result behind, chosen by the task, or by what the agent said and did when it read it."""
+    """Leaves a cut of an aged result behind, chosen by the task, or by the agent's reaction to it."""
 
     def __init__(self, name: str, settings: AutoSettings, kinds: Sequence[str], chars: int, by: str) -> None:
         super().__init__(name, settings)

@@ -1,8 +1,8 @@
-"""`python -m bench.capacity [PATH…]`: what so many agents at once put on a record in PostgreSQL, and on its server.
+"""`python -m bench.capacity [PATH…]`: the load of many agents on a record in PostgreSQL and on its server.
 
-Steps of recorded runs, by the sizes of what was called, said and returned but with words made up, go through a real
-proxy over a real server. What a step leaves and takes there is counted and multiplied. Nothing else is assumed but how
-often an agent takes a step, and how much of a core may be busy.
+Steps of recorded runs, with made-up texts of the recorded sizes, go through a real proxy to a real server. The bytes
+and the CPU of a step are measured and multiplied. The only assumptions are how often an agent takes a step, and how
+much of a core may be busy.
 """
 
 import argparse
@@ -30,29 +30,29 @@ from keepwhole.store.postgres.store import INLINE_BODY
 
 AGENTS = (100, 1_000, 10_000)
 _BUSY = 0.6
-"""Share of a core that may be busy before another is wanted."""
+"""Share of a core that may be busy before another one is needed."""
 _CONNECTIONS = 17
-"""Of each proxy to the server."""
+"""The connections of each proxy to the server."""
 _DAY = 86_400
 _WORDS = ["".join(random.Random(number).choices("aeinorst_/.0123456789", k=1 + number % 9)) for number in range(4_000)]
 
 
 class Step(NamedTuple):
-    """One message of a model and what its calls returned, by their sizes in characters."""
+    """The sizes of one message of a model and of the results of its calls, in characters."""
 
     said: int
     returned: tuple[int, ...]
 
 
 class StepCosts(NamedTuple):
-    """What some steps took."""
+    """The bytes and the CPU that some steps took."""
 
     steps: int
     rows: float
     bodies: float
-    """Bytes of tools and models, as they came."""
+    """Bytes of results and answers."""
     large: float
-    """Those in bodies that would lie in an object store."""
+    """Bytes of bodies that are large enough for an object store."""
     objects: int
     disk: float
     log: float
@@ -102,7 +102,7 @@ def _runs(paths: Sequence[Path]) -> Iterator[Run]:
 
 
 def _shape(run: Run) -> list[Step]:
-    """A run by its sizes."""
+    """The sizes of a run's steps."""
     steps: list[Step] = []
     for message in run.messages:
         if message.role == "assistant":
@@ -114,7 +114,7 @@ def _shape(run: Run) -> list[Step]:
 
 
 def _draw_runs(runs: list[list[Step]], most: int) -> list[list[Step]]:
-    """So many runs, spread over all lengths."""
+    """At most `most` runs, spread over all lengths."""
     runs.sort(key=len)
     return [runs[at * len(runs) // most] for at in range(most)] if len(runs) > most else runs
 
@@ -163,13 +163,13 @@ def _play_one(run: Sequence[Step], session: str, ask: Any) -> None:
 
 
 def _text(name: object, chars: int) -> str:
-    """So many characters in words, of which each name has others."""
+    """A text of `chars` characters, with other words for each name."""
     chance = random.Random(str(name))
     return f"{name} {' '.join(chance.choices(_WORDS, k=chars // 5))}"[: max(chars, 1)]
 
 
 class _Counters:
-    """What the server and the proxy had done when the playing began."""
+    """The counters of the server and the proxy before the runs."""
 
     def __init__(self, server: Database, url: str, proxy: int) -> None:
         self._server, self._proxy = server, proxy
@@ -203,7 +203,7 @@ SELECT (SELECT count(*) FROM entries),
 
 
 def _children(data: str) -> list[int]:
-    """The processes of the server, whose number is in its folder."""
+    """The process ids of the server's children; its own id is in its folder."""
     with open(os.path.join(data, "postmaster.pid"), encoding="utf-8") as file:
         first = int(file.readline())
     found: list[int] = []
@@ -218,7 +218,7 @@ def _children(data: str) -> list[int]:
 
 
 def _appends(setup: Setup, server: Database) -> float:
-    """Durable appends of 1 KB a second that the server takes from 32 processes."""
+    """Durable appends of 1 KB per second to the server by 32 processes."""
     say("appends of 32 processes")
     with Group(setup, "store", server.record(), 32, "processes", 1_000) as group:
         return max(group.rate(3.0) for _ in range(3))
@@ -250,7 +250,7 @@ def _report(taken: StepCosts, appends: float, args: argparse.Namespace) -> str:
 
 
 def _load(taken: StepCosts, steps: float, args: argparse.Namespace) -> dict[str, str]:
-    """So many steps a second, in words."""
+    """The load of this many steps per second, as cells of a table."""
     each, daily = taken.each, steps * args.hours / 24 * _DAY
     proxies = ceil(steps * each(taken.proxy) / _BUSY)
     disk, objects = daily * each(taken.disk) / 1e9, daily * each(taken.large) / 1e9

@@ -1,7 +1,7 @@
 """A record into another one, into a backup and back, against a bare loop that reads rows and writes them again.
 
 The bare loop commits as many rows at a time with the same syncs, copies the files of large bodies one after the other
-and checks nothing. Carrying sessions over by `export` and `import` is measured beside it.
+and checks nothing. Copying sessions by `export` and `import` is measured too.
 """
 
 import os
@@ -82,7 +82,7 @@ def _time(act: Callable[[str, str], None], source: str, target: str) -> float:
 
 
 def _fill(folder: str, size: int, count: int) -> None:
-    """A session of results with bodies of a size, half of them random digits, as tools print hashes and numbers."""
+    """Fill a session with results of one size, half of their text random digits, like hashes and numbers."""
     store = SqliteStore(folder)
     store.open_session(SessionInfo(name="s", created_at=1))
     drafts: list[Draft] = []

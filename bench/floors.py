@@ -1,11 +1,11 @@
-"""The floor of each figure: what the project promises. The benchmarks only compare with them."""
+"""The floor of each figure: what the project promises. The benchmarks only compare figures with floors."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Floor:
-    """A limit, the side of it that is good, and how a value is written."""
+    """A limit, whether it is a minimum or a maximum, and the format of its values."""
 
     limit: float
     unit: str

@@ -1,6 +1,6 @@
-"""What `keepwhole mcp-gateway` costs a call over the server alone: all the CPU that its process uses meanwhile.
+"""What `keepwhole mcp-gateway` adds to a call of a server: all the CPU that its process uses meanwhile.
 
-The server behind it is a process of its own, the client another; neither does more than without the gateway.
+The server and the client are other processes; neither does more than without the gateway.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ async def _measure(setup: Setup, calls: int) -> dict[str, list[float]]:
 
 
 async def _cpu_a_call(client: Any, process: int, tool: str, calls: int) -> float:
-    """Milliseconds of the gateway's process for one call."""
+    """CPU milliseconds of the gateway's process per call."""
     before = _cpu(process)
     for _ in range(calls):
         await client.call_tool(tool)
@@ -56,7 +56,7 @@ async def _cpu_a_call(client: Any, process: int, tool: str, calls: int) -> float
 
 
 def _cpu(process: int) -> float:
-    """Seconds that a process has used, in itself and in the kernel."""
+    """CPU seconds that a process has used, in user mode and in the kernel."""
     with open(f"/proc/{process}/stat", encoding="utf-8") as file:
         fields = file.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -87,7 +87,7 @@ def _bare(setup: Setup) -> Run:
 
 
 def _store_run(setup: Setup, source: str, way: str, look: Callable[[str], None] = lambda home: None) -> Run:
-    """One run into a new store that was made before the clock starts; `look` sees it before it is removed."""
+    """One run into a new store, which is created before the clock starts; `look` is called before it is removed."""
     command, speed = _WAYS[way]
     home = setup.path("ingest-home")
     _make_store(home)
@@ -107,7 +107,7 @@ def _make_store(home: str) -> None:
 
 
 def _check(setup: Setup, source: str, way: str) -> None:
-    """The stored bytes are those of the file, and what was counted on the way is what others count."""
+    """Check that the stored bytes are those of the file, and that bytes, lines and characters are counted correctly."""
     say(f"ingest: {way} stores the same bytes, lines and characters?")
     counted = _count(source)
 
@@ -122,7 +122,7 @@ def _check(setup: Setup, source: str, way: str) -> None:
 
 
 def _count(path: str) -> tuple[int, int, int]:
-    """Bytes, lines and characters, by reading the file as text."""
+    """The bytes, lines and characters of a file, counted by reading it as text."""
     lines = chars = 0
     with open(path, encoding="utf-8", newline="") as file:
         while piece := file.read(1 << 20):

@@ -1,8 +1,8 @@
-"""A page of a large artifact through the inspector, beside a bare handler that reads the same bytes; and how much a
+"""A page of a large artifact by the inspector, against a bare handler that reads the same bytes; and how much a
 browser loads before it shows a session of 2,000 steps.
 
-Judged by wall time, per request, over one connection each; both are asked in turns. Every page is checked against the
-file first. Ours finds the lines, checks every block it serves and writes JSON; the bare one is told the bytes.
+Judged by wall time, per request, over one connection each, in turns. Every page is first checked against the
+file. The inspector finds the lines, checks every block and writes JSON; the bare handler gets the byte range.
 """
 
 import json
@@ -52,7 +52,7 @@ def inspector(setup: Setup) -> list[Row]:
 
 
 class _Client:
-    """One connection that is kept, with as little work of its own as can be: what is measured is the server."""
+    """One persistent connection with as little work as possible, since the server is measured."""
 
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port))
@@ -60,7 +60,7 @@ class _Client:
         self._head = f"Host: 127.0.0.1:{port}\r\n"
 
     def ask(self, path: str, method: str = "GET", more: str = "", body: str = "") -> tuple[bytes, bytes]:
-        """The head and the body of an answer."""
+        """Send a request; return the head and the body of the answer."""
         length = f"Content-Length: {len(body)}\r\n" if body else ""
         self._socket.sendall(f"{method} {path} HTTP/1.1\r\n{self._head}{more}{length}\r\n{body}".encode())
         data = b""
@@ -97,7 +97,7 @@ class _Page:
 
 @contextmanager
 def _process(words: Sequence[str], setup: Setup, home: str) -> Generator[str]:
-    """A process that prints where it listens."""
+    """Start a process that prints where it listens."""
     environ = {**setup.environment(home), "PYTHONPATH": f"{ROOT}/src:{ROOT}"}
     running = subprocess.Popen(words, env=environ, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert running.stdout is not None
@@ -137,7 +137,7 @@ def _bare(took: list[float]) -> str:
 def _time_pages(
     setup: Setup, page: _Page, path: str, port: int, places: list[Place]
 ) -> tuple[list[float], list[float]]:
-    """Milliseconds of a page by the inspector and by the bare handler, a median each round."""
+    """Milliseconds of a page by the inspector and by the bare handler, one median per round."""
     bare = _Client(port)
     rounds: tuple[list[float], list[float]] = [], []
     for number in range(setup.rounds + 1):
@@ -160,7 +160,7 @@ def _time_pages(
 
 
 def _after_a_pause(page: _Page, path: str, port: int, places: list[Place]) -> tuple[list[float], list[float]]:
-    """Milliseconds of pages that nobody has just asked for others of."""
+    """Milliseconds of pages that are requested after a pause."""
     bare = _Client(port)
     took: tuple[list[float], list[float]] = [], []
     for first, start, stop in places[:15]:
@@ -177,20 +177,20 @@ def _after_a_pause(page: _Page, path: str, port: int, places: list[Place]) -> tu
 
 
 def _ends(source: str) -> "array[int]":
-    """Where each line of a file ends, by reading all of them."""
+    """The end of each line of a file, found by reading all of it."""
     with open(source, "rb") as file:
         return array("Q", accumulate(map(len, file), initial=0))
 
 
 def _places(ends: "array[int]", count: int) -> list[Place]:
-    """Pages anywhere."""
+    """Random pages."""
     chance = random.Random(7)
     firsts = [chance.randrange(len(ends) - 1 - 11 * _LINES) for _ in range(count)]
     return [_place(ends, first) for first in firsts]
 
 
 def _next_pages(ends: "array[int]", place: Place) -> list[Place]:
-    """Ten pages, one after the other."""
+    """Ten consecutive pages."""
     return [_place(ends, place[0] - 1 + number * _LINES) for number in range(10)]
 
 
@@ -215,7 +215,7 @@ def _long_session(home: str, steps: int) -> int:
 
 
 def _first_look(page: _Page, steps: int) -> list[Row]:
-    """All that a browser loads before it shows the session: the page's files, then three answers."""
+    """The bytes that a browser loads before it shows the session: the page's files, then three answers."""
     begun = time.perf_counter()
     answers = [page.get(path, packed=True) for path in _FIRST]
     took = time.perf_counter() - begun

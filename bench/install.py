@@ -1,4 +1,4 @@
-"""How much a core install brings with it: a new virtual environment, the source tree, its dependencies."""
+"""The size of a core install: a new virtual environment, the source tree, its dependencies."""
 
 import os
 import subprocess

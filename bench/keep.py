@@ -1,8 +1,8 @@
 """Durable `keep` of small and large results, against a bare loop that does the same syncs and commits.
 
 Judged by wall time, since waiting for the disk is most of it. Syncs are noisy and drift within seconds, so both sides
-take turns, one result each, and the medians of every fifty are compared. What is over its limit is also cut while it
-is kept; the rows "shown whole" leave that out, so that the price of storing and that of cutting can be told apart.
+take turns, one result each, and the medians of every fifty are compared. A result over its limit is also cut while it
+is kept; the rows "shown whole" leave that out, so that the costs of storing and of cutting are separate.
 """
 
 import time
@@ -70,13 +70,13 @@ def _bodies(setup: Setup, size: int) -> list[bytes]:
 
 
 def _batch(ours: Keep, plain: Keep, bodies: list[bytes]) -> tuple[float, float]:
-    """The median seconds of one `keep` on either side."""
+    """The median seconds of one `keep` on each side."""
     times: dict[Keep, list[float]] = {ours: [], plain: []}
     order = [ours, plain]
     for body in bodies:
         for side in order:
             times[side].append(_clock(side, body))
-        order.reverse()  # a sync may pay for what the other side left behind, so neither always comes second
+        order.reverse()  # a sync may also write data of the other side, so neither is always second
     return median(times[ours]), median(times[plain])
 
 

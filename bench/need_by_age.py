@@ -1,8 +1,7 @@
 """`python -m bench.need_by_age PATH…`: how often results are still used, by their age and kind, on recorded runs.
 
-Prints, for results of at least 200 tokens, in how many turns something of them was first used, for each thousand
-tokens and thousand turns that they had been there, by their age in turns. Takes the options of
-`python -m bench.frontier`.
+For results of at least 200 tokens, prints the number of turns with a first use of some part, per thousand tokens and
+thousand turns in the context, by age in turns. Takes the options of `python -m bench.frontier`.
 """
 
 from collections import Counter
@@ -17,7 +16,7 @@ _LEAST = 200
 _AGES = (5, 10, 20, 40, 80, 160)
 _KINDS = ("read", "report", "search", "shell", "other")
 Cell = tuple[str, bool, int]
-"""A kind, whether the user has spoken since, and the least age."""
+"""A kind, whether the user has written since, and the least age."""
 
 
 def main() -> None:
@@ -53,7 +52,7 @@ def _count(facts: RunFacts, used: Counter[Cell], carried: Counter[Cell]) -> None
 
 
 def _turns(first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Each turn in which a result is at least five turns old, with the least age of its column."""
+    """Each turn in which a result is at least five turns old, with the age at which its column begins."""
     for turn in range(first + _AGES[0] - 1, last):
         yield max(age for age in _AGES if age <= turn - first + 1), turn
 

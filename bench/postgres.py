@@ -1,7 +1,7 @@
 """Durable appends to a record in PostgreSQL, against a bare loop that inserts the same columns and commits, and against
 plain statements that keep the same rules: one at a time in a session, chained, a known call not added again.
 
-Judged by wall time: what is waited for is the server and its disk. Clients are threads of one process or processes,
+Judged by wall time, since clients wait for the server and its disk. Clients are threads of one process or processes,
 each with a session of its own; the bare ones have a connection each. Both sides take turns, a second each, and
 the rates of each pair are compared.
 """
@@ -30,13 +30,13 @@ from keepwhole.store.postgres.store import PostgresStore
 
 _SIZES = {"1 KB": 1_000, "100 KB": 100_000}
 _FEW = 8
-"""Clients of each of three kinds that find a connection at the same time."""
+"""Clients of each of three kinds that have a connection at the same time."""
 _IN_A_BUCKET = ((1, "process"), (8, "threads"), (32, "threads"))
 _CLIENTS = ((1, "process"), (8, "threads"), (8, "processes"), (32, "threads"), (32, "processes"))
 
 
 class Group:
-    """Processes of clients that wait for the word to begin."""
+    """Client processes that wait for the command to start."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Group:
         size: int,
         more: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """`more` is in their environment."""
+        """`more` is added to their environment."""
         env = {**setup.environment(setup.path("pg-home")), "PYTHONPATH": f"{ROOT}/src:{ROOT}", **more}
         processes, threads = (1, clients) if how == "threads" else (clients, 1)
         command = (PYTHON, "-m", "bench.support.postgres_client", kind, url, str(threads), str(size))
@@ -68,7 +68,7 @@ class Group:
             process.communicate()
 
     def rate(self, seconds: float) -> float:
-        """Additions a second, all clients together."""
+        """Additions per second of all clients together."""
         for process in self._processes:
             assert process.stdin is not None
             process.stdin.write(f"{seconds}\n")
@@ -108,7 +108,7 @@ def _compare(setup: Setup, url: str, size: str, clients: int, how: str) -> list[
 
 
 def _in_a_bucket(setup: Setup, url: str) -> list[Row]:
-    """Bodies of 100 KB that go to an object store, their rows to the server."""
+    """Appends with bodies of 100 KB in an object store and rows on the server."""
     with ExitStack() as stack:
         more = start_object_store(setup, stack)
         if more is None:
@@ -153,12 +153,12 @@ def _rate_texts(ours: list[float], plain: list[float]) -> tuple[str, str]:
 
 
 def _ratios(ours: list[float], plain: list[float]) -> list[float]:
-    """Round by round; one in which the other side wrote nothing at all, for the server stood still, says nothing."""
+    """The ratios round by round, without rounds in which the other side wrote nothing because the server stalled."""
     return [a / b for a, b in zip(ours, plain, strict=True) if b]
 
 
 def _trips(setup: Setup, server: Database) -> list[Row]:
-    """How often a step waits for the server; the first few, which prepare, are left out."""
+    """How often a step waits for the server, without the first few, which prepare statements."""
     with RoundTripRelay(server.data) as trips:
         url = server.record().replace(quote(server.data, safe="/"), trips.folder)
         session = keepwhole.Session("trips", store=PostgresStore(url, setup.path("pg-home")))

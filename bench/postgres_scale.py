@@ -1,9 +1,8 @@
 """A record of ten million entries against one of a hundred thousand, both in one PostgreSQL server.
 
-Judged by wall time. Both records have sessions of the same length; what is asked for is in one of the newest thousand
-sessions of each, chosen by chance, so that a session is new to the store each time. Both records take turns, one
-question each, and the medians of every batch are compared. Takes minutes to load and some 15 GB of disk: it runs only
-when it is asked for by name.
+Judged by wall time. Both records have sessions of the same length; each query is about a random one of the newest
+thousand sessions, so that the session is new to the store each time. Both records take turns, one query each, and the
+medians of every batch are compared. Takes minutes to load and about 15 GB of disk: it runs only if it is named.
 """
 
 import os
@@ -34,7 +33,7 @@ Ask = Callable[["Filled"], object]
 
 
 class Filled:
-    """A record with so many entries, and chance to choose among its newest sessions."""
+    """A record with many entries, and a random choice among its newest sessions."""
 
     def __init__(self, setup: Setup, server: Database, count: int) -> None:
         self.count, self.sessions = count, count // LENGTH
@@ -99,7 +98,7 @@ def postgres_scale(setup: Setup) -> list[Row]:
 
 
 def _set_syncs(server: Database, syncs: str) -> None:
-    """Loading need not outlive a power cut; what is measured must."""
+    """Switch syncs off for loading and on for measuring."""
     with psycopg.connect(server.url, autocommit=True) as connection:
         connection.execute(f"ALTER SYSTEM SET fsync = {syncs}".encode())
         connection.execute("ALTER SYSTEM SET max_wal_size = '8GB'")
@@ -108,7 +107,7 @@ def _set_syncs(server: Database, syncs: str) -> None:
 
 
 def _row(setup: Setup, what: str, ask: Ask, small: Filled, large: Filled) -> Row:
-    _batch(ask, small, large)  # connections, plans and pages as a store in use has them
+    _batch(ask, small, large)  # warm up: connections, plans and pages as in a store in use
     pairs: list[tuple[float, float]] = []
     for number in range(setup.rounds):
         say(f"{what}: batch {number + 1} of {setup.rounds}")
@@ -124,7 +123,7 @@ def _row(setup: Setup, what: str, ask: Ask, small: Filled, large: Filled) -> Row
 
 
 def _batch(ask: Ask, small: Filled, large: Filled) -> tuple[float, float]:
-    """The median seconds of one question to either record."""
+    """The median seconds of one query to each record."""
     times: dict[Filled, list[float]] = {small: [], large: []}
     order = [small, large]
     for _ in range(_BATCH):

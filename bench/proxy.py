@@ -1,6 +1,6 @@
-"""What the proxy adds to a request: time to the first byte and CPU, beside a bare relay over aiohttp in the same run.
+"""What the proxy adds to a request: time to the first byte and CPU, against a bare relay over aiohttp in the same run.
 
-The provider answers at once, so that everything between is what is measured. Requests of the three ways alternate.
+The provider answers at once, so that only the way to it is measured. Requests of the three ways alternate.
 """
 
 import http.client
@@ -49,7 +49,7 @@ class _Ways:
         self.connect()
 
     def connect(self) -> None:
-        """Connect anew: a connection that nobody used for long is closed."""
+        """Connect again, since connections that were unused for long are closed."""
         self._open = {name: http.client.HTTPConnection("127.0.0.1", port) for name, port in self.ports.items()}
 
     def ask(self, way: str, body: bytes, session: str) -> tuple[float, float]:
@@ -65,7 +65,7 @@ class _Ways:
         return first, time.perf_counter() - begun
 
     def ask_together(self, way: str, most: int, many: int, name: str) -> None:
-        """So many streams one after the other, by each of several clients at a time."""
+        """Request `many` streams one after the other, with several clients at a time."""
         messages = [{"role": "user", "content": "Say something."}, *step(1, 200)]
         body = request(messages, most=most)
 
@@ -86,7 +86,7 @@ class _Ways:
 def process(
     words: Sequence[str], setup: Setup, home: str = "proxy", **more: str
 ) -> Generator[tuple[subprocess.Popen[str], int]]:
-    """A process that prints its port."""
+    """Start a process that prints its port."""
     environ = {**setup.environment(setup.path(home)), "PYTHONPATH": f"{ROOT}/src:{ROOT}", **more}
     running = subprocess.Popen(words, env=environ, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert running.stdout is not None
@@ -113,7 +113,7 @@ def request(messages: Sequence[Any], most: int = 100) -> bytes:
 
 
 def _first_byte(ways: _Ways, setup: Setup) -> list[Row]:
-    """A conversation of about 200 KB that goes on by small results, then one that goes on by long ones."""
+    """A conversation of about 200 KB that continues with small results, then one that continues with long ones."""
     requests = 30 if setup.quick else 200
     small = _measure_added(ways, "small", 100, requests)
     large = _measure_added(ways, "large", 20_000, requests // 5)
@@ -139,7 +139,7 @@ def _first_byte(ways: _Ways, setup: Setup) -> list[Row]:
 
 
 def _measure_added(ways: _Ways, name: str, chars: int, requests: int) -> dict[str, list[float]]:
-    """Seconds that each way adds to the first byte over asking the provider itself, in nine parts of the run."""
+    """Seconds that each way adds to the first byte of the provider itself, in nine parts of the run."""
     messages: list[Any] = [{"role": "user", "content": "Find out what is wrong."}]
     for number in range(60):
         messages += step(number, 3_000)
@@ -147,7 +147,7 @@ def _measure_added(ways: _Ways, name: str, chars: int, requests: int) -> dict[st
     say(f"proxy: {requests} requests, {name} results")
     for number in range(requests):
         messages += step(1_000 + number, chars)
-        if chars > 10_000:  # so that the request stays as large as it was
+        if chars > 10_000:  # so that the request keeps its size
             del messages[-4:-2]
         body = request(messages)
         for way in ways.ports:
@@ -159,7 +159,7 @@ def _measure_added(ways: _Ways, name: str, chars: int, requests: int) -> dict[st
 
 
 def _commit(setup: Setup) -> float:
-    """Seconds of one durable commit of 20 KB, with nothing around it."""
+    """Seconds of one bare durable commit of 20 KB."""
     log = BareLog(setup.path("bare"))
     took: list[float] = []
     for _ in range(50):
@@ -170,7 +170,7 @@ def _commit(setup: Setup) -> float:
 
 
 def _streams(ways: _Ways, setup: Setup) -> list[Row]:
-    """CPU of a process for a stream of 200 events: as a model writes them, and all at once."""
+    """CPU of a process for a stream of 200 events: one by one like a model's, and all at once."""
     many = 6 if setup.quick else 12
     rows: list[Row] = []
     for what, most in (("one by one", 201), ("all at once", 200)):
@@ -209,7 +209,7 @@ def _large(ways: _Ways) -> list[Row]:
 
 
 def cpu(process: int) -> float:
-    """Seconds of CPU that a process has taken."""
+    """CPU seconds that a process has used."""
     with open(f"/proc/{process}/stat", encoding="utf-8") as file:
         fields = file.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,7 +1,7 @@
 """What a record on a server adds to a request, over one in a folder: against one bare commit, and one bare put.
 
-Every request brings a result that is cut, so it is on record before the request goes on. Ways alternate; the provider
-answers at once. Bodies of 100 KB go to an object store where the setting `blobs` is there to name one.
+Every request has a result that is cut, so it is recorded before the request is sent on. Ways alternate; the provider
+answers at once. Bodies of 100 KB go to an object store if the setting `blobs` names one.
 """
 
 import http.client
@@ -41,7 +41,7 @@ def proxy_postgres(setup: Setup) -> list[Row]:
 
 
 class _Ways:
-    """A provider, and two proxies before it."""
+    """A provider, and two proxies in front of it."""
 
     def __init__(self, setup: Setup, stack: ExitStack, store: str, more: Mapping[str, str]) -> None:
         provider = stack.enter_context(process([PYTHON, "-m", "bench.relays.provider"], setup))
@@ -68,8 +68,7 @@ class _Ways:
 def _row(
     ways: _Ways, setup: Setup, size: int, commit: Callable[[int], None], put: Callable[[bytes], None] | None
 ) -> Row:
-    """Conversations that go on by results of one size; beside each request one commit, and one put, with nothing round
-    them."""
+    """Conversations that continue with results of one size; with each request, one bare commit and one bare put."""
     took: dict[str, list[float]] = {name: [] for name in (*ways.names, "bare")}
     say(f"proxy over PostgreSQL: results of {size // 1_000} KB")
     for session in range(setup.rounds):
@@ -101,7 +100,7 @@ def _row(
 
 
 def _committer(stack: ExitStack, url: str) -> Callable[[int], None]:
-    """What commits a row of so many bytes, on a connection of its own."""
+    """A function that commits a row of this many bytes, on a connection of its own."""
     import psycopg
 
     connection = stack.enter_context(psycopg.connect(url, autocommit=True))

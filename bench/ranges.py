@@ -1,6 +1,6 @@
-"""100 lines anywhere in a large artifact, against a bare read and split at an offset known beforehand.
+"""100 lines anywhere in a large artifact, against a bare read and split at a known offset.
 
-Judged by wall time, per call: one call is far shorter than what CPU clocks resolve, and waiting is what a caller does.
+Judged by wall time, per call: one call is far shorter than the resolution of CPU clocks, and callers wait for it.
 Every place is checked against an independent reading of the file first. Each block that is served is also hashed,
 which the bare read does not do. "Cold" asks the kernel to drop both files from its cache before every call; a cache
 below the kernel may still serve them.
@@ -85,7 +85,7 @@ def _ranges(setup: Setup, kind: str) -> list[Row]:
 
 
 def _places(source: str) -> list[Place]:
-    """Random places, found by reading every line of the file."""
+    """Random places, computed by reading every line of the file."""
     with open(source, "rb") as file:
         ends = array("Q", accumulate(map(len, file), initial=0))
     chance = random.Random(7)
@@ -106,7 +106,7 @@ def _bare(fd: int, place: Place) -> list[str]:
 def _rounds(
     setup: Setup, name: str, places: list[Place], read: Read, fd: int, drop: tuple[int, ...] = ()
 ) -> list[Times]:
-    """Both sides at every place, one after the other, as often as there are rounds."""
+    """The times of both sides, alternating at every place, for each round."""
     rounds: list[Times] = []
     for number in range(setup.rounds):
         say(f"ranges {name}: round {number + 1} of {setup.rounds}")

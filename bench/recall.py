@@ -1,9 +1,9 @@
 """Reading back: a literal in a large artifact against ripgrep, and a slice of JSON against one pass that skips it.
 
-A search is judged by wall time, ripgrep started as a process and ours called: both have the file in the kernel's cache
+A search is judged by wall time, of a ripgrep process and of a call: both have the file in the kernel's cache
 and find the same line first. "No extra" hides `stringzilla`. A slice is judged by the CPU of the thread against reading
-the same artifact, checked as we check it, and letting `msgspec` split the array once; the row after it leaves the
-reading out of the reference. Every answer is checked first.
+the same artifact with the same checks and splitting the array once by `msgspec`; the row after it leaves the reading
+out of the reference. Every answer is checked first.
 """
 
 import json
@@ -128,7 +128,7 @@ def _wall(act: Callable[[], object]) -> float:
 
 
 def _peak(act: Callable[[], object]) -> float:
-    """Megabytes that a call allocates at most at once."""
+    """The peak of a call's allocated memory, in megabytes."""
     tracemalloc.start()
     try:
         act()
@@ -144,7 +144,7 @@ def _cpu(act: Callable[[], object]) -> float:
 
 
 def _wall_without_stringzilla(act: Callable[[], object]) -> float:
-    """The same without `stringzilla`."""
+    """The seconds of a search without `stringzilla`."""
     extra = patterns.stringzilla
     patterns.stringzilla = lambda: None
     try:

@@ -1,9 +1,9 @@
-"""Selecting from 10,000 results and from 1,000,000 pointers, over a written set of rare, mixed and common questions.
+"""Selecting from 10,000 results and from 1,000,000 pointers, by a fixed set of rare, mixed and common questions.
 
-Judged by CPU of the thread, since nothing waits for the disk; the wall time stands beside it. Each question is asked
-once a round; a question's time is its median over the rounds, "median" is that of all questions and "worst" the slowest
-question. The index is caught up before; what that costs is a row of its own. The reference reads every text, or every
-pointer, once for one question.
+Judged by CPU of the thread, since nothing waits for the disk; the wall time is printed too. Each question is asked
+once per round; its time is the median over the rounds, "median" is that of all questions and "worst" the slowest
+question. The index is updated before, which has its own row. The reference reads every text, or every pointer, once for
+one question.
 """
 
 import hashlib
@@ -88,7 +88,7 @@ def _pointers(setup: Setup, count: int) -> list[Row]:
 
 
 def _keep_all(setup: Setup, name: str, made: Sequence[Made]) -> tuple[Session, float]:
-    """A session with these results on disk and the index caught up, and how long the latter took."""
+    """A session with these results on disk and an updated index, and the seconds that the update took."""
     say(f"select: keeping {len(made):,} results")
     store = SqliteStore(setup.path(name))
     session = Session("bench", store=store)

@@ -1,6 +1,6 @@
 """`python -m bench.selection_recall`: is the answer to a paraphrased question in the first page of `Session.select`?
 
-A record of 150 results of six kinds has facts planted in it, and beside each fact a dozen others in the same words
+A record of 150 results of six kinds has planted facts, and for each fact a dozen others in the same words
 about somebody else. A question shares a name, or some words in other forms, with its fact, never its wording. The
 needle is a code that only the fact contains; it counts if it is in the text of `Session.select` with 1,000 tokens.
 
@@ -25,7 +25,7 @@ _ALIKE = 12
 
 @dataclass(frozen=True)
 class Template:
-    """A fact and a question about it; `{who}` tells facts alike apart, `{code}` is what is asked for."""
+    """A fact and a question about it; `{who}` distinguishes similar facts, `{code}` is the answer."""
 
     fact: str
     question: str
@@ -143,7 +143,7 @@ def record(templates: Sequence[Template], seed: int) -> tuple[Session, list[Need
 
 
 def _say_name(who: str, chance: random.Random) -> str:
-    """A name as people say it: a file without its folders, a number without commas, an identifier with humps."""
+    """A name as people write it: a file without folders, a number without commas, an identifier in camel case."""
     if "/" in who:
         return who.rsplit("/", 1)[1]
     if "," in who:
@@ -201,7 +201,7 @@ def _shell(lines: Sequence[str], chance: random.Random) -> tuple[str, str]:
 
 
 def count_found(templates: Sequence[Template], seeds: Iterable[int]) -> tuple[int, int]:
-    """How many needles the first answers hold, and how many there are."""
+    """The number of needles in the first answers, and of all needles."""
     held = asked = 0
     for seed in seeds:
         session, needles = record(templates, seed)

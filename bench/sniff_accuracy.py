@@ -1,6 +1,6 @@
-"""`python -m bench.sniff_accuracy [FOLDER]`: what `sniff` says of real tool results, against a slow judgement of each.
+"""`python -m bench.sniff_accuracy [FOLDER]`: what `sniff` says of real tool results, against a slow classification.
 
-The texts are other people's: only counts may leave this program by `--markdown`; examples are for the screen.
+The texts are private: `--markdown` prints only counts; examples are for the screen.
 """
 
 import argparse
@@ -70,7 +70,7 @@ _SHELLS = frozenset(("bash", "exec_command", "write_stdin", "shell", "run_shell_
 
 
 def judge(text: str, tool: str, arguments: str) -> Kind:
-    """The kind of one result: what its call asked for, where that says it; else what it parses as and looks like."""
+    """The kind of one result: by its call, if that decides it; else by parsing it and by its lines."""
     tool = tool.lower().rpartition("__")[2]
     lines = [line for line in _WRAPPER.sub("", text[:100_000]).splitlines() if line.strip()]
     if tool in _EDITORS and _share(_NUMBERED, lines) < _MOSTLY:
@@ -87,7 +87,7 @@ def judge(text: str, tool: str, arguments: str) -> Kind:
 
 
 def _data_kind(text: str) -> Kind | None:
-    """What the whole text parses as."""
+    """The kind of data that the whole text parses as."""
     if isinstance(_load_json(text), list | dict):
         return "json"
     lines = [line for line in text.splitlines() if line.strip()]
@@ -100,7 +100,7 @@ def _data_kind(text: str) -> Kind | None:
 
 
 def _line_kind(text: str, lines: Sequence[str], tool: str, command: str) -> Kind:
-    """What most lines look like; a search and a log are asked for before a table, whose rule any text may meet."""
+    """The kind that most lines look like; search and log are tried before table, which matches too easily."""
     is_search = tool in _SEARCHERS or _SEARCHES.search(command) is not None
     if _share(_STAMP, lines) >= _MOSTLY:
         return "log"
@@ -120,7 +120,7 @@ def _line_kind(text: str, lines: Sequence[str], tool: str, command: str) -> Kind
 
 
 def _is_run(command: str) -> bool:
-    """Whether a command tests or checks something, or does nothing but build: a build says little beside others."""
+    """Whether a command tests or checks something, or only builds; a build as one of several commands prints little."""
     parts = [part.strip(" (") for part in _PARTS.split(_MERELY.sub("", command))]
     if any(_TESTS.match(part) for part in parts):
         return True
@@ -156,7 +156,7 @@ def _is_xml(text: str) -> bool:
 
 
 def _is_csv(text: str) -> bool:
-    """As many columns, three or more, in every record, and a first record that reads like names."""
+    """Whether every record has the same number of columns, at least three, and the first one looks like names."""
     for separator in (",", "\t", ";", "|"):
         try:
             records = [one for one in csv.reader(text.splitlines(keepends=True), delimiter=separator) if one]
@@ -187,14 +187,14 @@ def _read_arguments(arguments: str) -> dict[str, Any]:
 
 
 def _command(tool: str, arguments: str) -> str:
-    """The shell command of a call; nothing where it is none."""
+    """The shell command of a call; empty for any other call."""
     given = _read_arguments(arguments) if tool in _SHELLS else {}
     command: object = given.get("cmd") or given.get("command")
     return command if isinstance(command, str) else ""
 
 
 def _command_shows_source(command: str) -> bool | None:
-    """The same of a shell command: every part of it shows files, and most of them are source."""
+    """The same for a shell command: whether all of it shows files, and most of them are source."""
     command = _QUOTED.sub("''", _REDIRECTED.sub("", command))
     shows = _SHOWS.findall(command)
     if not shows or _MERELY.sub("", _SHOWS.sub("", command)).strip(" \n;&"):
@@ -241,7 +241,7 @@ def results(folder: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _results_of(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
-    """What is read from a shell that is still running belongs to the command that it was started with."""
+    """The results in messages; output of a running shell belongs to the command that started it."""
     calls: dict[str, str] = {}
     arguments: str
     sessions: dict[str, str] = {}
@@ -266,7 +266,7 @@ def sample(folder: str) -> list[tuple[str, str, str]]:
 
 
 def confusion_table(counts: Mapping[Pair, int]) -> list[list[str]]:
-    """Judged by row, said by column."""
+    """The judged kinds as rows, those of `sniff` as columns."""
     header = ["judged \\ said", *KINDS]
     return [header, *([truth, *(str(counts.get((truth, said), 0) or "") for said in KINDS)] for truth in KINDS)]
 

@@ -1,6 +1,6 @@
-"""What a command costs before it does anything: CPU over `python -c pass`, which is the least any of them can use.
+"""What a command costs before it does anything: CPU beyond `python -c pass`, the least that any of them can use.
 
-Judged by the CPU of the process itself and what it starts; the `true` that `run` runs is in its figure.
+Judged by the CPU of the process and its children; the figure of `run` includes the `true` that it runs.
 """
 
 import json
@@ -48,7 +48,7 @@ def _show(artifact: str) -> tuple[str, ...]:
 
 
 def _hook(setup: Setup, chars: int) -> tuple[tuple[str, ...], ...]:
-    """What a client's hook costs after one result; without an id of the call each run keeps it anew."""
+    """The cost of a client's hook after one result; without a call id each run keeps it again."""
     output = "".join(f"line {number} of an output\n" for number in range(chars))[:chars]
     response = {"stdout": output, "stderr": "", "interrupted": False}
     event = {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_response": response, "session_id": "hook"}
@@ -59,7 +59,7 @@ def _hook(setup: Setup, chars: int) -> tuple[tuple[str, ...], ...]:
 
 
 def _check(setup: Setup, home: str, source: str, artifact: str) -> None:
-    """`artifacts show` prints the lines of the file."""
+    """Check that `artifacts show` prints the lines of the file."""
     output = setup.path("shown")
     pipeline(_show(artifact), env=setup.environment(home), folder=setup.folder, output=output)
     with open(source, encoding="utf-8") as file, open(output, encoding="utf-8") as shown:

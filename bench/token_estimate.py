@@ -1,6 +1,6 @@
 """`python -m bench.token_estimate [FOLDER]`: estimated tokens against exact ones, on transcripts and on made-up texts.
 
-The texts are other people's: only counts leave this program. `--fit` finds the coefficients of `models/tokens.py`.
+The texts are private: only counts are printed. `--fit` finds the coefficients of `models/tokens.py`.
 """
 
 import argparse
@@ -24,7 +24,7 @@ _MADE_UP = 24
 _SIZES = (600, 1_500, 4_000, 12_000, 40_000)
 _ROUNDS, _SWEEPS = 10, 300
 _TOO_LOW, _WEIGHT_OF_LOW = -0.2, 8.0
-"""Too low is the dangerous side: from here on an error counts so many times."""
+"""An estimate that is too low is dangerous: below this error it counts this many times."""
 
 
 class Text(NamedTuple):
@@ -54,7 +54,7 @@ def _texts_of(messages: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str]]:
 
 
 def texts(folder: str, count: tokens.Counter) -> list[Text]:
-    """Some real texts and the made-up ones, counted; the same ones every time."""
+    """Some real texts and the made-up ones with their tokens; the same every time."""
     by_kind: defaultdict[str, list[str]] = defaultdict(list)
     if os.path.isdir(folder):
         for kind, text in real(folder):
@@ -107,7 +107,7 @@ _NAMES = ("_SPACE", "_LETTER", "_DIGIT", "_SLASH", "_SIGN", "_ODD_UPPER", "_ODD_
 
 
 def features(text: str) -> list[float]:
-    """What the coefficients multiply, for the whole text."""
+    """The values of a text that are multiplied by the coefficients."""
     sample, marks = tokens.classify(text)
     odd, upper, digit, space, slash, sign = (marks.count(code) for code in b"qA0 /!")
     seen = len(sample)
@@ -117,7 +117,7 @@ def features(text: str) -> list[float]:
 
 
 def fit(found: Sequence[Text]) -> list[float]:
-    """Coefficients, none negative, with the least relative error; each kind weighs by the root of its texts."""
+    """Non-negative coefficients with the least relative error; a kind is weighted by the root of its texts' number."""
     sizes = Counter(one.kind for one in found)
     rows = [[value / one.tokens for value in features(one.text)] for one in found]
     even = [1 / sizes[one.kind] ** 0.5 for one in found]
@@ -133,7 +133,7 @@ def fit(found: Sequence[Text]) -> list[float]:
 
 
 def _solve(rows: Sequence[list[float]], weights: Sequence[float], coefficients: list[float]) -> None:
-    """Weighted least squares towards 1 with no negative coefficient, one coefficient after the other."""
+    """Weighted non-negative least squares with target 1, one coefficient after the other."""
     count = len(coefficients)
     squares = [weight * weight for weight in weights]
     columns = list(zip(*rows, strict=True))

@@ -1,8 +1,8 @@
 """What it costs to cut a result: every strategy on 100 KB, large texts beside plain references, stored ones, memory.
 
-Judged by CPU of the thread: everything here works in memory, and nothing waits. A cut is to 8,000 characters, where a
-text of this size would by default get a preview of 2,000: the larger cut is the dearer one. Every subject runs a few
-times a round, the least of which counts as the round, since a busy machine only ever adds. Memory is what
+Judged by CPU of the thread: everything here works in memory, and nothing waits. Cuts are to 8,000 characters, where a
+text of this size would by default get a preview of 2,000: the larger cut costs more. Every subject runs a few
+times per round and its fastest run counts, since a busy machine only makes runs slower. Memory is what
 `tracemalloc` sees at its peak beyond the text itself.
 """
 
@@ -45,7 +45,7 @@ _ARTIFACT = Artifact(artifact_id="art_0123456789abcdef", summary=_TOOL, size=_SM
 
 
 def _search(size: int) -> Sample:
-    """Matches of a search, some two hundred to a file, short ones."""
+    """Short matches of a search, about two hundred per file."""
     fact = "halcyon_berth = 7741"
     lines = [f"src/part_{n // 200}/module.py:{n}: value_{n} = {n}\n" for n in range(size // 43)]
     lines.insert(len(lines) // 2, f"src/harbour.py:12: {fact}\n")
@@ -53,7 +53,7 @@ def _search(size: int) -> Sample:
 
 
 def _listing(size: int) -> Sample:
-    """Paths, some fifty to a folder."""
+    """Paths, about fifty per folder."""
     fact = "assets/halcyon_berth.svg"
     lines = [f"src/part_{n // 50}/module_{n}.py\n" for n in range(size // 26)]
     lines.insert(len(lines) // 2, fact + "\n")
@@ -75,11 +75,11 @@ _KINDS: Mapping[str, tuple[str, Callable[[int], Sample]]] = {
     "code": ("Python", planted_results.source_code),
     "diff": ("diff", planted_results.diff),
 }
-"""What every strategy is given; spaces at the end tell kinds for one strategy apart."""
+"""The texts for every strategy; trailing spaces distinguish several kinds for one strategy."""
 
 
 class _Shelf:
-    """The least storage there can be, so that it does not count."""
+    """The smallest possible storage, so that its cost does not count."""
 
     def __init__(self) -> None:
         self.kept: dict[str, str] = {}
@@ -94,13 +94,13 @@ class _Shelf:
 
 @dataclass(frozen=True)
 class _Subject:
-    """Something to time: how often a round."""
+    """A function to time, and how often it runs per round."""
 
     run: Callable[[], object]
     times: int = 1
 
     def least_cpu(self) -> float:
-        """CPU seconds of the quickest of its runs."""
+        """CPU seconds of the fastest run."""
         least = float("inf")
         for _ in range(self.times):
             started = time.thread_time()
@@ -139,7 +139,7 @@ def _present(strategy: str, source: Source, question: str = "") -> TruncationRes
 
 
 def _check(strategy: str, shown: TruncationResult, source: Source, fact: str = "") -> None:
-    """The strategy that was meant did it, within the limit, covering all of the text, with what was asked for."""
+    """Check that the intended strategy made the cut, within the limit, covering all of the text."""
     used = shown.metadata.strategy_used
     if used != strategy or len(shown.content) > _LIMIT or not (shown.cut and shown.cut.covers(source.chars)):
         raise RuntimeError(f"{strategy}: not its cut, but {len(shown.content)} characters by {used}")
@@ -203,7 +203,7 @@ def _splitlines(setup: Setup) -> list[Row]:
 
 
 def _naive(text: str, budget: int, head_ratio: float) -> str:
-    """Both ends in whole lines, what is between them counted: as one writes it without a second thought."""
+    """A naive cut: whole lines of both ends, and a count of what is between them."""
     lines = text.splitlines(keepends=True)
     room = budget - len(omitted(len(lines), len(text)))
     head = _count_fitting(lines, int(room * head_ratio))
@@ -233,7 +233,7 @@ def _ratio(what: str, ours: list[float], name: str, theirs: list[float], floor: 
 
 
 def _stored_rows(setup: Setup) -> list[Row]:
-    """Stored results cut again; the index and the blocks that are shown are in memory from the first time."""
+    """Stored results that are cut again, with the index and the shown blocks in memory."""
     sizes = {"100 KB": _SMALL, "1 MB": _MIDDLE, "10 MB": _LARGE}
     with keepwhole.session("bench", store=setup.path("truncate-home")) as session:
         readers: dict[str, BodyReader] = {}
@@ -293,7 +293,7 @@ def _json(setup: Setup) -> list[Row]:
 
 
 def _json_library() -> tuple[str, Callable[[bytes], Any], Callable[[object], Any]]:
-    """`orjson` where it is installed; it is no dependency of ours, nor of the benchmarks."""
+    """`orjson` if it is installed; it is not a dependency of Keepwhole or of the benchmarks."""
     try:
         orjson: Any = importlib.import_module("orjson")
     except ImportError:
@@ -302,7 +302,7 @@ def _json_library() -> tuple[str, Callable[[bytes], Any], Callable[[object], Any
 
 
 def _check_array(body: str, text: str) -> tuple[int, int]:
-    """How many elements are kept at either end; raises unless they and the count are true."""
+    """The number of elements kept at each end; raises unless these and the count are correct."""
     original, shown = json.loads(text), json.loads(body)
     front = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(original, shown, strict=False)))
     back = len(shown) - front - 1
@@ -333,7 +333,7 @@ def _log(setup: Setup) -> list[Row]:
 
 
 def _scan(raw: bytes, word: bytes) -> int:
-    """How often `word` is there, by `find` alone."""
+    """The number of occurrences of `word`, by `find` alone."""
     count, at = 0, raw.find(word)
     while at >= 0:
         count, at = count + 1, raw.find(word, at + 1)
@@ -358,7 +358,7 @@ def _memory_row(strategy: str, kind: str, make: Callable[[int], Sample]) -> Row:
 
 
 def _peak(strategy: str, text: str) -> tuple[int, str]:
-    """The most bytes in use at once, and the strategy that was used in the end."""
+    """The peak of memory in bytes, and the strategy that was used."""
     tracemalloc.start()
     try:
         shown = _process(strategy, text)

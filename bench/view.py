@@ -1,8 +1,8 @@
 """What it costs to view a conversation: one more step, and all of it in a process that has not seen it.
 
-Judged by CPU of the thread. The history is 2,000 messages and 2 MB, half of them results that are on record already, so
-that planning and rendering are measured and not the disk. The reference for one more step is what a program does that
-keeps no state: copy the list deeply and write every old result anew.
+Judged by CPU of the thread. The history is 2,000 messages and 2 MB, half of them results that are recorded already, so
+that planning and rendering are measured and not the disk. The reference for one more step is a program without state:
+it copies the list deeply and rewrites every old result.
 """
 
 import copy
@@ -52,7 +52,7 @@ def _step(number: int, size: int) -> list[Message]:
 
 
 def _session_with(history: list[Message]) -> Session:
-    """A session that has seen all of it."""
+    """A session that has recorded the whole history."""
     session = Session("bench", store=MemoryStore())
     session.view(history, policy="auto")
     return session
@@ -82,7 +82,7 @@ def _keep(session: Session, step: list[Message]) -> None:
 
 
 def _rebuild(history: list[Message]) -> list[Message]:
-    """What a program does that keeps no state."""
+    """The reference: a program without state."""
     copied = copy.deepcopy(history)
     for message in copied[: -2 * _AGED]:
         if message["role"] == "tool":
@@ -109,7 +109,7 @@ def _cold(setup: Setup, session: Session, history: list[Message]) -> list[Row]:
 
 
 def _per_message(setup: Setup) -> list[Row]:
-    """The cost of a message in a history ten times as long, against one of 2,000."""
+    """The cost per message in a history ten times as long, against one of 2,000."""
     rows: list[float] = []
     few = many = 0.0
     for _ in range(3 if setup.quick else 9):

@@ -1,4 +1,4 @@
-"""Appends to a PostgreSQL record with the trigger that tells watchers about them, against no trigger at all.
+"""Appends to a PostgreSQL record with the trigger that notifies watchers, against no trigger at all.
 
 Judged by wall time. The clients are connections of two processes that insert rows as an append does, so that they wait
 for the server and not for Python. `plain` is a trigger that notifies of every append.
@@ -79,7 +79,7 @@ def _rate(url: str, setup: Setup, name: str, watches: bool, clients: int, second
 
 @contextmanager
 def _trigger(address: Address, name: str) -> Generator[None]:
-    """The trigger as a subject has it; afterwards as it was, and the record empty."""
+    """Set the trigger of a subject; afterwards restore the trigger and empty the record."""
     with psycopg.connect(address.url, autocommit=True) as admin:
         row = admin.execute(_OURS.format(address.schema).encode()).fetchone()
         assert row is not None
@@ -89,7 +89,7 @@ def _trigger(address: Address, name: str) -> Generator[None]:
         admin.execute(f"ALTER TABLE {address.schema}.entries {state} TRIGGER seen_by_watchers".encode())
         yield
         admin.execute(row[0].encode())
-        admin.execute("SET session_replication_role = replica")  # which lets no trigger refuse it
+        admin.execute("SET session_replication_role = replica")  # so that no trigger refuses it
         admin.execute(f"TRUNCATE {address.schema}.entries, {address.schema}.sessions CASCADE".encode())
 
 

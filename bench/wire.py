@@ -1,8 +1,8 @@
 """What it costs to read a request, to edit it as bytes and to decode its messages, in each dialect.
 
-Judged by CPU of the thread, beside the standard `json`: parsing and writing anew is what a request costs that is
-edited without a thought. A request is 2 MB in 2,000 messages, half of them results, and every other result is cut.
-Every subject runs a few times a round, the least of which counts as the round, since a busy machine only ever adds.
+Judged by CPU of the thread, against the standard `json`: the simplest way to edit a request is to parse and rewrite it.
+A request is 2 MB in 2,000 messages, half of them results, and every other result is cut. Every subject runs a few times
+per round and its fastest run counts, since a busy machine only makes runs slower.
 """
 
 import json
@@ -30,7 +30,7 @@ Message = dict[str, Any]
 
 @dataclass(frozen=True)
 class _Case:
-    """One dialect: its messages, the request they are in, and where a result's text lies."""
+    """One dialect: its messages, the request with them, and the path of a result's text."""
 
     name: str
     key: str
@@ -61,7 +61,7 @@ def _cases() -> list[_Case]:
 
 
 def _text(chance: random.Random) -> str:
-    """Lines as a tool prints them, with something in quotes in each."""
+    """Lines like a tool's, each with something in quotes."""
     words = [f"{chance.getrandbits(24):x}" for _ in range(200)]
     lines = [f'"{words[at]}": ' + " ".join(chance.choices(words, k=9)) for at in range(40)]
     return "\n".join(lines)[:_RESULT]
@@ -131,7 +131,7 @@ def _read(body: bytes) -> RequestBody:
 
 
 def _check(case: _Case, body: bytes) -> None:
-    """What is measured is right: the same values, all results found, the same request but for the edits."""
+    """Check what is measured: the same values, all results found, the same request except for the edits."""
     request = _read(body)
     results = [returned for message in case.messages for returned in decode_message(message).returned]
     if request.messages != case.messages or len(results) != _STEPS:
@@ -143,7 +143,7 @@ def _check(case: _Case, body: bytes) -> None:
 
 
 def _least(run: Callable[[], object]) -> float:
-    """CPU seconds of the quickest of a few runs."""
+    """CPU seconds of the fastest of a few runs."""
     least = float("inf")
     for _ in range(_TIMES):
         started = time.thread_time()

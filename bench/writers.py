@@ -26,7 +26,7 @@ _SECONDS = 6.0
 
 @dataclass(frozen=True)
 class Load:
-    """What all writers of one round saw, and what the file holds afterwards."""
+    """What all writers of one round saw, and what the file contains afterwards."""
 
     times: list[float]
     errors: list[str]
@@ -34,7 +34,7 @@ class Load:
     gaps: int
     duplicates: int
     lost: int
-    """Acknowledged and not in the file."""
+    """Entries that were acknowledged and are not in the file."""
 
 
 def writers(setup: Setup) -> list[Row]:
@@ -65,7 +65,7 @@ def _start(command: Sequence[str], env: Any, folder: str) -> "subprocess.Popen[s
 
 
 def _first(command: Sequence[str], env: Any, folder: str) -> None:
-    """Make the store, so that the writers meet at a store and not at its birth."""
+    """Create the store before the writers start."""
     process = _start((*command[:-1], "0"), env, folder)
     _wait_ready(process)
     process.communicate("\n")

@@ -1,4 +1,4 @@
-"""One file a framework: `agent(session, tool, outputs)` gives a function that runs its agent once, through all outputs.
+"""One file per framework: `agent(session, tool, outputs)` returns a function that runs its agent once over all outputs.
 
-With `session` None the same agent runs bare. A file that needs a framework raises `ImportError` where it is not there.
+With `session` None the same agent runs bare. A file raises `ImportError` where its framework is not installed.
 """

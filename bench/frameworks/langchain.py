@@ -20,7 +20,7 @@ class _Model(GenericFakeChatModel):
 
 
 class _Nothing(AgentMiddleware):
-    """Middleware that passes everything on: what having any costs is the framework's own price."""
+    """Middleware that changes nothing, since having any middleware has a cost in the framework."""
 
     def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         return handler(request)

@@ -1,5 +1,5 @@
 # pyright: basic, reportMissingImports=false
-"""An agent of OpenAI's SDK with its scripted model and a session: ours with the filter, or theirs."""
+"""An agent of OpenAI's SDK with a scripted model and a session: Keepwhole's with the filter, or the SDK's."""
 
 import asyncio
 from collections.abc import Callable, Sequence

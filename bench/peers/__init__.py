@@ -1,1 +1,1 @@
-"""Comparisons with other projects, each in an environment of its own: none of them is a dependency of ours."""
+"""Comparisons with other projects, each in its own environment: none of them is a dependency."""

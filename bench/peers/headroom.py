@@ -1,9 +1,9 @@
-"""`python -m bench.peers.headroom`: time per call and planted facts kept, headroom's `compress()` and ours.
+"""`python -m bench.peers.headroom`: time per call and planted facts kept, by headroom's `compress()` and by Keepwhole.
 
-Fresh 100 KB of ten kinds, one fact in each, a question that names it. headroom runs in its own environment (see
-`README.md`) as its users call it, in a warm process, by default and lossless (`mode="agent"`). Ours is `present()` on
-the same texts, the strategy chosen by Keepwhole, once at as many characters as headroom's default shows or 8,000 if
-that is more, and once at 8,000, our default. headroom never sees a text twice: its two modes get different ones.
+New texts of 100 KB of ten kinds, one fact in each, a question that names it. headroom runs in its own environment (see
+`README.md`) as its users call it, in a warm process, by default and lossless (`mode="agent"`). Keepwhole is `present()`
+on the same texts with the strategy it chooses, once at as many characters as headroom's default shows or 8,000 if that
+is more, and once at 8,000, the default. headroom never sees a text twice: its two modes get different ones.
 `--markdown` prints the page `docs/reference/peers-truncation.md`.
 """
 
@@ -31,7 +31,7 @@ _SIZE = 100_000
 _LEAST = 8_000
 _WARMING = 1
 _TOOL = "fetch_url"
-"""A tool that headroom does not exclude, and that has no defaults of its own with us."""
+"""A tool that headroom does not exclude, and that has no limits of its own in Keepwhole."""
 _WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "headroom_worker.py")
 _KINDS: Mapping[str, Callable[[int, int], Sample]] = {
     "JSON": planted_results.json_array,
@@ -47,7 +47,7 @@ _KINDS: Mapping[str, Callable[[int, int], Sample]] = {
 }
 _MODES = ("default", "agent")
 _WISH = 50
-"""How many times faster we want to be."""
+"""The factor by which Keepwhole should be faster."""
 _HEADINGS = (
     "100 KB of",
     "headroom",
@@ -80,7 +80,7 @@ character.
 
 @dataclass(frozen=True)
 class Call:
-    """One call: CPU seconds, and what is shown."""
+    """One call: CPU seconds, and the shown text."""
 
     cpu: float
     shown: str
@@ -109,7 +109,7 @@ def _fresh(kind: str, mode: str, calls: int) -> list[Sample]:
 
 
 def _headroom(python: str, texts: Mapping[tuple[str, str], list[Sample]]) -> dict[tuple[str, str], list[Call]]:
-    """What headroom makes of all texts, by kind and mode, without the calls that warm it."""
+    """headroom's calls by kind and mode, without the warm-up calls."""
     payloads = [
         {"kind": kind, "mode": mode, "tool": _TOOL, "question": sample.question, "text": sample.text}
         for (kind, mode), found in texts.items()
@@ -139,7 +139,7 @@ Calls = Mapping[tuple[str, str], list[Call]]
 
 @dataclass(frozen=True)
 class Measured:
-    """What one side made of the texts of one kind."""
+    """The results of one side for the texts of one kind."""
 
     cpu: float
     chars: int
@@ -152,7 +152,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class KindRow:
-    """One kind of text: headroom by default and lossless, ours at its size and at 8,000."""
+    """One kind of text: headroom by default and lossless, Keepwhole at headroom's size and at 8,000."""
 
     kind: str
     default: Measured
@@ -162,7 +162,7 @@ class KindRow:
 
     @property
     def least(self) -> float:
-        """How many times less CPU we take, at the size where that is less."""
+        """The factor by which Keepwhole takes less CPU, at the size where it is smaller."""
         return self.default.cpu / max(self.alike.cpu, self.ours.cpu)
 
     @property
@@ -189,7 +189,7 @@ def _our_measure(texts: list[Sample], budget: int) -> Measured:
 
 
 def _weak_points(rows: list[KindRow]) -> Iterator[str]:
-    """What does not speak for us, in sentences."""
+    """Sentences about Keepwhole's weak points."""
     for row in rows:
         for size, ours in (("as many characters", row.alike), ("8,000 characters", row.ours)):
             theirs = row.default.kept
@@ -204,7 +204,7 @@ def _weak_points(rows: list[KindRow]) -> Iterator[str]:
 
 
 def _ours(sample: Sample, budget: int) -> Call:
-    """One view as a session makes it: the strategy chosen by content, the notice inside the budget."""
+    """One view as a session makes it: strategy chosen by content, notice within the budget."""
     limits = TruncationConfiguration(inline_limit=budget, artifact_threshold=10**9).for_tool(_TOOL)
     limits = limits.replace(options=limits.options.replace(question=sample.question))
     summary = summarize(_TOOL, None)
@@ -215,7 +215,7 @@ def _ours(sample: Sample, budget: int) -> Call:
 
 
 def _plain(text: str) -> str:
-    """The words alone, so that a fact that was only written differently counts as kept."""
+    """The words of a text, so that a fact in another notation counts as kept."""
     for tag in ("<td>", "</td>", "|", '"', "\\", "\n", "\t", " "):
         text = text.replace(tag, "")
     return text

@@ -1,7 +1,7 @@
-"""headroom's side, run by the Python of its own environment: payloads from a file in, what it made of them out.
+"""headroom's side, run by the Python of its own environment: reads texts from a file, writes its results to another.
 
-`python -I headroom_worker.py IN OUT FOLDER`; IN holds `[{kind, mode, tool, question, text}, …]`, all JSON. It imports
-nothing of ours and takes no dependency but headroom.
+`python -I headroom_worker.py IN OUT FOLDER`; IN contains `[{kind, mode, tool, question, text}, …]` as JSON. It imports
+nothing of Keepwhole and needs nothing but headroom.
 """
 
 import importlib
@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def _prepare(folder: str) -> None:
-    """No network, no telemetry, no state of the user's, and exact tokens from the vocabulary that `litellm` brings."""
+    """Disable network, telemetry and the user's state; count exact tokens with the vocabulary in `litellm`."""
     os.environ.update(
         HEADROOM_BEACON="off",
         HEADROOM_TELEMETRY="off",

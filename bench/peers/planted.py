@@ -1,6 +1,6 @@
-"""Texts that tell two shorteners apart: facts where only a reader of the question would look for them.
+"""Texts that are hard to shorten: facts in places where only the question says to look.
 
-Each is a case in which headroom was seen to lose the fact or to pass the text on uncut; the question always names it.
+In each case headroom was seen to lose the fact or to return the text uncut; the question always names the fact.
 """
 
 import random
@@ -14,7 +14,7 @@ _HAN = "天地玄黄宇宙洪荒日月盈昃辰宿列张寒来暑往秋收冬藏
 
 
 def info_log(size: int, seed: int) -> Sample:
-    """The fact stands on an INFO line among INFO lines."""
+    """The fact is on an INFO line among INFO lines."""
     fact = f"one-time deploy token for release 9.4.1 is kestrel-{seed}"
 
     def line(chance: random.Random, number: int) -> str:
@@ -62,7 +62,7 @@ def one_line_html(size: int, seed: int) -> Sample:
 
 
 def chinese(size: int, seed: int) -> Sample:
-    """Paragraphs of Chinese, about three bytes to the character."""
+    """Paragraphs of Chinese, about three bytes per character."""
     fact = f"港务长把第{seed % 9000 + 1000}号泊位交给了翠鸟号"
 
     def paragraph(chance: random.Random, number: int) -> str:
@@ -82,7 +82,7 @@ def _date(chance: random.Random) -> str:
 def _plant(
     size: int, seed: int, unit: Callable[[random.Random, int], str], planted: str, fact: str, question: str
 ) -> Sample:
-    """Units until there are `size` characters, the planted one a bit after the middle."""
+    """Units up to `size` characters, the planted one a bit after the middle."""
     chance = random.Random(seed)
     units: list[str] = []
     total = 0

@@ -1,5 +1,5 @@
-"""Which strategy keeps the needle: texts with facts hidden in them, cut, and looked through for those facts.
+"""Which strategy keeps the needle: texts with hidden facts are cut, and the views are searched for these facts.
 
-Every cell is a share of needles kept over several generated texts. The question never repeats the words of the needle
-as they stand, and lines that share some of them lie all around it.
+Every cell is a share of needles kept over several generated texts. The question never repeats the exact words of the
+needle, and lines that share some of them are all around it.
 """

@@ -30,7 +30,7 @@ def minified(facts: list[Fact], chance: random.Random, language: Language) -> st
 
 
 def escaped(facts: list[Fact], chance: random.Random, language: Language) -> str:
-    """One array, all that is not ASCII as escapes."""
+    """One array, with escapes for everything but ASCII."""
     return json.dumps(_items(facts, chance))
 
 
@@ -51,19 +51,19 @@ def keyed(facts: list[Fact], chance: random.Random, language: Language) -> str:
 
 
 def deep(facts: list[Fact], chance: random.Random, language: Language) -> str:
-    """Three levels of arrays of objects, escaped where not ASCII."""
+    """Three levels of arrays of objects, with escapes for everything but ASCII."""
     groups = _groups(facts, chance, 12)
     pages = [{"page": at, "groups": groups[at : at + 6]} for at in range(0, len(groups), 6)]
     return json.dumps({"pages": pages})
 
 
 def ndjson(facts: list[Fact], chance: random.Random, language: Language) -> str:
-    """An object a line."""
+    """One object per line."""
     return "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in _items(facts, chance))
 
 
 def escaped_ndjson(facts: list[Fact], chance: random.Random, language: Language) -> str:
-    """An object a line, all that is not ASCII as escapes."""
+    """One object per line, with escapes for everything but ASCII."""
     return "".join(json.dumps(item) + "\n" for item in _items(facts, chance))
 
 
@@ -78,7 +78,7 @@ def table(facts: list[Fact], chance: random.Random, language: Language, separato
 
 
 def semicolons(facts: list[Fact], chance: random.Random, language: Language) -> str:
-    """CSV as it is written where a comma is part of a number."""
+    """CSV with semicolons, as in countries with decimal commas."""
     return table(facts, chance, language, ";")
 
 

@@ -1,4 +1,4 @@
-"""Facts, what is asked about them, and ordinary words, in several languages."""
+"""Facts, questions about them, and ordinary words, in several languages."""
 
 import random
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Topic:
-    """One fact; `{}` stands for what only the needle says, so a view that holds that has kept the needle."""
+    """One fact; `{}` is replaced by a secret that only the needle contains, so a view with it has kept the needle."""
 
     name: str
     fact: str
@@ -27,7 +27,7 @@ class Language:
     stop: str = "."
 
     def sentence(self, chance: random.Random, least: int = 5, most: int = 12) -> str:
-        """Ordinary words in any order."""
+        """Ordinary words in random order."""
         return self.joint.join(chance.choices(self.words, k=chance.randint(least, most)))
 
 

@@ -7,7 +7,7 @@ from bench.probes.recipe import Fact
 
 
 def log(facts: list[Fact], chance: random.Random, language: Language) -> str:
-    """Needles are errors with a stack; some lines only say that there are none."""
+    """A log in which needles are errors with a stack; some other lines only say that there are no errors."""
     return "".join(_event(at, fact, chance, language.error) for at, fact in enumerate(facts))
 
 
@@ -24,7 +24,7 @@ def _time(at: int) -> str:
 
 
 def noisy(facts: list[Fact], chance: random.Random, language: Language) -> str:
-    """A log in which every twentieth line is an error that nobody asked for."""
+    """A log in which every twentieth line is an irrelevant error."""
     return "".join(
         _event(at, fact, chance, language.error)
         if at % 20 or fact.secret
@@ -58,7 +58,7 @@ def flood(facts: list[Fact], chance: random.Random, language: Language) -> str:
 
 
 def exits(facts: list[Fact], chance: random.Random, language: Language) -> str:
-    """What many processes say; only the needle's one ends with another code than 0, and none says error."""
+    """The output of many processes; only the needle's has an exit code other than 0, and none prints "error"."""
     lines: list[str] = []
     for at, fact in enumerate(facts):
         code = chance.choice((1, 2, 137, 139)) if fact.secret else 0

@@ -1,4 +1,4 @@
-"""Cutting the texts of a recipe in every way, and counting the needles that are left."""
+"""Cuts the texts of a recipe in every way, and counts the needles that are left."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -60,7 +60,7 @@ def _view(text: str, budget: int, question: str, strategy: str | None) -> Trunca
 
 
 def totals(lines: Sequence[Line], name: str) -> list[Line]:
-    """All variants together at each budget, each counting alike per needle."""
+    """All variants together at each budget; every needle counts the same."""
     return [_total([line for line in lines if line.budget == budget], name, budget) for budget in BUDGETS]
 
 

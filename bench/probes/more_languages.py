@@ -1,4 +1,4 @@
-"""Languages and facts that the strategies were not written with."""
+"""Languages and facts that were not used to write the strategies."""
 
 from bench.probes.language import Language, Topic, words
 from bench.probes.languages import ENGLISH

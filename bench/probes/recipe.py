@@ -8,7 +8,7 @@ from bench.probes.language import Language, Topic
 
 _LEAST, _MOST = 40_000, 100_000
 _NEAR, _CLOSE = 12, 36
-"""How often each distractor stands in a text."""
+"""How often each distractor occurs in a text."""
 MIDDLE = (0.5,)
 THREE = (0.12, 0.5, 0.88)
 BORDERS = (0.0, 1.0)
@@ -16,7 +16,7 @@ BORDERS = (0.0, 1.0)
 
 @dataclass(frozen=True)
 class Probe:
-    """One text, what must be found in a view of it, and what is asked."""
+    """One text, the needles that a view of it should contain, and the question."""
 
     text: str
     needles: tuple[str, ...]
@@ -43,11 +43,11 @@ class Recipe:
     variant: str
     write: Writer
     chars: int
-    """About how much one unit takes, to come out within the sizes wanted."""
+    """The approximate size of a unit, to get texts of the wanted sizes."""
     language: Language
     places: tuple[float, ...] = MIDDLE
     is_close: bool = False
-    """Whether distractors share most words of the fact, and not only some."""
+    """Whether distractors share most words of the fact, not only some."""
 
     def probe(self, seed: int) -> Probe:
         """The probe of one seed."""

@@ -1,6 +1,6 @@
-"""The texts that are probed: those the strategies were written with, and others that came later.
+"""The texts that are probed: those used to write the strategies, and others that were added later.
 
-`OTHERS` has other facts, languages and shapes; no choice between two ways of cutting was made by them.
+`OTHERS` has other facts, languages and shapes, which were never used to choose between ways of cutting.
 """
 
 from bench.probes import data, logs, prose, sources

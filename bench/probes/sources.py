@@ -20,7 +20,7 @@ def _camel(name: str) -> str:
 
 
 def _words_of(fact: Fact) -> str:
-    """The words of a fact without its secret, which stands in the body."""
+    """The words of a fact without its secret, which is in the body."""
     return " ".join(fact.words.replace(fact.secret, "").split()) if fact.secret else fact.words
 
 
@@ -55,7 +55,7 @@ def typescript(facts: list[Fact], chance: random.Random, language: Language) -> 
 
 
 def go(facts: list[Fact], chance: random.Random, language: Language) -> str:
-    """Methods with tabs; the fact is told inside the body and not above it."""
+    """Methods with tabs; the fact is inside the body and not above it."""
     parts = ['package steps\n\nimport "fmt"\n']
     for at, fact in enumerate(facts):
         body = _steps(chance, "\tv{0} := step({0}, {1})\n")
@@ -67,7 +67,7 @@ def go(facts: list[Fact], chance: random.Random, language: Language) -> str:
 
 
 def diff(facts: list[Fact], chance: random.Random, language: Language) -> str:
-    """A hunk for each fact, six a file."""
+    """A hunk for each fact, six per file."""
     parts: list[str] = []
     for at, fact in enumerate(facts):
         if at % 6 == 0:

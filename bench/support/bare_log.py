@@ -30,11 +30,11 @@ class BareLog:
         self._connection.execute(_TABLE)
 
     def keep_row(self, body: bytes) -> None:
-        """One row with its body in it, one commit."""
+        """Write one row with its body, in one commit."""
         self._commit([(None, b"", body)])
 
     def keep_file(self, body: bytes) -> None:
-        """A file, synced and renamed into place, its folder synced; then its row and the decision's in one commit."""
+        """Write a file, synced and renamed, and sync its folder; then its row and the decision's in one commit."""
         name = os.urandom(16).hex()
         path = os.path.join(self._folder, name)
         fd = os.open(path + ".part", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

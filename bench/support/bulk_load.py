@@ -28,13 +28,13 @@ _BEGIN, _END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
 _NUMBER = struct.Struct(">iq")
 _NULL = b"\xff\xff\xff\xff"
 _HOLE = "0" * 22
-"""Where an id goes in a header."""
+"""The placeholder for an id in a header."""
 _MOMENT = b"%d" % START
 _WORDS = ("parser", "index", "socket", "cursor", "ledger", "anchor", "budget", "branch", "kernel", "mirror")
 
 
 class _Entry:
-    """What the entry with one number has in every session: a body, and a header with a hole for its id."""
+    """The parts of an entry that are the same in every session: a body, and a header with a gap for the id."""
 
     def __init__(self, seq: int) -> None:
         line = f"{seq} {_WORDS[seq % 10]} of the {_WORDS[seq // 10 % 10]} went through\n"
@@ -104,7 +104,7 @@ def load(url: str, count: int) -> None:
 
 
 def _drop_indexes(connection: "psycopg.Connection[Any]") -> Iterator[str]:
-    """Drop the indexes of `entries` but that of its key; what makes each of them again."""
+    """Drop the indexes of `entries` except its key; yield the statements that create them again."""
     query = (
         "SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index "
         "WHERE indrelid = 'entries'::regclass AND NOT indisprimary"

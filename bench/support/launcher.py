@@ -1,7 +1,7 @@
 """Runs one pipeline and prints CPU, peak memory and exit code of each process. Started by path, with `-I -S`.
 
 A child's peak memory is never counted lower than that of the process it was started from, so the measured programs
-must not be started from the benchmark itself. This file imports next to nothing and is about as large as the bare
+must not be started from the benchmark itself. This file imports almost nothing and is about as large as the bare
 interpreter it is compared with.
 
 Arguments: the standard output of the last command, then the commands with `|` between them.

@@ -13,7 +13,7 @@ ENDPOINT, BUCKET = "BENCH_ENDPOINT", "BENCH_BUCKET"
 
 
 def start_object_store(setup: Setup, stack: ExitStack) -> Mapping[str, str] | None:
-    """The environment of a process whose large bodies go to the store; None where there is none to start."""
+    """The environment of a process that puts large bodies into the store; None where no store can be started."""
     if find_spec("obstore") is None or find_spec("tests") is None:
         return None
     servers: Any = import_module("tests.objects")
@@ -26,7 +26,7 @@ def start_object_store(setup: Setup, stack: ExitStack) -> Mapping[str, str] | No
 
 
 def bare_put(environ: Mapping[str, str]) -> Callable[[bytes], None]:
-    """What puts bytes there under a new name, with nothing round it."""
+    """A function that puts bytes into the store under a new name, and does nothing else."""
     from obstore import put
     from obstore.store import S3Store
 

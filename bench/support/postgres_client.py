@@ -1,8 +1,8 @@
-"""Clients of a PostgreSQL server in one process: as many threads as asked for, each adding to a session of its own.
+"""Clients of a PostgreSQL server in one process: several threads, each adding to a session of its own.
 
-Says `ready`. For each line with a number of seconds it adds results for so long, and prints the seconds of each.
+Prints `ready`. For each line with a number of seconds it adds results for that time, and prints the seconds of each.
 The bare client has a connection for each thread and does the least that is durable: one prepared INSERT and its commit.
-The plain one does what an append promises with plain statements: a lock, the head, whether the call is known, the row.
+The plain one follows the rules of an append with plain statements: lock, head, whether the call is known, row.
 """
 
 import hashlib
@@ -122,7 +122,7 @@ def _plain(url: str, body: bytes) -> Add:
 
 
 def store(url: str, threads: int, body: bytes) -> list[Add]:
-    """One store for all threads: the body is taken, and appended unless the call is on record."""
+    """One store for all threads: the body is stored, and appended unless the call is recorded already."""
     shared = PostgresStore(url, os.environ["KEEPWHOLE_HOME"])
     return [_store(shared, body) for _ in range(threads)]
 

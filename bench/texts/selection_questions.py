@@ -37,7 +37,7 @@ _ENDS = ["a", "e", "i", "o", "u", "al", "an", "ar", "el", "en", "er", "im", "in"
 
 @dataclass(frozen=True)
 class Made:
-    """One call and what it returned."""
+    """One call and its result."""
 
     tool: str
     arguments: str
@@ -65,7 +65,7 @@ class Maker:
         return make(number, int(self._chance.paretovariate(1.2) * 12) + 8)
 
     def line(self, number: int) -> Made:
-        """A call with little to say, for a record of very many."""
+        """A call with a short result, for very large records."""
         path = f"src/{self.words[number % 900]}/part_{number:07d}.py"
         return Made("read_file", json.dumps({"path": path}), self.sentence(14))
 

@@ -188,4 +188,4 @@ SPELLED: dict[str, Callable[[random.Random, int], str]] = {
     "Chinese in logs": _lines(lambda chance: f"{_stamp(chance)} INFO {chance.choice(_CHINESE)}"),
     "emoji": _lines(lambda chance: " ".join(chance.choices(_EMOJI, k=5))),
 }
-"""A text of about so many characters of each kind."""
+"""By kind, a function that makes a text of about this many characters."""

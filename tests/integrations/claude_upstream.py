@@ -16,7 +16,7 @@ _USAGE = {"input_tokens": 10, "output_tokens": 5}
 
 @contextmanager
 def upstream(respond: Respond) -> Iterator[int]:
-    """Its port, while it answers."""
+    """The port of the running server."""
     with serving(_Anthropic, respond=staticmethod(respond)) as port:
         yield port
 

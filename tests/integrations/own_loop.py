@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 def in_own_loop(run: Callable[[], T]) -> T:
-    """What `run` gives, with a loop around it that is closed afterwards."""
+    """The result of `run` in an event loop that is closed afterwards."""
     asyncio.set_event_loop(loop := asyncio.new_event_loop())
     try:
         return run()

@@ -1,4 +1,4 @@
-"""The official SDKs behind one face: say something, get the words and the calls, answer them, in any dialect."""
+"""The official SDKs behind one interface: send a message, get text and calls, answer them, in any dialect."""
 
 import json
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ PARAMETERS = {"type": "object", "properties": {"n": {"type": "integer"}}}
 
 
 class Answer(NamedTuple):
-    """What an SDK made of a response."""
+    """A response as an SDK returns it."""
 
     text: str
     calls: list[tuple[str, str]]

@@ -63,7 +63,7 @@ def use(call_id: str, name: str, **arguments: Any) -> dict[str, Any]:
 
 
 def plain(body: dict[str, Any]) -> list[dict[str, Any]]:
-    """The messages of a request without what the client adds and moves."""
+    """The messages of a request without the parts that the client adds and moves."""
     return [{"role": m["role"], "content": list(_blocks(m["content"]))} for m in body["messages"]]
 
 
@@ -187,7 +187,7 @@ class TestContract(AdapterContract):
 
 
 def hooked(session: keepwhole.Session, **event: Any) -> Any:
-    """What our hook answers to an event."""
+    """The answer of Keepwhole's hook to an event."""
     name = event.setdefault("hook_event_name", "PostToolUse")
     hooks = with_keepwhole(ClaudeAgentOptions(), session).hooks or {}
     (matcher,) = hooks[name]

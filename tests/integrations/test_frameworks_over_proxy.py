@@ -25,7 +25,7 @@ LOG = "".join(f"{number:05} a line of output\n" for number in range(4_000))
 
 
 class Model:
-    """Has a log read, looks at a line that is left out of it, and says what stands there."""
+    """A model that reads a log, recalls a line that was left out, and answers with it."""
 
     def __call__(self, body: Json) -> list[Part]:
         told = json.dumps(body.get("messages") or body["input"])
@@ -41,7 +41,7 @@ class Model:
 @pytest.fixture(autouse=True)
 def _collected() -> Iterator[None]:
     yield
-    gc.collect()  # here, where what frameworks leave open is not taken for ours
+    gc.collect()  # here, so that sockets which frameworks leave open are not counted as the test's
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The middleware for LangChain keeps the contract of adapters, in both worlds, alone and beside LangChain's own."""
+"""The middleware for LangChain keeps the contract of adapters, sync and async, alone and beside LangChain's own."""
 
 import asyncio
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ def model_of(script: Script) -> ScriptedModel:
 
 
 class SyncHarness:
-    """An agent with a checkpointer, so that its thread goes on."""
+    """An agent with a checkpointer, so that its thread continues."""
 
     before: Sequence[Any] = ()
     after: Sequence[Any] = ()
@@ -119,7 +119,7 @@ def test_beside_context_editing_what_was_cleared_can_be_read_back(editing: SyncH
 
 
 class Summary(SyncHarness):
-    """With LangChain's summaries, which take old messages out of the state."""
+    """With LangChain's summaries, which remove old messages from the state."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -161,7 +161,7 @@ def test_the_ids_stand_in_artifact_where_the_model_does_not_look() -> None:
 
 
 def one_call(result: Any, session: Session) -> Any:
-    """What the middleware makes of what a tool returned."""
+    """The output of the middleware for a tool's result."""
     call = {"name": "look", "args": {}, "id": "c1", "type": "tool_call"}
     request = type("Request", (), {"tool_call": call})()
     return KeepwholeMiddleware(session).wrap_tool_call(request, lambda _: result)
@@ -197,7 +197,7 @@ def test_texts_beside_images_are_kept_and_cut_and_the_image_stays() -> None:
     assert len(recorded_results(session)) == 2
 
 
-def test_an_error_of_a_tool_is_on_record_as_one() -> None:
+def test_an_error_of_a_tool_is_recorded_as_an_error() -> None:
     session = Session(store=MemoryStore())
     kept = one_call(ToolMessage("wrong", tool_call_id="c1", status="error"), session)
     assert session.shown(kept.artifact["keepwhole"]["trace_id"]).is_error
@@ -310,7 +310,7 @@ def test_a_fork_from_an_old_checkpoint_sends_what_was_sent_then() -> None:
     assert len(recorded_results(session)) == 3
 
 
-def test_a_task_that_is_cancelled_from_outside_can_be_gone_on_with() -> None:
+def test_a_task_that_is_canceled_from_outside_can_be_continued() -> None:
     session, stage, saver = AdapterContract().session(), Stage(), InMemorySaver()
     script = Script([("run_command", {"command": "long"}), ("wait", {}), "never", "done"])
 
@@ -318,7 +318,7 @@ def test_a_task_that_is_cancelled_from_outside_can_be_gone_on_with() -> None:
         waits = asyncio.Event()
 
         async def wait() -> str:
-            """Wait for ever."""
+            """Wait forever."""
             waits.set()
             await asyncio.sleep(3_600)
             return "never"

@@ -1,4 +1,4 @@
-"""A loop written by hand keeps the contract of adapters, and `on_tool_end` says what a tool did."""
+"""A hand-written loop keeps the contract of adapters, and `on_tool_end` reports what a tool did."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -13,7 +13,7 @@ from keepwhole.testing.script import Tools
 
 
 class Loop:
-    """The loop of the how-to, with Anthropic's spelling."""
+    """The loop of the how-to, with Anthropic's messages."""
 
     def __init__(self) -> None:
         self.messages: list[Any] = []
@@ -58,7 +58,7 @@ def test_what_a_tool_raises_is_kept_as_an_error_and_said() -> None:
     assert block["content"].startswith("ZeroDivisionError: ")
 
 
-def test_a_call_of_ours_is_answered_and_the_function_is_not_called() -> None:
+def test_a_recall_call_is_answered_and_the_function_is_not_called() -> None:
     session = Session(store=MemoryStore())
     block = on_tool_end(session)(call("get_artifact", id="art_1_x"), lambda: pytest.fail("it was called"))
     assert block["content"].startswith("404")

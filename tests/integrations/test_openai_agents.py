@@ -1,4 +1,4 @@
-"""OpenAI's Agents SDK with its own scripted model: whole on record, shown as fits, read back by the model."""
+"""OpenAI's Agents SDK with a scripted model: results are recorded whole, shown as fits, read back by the model."""
 
 import asyncio
 from pathlib import Path
@@ -43,7 +43,7 @@ def build(target: str) -> str:
 
 @function_tool
 async def slow(target: str) -> str:
-    """Build for ever."""
+    """Build forever."""
     await asyncio.sleep(60)
     return target
 
@@ -70,7 +70,7 @@ def read_back(call_made: Any) -> Any:
     return [function_call(name, arguments, call_id="c2")]
 
 
-def test_a_model_sees_what_fits_and_their_session_gives_the_whole() -> None:
+def test_a_model_sees_what_fits_and_the_sdk_session_returns_everything() -> None:
     s = keepwhole.session(store=MemoryStore())
     agent, model = an_agent(s, [call("all")], ModelStep.respond(read_back))
     items = KeepwholeSession(s)
@@ -124,7 +124,7 @@ def test_a_result_that_comes_again_is_a_pointer_to_the_first() -> None:
     assert again.startswith("[Artifact: ")
 
 
-def test_parallel_calls_and_failing_ones_are_told_apart() -> None:
+def test_parallel_calls_and_failing_ones_are_distinguished() -> None:
     s = keepwhole.session(store=MemoryStore())
     agent, model = an_agent(s, [call("one", "c1"), call("broken", "c2"), call("three", "c3")])
     items = KeepwholeSession(s)
@@ -149,7 +149,7 @@ def test_a_streamed_run_shows_and_keeps_the_same() -> None:
     asyncio.run(run())
 
 
-def test_a_cancelled_run_leaves_a_whole_record_that_the_next_run_goes_on_with() -> None:
+def test_a_canceled_run_leaves_a_whole_record_that_the_next_run_continues() -> None:
     class Began(RunHooks[None]):
         def __init__(self) -> None:
             self.event = asyncio.Event()
@@ -178,7 +178,7 @@ def test_a_cancelled_run_leaves_a_whole_record_that_the_next_run_goes_on_with() 
     asyncio.run(run())
 
 
-def test_a_conversation_that_openai_holds_is_sent_without_mending() -> None:
+def test_a_conversation_that_openai_stores_is_sent_without_repair() -> None:
     s = keepwhole.session(store=MemoryStore())
     agent, model = an_agent(s, {"output": [call("all")], "response_id": "resp_1"})
     run_sync(agent, "go", run_config=config(s), previous_response_id="resp_0")
@@ -188,7 +188,7 @@ def test_a_conversation_that_openai_holds_is_sent_without_mending() -> None:
 
 
 class Scripted:
-    """Runs with their scripted model, which asks the script for each turn."""
+    """Runs with the SDK's scripted model, which asks the script for each turn."""
 
     def __init__(self) -> None:
         self.items: KeepwholeSession | None = None
@@ -214,10 +214,10 @@ class TestContract(AdapterContract):
 
 
 class TestTheirProtocol:
-    def test_ours_is_one_of_theirs(self) -> None:
+    def test_a_keepwhole_session_is_a_session_of_the_sdk(self) -> None:
         assert isinstance(KeepwholeSession(keepwhole.session("s", store=MemoryStore())), TheirSession)
 
-    def test_the_newest_item_is_popped_and_stays_on_record(self) -> None:
+    def test_the_newest_item_is_popped_and_stays_recorded(self) -> None:
         async def run() -> None:
             s = keepwhole.session("s", store=MemoryStore())
             items = KeepwholeSession(s)

@@ -1,4 +1,4 @@
-"""pydantic-ai with its own function model: the history keeps the truth, the model sees what fits."""
+"""pydantic-ai with its own function model: the history keeps results whole, the model sees what fits."""
 
 import asyncio
 from typing import Any
@@ -136,7 +136,7 @@ def test_messages_in_which_nothing_is_left_out_are_the_same_objects() -> None:
         assert (sent == kept) is not is_cut
 
 
-def test_parallel_calls_and_a_retry_are_told_apart() -> None:
+def test_parallel_calls_and_a_retry_are_distinguished() -> None:
     s = keepwhole.session(store=MemoryStore())
     model = Scripted([call("one", "c1"), call("again", "c2"), call("three", "c3")])
     done = run_sync(an_agent(s, model), "go")
@@ -168,7 +168,7 @@ def test_a_streamed_run_shows_and_keeps_the_same() -> None:
     asyncio.run(run())
 
 
-def test_a_result_is_on_record_before_the_model_is_asked_again_and_so_after_a_cancelled_run() -> None:
+def test_a_result_is_recorded_before_the_next_request_even_if_the_run_is_canceled() -> None:
     async def run() -> None:
         s = keepwhole.session(store=MemoryStore())
         agent = an_agent(s, Scripted([call("all", "c1")], [call("x", "c2", "slow")]))
@@ -232,7 +232,7 @@ def test_a_history_processor_knows_its_own_views_again() -> None:
 
 
 class Contracted:
-    """Runs with their function model, which asks the script for each turn."""
+    """Runs with pydantic-ai's function model, which asks the script for each turn."""
 
     def __init__(self) -> None:
         self.history: list[ModelMessage] = []
@@ -253,14 +253,14 @@ class Contracted:
 
 
 def ended(messages: list[ModelMessage]) -> list[ModelMessage]:
-    """A history that can be gone on with: without calls at its end that nobody answered."""
+    """A history that can be continued: without unanswered calls at its end."""
     last = messages[-1] if messages else None
     is_open = isinstance(last, ModelResponse) and any(isinstance(part, ToolCallPart) for part in last.parts)
     return list(messages[:-1] if is_open else messages)
 
 
 def as_chat(messages: list[ModelMessage]) -> list[dict[str, Any]]:
-    """Messages in OpenAI's spelling, written down apart from what is tested."""
+    """Messages in OpenAI's format, converted without the code that is tested."""
     chat: list[dict[str, Any]] = []
     for message in messages:
         calls: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""The official SDKs with `http_client`: results are kept, views are sent, our tools are answered unseen."""
+"""The official SDKs with `http_client`: results are kept, views sent, recall tools answered in hidden rounds."""
 
 import json
 import re
@@ -77,7 +77,7 @@ def recall_of_nothing(_: Any) -> list[Any]:
 
 @every_sdk
 @both_ways
-def test_calls_of_ours_beside_calls_of_the_client_are_answered_with_them(sdk: Any, way: str) -> None:
+def test_recall_calls_beside_calls_of_the_client_are_answered_with_them(sdk: Any, way: str) -> None:
     both = [Text("Two."), Tool("search_artifacts", {"query": "x"}), Tool("work", {"n": 1}), Tool("work", {"n": 2})]
     provider = Provider([both, [Text("Done.")], [Text("Bye.")]])
     agent = sdk(provider, store=MemoryStore())
@@ -128,7 +128,7 @@ def test_the_client_learns_how_much_the_model_read_last(sdk: Any, way: str) -> N
 
 @every_sdk
 @both_ways
-def test_an_answer_without_calls_of_ours_ends_for_the_reason_it_had(sdk: Any, way: str) -> None:
+def test_an_answer_without_recall_calls_keeps_its_stop_reason(sdk: Any, way: str) -> None:
     provider = Provider([[Text("Hm."), Tool("work", {})]])
     raw = getattr(sdk(provider, store=MemoryStore()), way)([USER]).raw
     assert "tool" in str(getattr(raw, "stop_reason", "") or getattr(raw, "choices", "tool"))

@@ -1,4 +1,4 @@
-"""The asynchronous SDKs: the same, many at a time, and cancelled."""
+"""The asynchronous SDKs: the same, many at a time, and canceled."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ every_sdk = pytest.mark.parametrize("sdk", SDKS, ids=lambda sdk: sdk.name)
 
 
 def client_of(agent: Any, provider: Provider, **options: Any) -> Any:
-    """The asynchronous client beside an agent's own."""
+    """The asynchronous client for an agent's SDK."""
     module = pytest.importorskip(type(agent.client).__module__.partition(".")[0])
     http = keepwhole.async_http_client(transport=provider.async_transport, **options)
     kind = module.AsyncAnthropic if agent.name == "anthropic" else module.AsyncOpenAI
@@ -87,7 +87,7 @@ def test_many_conversations_at_a_time_do_not_meet(sdk: Any) -> None:
     assert len(provider.requests) == 40
 
 
-def test_a_cancelled_stream_closes_the_provider_s() -> None:
+def test_a_canceled_stream_closes_that_of_the_provider() -> None:
     provider = Provider([[Text("a" * 100)]])
     agent = SDKS[1](provider, store=MemoryStore())
 

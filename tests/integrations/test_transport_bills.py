@@ -1,4 +1,4 @@
-"""The bill of every round is learned from, once, whether its answer came at once, as a stream, packed or broken off."""
+"""Every round's bill is learned from once, whether the answer is whole, streamed, compressed or broken off."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ class Finished(NamedTuple):
 
 @pytest.fixture
 def finished(monkeypatch: pytest.MonkeyPatch) -> list[Finished]:
-    """Every call of `learn_bill`, as it is made."""
+    """The list of calls of `learn_bill`."""
     calls: list[Finished] = []
     real = Exchange.learn_bill
 
@@ -84,7 +84,7 @@ def test_asynchronous_answers_are_learned_from_too(sdk: Any, stream: bool, finis
 @every_sdk
 @both_ways
 @pytest.mark.parametrize("packed", [False, True])
-def test_without_tools_of_ours_answers_pass_as_they_come_and_are_learned_from(
+def test_without_recall_tools_answers_pass_unchanged_and_are_learned_from(
     sdk: Any, way: str, packed: bool, finished: list[Finished]
 ) -> None:
     provider = Provider([[Text("Hello.")]], packed=packed)
@@ -95,7 +95,7 @@ def test_without_tools_of_ours_answers_pass_as_they_come_and_are_learned_from(
 
 
 @every_sdk
-def test_without_tools_of_ours_asynchronous_answers_are_learned_from(sdk: Any, finished: list[Finished]) -> None:
+def test_without_recall_tools_asynchronous_answers_are_learned_from(sdk: Any, finished: list[Finished]) -> None:
     provider = Provider([[Text("Hello.")], [Text("Bye.")]], packed=True)
     agent = sdk(provider, store=MemoryStore())
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.adapters
 
 
 class Agent:
-    """A loop over an SDK, as its guide has it; the transport is all that it has of Keepwhole."""
+    """A loop over an SDK as in its guide; the transport is its only part of Keepwhole."""
 
     def __init__(self, sdk: type[Any], way: str) -> None:
         self._sdk, self._way = sdk, way
@@ -42,7 +42,7 @@ class Agent:
         return AgentRun(answer.text, script.requests, [json.loads(json.dumps(m, default=plain)) for m in self.messages])
 
     def _ask(self, agent: Any) -> Any:
-        """Ask; OpenAI's SDK takes milliseconds to look at each message, so it is given them as they go out."""
+        """Send a request; OpenAI's SDK takes milliseconds per message, so it gets them ready to send."""
         ask = getattr(agent, self._way)
         if agent.name == "anthropic":
             return ask(self.messages)

@@ -1,4 +1,4 @@
-"""The client over a real socket: connections, streams as they come, and the proxies of the environment."""
+"""The client over a real socket: connections, streams without delay, and the proxies of the environment."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""A call is never broken by what stands between: errors, retries, trouble with the record, requests not understood."""
+"""A call never fails because of the transport: errors, retries, a failing record, requests it cannot read."""
 
 import json
 from typing import Any
@@ -30,7 +30,7 @@ def overloaded(_: Any = None) -> httpx2.Response:
 
 
 class Broken(MemoryStore):
-    """A store that takes nothing any more."""
+    """A store that refuses every write."""
 
     def append(self, *_: Any, **__: Any) -> Any:
         raise NotStored("the disk is full")
@@ -95,7 +95,7 @@ def test_what_is_not_understood_passes_untouched_and_is_counted(body: bytes) -> 
     assert seen == [body]
 
 
-def test_other_paths_and_methods_are_none_of_our_business() -> None:
+def test_other_paths_and_methods_pass_unchanged() -> None:
     seen: list[httpx2.Request] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:
@@ -166,7 +166,7 @@ def test_the_tool_runner_with_threads_sends_whole_conversations() -> None:
 
 
 @both_ways
-def test_a_response_can_be_gone_on_with_by_its_id(way: str) -> None:
+def test_a_response_can_be_continued_by_its_id(way: str) -> None:
     provider = Provider([recall_of_nothing, [Text("a")], [Text("b")]])
     agent = Responses(provider, store=MemoryStore())
     first = getattr(agent, way)([USER])
@@ -176,7 +176,7 @@ def test_a_response_can_be_gone_on_with_by_its_id(way: str) -> None:
 
 
 @both_ways
-def test_a_response_with_calls_of_both_can_be_gone_on_with_by_its_id(way: str) -> None:
+def test_a_response_with_calls_of_both_can_be_continued_by_its_id(way: str) -> None:
     provider = Provider([[Tool("search_artifacts", {"query": "x"}), Tool("work", {})], [Text("b")]])
     agent = Responses(provider, store=MemoryStore())
     first = getattr(agent, way)([USER])
@@ -202,7 +202,7 @@ def test_a_stream_that_the_client_leaves_is_closed_to_its_end() -> None:
     assert provider.closed == 1
 
 
-def test_a_cut_off_call_of_ours_is_not_answered_but_left_out() -> None:
+def test_a_recall_call_that_was_cut_off_is_left_out_and_not_answered() -> None:
     def cut_off(_: Any) -> httpx2.Response:
         blocks = [{"type": "text", "text": "a"}, {"type": "tool_use", "id": "t", "name": "get_artifact", "input": {}}]
         body = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": blocks}

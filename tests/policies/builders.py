@@ -36,12 +36,12 @@ def add_step(
 
 
 def by_number(choices: list[Choice]) -> dict[int, Choice]:
-    """The choices as `decided` holds them."""
+    """The choices by number, as in `decided`."""
     return {choice.number: choice for choice in choices}
 
 
 def chat(*results: str, tool: str = "execute_command", arguments: dict[int, object] | None = None) -> list[Any]:
-    """Messages in the spelling of OpenAI Chat: one step for each result, numbered from 1."""
+    """Messages in the format of OpenAI Chat: one step for each result, numbered from 1."""
     messages: list[Any] = [{"role": "user", "content": "go on"}]
     for number, result in enumerate(results, 1):
         given = json.dumps((arguments or {}).get(number, {}))
@@ -54,5 +54,5 @@ def chat(*results: str, tool: str = "execute_command", arguments: dict[int, obje
 
 
 def contents(messages: list[Any]) -> list[str]:
-    """What tools gave back, in order."""
+    """The contents of tool results, in order."""
     return [message["content"] for message in messages if message["role"] == "tool"]

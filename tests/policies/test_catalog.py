@@ -1,4 +1,4 @@
-"""Policies go by name: Keepwhole's own, those of other systems, those of installed packages."""
+"""Policies by name: Keepwhole's own, those of other systems, those of installed packages."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,7 +43,7 @@ MESSAGES = [
 
 @pytest.fixture
 def _installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A package with policies is installed: a module, and the folder in which an installer describes it."""
+    """Install a package with policies: a module, and the folder with its metadata."""
     site = tmp_path / "site"
     described = site / "keepwhole_blank-1.0.dist-info"
     described.mkdir(parents=True)
@@ -84,7 +84,7 @@ def test_an_unknown_name_is_answered_with_all_there_are() -> None:
 
 
 @pytest.mark.usefixtures("_installed")
-def test_a_package_whose_policy_is_none_is_told_so() -> None:
+def test_a_package_that_offers_something_other_than_a_policy_is_reported() -> None:
     with pytest.raises(UsageError, match="`broken` is no policy: it has no `arrive`"):
         policy_named("broken")
 

@@ -87,7 +87,7 @@ def test_a_call_that_waits_for_one_of_its_results_stays_with_the_other() -> None
     assert boundary(conversation(step(1), begun), {}, 0) == 4
 
 
-def test_a_step_whose_outcome_was_told_may_go() -> None:
+def test_a_step_that_the_model_has_reported_on_may_be_summarized() -> None:
     transcript = conversation(step(1), [Message("assistant", "Done."), Message("user", "Thanks. Now the docs.")])
     assert boundary(transcript, {}, 0) == 5
 
@@ -107,7 +107,7 @@ def test_pinned_messages_stay_with_the_step_they_belong_to() -> None:
     assert messages_kept_before(conversation(step(1), pinned, step(3)), 8) == (0, 1, 4, 5)
 
 
-def test_a_task_of_bearable_length_stays_and_a_longer_one_is_quoted_from_both_ends() -> None:
+def test_a_task_that_is_not_too_long_stays_and_a_longer_one_is_quoted_from_both_ends() -> None:
     short = conversation(step(1), step(2))
     assert 1 in summed(short).kept
     task = "First, this.\n" + "more words\n" * TASK_TOKENS + "Last, that."
@@ -196,7 +196,7 @@ def test_what_the_user_said_later_is_quoted() -> None:
     assert "> Stop at noon." in summed(conversation(step(1), [Message("user", "Stop at noon.")], step(2))).text
 
 
-def test_a_task_that_stays_is_only_recalled_to_mind() -> None:
+def test_a_task_that_stays_is_quoted_only_briefly() -> None:
     summary = summed(conversation(step(1, "x" * 90_000), task="Mend this. " + "And see to that. " * 200))
     assert 1 in summary.kept
     assert len(summary.text.split("## ")[1]) < 450
@@ -295,7 +295,7 @@ def test_a_summarizer_that_names_everything_is_left_alone() -> None:
         (lambda text: text * 2, "it is not shorter than what it replaces"),
     ],
 )
-def test_a_summarizer_that_fails_gives_way_to_the_account_without_a_model(
+def test_a_summarizer_that_fails_is_replaced_by_the_summary_without_a_model(
     words: Callable[[str], object], why: str
 ) -> None:
     summary = told(words)
@@ -319,7 +319,7 @@ def test_a_summarizer_may_be_awaited() -> None:
     assert asyncio.run(Compaction().summarize_async(transcript, 42, name_of)) == summed(transcript, 42)
 
 
-def test_an_asynchronous_summarizer_is_refused_where_nobody_awaits_it() -> None:
+def test_an_asynchronous_summarizer_is_refused_in_synchronous_calls() -> None:
     async def words(text: str) -> str:
         return "Short."
 

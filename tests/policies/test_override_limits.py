@@ -1,4 +1,4 @@
-"""An override for one tool changes what it says and nothing else."""
+"""An override for one tool changes only the settings that it names."""
 
 import pytest
 
@@ -24,5 +24,5 @@ def test_another_strategy_leaves_the_limit_as_it_was(chars: int) -> None:
     assert abs(shown(chars, strategy="tail") - shown(chars)) < 400
 
 
-def test_a_threshold_that_was_given_holds() -> None:
+def test_a_threshold_that_was_given_applies() -> None:
     assert shown(60_000, inline_limit=20_000, artifact_threshold=50_000) < 3_000

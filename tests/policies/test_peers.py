@@ -1,4 +1,4 @@
-"""Other systems' policies do what their origins document: which results go at which step, and in whose words."""
+"""Other systems' policies do what their originals document: which results go at which step, and by which words."""
 
 import copy
 from collections.abc import Callable, Mapping
@@ -42,7 +42,7 @@ def step(number: int, text: str = K, tool: str = "Bash", is_error: bool = False,
 
 
 class Run:
-    """A conversation under a policy, asked before every request."""
+    """A conversation under a policy, which is called before every request."""
 
     def __init__(self, policy: Policy, situation: Situation = SITUATION) -> None:
         self.policy, self.situation = policy, situation
@@ -50,7 +50,7 @@ class Run:
         self.decided: dict[int, Choice] = {}
 
     def send(self, *messages: Message) -> list[int]:
-        """Add messages, ask the policy, and give the numbers of the results it chose about."""
+        """Add messages, call the policy, and return the numbers of the results in its choices."""
         known = len(self.transcript.items)
         self.transcript.extend(messages)
         new = self.transcript.items[known:]
@@ -61,7 +61,7 @@ class Run:
         return [choice.number for choice in (*chosen, *aged)]
 
     def steps(self, count: int, text: str = K) -> list[list[int]]:
-        """The same step again and again; what was chosen at each."""
+        """Repeat the same step; return the choices at each."""
         start = len(self.transcript.items)
         return [self.send(*step(start + number, text)) for number in range(count)]
 
@@ -69,7 +69,7 @@ class Run:
         return shown_text(self.transcript.items[number], self.decided.get(number))
 
 
-def test_everything_leaves_all_as_it_came() -> None:
+def test_everything_changes_nothing() -> None:
     assert Run(peer_named("everything")).steps(30) == [[]] * 30
 
 
@@ -156,7 +156,7 @@ def test_langchain_clears_errors_and_spares_results_without_a_call() -> None:
     assert run.send(*step(2)) == [1]
 
 
-def test_opencode_protects_the_newest_tokens_and_prunes_no_little() -> None:
+def test_opencode_protects_the_newest_tokens_and_prunes_only_large_amounts() -> None:
     run = Run(Pruned("prune", protect=4 * ONE, minimum=2 * ONE))
     assert run.steps(11) == [[]] * 6 + [[0, 1, 2], [], [], [3, 4, 5], []]
     assert run.text(0) == "[Old tool result content cleared]"

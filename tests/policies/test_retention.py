@@ -93,7 +93,7 @@ def test_at_turn_four_the_results_of_turns_one_and_two_are_cut_and_that_of_three
     assert third.content == LONG
 
 
-def test_applying_gives_another_window_and_leaves_the_first_as_it_was() -> None:
+def test_applying_returns_another_window_and_does_not_change_the_first() -> None:
     window = window_of(1, 2, 3)
     applied = POLICY.apply(window, 4)
     assert applied is not window
@@ -147,7 +147,7 @@ def test_as_a_policy_it_cuts_what_is_two_turns_old_and_nothing_on_arrival() -> N
     assert [choice.number for choice in policy.age(made, {}, SITUATION)] == [0, 1]
 
 
-def test_a_rendered_choice_is_what_the_letter_asks_for() -> None:
+def test_a_rendered_choice_is_exactly_what_the_specification_asks_for() -> None:
     made = transcript(LONG, "", "")
     (choice,) = aged(made).values()
     assert shown_text(made.items[0], choice) == POLICY.truncate(LONG, "trace_call_1")

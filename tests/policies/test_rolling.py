@@ -54,7 +54,7 @@ def test_the_defaults_are_those_of_the_document() -> None:
     ("placeholder", "words"),
     [("gone {age}", "gone 6"), ("gone {N}", "gone 6"), ("gone", "gone"), ("{x} {age}/{N}", "{x} 6/6")],
 )
-def test_a_placeholder_of_ones_own_says_the_age_where_it_wants_to(placeholder: str, words: str) -> None:
+def test_a_custom_placeholder_can_contain_the_age(placeholder: str, words: str) -> None:
     assert contents(truncate_old_tool_outputs(chat(*SEVEN), RollingContext(placeholder=placeholder)))[0] == words
 
 
@@ -137,7 +137,7 @@ def test_a_long_table_keeps_its_own_notice() -> None:
     assert "Artifact" not in sent
 
 
-def test_long_json_is_json_still() -> None:
+def test_long_json_is_still_json() -> None:
     (sent,) = contents(truncate_old_tool_outputs(chat(json.dumps([{"id": n, "x": "y" * 30} for n in range(900)]))))
     assert any("items omitted" in str(item) for item in json.loads(sent))
 
@@ -282,7 +282,7 @@ def test_a_clients_own_objects_are_read_and_never_changed() -> None:
     assert [one is other for one, other in zip(sent, messages, strict=True)].count(False) == 1
 
 
-def test_messages_that_nobody_knows_are_left_alone() -> None:
+def test_unknown_messages_are_left_alone() -> None:
     odd: list[Any] = [
         {},
         {"role": "tool"},
@@ -334,7 +334,7 @@ def test_what_was_rolled_stays_as_it_is_when_rolled_again(results: list[str], co
 
 
 def decided_by_steps(policy: Rolling, results: list[str]) -> list[list[str]]:
-    """What is sent after each step, choices held from step to step."""
+    """What is sent after each step, with choices kept from step to step."""
     made, decided, sent = transcript(), {}, list[list[str]]()
     for result in results:
         add_step(made, result)

@@ -1,4 +1,4 @@
-"""A transcript knows steps, turns and calls, and goes back to any earlier point as if nothing had followed."""
+"""A transcript knows steps, turns and calls, and can be cut back to any earlier point as if nothing had followed."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def answers(call_id: str, text: str = "done") -> Message:
 
 
 def state(made: Transcript) -> dict[str, Any]:
-    """Everything a transcript remembers, private marks included."""
+    """The whole state of a transcript, private fields included."""
     items = [{name: getattr(item, name) for name in item.__slots__} for item in made.items]
     return {**vars(made), "items": items, "order of calls": list(made.calls)}
 
@@ -107,7 +107,7 @@ def test_cutting_back_below_nothing_leaves_nothing() -> None:
 
 
 @given(st.lists(MESSAGES, max_size=8), st.lists(MESSAGES, max_size=4), st.integers(0, 8))
-def test_after_a_cut_back_all_is_as_if_what_followed_had_never_been(
+def test_after_a_cut_back_nothing_is_left_of_what_followed(
     messages: list[Message], other_way: list[Message], at: int
 ) -> None:
     made = transcript(*messages)

@@ -62,7 +62,7 @@ def test_one_value_is_given_as_it_is_written(path: str, value: Any, indent: int 
         ("$.items[10:10].name", []),
     ],
 )
-def test_a_slice_gives_a_json_array_of_what_is_meant(path: str, values: list[Any]) -> None:
+def test_a_slice_returns_a_json_array_of_its_elements(path: str, values: list[Any]) -> None:
     assert body(at(json.dumps(DATA), path)) == values
 
 
@@ -92,7 +92,7 @@ def test_an_object_that_is_too_long_is_told_by_its_keys() -> None:
     assert printed_calls(answer)[-1].arguments["path"] == "$.items"
 
 
-def test_a_string_is_read_as_the_text_it_stands_for_in_lines() -> None:
+def test_a_json_string_is_read_as_its_decoded_text_by_lines() -> None:
     assert at(json.dumps(DATA), "$.text", lines="2-3").startswith("two\none\n[lines 2-3 of 800; next: ")
     assert at(json.dumps(DATA), "$.text", pattern="two").startswith("2: two\n4: two\n")
 
@@ -118,7 +118,7 @@ def test_elements_of_elements_that_are_endless_are_addressed_one_by_one() -> Non
     assert printed_calls(answer)[-1].arguments["path"] == f"$[0][{len(body(answer))}:300000]"
 
 
-def test_more_values_than_can_be_told_apart_are_refused_with_what_to_do() -> None:
+def test_too_many_values_are_refused_with_what_to_do() -> None:
     assert "Give a pattern or lines" in at("[" + "1," * 2_100_000 + "1]", "$[5]")
 
 
@@ -144,7 +144,7 @@ def test_what_only_python_calls_json_is_addressed_too() -> None:
 
 
 @pytest.mark.parametrize("text", ["plain text", "<a><b/></a>", "", "{not json"])
-def test_a_text_without_addresses_says_so(text: str) -> None:
+def test_a_text_without_addresses_is_reported(text: str) -> None:
     assert "path" in at(text, "$.a")
 
 

@@ -1,4 +1,4 @@
-"""An agent that meets everything we leave out, and gets it back with the calls that the notices print.
+"""An agent whose results are all cut reads them back with the calls that the notices print.
 
 The model is a script; the session, the record and every answer are real. A tool that runs twice fails the test.
 """
@@ -23,7 +23,7 @@ def read_file(path: str) -> str:
 
 
 class Agent:
-    """A loop as people write it: our tools are answered by the session, all others run and are kept."""
+    """A typical agent loop: the session answers the recall tools, all others run and are kept."""
 
     def __init__(self, script: list[Any], **settings: Any) -> None:
         self.model = FakeModel(script)
@@ -49,7 +49,7 @@ class Agent:
         return {"type": "tool_result", "tool_use_id": block["id"], "content": text}
 
     def text_of(self, call_id: str) -> str:
-        """What the agent sees of one result in the newest request."""
+        """The text of one result in the newest request."""
         for message in self.sent:
             if isinstance(message["content"], list):
                 for block in message["content"]:
@@ -59,12 +59,12 @@ class Agent:
 
 
 def last(text: str) -> PrintedCall:
-    """The model does what the last notice says."""
+    """The model makes the call that the last notice prints."""
     return printed_calls(text)[-1]
 
 
 def narrowed(text: str, **more: Any) -> PrintedCall:
-    """The model uses the id of a notice, and looks for something."""
+    """The model uses the id of a notice to search for something."""
     return PrintedCall("get_artifact", {"id": last(text).arguments["id"], **more})
 
 
@@ -103,7 +103,7 @@ def _next_unless(found: str) -> Any:
 
 
 def newest(agent: Agent) -> str:
-    """The last thing that a tool told the agent."""
+    """The text of the newest tool result."""
     results = [
         block for message in agent.messages if isinstance(message["content"], list) for block in message["content"]
     ]

@@ -1,4 +1,4 @@
-"""`get_artifact`: what a model reads back, in any provider's spelling."""
+"""`get_artifact`: what a model reads back, in any provider's format."""
 
 import json
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ DIALECTS = ("openai_chat", "openai_responses", "anthropic", "mcp")
 
 
 def as_objects(value: Any) -> Any:
-    """A dict as an SDK's object with attributes; arguments stay what they are."""
+    """A dict as an SDK's object with attributes; arguments are not converted."""
     if not isinstance(value, dict):
         return value
     return SimpleNamespace(
@@ -27,7 +27,7 @@ def as_objects(value: Any) -> Any:
 
 
 def call(dialect: str, arguments: Any, name: str = "get_artifact") -> dict[str, Any]:
-    """A model's call as this provider spells it."""
+    """A model's call in this provider's format."""
     spelled: dict[str, dict[str, Any]] = {
         "openai_chat": {
             "id": "call_1",
@@ -48,7 +48,7 @@ def call(dialect: str, arguments: Any, name: str = "get_artifact") -> dict[str, 
 
 
 def text_of(block: dict[str, Any] | None) -> str:
-    """What a result block tells the model."""
+    """The text of a result block."""
     assert block is not None
     content = block.get("output", block.get("content"))
     return content if isinstance(content, str) else content[0]["text"]
@@ -71,7 +71,7 @@ def test_a_call_in_any_spelling_is_answered_in_the_same(dialect: str, shape: str
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_call_of_another_tool_is_not_ours(dialect: str) -> None:
+def test_a_call_of_another_tool_is_not_a_recall_call(dialect: str) -> None:
     assert in_memory().answer(call(dialect, {"path": "a"}, "read_file")) is None
 
 
@@ -232,10 +232,10 @@ def test_a_tool_of_another_name_is_refused_when_called_by_name() -> None:
         in_memory().call_tool("read_file", {})
 
 
-# Who may read what
+# Access
 
 
-def test_foreign_purged_misspelt_and_invented_ids_are_told_the_same(tmp_path: Any) -> None:
+def test_foreign_purged_misspelled_and_invented_ids_get_the_same_answer(tmp_path: Any) -> None:
     store = SqliteStore(str(tmp_path))
     session, other, gone = (Session(name, store=store) for name in ("mine", "theirs", "gone"))
     mine = session.keep("fetch", None, TEXT)
@@ -255,7 +255,7 @@ def test_foreign_purged_misspelt_and_invented_ids_are_told_the_same(tmp_path: An
 
 
 class _Long(MemoryStore):
-    """A record that is too long to be read through."""
+    """A record that is too long to be read completely."""
 
     def rows(self, session: str, **_: Any) -> Iterator[Row]:
         raise AssertionError("the whole record is read for one answer")

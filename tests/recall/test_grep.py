@@ -28,7 +28,7 @@ def test_a_match_is_shown_with_its_line_number_and_the_total() -> None:
     assert answer == "123: line 000123 of the text\n[1 match shown in 500 lines, 12,000 characters, all there are]"
 
 
-def test_context_shows_neighbours_and_parts_groups() -> None:
+def test_context_shows_neighboring_lines_and_separates_groups() -> None:
     near = asked(paged(), numbered_lines(50), pattern="0003", context="1")
     assert near.startswith(
         "2- line 000002 of the text\n3: line 000003 of the text\n4- line 000004 of the text\n--\n29- "
@@ -97,9 +97,7 @@ def test_a_pattern_is_literal_unless_said_otherwise(text: str) -> None:
 
 @pytest.mark.parametrize("speed", [True, False])
 @pytest.mark.parametrize("needle", ["needle", "nécessaire", "two\nlines", "n"])
-def test_a_literal_is_found_wherever_it_stands_across_windows(
-    needle: str, speed: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_literal_is_found_across_windows(needle: str, speed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not speed:
         monkeypatch.setattr(patterns, "stringzilla", lambda: None)
     data = needle.encode()
@@ -113,7 +111,7 @@ def test_a_literal_is_found_wherever_it_stands_across_windows(
         assert Scan(reader, LiteralFinder(data), len(body)).count(0) == 1
 
 
-def test_a_search_that_runs_out_of_time_says_how_far_it_came_and_goes_on_from_there() -> None:
+def test_a_search_that_runs_out_of_time_says_how_far_it_got_and_continues_there() -> None:
     ticks = iter(range(10_000))
     reader = bytes_reader(b"x" * 3_000_000 + b"needle")
     scan = Scan(reader, LiteralFinder(b"needle"), 3_000_006, seconds=10, clock=lambda: float(next(ticks)))

@@ -19,7 +19,7 @@ def paged(limit: int) -> Session:
 
 
 def read_through(session: Session, artifact_id: str) -> tuple[str, int]:
-    """The whole text, by following every printed call, and how many calls it took."""
+    """Follow every printed call; return the whole text and the number of calls."""
     arguments, parts = {"id": artifact_id}, []
     while True:
         answer = session.call_tool("get_artifact", arguments)

@@ -69,6 +69,6 @@ def test_a_whole_number_with_a_decimal_point_is_a_whole_number() -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 5.5, True, [5], {"a": 5}, "5 lines"])
-def test_what_is_no_whole_number_is_said_to_be_none(value: object) -> None:
+def test_an_argument_that_is_no_whole_number_is_refused(value: object) -> None:
     with pytest.raises(UsageError, match="must be a whole number"):
         number_of({"length": value}, "length")

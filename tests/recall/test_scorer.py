@@ -47,7 +47,7 @@ def test_nothing_is_chosen_where_nothing_is_shared() -> None:
     assert best_units("some words\n\nand some others", "zebra crossing", 100) == []
 
 
-def test_a_term_that_stands_everywhere_does_not_choose() -> None:
+def test_a_term_that_occurs_everywhere_does_not_count() -> None:
     text = "".join(f"worker {n} checked the queue\n\n" for n in range(900)) + "worker 5 met a zebra in the queue\n"
     assert "zebra" in shown(text, "worker queue zebra")[0]
 

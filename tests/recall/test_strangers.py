@@ -1,4 +1,4 @@
-"""Ids of other sessions: never read, and told apart from ids that never were neither by text nor by time."""
+"""Ids of other sessions are never read; neither the answer nor its time distinguishes them from invented ids."""
 
 import random
 import statistics
@@ -22,7 +22,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 
 def some_sessions(store: Store, results: int) -> tuple[Session, list[str], list[str], list[str]]:
-    """A session of ours; ids of another one, ids of one that was purged, and ids that never were."""
+    """A session; ids of another session, ids of a purged one, and invented ids."""
     ours, other, gone = (Session(name, store=store) for name in ("ours", "other", "gone"))
     ours.keep("bash", {"n": 0}, numbered_lines(400))
     foreign = [str(other.keep("bash", {"n": n}, numbered_lines(400)).artifact_id) for n in range(results)]
@@ -35,7 +35,7 @@ def some_sessions(store: Store, results: int) -> tuple[Session, list[str], list[
 
 
 def tried(ours: Session, groups: dict[str, list[str]], tries: int) -> dict[str, list[float]]:
-    """Every kind of id in turns, by every tool; each answer must be the same but for the id."""
+    """Try every kind of id with every tool, in turns; each answer must be the same except for the id."""
     times: dict[str, list[float]] = {name: [] for name in groups}
     answers: set[str] = set()
     for number in range(tries):
@@ -62,7 +62,7 @@ def check_times(times: dict[str, list[float]]) -> None:
 
 
 @pytest.mark.parametrize("tries", [200, pytest.param(3_400, marks=pytest.mark.torture)])
-def test_no_try_across_sessions_succeeds_or_can_be_told_from_another(store: Store, tries: int) -> None:
+def test_no_try_across_sessions_succeeds_or_differs_from_an_invented_id(store: Store, tries: int) -> None:
     ours, foreign, purged, invented = some_sessions(store, 20)
     check_times(tried(ours, {"foreign": foreign, "purged": purged, "invented": invented}, tries))
 

@@ -1,4 +1,4 @@
-"""Recall at the tail: which unit the newest words ask for, where it would stand, and that it is only counted."""
+"""Recall at the tail: which unit the newest words ask for, where it would be put, and that it is only counted."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ SECRET = numbered_lines(80) + "\n\nrefund INV-20431 was declined: card_expired\n
 
 
 def talked(*steps: tuple[dict[str, Any], str], then: str = "", hide: tuple[int, ...] = (0,)) -> RecalledUnit | None:
-    """A conversation of these calls and results, of which some are hidden, perhaps with a last word of the user."""
+    """A conversation of these calls and results, some of them hidden, optionally with a last user message."""
     messages = [talk.user_message("look into the refunds")]
     for number, (given, text) in enumerate(steps):
         messages += talk.call_messages("openai_chat", [(f"c{number}", "bash", given)])

@@ -1,4 +1,4 @@
-"""The three tools beside each other: what a model is told of them, traces, and search."""
+"""The three recall tools: their definitions, traces, and search."""
 
 import json
 
@@ -39,7 +39,7 @@ def test_every_range_that_notices_print_is_in_the_definition() -> None:
 # Traces
 
 
-def test_a_trace_tells_the_call_how_it_ended_and_what_came() -> None:
+def test_a_trace_shows_the_call_its_outcome_and_its_output() -> None:
     session = paged()
     shown = session.keep("bash", {"command": "make"}, "boom\n", exit_code=2, turn=3)
     answer = session.call_tool("get_task_trace", {"trace_id": shown.trace_id})
@@ -72,7 +72,7 @@ def test_following_the_calls_of_a_trace_reads_all_of_its_output() -> None:
     assert text == numbered_lines(400)
 
 
-def test_long_arguments_are_a_call_away() -> None:
+def test_long_arguments_are_read_by_another_call() -> None:
     session = paged()
     shown = session.keep("write_file", {"content": "y" * 1_500}, "ok")
     answer = session.call_tool("get_task_trace", {"trace_id": shown.trace_id}).content

@@ -1,1 +1,1 @@
-"""Replay: the metrics proven on runs whose answers can be checked on paper."""
+"""Replay: the metrics on runs that can be checked by hand."""

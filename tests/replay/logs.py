@@ -1,4 +1,4 @@
-"""Logs of our own form, written for a test."""
+"""Logs in Keepwhole's own format, written for a test."""
 
 import json
 from collections.abc import Iterable

@@ -35,12 +35,12 @@ def result(text: str, call_id: str = "c") -> dict[str, Any]:
 
 
 def facts(run: Run, frequency: Frequency | None = None) -> RunFacts:
-    """Counted by one token a character, so that sums can be checked by eye."""
+    """The facts of a run with one token per character, so that sums can be checked by hand."""
     return RunFacts(run, frequency, len)
 
 
 class Made:
-    """A policy of two functions: the words for a result on arrival and with age; None leaves it as it is."""
+    """A policy of two functions: the text for a result on arrival and with age; None leaves it unchanged."""
 
     name = "made"
 

@@ -88,7 +88,7 @@ def full() -> dict[str, Any]:
 
 
 def hostile() -> dict[str, Any]:
-    """The same with every text of a tool, a path or a task replaced by something that wants out."""
+    """The same with hostile text in place of every text of a tool, a path or a task."""
     report = full()
     texts = (*HOSTILE, *UNICODE)
     for number, row in enumerate(report["policies"]):
@@ -112,7 +112,7 @@ def hostile() -> dict[str, Any]:
 
 
 def short() -> dict[str, Any]:
-    """What is left when transcripts were read but no run was long enough."""
+    """The report when transcripts were read but no run was long enough."""
     return {
         "version": 1,
         "keepwhole": "0.4.0",
@@ -130,7 +130,7 @@ def short() -> dict[str, Any]:
 
 
 def nulls() -> dict[str, Any]:
-    """A full report in which every figure that can be missing is."""
+    """A full report without all figures that can be missing."""
     report = full()
     for row in report["policies"]:
         for key in set(row) - {"name", "bound"}:
@@ -209,7 +209,7 @@ def _run(number: int) -> dict[str, Any]:
 
 
 def _aged(sizes: Sequence[int], start: int, freed: float) -> tuple[list[int], list[int]]:
-    """Sizes as a policy sends them that drops a share whenever a request reaches `start`."""
+    """Request sizes under a policy that drops a share whenever a request reaches `start`."""
     sent, batches, dropped = list[int](), list[int](), 0
     for step, size in enumerate(sizes):
         if size - dropped > start:

@@ -1,4 +1,4 @@
-"""Blind fetch: what an agent brings back that does not know what it misses."""
+"""Blind search: what an agent finds that does not know what it misses."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def under(policy: Made, run: Run) -> Outcome:
 
 
 def words_of(run: Run, shown: str) -> set[str]:
-    """What can be asked with in the last step, where the listing is shown so."""
+    """The words for a search in the last step, where the listing is shown like this."""
     whole = facts(run)
     missing = [one for one in whole.evidence if one.sources == (0,)]
     return set(known_words(whole, 2, missing, {0: shown}))
@@ -53,7 +53,7 @@ def test_rare_words_beside_a_call_are_not_known_if_only_hidden_results_have_them
     assert "v17" in words_of(one, "-"), "no result has it: the agent's own idea"
 
 
-def test_what_somebody_said_is_known() -> None:
+def test_words_that_were_said_before_are_known() -> None:
     one = shop("Cancel it and look at P-0007.", asks="What of P-0007?", id="W-2380")
     assert "0007" in words_of(one, "-")
 
@@ -81,7 +81,7 @@ def test_a_string_that_a_digest_lists_can_be_asked_for() -> None:
     assert [(ask.missing, ask.hits) for ask in (*listed, *hidden)] == [(1, 1), (1, 0)]
 
 
-def test_what_is_listed_and_what_is_gone_are_asked_for_together() -> None:
+def test_a_listed_string_and_a_hidden_one_are_searched_for_together() -> None:
     (search,) = under(once_read("mentions W-2380"), shop(id="W-2380", part="P-0007")).blind_searches
     assert search.missing == 2
 
@@ -97,7 +97,7 @@ def test_a_miss_has_to_run_the_tool_again() -> None:
     assert search == BlindSearch(2, 0, 1, 0, (len(LISTING),))
 
 
-def test_half_a_hit_runs_again_only_what_is_lacking() -> None:
+def test_half_a_hit_runs_again_only_what_is_missing() -> None:
     two = run(
         calls("a", q="1"),
         result(LISTING, "a"),
@@ -120,7 +120,7 @@ def test_a_hit_costs_a_round_trip_with_its_page_and_a_miss_the_whole_result_besi
     )
 
 
-def test_who_keeps_all_asks_nothing_and_who_drops_all_pays_more_than_an_oracle() -> None:
+def test_keeping_all_needs_no_search_and_dropping_all_costs_more_than_an_oracle() -> None:
     one = shop("Cancel the open order of customer Smith.", id="W-2380")
     full, none = under(KEEP_ALL, one), under(DROP_ALL, one)
     kept, dropped = summarize([ComparedRun(full, full)]), summarize([ComparedRun(none, full)])

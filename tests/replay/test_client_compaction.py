@@ -1,4 +1,4 @@
-"""Compaction by a client: when it happens, and what of later uses it leaves."""
+"""Compaction by a client: when it happens, and which later uses are still shown."""
 
 from keepwhole.logs.run import Run
 from keepwhole.replay.client_compaction import SUMMARY, threshold
@@ -35,7 +35,7 @@ def test_a_client_compacts_at_nine_tenths_of_the_window() -> None:
     assert under(KEEP_ALL, window=round(total / 0.9)).first_compaction == 2, "at the threshold is enough"
 
 
-def test_after_a_compaction_only_users_and_what_came_since_are_shown() -> None:
+def test_after_a_compaction_only_user_messages_and_newer_ones_are_shown() -> None:
     # In step 2 the order and its owner are lost, and the user's own words are not; in step 3 a result shows it again.
     assert under(KEEP_ALL).after_compaction == EvidenceShare(2, 4)
 
@@ -45,7 +45,7 @@ def test_a_policy_that_never_reaches_the_threshold_loses_nothing_by_compaction()
     assert (small.first_compaction, small.after_compaction) == (None, EvidenceShare(4, 4))
 
 
-def test_what_a_policy_hid_counts_as_lost_unless_somebody_has_said_it() -> None:
+def test_what_a_policy_hid_counts_as_lost_unless_it_was_said_before() -> None:
     # The agent said the order in step 1 and the owner in step 2; the user said u_88.
     assert under(DROP_ALL).after_compaction == EvidenceShare(3, 4)
 
@@ -55,7 +55,7 @@ def test_a_list_of_strings_is_no_evidence_after_a_compaction_either() -> None:
     assert under(listed).after_compaction == EvidenceShare(3, 4)
 
 
-def test_uses_count_although_somebody_has_said_the_string() -> None:
+def test_uses_count_even_if_the_string_was_said_before() -> None:
     full = under(KEEP_ALL)
     assert full.evidence == 2, "first uses nobody had said: the order and its owner"
     assert full.after_compaction.total == 4, "each use after the threshold"

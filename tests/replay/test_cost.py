@@ -103,7 +103,7 @@ def test_a_prefix_of_just_the_minimum_is_read_and_one_token_less_is_not() -> Non
         ) == pytest.approx(cost)
 
 
-def test_an_interval_leaves_out_a_fortieth_on_either_side() -> None:
+def test_an_interval_leaves_out_a_fortieth_on_each_side() -> None:
     found = interval([(1.0, 1.0), (0.0, 1.0)] * 50)
     assert 0.36 < found.low < 0.43
     assert 0.57 < found.high < 0.64

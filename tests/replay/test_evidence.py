@@ -1,4 +1,4 @@
-"""Evidence: what was used that only a result could have told, each pitfall of the definition by an example."""
+"""Evidence: the used strings that only a result contained; an example for each pitfall of the definition."""
 
 import pytest
 
@@ -131,7 +131,7 @@ def test_context_is_up_to_sixteen_characters_of_the_same_line() -> None:
     assert list(occurrences_in_context("W-2380", "W-2380")) == ["W-2380"]
 
 
-def test_runs_recorded_under_masking_are_told_by_how_recent_their_evidence_is() -> None:
+def test_runs_recorded_under_masking_are_recognized_by_how_recent_their_evidence_is() -> None:
     assert is_recorded_under_masking(982, 1000)
     assert not is_recorded_under_masking(670, 1000)
     assert not is_recorded_under_masking(10, 10), "too few to tell"

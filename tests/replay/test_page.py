@@ -1,4 +1,4 @@
-"""The page of a replay: one document, whole by itself, in which hostile text is only text."""
+"""The page of a replay: one self-contained document, in which hostile text is only text."""
 
 import json
 import re
@@ -94,7 +94,7 @@ def test_the_page_has_landmarks_one_first_heading_and_named_columns(name: str) -
 
 
 @every_report
-def test_nothing_is_asked_of_the_network(name: str) -> None:
+def test_nothing_is_requested_from_the_network(name: str) -> None:
     document = made(name)
     assert list(document.having("src")) == []
     assert all(href.startswith(("#", "data:")) for href in document.having("href"))
@@ -171,7 +171,7 @@ def test_the_same_report_gives_the_same_page() -> None:
     assert page(reports.full()) == page(reports.full())
 
 
-def test_a_page_without_findings_is_small_and_says_so() -> None:
+def test_a_page_without_findings_is_small_and_says_that_there_are_none() -> None:
     document = page(reports.short())
     assert len(document.encode()) <= 40_000
     words = Read(document).words
@@ -239,7 +239,7 @@ def test_tools_beyond_the_largest_are_one_row() -> None:
     assert "19 others" in words
 
 
-def test_what_became_of_a_result_is_told_step_by_step() -> None:
+def test_the_history_of_a_result_is_listed_step_by_step() -> None:
     words = made("full").words
     assert "step 3: cut when it arrived, 2k tokens left" in words
     assert "step 41: replaced by a pointer in a batch, 31 tokens left" in words
@@ -258,7 +258,7 @@ def test_settings_come_with_the_name_and_the_verdict_of_their_policy() -> None:
     assert "auto: cheapest of those that keep more than nine in ten# keepwhole.yaml policy: auto" in words
 
 
-def test_where_nothing_saves_the_page_says_so_instead_of_settings() -> None:
+def test_where_nothing_saves_the_page_shows_a_sentence_instead_of_settings() -> None:
     report = reports.full()
     report["settings"] = None
     assert "On these runs no setting of ours saves anything without hiding much." in read(report).words
@@ -273,13 +273,13 @@ STYLE = (files("keepwhole.replay.page") / "page.css").read_text(encoding="utf-8"
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 @pytest.mark.parametrize("colour", ["ink", "quiet", "accent", "bound", "warn"])
-def test_text_can_be_told_from_its_ground(theme: int, colour: str) -> None:
+def test_text_has_enough_contrast(theme: int, colour: str) -> None:
     ground, text = (re.findall(rf"--{name}: (#\w+)", STYLE)[theme] for name in ("ground", colour))
     assert (max(light(text), light(ground)) + 0.05) / (min(light(text), light(ground)) + 0.05) >= 4.5
 
 
 def light(colour: str) -> float:
-    """Relative luminance, as WCAG reckons it."""
+    """The relative luminance of WCAG."""
     digits = colour[1:] if len(colour) == 7 else "".join(digit * 2 for digit in colour[1:])
     parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)

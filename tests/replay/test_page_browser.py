@@ -1,4 +1,4 @@
-"""The page in a real browser: quiet, inert to hostile text, and every control does what it says."""
+"""The page in a real browser: no errors, hostile text does nothing, and every control works."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ REPORTS = {"full": reports.full, "hostile": reports.hostile, "short": reports.sh
 
 
 class Opened:
-    """A page in a tab, and all that it said or asked for."""
+    """A page in a tab, with all of its messages and requests."""
 
     def __init__(self, tab: Any, path: Path) -> None:
         self.tab = tab
@@ -103,7 +103,7 @@ def test_a_point_leads_to_its_row(opened: Callable[..., Opened]) -> None:
 
 @pytest.mark.torture
 @pytest.mark.parametrize("width", [1200, 375])
-def test_no_label_of_a_plot_lies_on_another(opened: Callable[..., Opened], width: int) -> None:
+def test_no_label_of_a_plot_covers_another(opened: Callable[..., Opened], width: int) -> None:
     one = opened(reports.full(), width)
     for mode in ("All-in", "Cached", "Blind", "Tail"):
         one.tab.locator(".switch span", has_text=mode).click()
@@ -113,7 +113,7 @@ def test_no_label_of_a_plot_lies_on_another(opened: Callable[..., Opened], width
 
 
 def overlap(a: dict[str, float], b: dict[str, float]) -> float:
-    """How far two labels lie on each other; the room above and below letters may."""
+    """How far two labels overlap, without the space above and below letters."""
     width = min(a["x"] + a["width"], b["x"] + b["width"]) - max(a["x"], b["x"])
     height = min(a["y"] + a["height"], b["y"] + b["height"]) - max(a["y"], b["y"])
     return min(max(0.0, width), max(0.0, height))

@@ -1,4 +1,4 @@
-"""Labels of points that lie close together."""
+"""Labels of points that are close together."""
 
 from itertools import combinations
 
@@ -37,7 +37,7 @@ def test_points_in_one_place_get_lines_to_their_labels() -> None:
 
 
 @given(st.lists(near, min_size=2, max_size=10))
-def test_no_label_lies_on_another_or_outside(points: list[tuple[float, float]]) -> None:
+def test_no_label_covers_another_or_is_outside(points: list[tuple[float, float]]) -> None:
     labels = place_labels([Anchor(x, y, 90, 16) for x, y in points], FRAME, [])
     assert all(a.box.overlap(b.box) < 1 for a, b in combinations(labels, 2))
     assert all(label.box.outside(FRAME) < 1e-6 for label in labels)

@@ -44,7 +44,7 @@ def test_an_error_in_a_process_is_raised_here() -> None:
         list(map_in_processes(fails, range(2), 2))
 
 
-def test_a_process_that_is_killed_is_said_so() -> None:
+def test_a_process_that_is_killed_is_reported() -> None:
     def dies(number: int) -> Iterator[int]:
         yield number
         os.kill(os.getpid(), signal.SIGKILL)
@@ -53,7 +53,7 @@ def test_a_process_that_is_killed_is_said_so() -> None:
         list(map_in_processes(dies, range(2), 2))
 
 
-def test_no_process_is_left_when_nobody_wants_more() -> None:
+def test_no_process_is_left_when_the_caller_stops_reading() -> None:
     def forever(number: int) -> Iterator[int]:
         while True:
             yield os.getpid()

@@ -1,4 +1,4 @@
-"""How a run went: requests, changes, what was missed and what was never used."""
+"""The totals of replayed runs: requests, changes, what was missed and what was never used."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def pairs(policy: Made, one: Run = RUN) -> list[ComparedRun]:
     return [ComparedRun(full, full), ComparedRun(replay(whole, policy), full)]
 
 
-def test_a_course_has_the_tokens_of_each_request_and_the_steps_that_rewrote() -> None:
+def test_a_timeline_has_the_tokens_of_each_request_and_the_steps_that_rewrote() -> None:
     replayed = pairs(once_read("gone"))
     full, aged = (pair.outcome.requests for pair in replayed)
     (course,) = run_timelines([replayed])

@@ -1,4 +1,4 @@
-"""Which runs are replayed, and that reading them does not take memory for all."""
+"""Which runs are replayed, and that they are not all in memory at once."""
 
 import subprocess
 import sys
@@ -51,7 +51,7 @@ def test_batches_have_every_run_once_and_are_read_again_as_they_were(tmp_path: P
     assert ids == [f"run-{number}" for number in range(10) if number != 1]
 
 
-def test_what_is_common_is_known_by_a_bounded_number_of_runs(tmp_path: Path) -> None:
+def test_common_strings_are_counted_in_a_bounded_number_of_runs(tmp_path: Path) -> None:
     runs = logged(write(tmp_path / "a.jsonl", map(record, range(20))))
     assert len(first_within(runs, runs[0].chars * 5.5)) == 5
     assert len(first_within(runs, 0)) == 1

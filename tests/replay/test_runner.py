@@ -1,4 +1,4 @@
-"""The command: files in, a table out."""
+"""Many runs under several policies, and the table of `bench.frontier`."""
 
 import json
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ def record(number: int, chars: int = 400) -> dict[str, object]:
     return {"source": "made/up", "id": str(number), "messages": messages}
 
 
-def test_what_cannot_be_read_is_said_and_the_rest_is_replayed(
+def test_what_cannot_be_read_is_reported_and_the_rest_is_replayed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.jsonl").write_text("{oh\n" + json.dumps(record(1)) + "\n{no\n")
@@ -51,14 +51,14 @@ def test_the_table_has_a_row_a_policy(tmp_path: Path, capsys: pytest.CaptureFixt
     assert [printed.count(f"| {name} |") for name in ("everything", *names)] == [2, 2, 2]
 
 
-def test_too_few_tokens_are_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_with_too_few_tokens_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.jsonl").write_text(json.dumps(record(1)))
     main([str(tmp_path), "--policy", "oracle_until_last_use", "--jobs", "1"])
     assert "--least" in capsys.readouterr().out
 
 
 def written(folder: Path, *sizes: int) -> list[LoggedRun]:
-    """Runs of about so many characters, in one file."""
+    """Write a file with runs of about these numbers of characters."""
     path = folder / "runs.jsonl"
     path.write_text("\n".join(json.dumps(record(number, size)) for number, size in enumerate(sizes)))
     return [found for found in survey(path) if isinstance(found, LoggedRun)]
@@ -81,7 +81,7 @@ def test_runs_of_another_size_are_left_out(tmp_path: Path) -> None:
     assert [pairs[0].baseline.id for pairs in by_id(replay_all(work, [], jobs=1))] == ["1"]
 
 
-def test_trouble_is_said_in_one_line(tmp_path: Path) -> None:
+def test_a_problem_is_reported_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="no logs"):
         main([str(tmp_path), "--policy", "oracle_until_last_use"])
 

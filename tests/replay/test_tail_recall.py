@@ -1,4 +1,4 @@
-"""Recall at the tail in the shadow: what would be appended to requests, and whether the agent used it."""
+"""Recall at the tail in a replay: what would be appended to requests, and whether the agent used it."""
 
 from keepwhole.logs.run import Run
 from keepwhole.replay.replay import replay
@@ -40,7 +40,7 @@ def test_what_is_used_after_three_steps_or_was_shown_again_meanwhile_does_not_co
     assert (late.used, shown.used) == (False, False)
 
 
-def test_what_was_appended_is_sent_ever_after_and_not_appended_again() -> None:
+def test_an_appended_unit_is_sent_in_all_later_requests_and_not_appended_again() -> None:
     more = [part for n in range(3) for part in (calls(f"d{n}", id="W-2380"), result("ok", f"d{n}"))]
     assert len(appended(run(*NEEDS_IT, *more, says("Done.")))) == 1
 

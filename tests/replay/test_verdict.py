@@ -49,7 +49,7 @@ def test_nothing_is_recommended_where_nothing_is_saved_or_only_by_others() -> No
     assert recommend([row(1.0), row(0.4, ours=False)]) is None
 
 
-def test_what_hides_much_is_not_recommended_however_cheap() -> None:
+def test_a_policy_that_hides_much_is_not_recommended_however_cheap() -> None:
     assert recommend([row(1.0, 1.0), row(0.4, 0.1)]) is None
 
 

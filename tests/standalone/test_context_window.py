@@ -1,4 +1,4 @@
-"""A context window is a value: four kinds of messages, none of which can lack what later cutting needs."""
+"""A context window is a value: four kinds of messages, each with everything that later cutting needs."""
 
 import pytest
 

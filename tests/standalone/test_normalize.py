@@ -1,4 +1,4 @@
-"""Canonical text is never limited; a projection may be, and neither changes what it is given."""
+"""Canonical text is never limited; a projection may be, and neither changes its input."""
 
 import copy
 import json

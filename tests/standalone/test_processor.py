@@ -1,4 +1,4 @@
-"""The processor: storage, strategies and configuration are given to it; nothing is hidden before it is stored."""
+"""The processor: storage, strategies and configuration are injected; nothing is hidden before it is stored."""
 
 import pytest
 
@@ -28,7 +28,7 @@ class Shelf:
 
 
 class Full:
-    """A storage that has no room."""
+    """A storage that is full."""
 
     def create(self, content: str, tool_name: str) -> str:
         raise NotStored("no room")
@@ -79,7 +79,7 @@ def test_the_limits_of_the_tool_hold() -> None:
     assert processor(shelf, overrides=own).process(numbered_lines(100), "walk").metadata.strategy_used == "none"
 
 
-def test_a_configuration_given_with_the_call_holds_for_that_call() -> None:
+def test_a_configuration_given_with_a_call_applies_to_that_call() -> None:
     shelf = Shelf()
     machine = processor(shelf)
     strict = TruncationConfiguration(inline_limit=300)

@@ -1,4 +1,4 @@
-"""Previews are bounded, honest about what they leave out, and have no way into the record."""
+"""Previews are bounded, honest about what they leave out, and cannot reach the record."""
 
 import ast
 import copy
@@ -86,7 +86,7 @@ def test_once_the_limit_of_a_result_is_reached_nothing_more_is_sent_until_the_en
     assert "Remainder omitted" in last["text"]
 
 
-def test_a_stream_of_marks_that_never_end_is_not_held_back_for_ever() -> None:
+def test_an_endless_stream_of_combining_marks_is_not_held_back_forever() -> None:
     stream = TransportLimiter(max_total=9_000).stream(TRACE)
     assert [stream.event("\u0301" * 1_000) is None for _ in range(6)] == [True] * 4 + [False, True]
 
@@ -156,7 +156,7 @@ def imports_of(path: Path) -> set[str]:
 
 
 def reached_from(*modules: str) -> set[str]:
-    """Every module of ours that these import, however many imports away."""
+    """Every Keepwhole module that these import, directly or not."""
     found: set[str] = set()
     todo = list(modules)
     while todo:
@@ -197,7 +197,7 @@ def test_a_preview_that_comes_back_as_a_result_is_kept_flagged_and_counted() -> 
     assert session.recall(str(whole.trace_id)) == "k" * 6_000
 
 
-def test_keeping_is_the_same_while_somebody_watches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keeping_is_the_same_while_a_page_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("keeping must not ask the limiter")
 

@@ -1,1 +1,1 @@
-"""Tests of what tests stand on."""
+"""Tests of `keepwhole.testing`."""

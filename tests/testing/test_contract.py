@@ -1,4 +1,4 @@
-"""The contract fails for adapters that break it: each broken one is caught by the check that is meant for it."""
+"""The contract fails for adapters that break it: each broken adapter fails the check that is meant for it."""
 
 import unittest
 from collections.abc import Callable
@@ -119,7 +119,7 @@ class Forgets(Loop):
 
 
 class Trusts(Loop):
-    """Cuts without asking whether the record has the whole."""
+    """Cuts results even if they could not be recorded."""
 
     def sent(self, session: Session) -> list[Any]:
         cut = [{**each, "content": each["content"][:100]} for each in self.history if each["role"] == "tool"]
@@ -162,13 +162,13 @@ class SendsAfterCancelling(Loop):
         return list(self.history)
 
 
-def test_calls_that_a_cancelled_run_left_open_are_caught() -> None:
+def test_calls_that_a_canceled_run_left_open_are_caught() -> None:
     with pytest.raises(AssertionError):
         contract_of(SendsAfterCancelling).test_a_run_that_is_cancelled_leaves_the_session_whole()
 
 
 @pytest.mark.parametrize("ability", ["sees_requests", "holds_truth", "continues"])
-def test_what_a_framework_cannot_do_is_skipped_and_says_so(ability: str) -> None:
+def test_what_a_framework_cannot_do_is_skipped_with_a_reason(ability: str) -> None:
     contract = contract_of(Loop, **{ability: False})
     skipped: list[str] = []
     for name in dir(contract):
@@ -206,5 +206,5 @@ def result(call_id: str) -> dict[str, Any]:
         ([chat("a"), {"role": "user", "content": "well?"}], {"a"}),
     ],
 )
-def test_what_has_no_other_half_is_named(messages: list[Any], wrong: set[str]) -> None:
+def test_unpaired_calls_and_results_are_named(messages: list[Any], wrong: set[str]) -> None:
     assert find_unpaired(messages) == wrong

@@ -1,4 +1,4 @@
-"""Records that are brought from one back end to another."""
+"""Records that are copied from one back end to another."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the archive does when the disk, and not the archive, is at fault."""
+"""Imports that fail because of the disk, not because of the archive."""
 
 import errno
 from pathlib import Path

@@ -165,12 +165,12 @@ def test_a_cut_or_changed_backup_is_noticed_and_nothing_of_it_stays(source: Stor
         except KeepwholeError:
             assert target.sessions() == []
             assert target.tombstones() == []
-        else:  # a bit that says nothing, in the header of gzip or between its blocks
+        else:  # a bit without meaning, in the header of gzip or between its blocks
             assert gzip.decompress(bytes(changed)) == gzip.decompress(data)
             break
 
 
-def test_a_backup_that_somebody_packed_anew_with_other_words_is_refused(source: Store, target: Store) -> None:
+def test_a_backup_that_was_changed_and_compressed_again_is_refused(source: Store, target: Store) -> None:
     lines = altered(list(Backup(source).lines()), "session", setting("session", "agent", to="somebody else"))
     with pytest.raises(Damaged, match="cut off or changed"):
         restored(target, gzip.compress(b"".join(lines), 1))
@@ -223,11 +223,11 @@ def test_a_session_erased_while_it_is_backed_up_is_left_out(again: bool, tmp_pat
     source.close()
 
 
-# What nobody of ours wrote
+# Files that Keepwhole did not write
 
 
 def packed(lines: list[bytes]) -> bytes:
-    """Lines as a backup whose digest is right."""
+    """Lines as a backup with a correct digest."""
     body = b"".join(lines[:-1])
     trailer = json.loads(lines[-1])
     trailer["trailer"]["digest"] = hashlib.sha256(body).hexdigest()
@@ -305,7 +305,7 @@ HOSTILE: list[tuple[str, Callable[[Any], None]]] = [
 
 
 @pytest.mark.parametrize(("kind", "change"), HOSTILE)
-def test_a_hostile_backup_gives_an_error_of_ours_and_leaves_nothing(
+def test_a_hostile_backup_raises_a_keepwhole_error_and_leaves_nothing(
     kind: str, change: Callable[[Any], None], target: Store
 ) -> None:
     source = MemoryStore()
@@ -314,7 +314,7 @@ def test_a_hostile_backup_gives_an_error_of_ours_and_leaves_nothing(
     source.purge("gone", NOON)
     lines = altered(list(Backup(source).lines()), kind, change)
     if (kind, change) == HOSTILE[-1]:
-        restored(target, packed(lines))  # what it says of itself is for people
+        restored(target, packed(lines))  # its description is only for people
         return
     for file in (io.BytesIO(packed(lines)), Pipe(packed(lines))):
         with pytest.raises(KeepwholeError):
@@ -352,7 +352,7 @@ def test_a_session_cannot_be_in_a_backup_twice(target: Store) -> None:
 
 
 def backed_up_under_load(folder: Path, rounds: int) -> None:
-    """Sixteen processes write and purge while backups are made; each is restored and proven against its own heads."""
+    """Sixteen processes write and purge while backups are made; each is restored and compared with its own heads."""
     with nursery.place(folder) as here:
         writers = nursery.start(here, "crowd", writers=16, seconds=rounds * 0.5 + 1, seed=rounds)
         try:

@@ -1,4 +1,4 @@
-"""A record copied into another: the same hashes, from any back end to any other, stopped and gone on with anywhere."""
+"""A record copied into another: the same hashes, from any back end to any other, interrupted and resumed anywhere."""
 
 import random
 import signal
@@ -25,7 +25,7 @@ from tests.torture.nursery import environment
 
 
 def copied(source: Store, target: Store, *only: str) -> list[CopyStep]:
-    """Everything that there is to do, done."""
+    """Carry out all steps of a copy."""
     steps = plan(source, target, only)
     for step in steps:
         carry_out(source, target, step)
@@ -49,7 +49,7 @@ def tombs(store: Store) -> list[tuple[str, int, bytes, int]]:
 
 
 def eventful(store: Store) -> None:
-    """A record in which everything has happened that can."""
+    """A record in which everything possible has happened."""
     filled(store)
     for name in ("ended", "gone", "reborn"):
         opened(store, name)
@@ -90,7 +90,7 @@ def test_a_copy_has_everything_that_its_source_has(pair: tuple[Store, Store]) ->
             assert stored_bytes(source, row) == stored_bytes(target, other)
 
 
-def test_a_second_run_finds_nothing_to_do_and_a_third_brings_what_came_since(pair: tuple[Store, Store]) -> None:
+def test_a_second_run_finds_nothing_to_do_and_a_third_copies_new_entries(pair: tuple[Store, Store]) -> None:
     source, target = pair
     eventful(source)
     copied(source, target)
@@ -119,11 +119,11 @@ def test_an_empty_record_is_copied(records: tuple[Store, Store]) -> None:
 
 
 class Cut(Exception):
-    """Somebody pulled the plug."""
+    """The power was cut."""
 
 
 def stopped_after(count: int) -> Any:
-    """Called for every entry; the plug is pulled at this one."""
+    """A callback for every entry that raises `Cut` at this one."""
     seen: list[int] = []
 
     def on_entry(entry: Entry) -> None:
@@ -285,7 +285,7 @@ def test_an_entry_is_not_added_where_the_session_has_gone_on(records: tuple[Stor
 
 
 def test_bodies_are_copied_a_piece_at_a_time(tmp_path: Path) -> None:
-    """Three times 20 MB through a process that takes less than one of them for it."""
+    """Three times 20 MB through a process that takes less memory than one of them."""
     code = (
         "import resource, sys\n"
         "from keepwhole import SqliteStore\n"
@@ -312,7 +312,7 @@ def test_bodies_are_copied_a_piece_at_a_time(tmp_path: Path) -> None:
 
 
 def killed_and_resumed(source: str, target: str) -> int:
-    """Copy, killed at random moments, until one comes to its end; how many were killed."""
+    """Copy in processes that are killed at random moments, until one finishes; return how many were killed."""
     chance = random.Random(time.time_ns())
     command = [sys.executable, "-m", "keepwhole", "store", "copy", source, target, "--yes"]
     for killed in range(1_000):

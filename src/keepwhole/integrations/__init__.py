@@ -1,1 +1,1 @@
-"""Adapters: a file for each framework, over two calls of a session: a result arrives, messages are about to be sent."""
+"""Adapters, one file per framework, over two calls of a session: a result arrives, messages are about to be sent."""

@@ -1,12 +1,12 @@
 # pyright: basic, reportMissingImports=false
-"""Claude's Agent SDK: hooks that keep results and show what fits, and a server in the process with the recall tools.
+"""Claude's Agent SDK: hooks that keep results and show what fits, and an in-process server with the recall tools.
 
-Owns: where in the results of Claude's tools the text is, and how options are added to.
+Owns: where the results of Claude's tools have their text, and how options are extended.
 Must not know: what is kept or shown, and why.
 
-A result is replaced when it comes; the SDK has no place to change what is sent again later. A replacement that misses
-its tool's shape is dropped by the client, so only texts inside shapes that were tried are replaced. What `Read` gives
-is only kept: the client numbers the lines of a replacement anew, and a number must not lie.
+A result is replaced when it arrives; the SDK has no hook to change it later. A replacement that does not have the
+shape of its tool's results is dropped by the client, so only texts in tested shapes are replaced. Results of `Read` are
+only kept: the client renumbers the lines of a replacement, and the numbers would be wrong.
 """
 
 import asyncio
@@ -39,12 +39,12 @@ _RETURNED, _FAILED = "PostToolUse", "PostToolUseFailure"
 _RESPONSE = "tool_response"
 _WHOLE = TruncationConfiguration(inline_limit=1 << 40)
 _FILE = "persistedOutputPath"
-"""Of a long output of `Bash`: the client's own file that holds all of it, where the hook is given the beginning."""
+"""The client's file with all of a long output of `Bash`; the hook gets only the beginning."""
 _SPILLED = frozenset((_FILE, "persistedOutputSize"))
 
 
 def with_keepwhole(options: ClaudeAgentOptions, session: Session) -> ClaudeAgentOptions:
-    """The options with our hooks, server and tools added to what they say."""
+    """The options with Keepwhole's hooks, server and tools added."""
     if not isinstance(options.mcp_servers, dict):
         raise UsageError("`mcp_servers` names a file. Give `with_keepwhole` options whose `mcp_servers` is a dict.")
     hooks: dict[Any, list[HookMatcher]] = {**(options.hooks or {})}
@@ -60,7 +60,7 @@ def with_keepwhole(options: ClaudeAgentOptions, session: Session) -> ClaudeAgent
 
 
 def recall_server(session: Session) -> McpSdkServerConfig:
-    """The server with the recall tools, for `mcp_servers` of your own making."""
+    """The server with the recall tools, for your own `mcp_servers`."""
     most = {"maxResultSizeChars": session.settings.retrieval_limit}
     about = ToolAnnotations.model_validate({"readOnlyHint": True, **most})
     tools = [
@@ -79,7 +79,7 @@ def _tool_handler(session: Session, name: str) -> Callable[[Any], Awaitable[dict
 
 
 def _callbacks(session: Session) -> dict[str, Any]:
-    """What is called when a tool has returned, and when it has failed."""
+    """The hooks for a tool that has returned, and for one that has failed."""
     whole = Session(session.id, store=session.store, policy=_WHOLE, settings=session.settings)
     shows = session if session.settings.mode == "on" else whole
 
@@ -94,7 +94,7 @@ def _callbacks(session: Session) -> dict[str, Any]:
 
 
 def _keep_response(session: Session, whole: Session, event: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep the texts of a result; the hook's answer, empty where nothing is left out."""
+    """Keep the texts of a result; return the hook's answer, which is empty where nothing is left out."""
     places = _places(event)
     if not places:
         response = event.get(_RESPONSE)
@@ -123,7 +123,7 @@ def _keep(session: Session, event: Mapping[str, Any], text: Any, is_error: bool 
 
 
 def _places(event: Mapping[str, Any]) -> list[tuple[Path, Any]]:
-    """Where in an event the texts are that may be replaced, and all of each."""
+    """The paths of the texts in an event that may be replaced, each with its whole text."""
     tool, response = event["tool_name"], event.get(_RESPONSE)
     if tool.startswith("mcp__"):
         return list(_blocks(response))
@@ -148,7 +148,7 @@ def _blocks(response: object) -> Iterable[tuple[Path, str]]:
 
 
 def _read_spill_file(fields: Mapping[str, Any]) -> bytes | None:
-    """All of an output of which the client gives the beginning; None where its file is not it."""
+    """The whole output from the client's file; None where the file cannot be that output."""
     try:
         with open(fields[_FILE], "rb") as file:
             data = file.read()

@@ -1,6 +1,6 @@
 """`http_client` and `async_http_client`: what to give an SDK so that its conversations go through Keepwhole.
 
-Nothing of httpx2 is imported before it is asked for.
+httpx2 is imported only when a client is made.
 """
 
 from typing import TYPE_CHECKING, Any, cast
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import httpx2
 
 _MOST = {"max_connections": 1_000, "max_keepalive_connections": 100}
-"""Connections, as the SDKs have them."""
+"""The most connections, the same as in the SDKs."""
 
 
 def http_client(
@@ -26,8 +26,8 @@ def http_client(
 ) -> "httpx2.Client":
     """A client for `OpenAI(http_client=…)` or `Anthropic(http_client=…)`: tool results are kept, views are sent.
 
-    `session` is a session or its id; without one, a conversation that names itself goes by that, any other by one
-    session a client. `transport` is what sends in the end; other options are those of `httpx2.Client`.
+    `session` is a session or its id; without one, a conversation with a name has a session of that name, and all
+    others share one per client. `transport` sends the requests; other options are those of `httpx2.Client`.
     """
     from keepwhole.exchange.router import SessionRouter
     from keepwhole.integrations.transport import Transport, httpx2
@@ -80,9 +80,9 @@ def _router_options(session: Session | str | None, store: Any, agent: str | None
 
 
 def _routes(options: dict[str, Any]) -> dict[str, str | None]:
-    """Patterns of addresses and the proxy for each that the environment names; None for those that need none.
+    """Patterns of addresses, each with its proxy from the environment; None for those that need no proxy.
 
-    A client with a transport of its own does not ask the environment, so we do.
+    A client with a transport of its own does not read these variables itself.
     """
     if not options.get("trust_env", True):
         return {}
@@ -101,7 +101,7 @@ def _routes(options: dict[str, Any]) -> dict[str, str | None]:
 
 
 def _pattern(host: str) -> str:
-    """Which addresses an entry of `no_proxy` means: a name stands for all names that end so."""
+    """The pattern of addresses for an entry of `no_proxy`: a name means all names that end with it."""
     if "://" in host:
         return host
     is_one = host.lower() == "localhost" or host.replace(".", "").isdigit() or ":" in host

@@ -27,16 +27,16 @@ except ImportError as error:
     raise ImportError(f"This needs LangChain 1.2 or newer: {install_hint('langchain')}.") from error
 
 _INDEX = "langchain_index"
-"""The key under which a chat message says which message it stands for."""
+"""The key in a chat message for the index of its original message."""
 _THREADS = 256
-"""Threads whose sessions are at hand; another one is opened anew from the record."""
+"""Threads whose sessions stay open; that of another thread is opened again from the record."""
 
 
 class KeepwholeMiddleware(AgentMiddleware):
     """Keep every tool result whole, send the model what fits, give it the tools to read the rest.
 
-    `session` is one session for everything, or a function of the thread's id that gives one. Without it each thread
-    has a session of its name, so that a resumed thread goes on with its record.
+    `session` is one session for everything, or a function that returns one for a thread's id. Without it each thread
+    has a session of its name, so that a resumed thread continues its record.
     """
 
     def __init__(self, session: Session | Callable[[str], Session] | None = None) -> None:
@@ -50,11 +50,11 @@ class KeepwholeMiddleware(AgentMiddleware):
         self.tools = recall_tools(self.session) if offers else []
 
     def session(self) -> Session:
-        """The session of the thread that runs."""
+        """The session of the current thread."""
         return self._session_of(_thread())
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
-        """A result arrives: it goes on record; the state keeps it whole, with its ids in `artifact`."""
+        """Record a result that arrives; the state keeps it whole, with its ids in `artifact`."""
         session, call = self.session(), request.tool_call
         if call["name"] in NAMES and self.tools:
             return _answer_message(call, session.call_tool(call["name"], call["args"]))
@@ -74,7 +74,7 @@ class KeepwholeMiddleware(AgentMiddleware):
         return _mark(result, session.id, shown)
 
     def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
-        """Messages are about to be sent: the model gets the view, the state stays as it is."""
+        """Send the model the view of the messages; the state is not changed."""
         messages = view_messages(self.session(), request.messages, model=_name_of(request.model))
         return handler(request.override(messages=messages))
 
@@ -85,7 +85,7 @@ class KeepwholeMiddleware(AgentMiddleware):
 
 
 def view_messages(session: Session, messages: Sequence[AnyMessage], *, model: str | None = None) -> list[AnyMessage]:
-    """What to send of messages, for a node of your own in a graph; the messages themselves stay as they are."""
+    """The messages to send, for a node of your own in a graph; the given messages are not changed."""
     if session.settings.mode == "off":
         return [*messages]
     chat = to_chat(messages)
@@ -103,12 +103,12 @@ async def aview_messages(
 
 
 def recall_tools(session: Callable[[], Session]) -> list[BaseTool]:
-    """The recall tools for a graph of your own; `session` is asked at each call."""
+    """The recall tools for a graph of your own; `session` is called for each tool call."""
     return [_tool(*definition, session) for definition in DEFINITIONS]
 
 
 def to_chat(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
-    """Messages as OpenAI Chat spells them, as far as `Session.view` looks at them, each with its place."""
+    """Messages in the form of OpenAI Chat, with the fields that `Session.view` reads and their places."""
     answered = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
     return [_chat(message, at, answered) for at, message in enumerate(messages)]
 
@@ -116,7 +116,7 @@ def to_chat(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
 def from_chat(
     sent: Sequence[Mapping[str, Any]], chat: Sequence[Mapping[str, Any]], messages: Sequence[AnyMessage]
 ) -> list[AnyMessage]:
-    """The messages that chat messages stand for: the same objects, except results whose content was changed."""
+    """The messages that chat messages were made from: the same objects, except results with changed content."""
     return [_message(each, chat, messages) for each in sent]
 
 
@@ -134,7 +134,7 @@ def _chat(message: BaseMessage, at: int, answered: set[str]) -> dict[str, Any]:
 
 
 def _result(message: ToolMessage) -> Any:
-    """The content of a result; nothing that could be kept where LangChain's own middleware cleared it."""
+    """The content of a result; a block without text where LangChain's own middleware cleared it."""
     cleared = message.response_metadata.get("context_editing", {}).get("cleared")
     return [{"type": "cleared"}] if cleared else message.content
 
@@ -144,7 +144,7 @@ def _call(call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parts(content: Any) -> Any:
-    """Words, and a mark for each image or file; what providers spell their own way must not name a dialect."""
+    """The texts, with a placeholder for each other part, so that no provider's own block is taken for a dialect."""
     if isinstance(content, str):
         return content
     return [
@@ -206,7 +206,7 @@ def _texts(content: Any) -> list[str]:
 
 
 def _mark(result: Any, session: str, shown: Sequence[KeptResult]) -> Any:
-    """The same result with its ids on it, beside the content, where no model looks."""
+    """The same result with its ids beside the content, where no model sees them."""
     if not shown or shown[0].problem is not None:
         return result
     ids = {"session": session, "trace_id": shown[0].trace_id, "artifact_id": shown[0].artifact_id}
@@ -218,7 +218,7 @@ def _mark(result: Any, session: str, shown: Sequence[KeptResult]) -> Any:
 
 
 def _with_ids(message: ToolMessage, ids: Mapping[str, Any]) -> ToolMessage:
-    """In `artifact`; where the tool has an artifact of its own, in `response_metadata`."""
+    """The message with ids in `artifact`, or in `response_metadata` where the tool has its own artifact."""
     if message.artifact is None:
         return message.model_copy(update={"artifact": {"keepwhole": ids}})
     return message.model_copy(update={"response_metadata": {**message.response_metadata, "keepwhole": ids}})
@@ -244,7 +244,7 @@ def _always(session: Session) -> Callable[[str], Session]:
 
 
 def _by_thread(first: Session) -> Callable[[str], Session]:
-    """Sessions by thread, all on the store of the first; what runs in no thread goes to that one."""
+    """A function from threads to sessions, all in the store of the first; without a thread it is the first."""
 
     @lru_cache(maxsize=_THREADS)
     def open_session(thread: str) -> Session:
@@ -255,7 +255,7 @@ def _by_thread(first: Session) -> Callable[[str], Session]:
 
 
 def _thread() -> str:
-    """The id of the thread that runs; empty where there is none."""
+    """The id of the current thread; empty where there is none."""
     try:
         return str(get_config().get("configurable", {}).get("thread_id") or "")
     except RuntimeError:  # outside of a graph
@@ -263,6 +263,6 @@ def _thread() -> str:
 
 
 def _name_of(model: Any) -> str | None:
-    """What a chat model calls the model it asks."""
+    """The name of the model that a chat model uses."""
     names = (getattr(model, field, None) for field in ("model_name", "model"))
     return next((name for name in names if isinstance(name, str)), None)

@@ -1,7 +1,7 @@
-"""Loops that people write themselves: one call where a tool has returned.
+"""Hand-written agent loops: one call where a tool has returned.
 
 Owns: answering calls of the recall tools, running the others, and turning what they raise into results.
-Must not know: how messages are sent; `Session.view` says what of them.
+Must not know: how messages are sent; `Session.view` chooses what of them.
 """
 
 from collections.abc import Awaitable, Callable

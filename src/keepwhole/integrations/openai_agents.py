@@ -1,11 +1,11 @@
 # pyright: basic, reportMissingImports=false
-"""OpenAI's Agents SDK: a `Session` that is our record, the input filter that shows the view, the recall tools.
+"""OpenAI's Agents SDK: a `Session` over Keepwhole's record, the input filter that shows the view, the recall tools.
 
-Owns: how their session, filter and tools are spelled. Must not know: what is kept or shown, and why.
+Owns: the forms of the SDK's session, filter and tools. Must not know: what is kept or shown, and why.
 
-The items of a conversation are entries of a session beside ours, named after it: one entry a change, so what was popped
-or cleared stays on record, and `search_artifacts` finds results, not talk. The results themselves go on record in ours
-when the filter first meets them, because only then a policy knows the model and the rest of the step.
+The items of a conversation are recorded in a second session, `NAME.items`: one entry per change, so popped and cleared
+items stay recorded, and `search_artifacts` finds only results. The results are recorded in the session itself when the
+filter first sees them, because only then a policy knows the model and the rest of the step.
 """
 
 import asyncio
@@ -29,13 +29,13 @@ except ImportError as error:
     raise ImportError(f"Keepwhole for OpenAI Agents needs {install_hint('openai-agents')}.") from error
 
 Change: TypeAlias = tuple[str, list[Any]]
-"""What was done, and with which items."""
+"""What was done, and the items."""
 _ADD, _POP, _CLEAR = "add_items", "pop_item", "clear_session"
 _WHOLE = TruncationConfiguration(inline_limit=1 << 40)
 
 
 class KeepwholeSession:
-    """Their `Session` over one of ours: items come back whole, whatever a model was shown of them."""
+    """The SDK's `Session` over Keepwhole's: items are returned whole, whatever a model was shown of them."""
 
     def __init__(self, session: Session, session_settings: Any = None) -> None:
         self.session_id = session.id
@@ -55,16 +55,16 @@ class KeepwholeSession:
         return items if most is None or most < 0 else items[max(0, len(items) - most) :]
 
     async def add_items(self, items: list[Any]) -> None:
-        """Put items on record. A task that is cancelled meanwhile leaves all of them there or none."""
+        """Record items: all of them or none, even if the task is canceled meanwhile."""
         if items:
             await asyncio.to_thread(self._note, _ADD, items)
 
     async def pop_item(self) -> Any | None:
-        """The newest item, taken out of the conversation; the record still has it."""
+        """Remove the newest item from the conversation and return it; the record still has it."""
         return await asyncio.to_thread(self._pop)
 
     async def clear_session(self) -> None:
-        """Begin the conversation anew. What it was stays on record until the session is purged."""
+        """Start the conversation again. The old one stays recorded until the session is purged."""
         await asyncio.to_thread(self._note, _CLEAR, [])
 
     def _pop(self) -> Any | None:
@@ -100,7 +100,7 @@ class KeepwholeSession:
 
 
 def input_filter(session: Session) -> CallModelInputFilter:
-    """What goes into `RunConfig(call_model_input_filter=…)`: before each call of a model, show what fits."""
+    """The filter for `RunConfig(call_model_input_filter=…)`: before each call of a model, show what fits."""
 
     async def filter_input(data: CallModelData[Any]) -> ModelInputData:
         items = cast("list[Any]", data.model_data.input)
@@ -111,7 +111,7 @@ def input_filter(session: Session) -> CallModelInputFilter:
 
 
 def recall_tools(session: Session) -> list[FunctionTool]:
-    """The tools with which a model reads back; add them to the agent's own."""
+    """The recall tools; add them to the agent's own."""
     return [
         FunctionTool(
             name=tool["name"],
@@ -134,7 +134,7 @@ def _tool_handler(session: Session, name: str) -> Callable[[Any, str], Any]:
 
 
 def _view_items(session: Session, items: list[Any], model: str | None) -> list[Any]:
-    """The items to send; where OpenAI holds the conversation they are only what is new, and half of its pairs."""
+    """The items to send; where OpenAI stores the conversation, these are only new results without their calls."""
     if not _is_half(items):
         return session.view(items, model=model)
     edits: dict[int, list[tuple[Path, str]]] = {}

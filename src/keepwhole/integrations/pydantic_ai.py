@@ -1,10 +1,10 @@
 # pyright: basic, reportMissingImports=false
 """pydantic-ai: a capability that keeps results, shows the view and offers the recall tools.
 
-Owns: how their messages and parts are spelled. Must not know: what is kept or shown, and why.
+Owns: the forms of its messages and parts. Must not know: what is kept or shown, and why.
 
-Their message history keeps the truth: only the request that goes to the model is changed. Results go on record when a
-request first holds them, because only then a policy knows the model and the rest of the step.
+The message history stays unchanged: only the request that goes to the model is edited. Results are recorded when a
+request first contains them, because only then a policy knows the model and the rest of the step.
 """
 
 import asyncio
@@ -34,33 +34,33 @@ except ImportError as error:
 
 _HAS_LATER = hasattr(AbstractCapability, "prepare_model_request")
 _AT = "keepwhole_at"
-"""The key under which a block says whose part it is: the message's place and the part's."""
+"""The key in a block for the place of its part: the index of the message and of the part."""
 
 
 @dataclass
 class Keepwhole(AbstractCapability[Any]):
-    """What goes into `Agent(capabilities=[…])`: one session for all runs of the agent."""
+    """The capability for `Agent(capabilities=[…])`: one session for all runs of the agent."""
 
     session: Session
 
     def __post_init__(self) -> None:
-        """Begin with no conversation."""
+        """Start without a conversation."""
         self._shower = _MessageViewer(self.session)
 
     def get_toolset(self) -> FunctionToolset[Any]:
-        """The tools with which a model reads back."""
+        """The recall tools."""
         return recall_toolset(self.session)
 
     async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Show what fits to the model that is about to be asked."""
+        """Show the model what fits."""
         return await self._with_view(request_context)
 
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """The same where pydantic-ai has no later hook."""
+        """The same for versions of pydantic-ai without a later hook."""
         return request_context if _HAS_LATER else await self._with_view(request_context)
 
     async def _with_view(self, request: ModelRequestContext) -> ModelRequestContext:
@@ -69,7 +69,7 @@ class Keepwhole(AbstractCapability[Any]):
 
 
 def recall_toolset(session: Session) -> FunctionToolset[Any]:
-    """The tools with which a model reads back, for agents that take toolsets."""
+    """The recall tools, for agents that take toolsets."""
     return FunctionToolset(
         [
             Tool.from_schema(
@@ -81,7 +81,7 @@ def recall_toolset(session: Session) -> FunctionToolset[Any]:
 
 
 def history_processor(session: Session) -> Callable[[list[ModelMessage]], Awaitable[list[ModelMessage]]]:
-    """The same view as a processor of histories; results that it showed before are known again by what was shown."""
+    """The same view as a history processor; results that it changed before are recognized by their shown text."""
 
     shower = _MessageViewer(session)
 
@@ -99,7 +99,7 @@ def _tool_handler(session: Session, name: str) -> Callable[..., Awaitable[str]]:
 
 
 class _MessageViewer:
-    """The view of a session in their messages; how the newest conversation is spelled is held from call to call."""
+    """The view of a session as pydantic-ai's messages; the converted messages are cached between calls."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -114,7 +114,7 @@ class _MessageViewer:
         return [same.get(id(each)) or _read(each, messages) for each in sent]
 
     def _spell(self, at: int, message: ModelMessage) -> "_SpelledMessage":
-        """A message as blocks, each with its part's place; as before where it is the same in the same place."""
+        """A message as blocks, each with the place of its part; cached while message and place are the same."""
         held, parts = self._held.get(id(message)), message.parts
         if held is not None and held.at == at and held.is_still(message):
             return held
@@ -152,12 +152,12 @@ def _block(part: Any) -> dict[str, Any]:
 
 
 def _is_result(part: Any) -> bool:
-    """Whether a part answers a call; what asks to try again did so as a part of its own before pydantic-ai 2."""
+    """Whether a part answers a call; before pydantic-ai 2 a request to retry was a part of its own."""
     return isinstance(part, ToolReturnPart) or (part.part_kind == "retry-prompt" and part.tool_name is not None)
 
 
 def _text(part: Any) -> str | None:
-    """The text of a result; None where it is more than text."""
+    """The text of a result; None where it has files too."""
     if not isinstance(part, ToolReturnPart):
         return part.model_response()
     if isinstance(part.content, str):
@@ -166,7 +166,7 @@ def _text(part: Any) -> str | None:
 
 
 def _read(spelled: Mapping[str, Any], messages: Sequence[ModelMessage]) -> ModelMessage:
-    """The message that blocks stand for, edited or joined; with what else the newest of its messages says."""
+    """The message that blocks were made from, edited or joined; other fields are those of the newest one."""
     blocks = spelled["content"]
     places = [block[_AT][0] for block in blocks if _AT in block]
     if not places:
@@ -180,7 +180,7 @@ def _read(spelled: Mapping[str, Any], messages: Sequence[ModelMessage]) -> Model
 
 
 def _part(block: Mapping[str, Any], messages: Sequence[ModelMessage]) -> Any:
-    """The part of a block; a block without a place was put in."""
+    """The part that a block was made from; a block without a place was inserted."""
     if _AT not in block:
         return UserPromptPart(block["text"]) if "text" in block else _put_in(block, messages)
     at, number = block[_AT]
@@ -193,7 +193,7 @@ def _part(block: Mapping[str, Any], messages: Sequence[ModelMessage]) -> Any:
 
 
 def _put_in(block: Mapping[str, Any], messages: Sequence[ModelMessage]) -> ToolReturnPart:
-    """The words in place of a result that is missing."""
+    """The result that is inserted for a call without one."""
     call_id = block["tool_use_id"]
     calls = (part for message in messages for part in message.parts if isinstance(part, ToolCallPart))
     name = next((call.tool_name for call in calls if call.tool_call_id == call_id), "tool")

@@ -1,6 +1,6 @@
-"""The pipeline as a transport of httpx2, which the SDKs of OpenAI and Anthropic send with. Needs no port.
+"""The pipeline as a transport of httpx2, which the SDKs of OpenAI and Anthropic use. Needs no port.
 
-Owns: requests and responses of httpx2, sync and async. Everything else is the exchange's.
+Owns: requests and responses of httpx2, sync and async. The exchange does everything else.
 """
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
@@ -118,12 +118,12 @@ class _AnswerRound:
         self._is_done = False
 
     def end(self, complete: bool, is_packed: bool = False) -> None:
-        """Finish the round: the answer ended, or the client wants no more of it."""
+        """Finish the round: the answer ended, or the client stopped reading."""
         if not self._is_done:
             self._is_done = True
             raw, self.pieces = b"".join(self.pieces), []
             data = _decode(self._response, raw) if is_packed else raw
-            # Some SDKs close a stream after its last event without reading on to where it ends.
+            # Some SDKs close a stream after its last event without reading to its end.
             whole = complete or self._exchange.dialect.is_whole(data, _is_stream(self._response))
             self._exchange.learn_bill(self._response.status_code, data, whole)
 

@@ -9,7 +9,7 @@ from keepwhole.policies.transcript import Item
 
 
 class Edit(Value):
-    """One result that is shown otherwise than whole."""
+    """One result that is not shown whole."""
 
     index: int
     """The index of its message."""
@@ -74,7 +74,7 @@ class Account(Value):
     scale: float = 1.0
     """Tokens billed per estimated token, learned from bills."""
     changed_from: int | None = None
-    """The first message that is sent otherwise than before, where `new_decisions` change one."""
+    """The first message that differs from what was sent before, where `new_decisions` change one."""
 
     @property
     def tokens_saved(self) -> int:
@@ -83,7 +83,7 @@ class Account(Value):
 
     @property
     def as_sent(self) -> "Account":
-        """The account of what is really sent: in `shadow` mode every result whole."""
+        """Return the account of what is really sent: in `shadow` mode every result whole."""
         if self.mode != "shadow":
             return self
         return self.replace(tokens_sent=self.tokens_whole, edited=0, new_decisions=0)

@@ -6,7 +6,7 @@ Theory of operation. A policy has one arrival rule. It is asked in two ways, and
     policy.arrive(transcript, new)    the new results of a conversation (views, the proxy, adapters)
 
 `arrive` may then do more, because it sees the other results: replace a repeat by a pointer, cut a step that is too
-large as a whole. Which limit holds for a result, first match first:
+large as a whole. Which limit applies to a result, first match first:
 
     1. the override of its tool, or an `inline_limit` that the user gave    (`tools.truncation`)
     2. the cap of its kind: shell, search, read, report, other             (policy `auto`: `auto.arrival_cap`)
@@ -48,7 +48,7 @@ _QUESTION_KEYS = ("question", "query", "prompt")
 Cap = Callable[["Arriving", Limits], int]
 """Most characters of a result under a policy; the limits are those of its tool."""
 AdjustLimits = Callable[[Limits, Source], Limits]
-"""Narrows the limits of one result, where who shows it has limits of its own."""
+"""Narrows the limits of one result, where the caller has limits of its own."""
 
 
 class Arriving(NamedTuple):
@@ -60,18 +60,18 @@ class Arriving(NamedTuple):
     artifact: Artifact
     """What a notice says of it."""
     question: str | None = None
-    """What it is wanted for, where the caller says so."""
+    """What it is needed for, if the caller says so."""
     is_error: bool = False
     adjust: AdjustLimits | None = None
     kind: Kind | None = None
-    """What kind of work it comes from, where that is known already."""
+    """The kind of work it comes from, if that is known already."""
 
 
 class ShowsArrivals(Protocol):
     """A policy that says how one new result is shown by itself."""
 
     def show(self, arriving: Arriving) -> TruncationResult:
-        """How one new result is shown."""
+        """Return how one new result is shown."""
         ...
 
 
@@ -84,14 +84,14 @@ class ArrivalRule:
         strategies: Mapping[str, ITruncationStrategy] = STRATEGIES,
         cap: Cap | None = None,
     ) -> None:
-        """`cap` is the policy's own limit for a result; without one the limits of its tool hold."""
+        """`cap` is the policy's own limit for a result; without one the limits of its tool apply."""
         self.configuration = configuration or TruncationConfiguration()
         self.strategies = strategies
         self._cap = cap
         self._limits_of = lru_cache(maxsize=256)(self.configuration.for_tool)
 
     def limits(self, arriving: Arriving) -> Limits:
-        """The limits that hold for a result."""
+        """Return the limits that apply to a result."""
         limits = self._limits_of(arriving.tool)
         if self._cap is not None:
             is_given = self._is_given(arriving.tool)
@@ -100,12 +100,12 @@ class ArrivalRule:
         return limits if arriving.adjust is None else arriving.adjust(limits, arriving.source)
 
     def _is_given(self, tool: str) -> bool:
-        """Whether the user gave a limit, for this tool or for all."""
+        """Return whether the user gave a limit, for this tool or for all."""
         own = self.configuration.overrides.get(tool)
         return self.configuration.is_given("inline_limit") or (own is not None and own.inline_limit is not None)
 
     def _capped(self, limits: Limits, tool: str, cap: int, chars: int) -> Limits:
-        """The limits under a cap; where the user gave a threshold for previews, it holds too."""
+        """Return the limits under a cap; where the user gave a threshold for previews, it applies too."""
         own = self.configuration.overrides.get(tool)
         capped = with_cap(limits, cap, chars)
         if self.configuration.is_given("artifact_threshold") or (
@@ -115,14 +115,14 @@ class ArrivalRule:
         return capped
 
     def show(self, arriving: Arriving) -> TruncationResult:
-        """How a result is shown."""
+        """Return how a result is shown."""
         return show_within(self.limits(arriving), arriving, self.strategies)
 
     def choose(
         self, item: Item, question: str | None = None, *, rule: str = RULE, most: int | None = None
     ) -> Choice | None:
-        """The choice about a new result of a conversation, of which at most `most` characters are shown; None where it
-        is shown as it came."""
+        """Return the choice to show at most `most` characters of a new result of a conversation; None where it
+        is shown as it arrived."""
         if item.name is None or item.pinned:
             return None
         if most is None and len(item.text) <= SMALLEST_INLINE_LIMIT and not imitates(item.text):
@@ -138,7 +138,7 @@ class ArrivalRule:
 def show_within(
     limits: Limits, arriving: Arriving, strategies: Mapping[str, ITruncationStrategy] = STRATEGIES
 ) -> TruncationResult:
-    """How a result is shown within `limits`."""
+    """Return how a result is shown within `limits`."""
     source = arriving.source
     if source.chars <= limits.inline_limit and arriving.artifact.is_text:
         text = source.text(0, source.chars)
@@ -157,7 +157,7 @@ def choice_within(
     rule: str,
     strategies: Mapping[str, ITruncationStrategy] = STRATEGIES,
 ) -> Choice | None:
-    """The choice to show a result within `limits`; None where it is shown as it came."""
+    """Return the choice to show a result within `limits`; None where it is shown as it arrived."""
     if len(item.text) <= limits.inline_limit and not imitates(item.text):
         return None
     shown = show_within(limits, arriving, strategies)
@@ -169,7 +169,7 @@ def choice_within(
 
 
 def as_arriving(item: Item, question: str | None = None) -> Arriving:
-    """A result of a conversation as it arrives."""
+    """Return a result of a conversation as it arrives."""
     assert item.name is not None, "a result is named before it is cut"
     call = item.call
     tool, arguments = (call.tool, call.arguments) if call else ("tool", None)
@@ -184,18 +184,18 @@ def as_arriving(item: Item, question: str | None = None) -> Arriving:
 
 
 def show_arriving(policy: Policy, arriving: Arriving) -> TruncationResult:
-    """How a policy shows one new result by itself; a policy that does not say so shows it within its tool's limits."""
+    """Return how a policy shows one new result by itself; without a rule of its own, within its tool's limits."""
     shows: ShowsArrivals = cast("ShowsArrivals", policy) if hasattr(policy, "show") else ArrivalRule()
     return shows.show(arriving)
 
 
 def whole_cap(arriving: Arriving, limits: Limits) -> int:
-    """The cap of policies that show new results whole."""
+    """Return the cap of policies that show new results whole."""
     return arriving.source.chars
 
 
 def cap_by_kind(settings: AutoSettings, arriving: Arriving, limits: Limits) -> int:
-    """The cap of the policy `auto`: most characters of a result on arrival, by its kind."""
+    """Return the cap of the policy `auto`: most characters of a result on arrival, by its kind."""
     source, kind = arriving.source, arriving.kind or kind_of(arriving.tool, arriving.arguments)
     cap = settings.arrival_cap.get(kind, settings.outsized)
     if source.chars > cap and kind != "read":
@@ -205,14 +205,14 @@ def cap_by_kind(settings: AutoSettings, arriving: Arriving, limits: Limits) -> i
 
 
 def with_cap(limits: Limits, cap: int, chars: int) -> Limits:
-    """The limits of a tool with another cap, under which no result is so long that only a preview is shown."""
+    """Return the limits of a tool with another cap, under which no result is so long that only a preview is shown."""
     if chars <= min(cap, limits.inline_limit):  # whole under both
         return limits
     return limits.replace(inline_limit=max(SMALLEST_INLINE_LIMIT, cap), artifact_threshold=max(chars, cap))
 
 
 def question_of(arriving: Arriving) -> str:
-    """What a call itself asks, where its arguments say so."""
+    """Return the question in a call's own arguments, if they contain one."""
     try:
         arguments: object = json.loads(arriving.arguments) if arriving.arguments else None
     except (ValueError, RecursionError):

@@ -9,8 +9,8 @@ Theory of operation
                                    |------ upto = 6: replaced ------|    |--- these stay ---|
     sent       0 system   1 task   summary of 2 to 5                      6 call  7 result
 
-1. `boundary` chooses `upto`: the first place from the front behind which at most `keep_tokens` are left. A place
-   is between two steps, never between a call and its results, and never behind the step at work.
+1. `boundary` chooses `upto`: the first place from the front after which at most `keep_tokens` are left. A place
+   is between two steps, never between a call and its results, and never after the current step.
 2. `messages_kept_before` finds the messages before `upto` that stay: system prompts, pinned messages with their
    steps, and the task if it is not too long.
 3. `draft_summary` writes the summary without a model, within a budget, from the originals and never from cut views.
@@ -124,7 +124,7 @@ class Compaction:
 def boundary(transcript: Transcript, decided: Choices, keep_tokens: int) -> int:
     """Return how many messages to summarize so that about `keep_tokens` of the newest stay; 0 for none.
 
-    A call and its results are never separated, the step at work stays, and so does at least one message.
+    A call and its results are never separated, the current step stays, and so does at least one message.
     """
     if keep_tokens < 0:
         raise UsageError(f"`keep_tokens` is {keep_tokens}; give how many tokens of the newest steps should stay.")

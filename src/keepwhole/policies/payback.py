@@ -2,10 +2,10 @@
 
 Owns: the arithmetic alone. Must not know: which results may age, or what is shown instead.
 
-A cached token is cheap to send again and dear to send anew, and whatever lies behind a change is sent anew. How long
-a run will last nobody knows. So the rule is that of the skier who does not know whether to buy: rent until the rents
-add up to the price. A batch is made when carrying what it leaves out has cost, since that grew old, what sending the
-rest anew would cost; then at most twice the least possible was paid, whatever comes.
+A cached token is cheap to send again, an uncached one is not, and everything after a change is uncached. How long
+a run will last is unknown. So the rule is that of the ski rental problem: rent until the rents add up to the price.
+A batch is made once carrying its results, since they became old, has cost as much as sending the rest uncached
+would cost. So at most twice the least possible cost is paid, however long the run lasts.
 """
 
 from collections.abc import Iterable
@@ -19,22 +19,22 @@ class Carried(NamedTuple):
     frees: int
     """Tokens that leaving it out would save from now on."""
     overdue: float
-    """Requests that have carried it since it grew old; none where that is not above 0."""
+    """Requests that have carried it since it became old; a negative number counts as 0."""
     behind: int
-    """Tokens that are sent from its message on."""
+    """Tokens of its message and all messages after it."""
 
 
 Numbers: TypeAlias = tuple[int, int, float, int]
-"""The same without names, where there are thousands."""
+"""The fields of `Carried` as a plain tuple, which is faster where there are thousands."""
 
 
 def best_batch(carried: Iterable[Carried | Numbers], price: float) -> list[int]:
-    """The numbers of the batch that pays best: all from some place on, given newest first; none if nothing pays.
+    """Return the numbers of the batch that saves most: the newest results, up to some result; none if nothing saves.
 
-    `price` is what sending a token anew costs, counted in requests that carry it.
+    `price` is the cost of sending a token uncached, as a number of requests that carry it.
 
     >>> old = [Carried(7, frees=900, overdue=0, behind=1_000), Carried(3, frees=900, overdue=20, behind=3_000)]
-    >>> paying(old, price=11.5), paying(old, price=49)
+    >>> best_batch(old, price=11.5), best_batch(old, price=49)
     ([7, 3], [])
     """
     freed = 0

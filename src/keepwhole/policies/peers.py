@@ -1,10 +1,10 @@
-"""How other systems show old results, as policies: what ours is compared with, and a way to move over step by step.
+"""How other systems show old results, as policies: for comparison, and for moving to Keepwhole step by step.
 
-Owns: their rules, numbers and words, each as its origin has them.
-Must not know: our own policies.
+Owns: their rules, numbers and words, as in the original systems.
+Must not know: Keepwhole's own policies.
 
-Tokens are ours: the origins count characters by four, or ask the provider. A pinned result is left alone, which none of
-the origins knows. Each policy is asked before every request, and what it has cleared stays cleared.
+Tokens are Keepwhole's estimates: the originals divide characters by four, or ask the provider. Pinned results, which no
+original has, are left alone. Each policy is called before every request, and what it has cleared stays cleared.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,11 +27,11 @@ class Everything(Value):
     def arrive(
         self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
     ) -> list[Choice]:
-        """Nothing is cut on arrival."""
+        """Return no choices: nothing is cut on arrival."""
         return []
 
     def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
-        """Nothing is cleared later."""
+        """Return no choices: nothing is cleared later."""
         return []
 
 
@@ -39,7 +39,7 @@ class Capped(Everything):
     """Cuts a long result when it arrives, and never again.
 
     As Codex CLI (`utils/output-truncation`, the middle), mini-swe-agent (the middle, 10,000 characters) and SWE-agent
-    (`max_observation_length`, the end) do. Their sizes and words differ; places to cut and words are ours here.
+    (`max_observation_length`, the end) do. Their sizes and words differ; the places and words here are Keepwhole's.
     """
 
     limit: int = 8_000
@@ -49,7 +49,7 @@ class Capped(Everything):
     def arrive(
         self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
     ) -> list[Choice]:
-        """Every new result over the limit is cut to it."""
+        """Return a cut for every new result over the limit."""
         return [self._cut(item) for item in new if len(item.text) > self.limit and _is_open(item, decided)]
 
     def _cut(self, item: Item) -> Choice:
@@ -68,7 +68,7 @@ class Masked(Everything):
     keep: int = 5
 
     def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
-        """Everything older than the newest `keep` results goes."""
+        """Return choices that mask everything but the newest `keep` results."""
         return [
             _clear(item, f"Old environment output: ({len(item.text.splitlines())} lines omitted)", "masked")
             for item in _older_items(transcript.items, self.keep)
@@ -80,7 +80,7 @@ class ClearToolUses(Everything):
     """Clears all but the newest results in one batch when a request is too long, if that frees enough.
 
     Anthropic's server-side edit `clear_tool_uses_20250919` (beta `context-management-2025-06-27`): it counts the
-    request as it is sent, so it rests until that has grown to the trigger again.
+    request as it is sent, so it does nothing until that has grown to the trigger again.
     """
 
     trigger: int = 100_000
@@ -88,7 +88,7 @@ class ClearToolUses(Everything):
     clear_at_least: int = 20_000
 
     def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
-        """A batch when the request is over the trigger and the batch frees at least `clear_at_least`."""
+        """Return one batch if the request is over the trigger and the batch frees at least `clear_at_least`."""
         if sent_tokens(transcript, decided) + situation.overhead <= self.trigger:
             return []
         older = [item for item in _older_items(transcript.items, self.keep) if _is_open(item, decided)]
@@ -100,7 +100,7 @@ class LangChain(Everything):
     """Clears all but the newest results at every call once the history is long.
 
     LangChain 1.4.7, `ClearToolUsesEdit(trigger=100_000, keep=3, clear_at_least=0)` in
-    `langchain/agents/middleware/context_editing.py`: it looks at the history as it came, on a copy, so past the
+    `langchain/agents/middleware/context_editing.py`: it looks at a copy of the unchanged history, so past the
     trigger each new result clears another. Errors are cleared too, results without their call are not.
     """
 
@@ -108,7 +108,7 @@ class LangChain(Everything):
     keep: int = 3
 
     def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
-        """Everything older than the newest `keep` once the uncleared history is over the trigger."""
+        """Return choices that clear all but the newest `keep` once the uncleared history is over the trigger."""
         if transcript.tokens <= self.trigger:
             return []
         return [
@@ -132,7 +132,7 @@ class Pruned(Everything):
     """User's turns whose results are spared."""
 
     def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
-        """What lies behind the protected tokens, if it is more than the minimum."""
+        """Return choices that clear results older than the protected tokens, if they exceed the minimum."""
         old = list(self._items_behind(_newest_first(transcript, self.turns), decided))
         if sum(item.tokens for item in old) <= self.minimum:
             return []
@@ -163,7 +163,7 @@ class HalfWatermark(Everything):
     keep: int = 5
 
     def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
-        """The oldest results until the request takes half of the mark."""
+        """Return choices that clear the oldest results until the request takes half of the mark."""
         limit = self.mark * situation.profile.window
         sent = sent_tokens(transcript, decided) + situation.overhead
         if sent <= limit:
@@ -201,7 +201,7 @@ PEERS: dict[str, Callable[[], Policy]] = {
 
 
 def peer_named(name: str) -> Policy:
-    """The peer called `name`; the error lists the others."""
+    """Return the peer called `name`; the error lists the others."""
     if name not in PEERS:
         known = ", ".join(f"`{known}`" for known in PEERS)
         raise UsageError(f"There is no policy `{name}`. Use one of {known}.")
@@ -209,7 +209,7 @@ def peer_named(name: str) -> Policy:
 
 
 def _is_open(item: Item, decided: Choices) -> bool:
-    """Whether a result may be changed and is not yet."""
+    """Return whether a result may be changed and has not been yet."""
     return item.number not in decided and not item.pinned
 
 
@@ -222,7 +222,7 @@ def _tokens_freed(items: Iterable[Item], choices: Iterable[Choice]) -> int:
 
 
 def _older_items(items: Sequence[Item], keep: int) -> Sequence[Item]:
-    """The results but for those of the newest `keep` calls; one call may have returned several texts."""
+    """Return the results without those of the newest `keep` calls; one call may have returned several texts."""
     at, kept, last = len(items), 0, None
     while at:
         place = items[at - 1].index, items[at - 1].returned.call_id
@@ -235,7 +235,7 @@ def _older_items(items: Sequence[Item], keep: int) -> Sequence[Item]:
 
 
 def _newest_first(transcript: Transcript, turns: int) -> Iterator[Item]:
-    """The results from the newest back, but for those of the user's last `turns` turns."""
+    """Return the results, newest first, without those of the user's last `turns` turns."""
     if not turns:
         return reversed(transcript.items)
     asked = (index for index in range(len(transcript.messages) - 1, -1, -1) if _is_asked(transcript, index))

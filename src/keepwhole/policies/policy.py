@@ -64,7 +64,7 @@ class TrackedChoices(dict[int, Choice]):
         self.open: dict[int, None] = {}
         """The results about which a choice may still be made, in order."""
         self.edits = 0
-        """Results that a choice shows otherwise than whole."""
+        """Results that a choice does not show whole."""
 
     def hold(self, item: Item, choice: Choice) -> None:
         """Put a choice in force, in place of the one about the same result."""
@@ -108,7 +108,7 @@ class Situation(NamedTuple):
     overhead: int = 0
     """Tokens sent beside the messages, as far as they are known: system prompt and tools."""
     cold: bool = False
-    """Whether the provider's cache has surely expired."""
+    """Whether the provider's cache has certainly expired."""
     scale: float = 1.0
     """Tokens billed per estimated token, learned from bills."""
     frozen: bool = False

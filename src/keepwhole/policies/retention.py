@@ -23,7 +23,7 @@ _WHOLE = ArrivalRule(cap=whole_cap)
 
 
 def notice(trace_id: str, call: str = "") -> str:
-    """The line that follows what is left of a result; `call` is what reads it back where our tools are not offered.
+    """Return the line after the shown part of a result; `call` reads it back where recall tools are not offered.
 
     >>> notice("abc-123")
     '\\n[TRUNCATED — full output in get_task_trace(traceId="abc-123")]'
@@ -42,7 +42,7 @@ class Retention(Value):
     def arrive(
         self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
     ) -> list[Choice]:
-        """What is new is shown whole; only text that imitates a notice is marked as quoted."""
+        """Return choices for new results, shown whole: only text that imitates a notice is marked as quoted."""
         found = (_WHOLE.choose(item) for item in new)
         return [choice for choice in found if choice is not None]
 
@@ -51,13 +51,13 @@ class Retention(Value):
         return _WHOLE.show(arriving)
 
     def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
-        """A choice for each result that has just become too old to be whole."""
+        """Return a choice for each result that has just become too old to be whole."""
         last = transcript.turns - FULL_TURNS
         found = (self._choice(item, decided.get(item.number)) for item in transcript.items if item.turn <= last)
         return [choice for choice in found if choice is not None]
 
     def _choice(self, item: Item, holds: Choice | None) -> Choice | None:
-        """How an old result is shown; None where it stays as it is, or could not be found again."""
+        """Return the choice about an old result; None where it stays as it is, or has no id to read it back by."""
         if item.pinned or item.name is None or (holds is not None and holds.rule == self.name):
             return None
         words = notice(item.name.trace_id, item.name.reachable.whole() if item.name.reachable else "")
@@ -72,7 +72,7 @@ class Retention(Value):
         return Choice(item.number, self.name, Cut(segments, below=words), tokens, self.name)
 
     def _end(self, text: str) -> int:
-        """Where the first three lines end, or what they may have of the text."""
+        """Return where the first three lines end, or where they reach their limit of characters."""
         end = end_of_lines(text)
         if end <= self.settings.line_chars:
             return end
@@ -81,7 +81,7 @@ class Retention(Value):
 
 
 def end_of_lines(text: str) -> int:
-    """Where the last of the first three lines ends, its own line end not counted."""
+    """Return the end of the first three lines, without the last line end."""
     eol = "\n" if "\n" in text or "\r" not in text else "\r"
     at = -1
     for _ in range(KEPT_LINES):
@@ -92,7 +92,7 @@ def end_of_lines(text: str) -> int:
 
 
 def _without_line_end(text: str, at: int) -> int:
-    """The same place, before a line end that stands right there."""
+    """Return the position without a line end right before it."""
     if text[max(0, at - 2) : at] == "\r\n":
         return at - 2
     return at - 1 if at > 0 and text[at - 1] in "\r\n" else at

@@ -1,10 +1,10 @@
 """Rolling context: results older than some steps become a placeholder, long ones are cut, and four kinds are spared.
 
 Owns: steps and ages, the placeholder, the rules for what is spared; over plain chat messages, and as a policy.
-Must not know: where the whole result lies, whether rolling is switched on.
+Must not know: where the whole result is stored, whether rolling is switched on.
 
-Spared from ageing: results whose words a recent call or the user took up, errors, and what is short anyway. The cap on
-length holds for all but the short, round what is referred to and round the error.
+Spared from aging: results that a recent call or the user refers to, errors, and short results. The cap on length
+applies to all but the short ones; the cut keeps the text around the reference or the error.
 """
 
 from bisect import bisect_right
@@ -36,7 +36,7 @@ DEFAULTS = RollingContext()
 
 
 class Rolling(Value):
-    """The policy `rolling` of a session. The age in a placeholder is the one at which it was chosen, and stays."""
+    """The policy `rolling` of a session. The age in a placeholder is that of the moment it was chosen, and stays."""
 
     settings: RollingContext = DEFAULTS
     configuration: TruncationConfiguration = TruncationConfiguration()
@@ -48,12 +48,12 @@ class Rolling(Value):
     def arrive(
         self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
     ) -> list[Choice]:
-        """A choice for each new result that is too long."""
+        """Return a choice for each new result that is too long."""
         found = (self._cap_choice(item) for item in new if item.number not in decided)
         return [choice for choice in found if choice is not None]
 
     def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
-        """A choice for each result that has become too old, or is too long and has none yet."""
+        """Return a choice for each result that has become too old, or is too long and has none yet."""
         uses = _Uses(transcript, self.settings.max_age)
         found = (self._age_choice(item, decided.get(item.number), uses) for item in transcript.items)
         return [choice for choice in found if choice is not None]
@@ -77,7 +77,7 @@ class Rolling(Value):
         return Choice(item.number, "old", replacement_cut(item, words), estimate(words))
 
     def show(self, arriving: Arriving) -> TruncationResult:
-        """Cut a result that is too long by its tool's strategy, an error by what it says."""
+        """Cut a result that is too long by its tool's strategy, an error by the strategy `log`."""
         is_error = is_error_source(arriving.source, arriving.is_error)
         limits = self._limits(arriving.tool, arriving.source, is_error)
         if arriving.adjust is not None:
@@ -85,7 +85,7 @@ class Rolling(Value):
         return show_within(limits, arriving, self.strategies)
 
     def _cap_choice(self, item: Item, about: str | None = None) -> Choice | None:
-        """The same for a result of a conversation, around what is referred to; None where it is short enough."""
+        """Return a cut of a result of a conversation around the text `about`; None where the result is short enough."""
         if item.pinned:
             return None
         source = TextSource(item.text)
@@ -112,14 +112,14 @@ class Rolling(Value):
 
 
 class _Uses:
-    """What recent calls and users took up from results, indexed when the first old result asks."""
+    """The texts of recent calls and users that may refer to results, indexed at the first question."""
 
     def __init__(self, transcript: Transcript, max_age: int) -> None:
         self.transcript = transcript
         self._max_age = max_age
 
     def reference_to(self, item: Item) -> str | None:
-        """What of an old result a recent call or a later message of the user has; None where nothing is."""
+        """Return the part of an old result that a recent call or a later user message repeats; None for none."""
         known = f"{item.call.arguments if item.call else ''}\n{self._first_words}"
         taken = self._recent.shared_with(item.text, known)
         if taken is not None or not self._user_at:
@@ -131,7 +131,7 @@ class _Uses:
 
     @cached_property
     def _recent(self) -> ReferenceIndex:
-        """The arguments of the calls that are not old themselves."""
+        """The arguments of recent calls."""
         arguments: list[str] = []
         left = self._max_age + 1
         for message in reversed(self.transcript.messages):
@@ -143,7 +143,7 @@ class _Uses:
 
     @cached_property
     def _user_at(self) -> list[int]:
-        """Which messages are a user's words."""
+        """The indexes of the user's messages."""
         return [at for at, message in enumerate(self.transcript.messages) if message.role == "user" and message.said]
 
     @cached_property
@@ -152,7 +152,7 @@ class _Uses:
 
     @cached_property
     def _first_words(self) -> str:
-        """What was said before the first answer: no result told the model that."""
+        """The text before the model's first answer, which no result can have told the model."""
         words: list[str] = []
         for message in self.transcript.messages:
             if message.role == "assistant":
@@ -164,7 +164,7 @@ class _Uses:
 def _cut(
     item: Item, source: TextSource, limits: Limits, strategies: Mapping[str, ITruncationStrategy]
 ) -> tuple[Cut, str]:
-    """How a result is shown within its limits, and by which strategy."""
+    """Return how a result is shown within its limits, and by which strategy."""
     call, name = item.call, item.name
     artifact = Artifact(
         artifact_id=name.artifact_id if name else "",
@@ -178,7 +178,7 @@ def _cut(
 
 
 def _without_reference(cut: Cut, strategy: str, reference: str, source: TextSource) -> Cut:
-    """The same cut without the call that fetches the rest: outside a session there is nothing to fetch it from."""
+    """Return the cut without the call that fetches the rest: outside a session nothing can be fetched."""
     if strategy == "reference":
         return cut.replace(above=omitted(source.lines, source.chars).strip())
     return cut.replace(below=cut.below.partition(reference)[0].removesuffix("\n"))

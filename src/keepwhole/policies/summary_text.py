@@ -267,7 +267,7 @@ def _call_text(outcome: CallOutcome, limit: int) -> str:
 
 
 def _way_back(outcome: CallOutcome, most: int) -> str:
-    """The ids of a outcome's results, `most` of them; ids come from outside and must not break the line."""
+    """Return at most `most` ids of an outcome's results; ids come from outside and must not break the line."""
     if not outcome.pointers:
         return f" [{' '.join(showable(outcome.call.call_id).split())}]" if outcome.call is not None else ""
     words = [" ".join(showable(pointer.words).split()) for pointer in outcome.pointers[:most]]

@@ -1,9 +1,9 @@
-"""A conversation as policies see it: who spoke, which calls were made, what came back, in which step.
+"""A conversation as policies see it: who spoke, which calls were made, what they returned, in which step.
 
 Owns: the messages of one branch in order, their calls and results, steps and turns, sizes in tokens.
 Must not know: how a provider spells a message (`wire` decodes), where results are stored.
 
-Built up message by message and cut back at a fork, so that one more step costs one more step.
+Built message by message and cut back at a fork, so that a new step costs only its own messages.
 """
 
 from bisect import bisect_right
@@ -39,7 +39,7 @@ class Item:
         self.number = number
         """Its place among the results of the transcript, from 0."""
         self.index = index
-        """The message it lies in."""
+        """The index of its message."""
         self.returned = returned
         self.call = call
         self.step, self.turn = step, turn
@@ -48,13 +48,13 @@ class Item:
         self.is_error = returned.is_error
         self.pinned = False
         self.gone = False
-        """Whether a summary stands for its message."""
+        """Whether a summary replaces its message."""
         self.name: Name | None = None
-        """What it goes by in notices, once it has a name."""
+        """Its name in notices, once it has one."""
 
     @property
     def text(self) -> str:
-        """The original, whole."""
+        """The whole original text."""
         return self.returned.text
 
 
@@ -64,7 +64,7 @@ class Name(NamedTuple):
     trace_id: str
     artifact_id: str
     reachable: RecallLink | None = None
-    """How it is read back; by our tool if not said."""
+    """How it is read back; by `get_artifact` if not given."""
 
     @property
     def way(self) -> RecallLink:
@@ -84,21 +84,21 @@ class Transcript:
         self.steps = 0
         self.turns = 0
         self.tokens = 0
-        """Tokens of everything as it came."""
+        """The original tokens of all messages."""
         self.calls: dict[str, Call] = {}
         self._same: dict[int, list[int]] = {}
         self._marks: list[tuple[int, int, int, int]] = []
         self._asked: list[tuple[int, int]] = []
-        """Where the user spoke, and not only beside results: the message, and how many turns there had been."""
+        """The user's messages that are not only results: the index of each, and the number of turns before it."""
         self._undo: list[list[tuple[str, Call | None]]] = []
 
     def extend(self, messages: Iterable[Message]) -> None:
-        """Add what came next."""
+        """Add the next messages."""
         for message in messages:
             self._add(message)
 
     def cut_back(self, length: int) -> None:
-        """Forget all messages from `length` on: the conversation went another way."""
+        """Forget all messages from `length` on, since the conversation was forked there."""
         length = max(length, 0)
         if length >= len(self.messages):
             return
@@ -119,7 +119,7 @@ class Transcript:
         del self.messages[length:], self.items[items:], self._marks[length:], self._undo[length:]
 
     def last_calls_before(self, length: int) -> int:
-        """Where the last run of the model's messages with calls begins in the first `length`; 0 where there is none."""
+        """Return where the last run of model messages with calls begins in the first `length`; 0 for none."""
         found = False
         for index in range(min(length, len(self.messages)) - 1, 0, -1):
             found = found or bool(self.messages[index].calls)
@@ -128,32 +128,32 @@ class Transcript:
         return 0
 
     def items_in(self, index: int) -> list[Item]:
-        """The results in message `index`."""
+        """Return the results in message `index`."""
         after = self._marks[index + 1][0] if index + 1 < len(self._marks) else len(self.items)
         return self.items[self._marks[index][0] : after]
 
     def same_text(self, item: Item) -> list[int]:
-        """The numbers of all results with the same text, in order."""
+        """Return the numbers of all results with the same text, in order."""
         return [number for number in self._same[hash(item.text)] if self.items[number].text == item.text]
 
     def same_call(self, item: Item) -> list[Item]:
-        """The results of all calls of the same tool with the same arguments, in order."""
+        """Return the results of all calls of the same tool with the same arguments, in order."""
         if item.call is None:
             return [item]
         wanted = item.call[1:]
         return [other for other in self.items if other.call is not None and other.call[1:] == wanted]
 
     def tokens_from(self, index: int) -> int:
-        """Tokens of the message `index` and all after it, as they came."""
+        """Return the original tokens of message `index` and of all after it."""
         return self.tokens - self._marks[index][3] if index < len(self._marks) else 0
 
     def tokens_of(self, index: int) -> int:
-        """Tokens of the message `index` as it came."""
+        """Return the original tokens of message `index`."""
         after = self._marks[index + 1][3] if index + 1 < len(self._marks) else self.tokens
         return after - self._marks[index][3]
 
     def arguments_since(self, step: int) -> list[str]:
-        """The arguments of the calls made after `step`."""
+        """Return the arguments of the calls made after `step`."""
         found: list[str] = []
         for (_, before, _, _), message in zip(reversed(self._marks), reversed(self.messages), strict=True):
             found += [call.arguments for call in message.calls]
@@ -162,18 +162,18 @@ class Transcript:
         return found
 
     def user_texts(self) -> list[str]:
-        """What the user wrote, in order."""
+        """Return what the user wrote, in order."""
         return [message.said for message in self.messages if message.role == "user" and message.said]
 
     def next_user_turn(self, item: Item) -> int | None:
-        """The turn after which the user first spoke since a result came; None where the user has not."""
+        """Return the number of turns before the user's first message after a result; None for no message."""
         if not self._asked or self._asked[-1][0] <= item.index:
             return None
         at = bisect_right(self._asked, item.index, key=itemgetter(0))
         return self._asked[at][1]
 
     def _goes_on(self, message: Message) -> bool:
-        """Whether a message only adds a call to those just made, as parallel calls do where each is a message."""
+        """Return whether a message only adds a parallel call to those before it, each in a message of its own."""
         before = self.messages[-1] if self.messages else None
         return before is not None and before.role == "assistant" and bool(before.calls) and bool(message.calls)
 

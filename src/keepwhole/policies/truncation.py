@@ -1,6 +1,6 @@
 """The policy `truncation`: every result is cut to its tool's limit when it arrives, and never touched again.
 
-Owns: nothing but that. Must not know: how a result is cut (`arrival`).
+Owns: that rule alone. Must not know: how a result is cut (`arrival`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,5 +39,5 @@ class Truncation:
         return [choice for choice in found if choice is not None]
 
     def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
-        """Nothing ages."""
+        """Return no choices: nothing ages."""
         return []

@@ -1,6 +1,6 @@
 """The part of a stored result that an address names: a value or elements of JSON, records of NDJSON, rows of CSV.
 
-Owns: which kind of data it is, and pages of elements, whole ones, with the call for the next.
+Owns: the kind of data, and pages of whole elements with the call for the next page.
 Must not know: how an address is written (`json_path`), stores, sessions.
 """
 
@@ -35,7 +35,7 @@ class AddressedValue(NamedTuple):
 
 
 class AddressedElements(NamedTuple):
-    """Several values: how many there are, which of them are asked for, and the function that reads one."""
+    """Several values: their number, the range that is asked for, and the function that reads one."""
 
     total: int
     start: int
@@ -49,16 +49,16 @@ class AddressedElements(NamedTuple):
     between: str = ",\n"
 
     def at(self, start: int | None, stop: int | None = None) -> str:
-        """The address of some of them."""
+        """The address of a slice of the elements."""
         return path_text([*self.before, SliceStep(start, stop), *self.after])
 
     def one(self, number: int) -> str:
-        """The address of one of them."""
+        """The address of one element."""
         return path_text([*self.before, IndexStep(number), *self.after])
 
 
 class _TooLong(Exception):
-    """An element is too long for any page; it will be addressed by itself."""
+    """An element is too long for a page, so it must be addressed by itself."""
 
 
 def resolve_address(reader: BodyReader, path: str) -> "AddressedValue | AddressedElements":
@@ -96,7 +96,7 @@ def _in_json(data: bytes, steps: list[PathStep]) -> "AddressedValue | AddressedE
 
 
 def _value(data: bytes) -> AddressedValue:
-    """A string as the text it stands for, anything else as it is written."""
+    """The decoded text of a JSON string; any other value as it is written."""
     if data[:1] == b'"':
         try:
             return AddressedValue(bytes_reader(encode_as(json.loads(data), "surrogates")))
@@ -114,7 +114,7 @@ def _elements(found: list[Any], step: SliceStep, before: list[PathStep], after: 
 
 
 def _inside(data: bytes, steps: list[PathStep]) -> str:
-    """The text of what the rest of an address names inside one element; `null` where the element has no such member."""
+    """The text of the value at `steps` inside one element; `null` where the element has no such member."""
     try:
         value, found, at = json_path.find_elements(data, steps)
     except NoSuchValue:
@@ -208,7 +208,7 @@ def _value_summary(data: bytes) -> str:
 
 
 def page_elements(found: AddressedElements, call: RecallCall, limit: int) -> str | int:
-    """Return the whole elements that fit and the call for the next; the first one's number where it is too long."""
+    """The elements that fit and the call for the next ones; the number of the first where not even that fits."""
     room = call.room(limit) - len(found.above) - 8
     shown: list[str] = []
     at, size = found.start, 0

@@ -46,11 +46,11 @@ class RecallCall(Value):
         return f"{self.tool}({', '.join(f'{key}={_literal(value)}' for key, value in words)})"
 
     def with_arguments(self, **more: object) -> "RecallCall":
-        """The same call with more given."""
+        """The same call with more arguments."""
         return self.replace(given=(*self.given, *more.items()))
 
     def room(self, limit: int) -> int:
-        """Characters that an answer within `limit` has for text."""
+        """The number of characters that are left for text in an answer of at most `limit`."""
         return limit - ROOM - len(self.text())
 
 

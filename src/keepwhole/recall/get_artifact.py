@@ -33,7 +33,7 @@ def _read(reader: BodyReader, call: RecallCall, arguments: Mapping[str, Any], li
 
 
 def _at_path(reader: BodyReader, call: RecallCall, path: str, arguments: Mapping[str, Any], limit: int) -> str:
-    """What an address leads to; a value too long for one answer is paged, an array by its elements."""
+    """The value at an address; one that is too long for one answer is paged, an array by its elements."""
     if len(call.text(path=path)) > limit // 3:
         message = "The path is too long to be followed here. Read the part above it instead."
         raise UsageError(message, message)
@@ -49,7 +49,7 @@ def _at_path(reader: BodyReader, call: RecallCall, path: str, arguments: Mapping
 
 
 def _too_long(reader: BodyReader, value: BodyReader, call: RecallCall, path: str, limit: int) -> str:
-    """An array by its elements, an object by its keys, anything else by its lines and characters."""
+    """A page of a long value: of an array by elements, of an object by keys, else by lines and characters."""
     bare, first = RecallCall(call.id, call.tool, call.key), value.text(0, 1)
     if first == "[":
         array = resolve_address(reader, f"{path}[0:]")

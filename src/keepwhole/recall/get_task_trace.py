@@ -1,4 +1,4 @@
-"""`get_task_trace`: one call of a tool (what was asked, when, how it ended) and its raw output, paged."""
+"""`get_task_trace`: one call of a tool (arguments, turn, outcome) and its raw output, paged."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ _ARGUMENTS = 300
 def read_trace(
     reader: BodyReader, result: Result, call: RecallCall, arguments: Mapping[str, Any], limit: int
 ) -> RecallAnswer:
-    """The call and the part of its output that `arguments` ask for; with `part="arguments"`, what was asked."""
+    """The call and the part of its output that `arguments` ask for; with `part="arguments"`, the call's arguments."""
     if str(arguments.get("part", "")) == "arguments":
         with bytes_reader(encode(result.arguments or "")[0]) as asked:
             return read_artifact(asked, "text/plain", call.with_arguments(part="arguments"), arguments, limit)
@@ -27,7 +27,7 @@ def read_trace(
 
 
 def call_heading(result: Result, reader: BodyReader, call: RecallCall | None = None) -> str:
-    """One line about a call: tool, arguments, turn, how it ended, how much it returned."""
+    """One line about a call: tool, arguments, turn, outcome, size of the output."""
     turn = "" if result.turn is None else f", turn {result.turn}"
     code = "" if result.exit_code is None else f", exit code {result.exit_code}"
     size = f"{size_text(reader.facts.size)}, {reader.lines:,} lines"

@@ -35,7 +35,7 @@ class GrepQuery(Value):
 
 
 class _Hit(NamedTuple):
-    """A match: its line, and the span of it that is shown where the line is long."""
+    """A match: its line, and the span that is shown of a long line."""
 
     line: int
     text: str
@@ -164,7 +164,7 @@ def _one_line(text: str) -> str:
 def _note(
     reader: BodyReader, call: RecallCall, found: _ShownMatches, left: _Hit | None, more: int, scan: Scan, stop: int
 ) -> str:
-    """The last line: what is shown, what there is, and how to go on."""
+    """The last line: how many matches are shown, how many there are, and the call that continues."""
     count = len(found.hits)
     shown = f"{count:,} {'match' if count == 1 else 'matches'} shown" if count else "no match"
     whole = f"in {reader.lines:,} lines, {reader.chars:,} characters"
@@ -182,7 +182,7 @@ def _note(
 
 
 def _upto(reader: BodyReader, where: dict[str, Any], stop: int) -> dict[str, Any]:
-    """The range of the call that continues, with the end of the range that was asked for."""
+    """The range of the call that continues: from `where` to the end of the range that was asked for."""
     if stop >= reader.facts.size:
         return where
     last = reader.char_at(stop)

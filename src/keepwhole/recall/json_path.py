@@ -3,8 +3,8 @@
 Owns: reading an address, and finding the values it names without building the rest of the tree.
 Must not know: how values are shown.
 
-Keys that follow each other up to the next list are found in one pass by `msgspec`, which skips what it is not asked
-for at memory speed; what it refuses (NaN, half surrogates) is walked by the scanner that cuts JSON.
+Keys that follow each other up to the next list are found in one pass by `msgspec`, which skips all other values
+at memory speed; JSON that it refuses (NaN, half surrogates) is read by the scanner that cuts JSON.
 """
 
 import json
@@ -37,7 +37,7 @@ class KeyStep(Value):
 
 
 class IndexStep(Value):
-    """One element of an array; from the end where negative."""
+    """One element of an array; a negative index counts from the end."""
 
     number: int
 
@@ -53,7 +53,7 @@ PathStep: TypeAlias = KeyStep | IndexStep | SliceStep
 
 
 class NoSuchValue(UsageError):
-    """An address names nothing; the message says what there is."""
+    """An address names nothing; the message says what exists."""
 
 
 def parse_path(text: str) -> list[PathStep]:
@@ -112,7 +112,7 @@ def _step_text(step: PathStep) -> str:
 
 
 def descend(data: bytes, steps: list[PathStep]) -> tuple[bytes, int]:
-    """The value that the steps up to the first slice lead to, and how many they are."""
+    """The value that the steps up to the first slice lead to, and the number of these steps."""
     at = 0
     while at < len(steps) and not isinstance(steps[at], SliceStep):
         upto = at
@@ -150,7 +150,7 @@ def elements(data: bytes, at: list[PathStep]) -> list[Any]:
 
 
 def children(data: bytes) -> "dict[str, Any] | list[Any] | None":
-    """The members of a value, each as its own bytes; None for a value that is no container."""
+    """The members of a value, each as its own bytes; None for a value that is not a container."""
     first = data.lstrip(b" \t\r\n\xef\xbb\xbf")[:1]
     if first not in (b"{", b"["):
         return None
@@ -202,7 +202,7 @@ def _raw() -> Any:
 
 @lru_cache(maxsize=32)
 def _nested_type(names: tuple[str, ...], kind: Any) -> Any:
-    """A type that has only these keys, one inside the other; None where one of them cannot name a field."""
+    """A type with only these nested keys; None where a key cannot be the name of a field."""
     import msgspec
 
     try:
@@ -215,7 +215,7 @@ def _nested_type(names: tuple[str, ...], kind: Any) -> Any:
 
 
 def _at_keys(data: bytes, names: list[str], kind: Any) -> Any:
-    """The value under keys, one inside the other, as this type, in one pass; None where it must be searched slowly."""
+    """The value under nested keys as this type, found in one pass; None where the slow search is needed."""
     nested = _nested_type(tuple(names), kind)
     found = None if nested is None else _decode(data, nested)
     for _ in names:
@@ -224,7 +224,7 @@ def _at_keys(data: bytes, names: list[str], kind: Any) -> Any:
 
 
 def _decode(data: bytes, kind: Any) -> Any:
-    """`data` as this type; None where it is of another, or not JSON as the standard has it."""
+    """`data` decoded as this type; None for a value of another type and for non-standard JSON."""
     import msgspec
 
     try:
@@ -234,7 +234,7 @@ def _decode(data: bytes, kind: Any) -> Any:
 
 
 def _scan_children(data: bytes) -> "dict[str, Any] | list[Any]":
-    """The members by the scanner that accepts what Python's `json` accepts; it is slow, so large values are refused."""
+    """The members, read by the scanner that accepts what Python's `json` accepts; slow, so large values are refused."""
     if len(data) > _LARGEST_ODD:
         raise UsageError(_NOT_JSON, _NOT_JSON)
     text = data.decode("utf-8", "surrogateescape").lstrip("\ufeff").strip(" \t\r\n")

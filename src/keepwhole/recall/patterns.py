@@ -1,4 +1,4 @@
-"""Patterns that a model may search for: a literal, or a regular expression of RE2, which no input makes slow.
+"""Patterns that a model may search for: a literal, or a regular expression of RE2, which takes linear time.
 
 Owns: finding one pattern in a window of bytes.
 Must not know: where the bytes come from. Python's own `re` is never given a model's pattern: it has no bound in time.
@@ -33,7 +33,7 @@ class Finder(Protocol):
 
 
 class LiteralFinder:
-    """Exactly these bytes."""
+    """Finds exactly these bytes."""
 
     by_lines = False
 
@@ -54,7 +54,7 @@ class LiteralFinder:
 
 
 class ExpressionFinder:
-    """A regular expression, matched within lines."""
+    """Finds a regular expression within lines."""
 
     by_lines = True
     overlap = 4_096

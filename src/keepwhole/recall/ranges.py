@@ -66,7 +66,7 @@ def parse_chars(text: str) -> CharRange:
 
 
 def range_of(arguments: Mapping[str, Any]) -> Range | None:
-    """The range that a call's arguments ask for; None for the whole."""
+    """The range that a call's arguments ask for; None for the whole text."""
     lines = arguments.get("lines")
     if lines is not None:
         return parse_lines(str(lines))

@@ -5,7 +5,7 @@ Must not know: what a passage says. All it knows of a number is that a larger on
 
 Theory of operation. An index says which passages have a word. A rare word has a short list of passages, which is
 read to its end. A common word may be in every passage of a record of millions, so its list is never read to its end:
-only its `CAPPED` newest numbers are, and beside them the numbers that it shares with other terms of the question.
+only its `CAPPED` newest numbers are, and the numbers that it shares with other terms of the question.
 So a question costs a bounded number of short lists, however large the record is.
 
     question: "timeout of INV-20431 in the upstream"     (size of the record: 10,000 results)
@@ -18,9 +18,9 @@ So a question costs a bounded number of short lists, however large the record is
 1. Every term is looked up, at most `CAPPED` + 1 numbers. How many passages a common term has is estimated from how
    far back its newest numbers reach.
 2. Common with rare: passages that have a common term and a rare one too (`upstream` in 7 or in 912), where the common
-   term is worth more than a trifle of the best score of the rare terms alone.
+   term is worth more than a small part (`_NEGLIGIBLE`) of the best score of the rare terms alone.
 3. Common with common: passages that have several common terms, where these together could compete with the best
-   score of the rare terms (`_WORTH`). Here 2.1 + 1.7 < 0.4 × 24.9, so this is not asked.
+   score of the rare terms (`_WORTH`). Here 2.1 + 1.7 < 0.4 × 24.9, so this is skipped.
 4. A passage's score is the sum of the worth of its terms, up to `_RECENT` more for the newest.
 
 Invariants: a passage with a rare term is always considered, with all of its rare terms; scores do not depend on the
@@ -52,10 +52,10 @@ _RECENT = 0.15
 
 
 class Postings(Protocol):
-    """Which numbers have which words, as `store.protocol.Passages` and `store.word_index.WordIndex` say it."""
+    """An index from words to numbers, such as `store.protocol.Passages` and `store.word_index.WordIndex`."""
 
     def newest(self, groups: Sequence[Sequence[str]], most: int, above: int = 0) -> list[int]:
-        """The newest numbers above one that have a word of every group, the newest first."""
+        """At most `most` numbers greater than `above` that have a word of every group, newest first."""
         ...
 
 
@@ -102,7 +102,7 @@ def rank_postings(postings: Postings, size: int, wanted: Wanted, most: int = _EN
 
 
 def _look_up(postings: Postings, size: int, wanted: Wanted) -> list[_Term]:
-    """The terms of the question that the index has, those that count most first."""
+    """The terms of the question that the index has, those worth most first."""
     found: list[_Term] = []
     for word in sorted(wanted, key=lambda word: -wanted[word].weight)[:_MOST_TERMS]:
         numbers = postings.newest([[word]], CAPPED + 1)
@@ -138,7 +138,7 @@ def _best(terms: Iterable[_Term], newest: int, most: int) -> list[tuple[int, flo
 
 
 def _scores(terms: Iterable[_Term]) -> dict[int, float]:
-    """What the terms that each number has are worth together."""
+    """The sum of what the terms of each number are worth."""
     scores: dict[int, float] = {}
     for term in terms:
         for number in term.numbers:

@@ -1,6 +1,6 @@
-"""The one scorer: how much a text, or a unit of it, has to do with a question. Pure.
+"""The one scorer: how relevant a text, or a unit of it, is to a question. Pure.
 
-Owns: what a term is worth, and scoring and fitting units.
+Owns: the worth of a term, scoring units, and fitting them into a budget.
 Must not know: stores, indexes, tools.
 
     wanted = terms("why did the refund INV-20431 fail?")      # what to look for, and how much each counts
@@ -45,7 +45,7 @@ class Term(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """A stretch of a text that makes sense by itself, and how much it has to do with the question."""
+    """A stretch of a text that makes sense by itself, and how relevant it is to the question."""
 
     start: int
     stop: int
@@ -57,7 +57,7 @@ Wanted = Mapping[str, Term]
 
 
 def terms(question: str) -> dict[str, Term]:
-    """The telling words of a question, with their weights.
+    """The significant words of a question, with their weights.
 
     >>> {word: term.weight for word, term in terms("why did parse_config fail?").items()}
     {'parseconfig': 3.0, 'pars': 0.8, 'config': 0.8, 'fail': 1.0}
@@ -94,16 +94,16 @@ def _spellings(word: str, run: str, whole: bool) -> tuple[str, ...]:
 
 
 def idf(documents: int, holding: int) -> float:
-    """How rare a term is that `holding` of `documents` have."""
+    """The rarity of a term that `holding` of `documents` contain."""
     return math.log(1 + (documents - holding + 0.5) / (holding + 0.5))
 
 
 def unit_terms(
     text: str, bounds: Sequence[int], wanted: Wanted, rarity: Callable[[str], float] | None = None
 ) -> dict[int, dict[str, float]]:
-    """What each unit shares with the question, and what each term counts there.
+    """The terms that each unit shares with the question, and the worth of each.
 
-    `rarity` is what a term is worth in the whole record; without it a term is worth what it is in this text.
+    `rarity` says how rare a term is in the whole record; without it only this text counts.
     """
     folded = fold(text)
     units = len(bounds) - 1
@@ -122,7 +122,7 @@ def unit_terms(
 
 
 def order_by_gain(shared: Mapping[T, Mapping[str, float]], most: int) -> list[T]:
-    """Units in the order in which each adds most to those before: a term that is covered once counts half next time."""
+    """Units, each the one that adds most to those before it: a term counts half each time it was covered before."""
     covered: dict[str, float] = {}
     left, chosen = dict(shared), list[T]()
     first = 0.0
@@ -143,7 +143,7 @@ def _gain(own: Mapping[str, float], covered: Mapping[str, float]) -> float:
 
 
 def _places(folded: str, text: str, spellings: Sequence[str]) -> list[int]:
-    """Where a text has a term; a short one only where a word begins. Stops after more places than are used."""
+    """The positions of a term in a text, of a short one only where a word begins. Stops when there are too many."""
     found: list[int] = []
     for spelling in spellings:
         checked = len(spelling) < _CHECKED and spelling.isascii()
@@ -172,7 +172,7 @@ def best_units(
 ) -> list[Unit]:
     """Whole units of a text that share terms with the question, best first, `budget` tokens at most in all.
 
-    `kind` is what `sniff` says of the text, where that is known. Sort by `start` to show them in order.
+    `kind` is the result of `sniff`, if it is known. Sort by `start` to show them in order.
     """
     asked = terms(wanted) if isinstance(wanted, str) else wanted
     bounds = unit_bounds(text, kind, longest)
@@ -190,7 +190,7 @@ def best_units(
 
 
 def rank(wanted: Wanted | str, texts: Sequence[str]) -> list[tuple[int, float]]:
-    """The texts that share terms with the question, by their number, best first; of equals the last one first."""
+    """The texts that share terms with the question, by number, best first; of equal scores the last text first."""
     asked = terms(wanted) if isinstance(wanted, str) else wanted
     held = [words(text) & asked.keys() for text in texts]
     rarity = {word: idf(len(texts), sum(word in own for own in held)) for word in asked}

@@ -1,7 +1,7 @@
 """`search_artifacts`: the results of a session that have some words, each with a line and a call that reads on.
 
 Owns: which words are searched for where no result has all of them, and the words of the answer.
-Must not know: indexes; the store finds.
+Must not know: indexes; the store searches.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -49,7 +49,7 @@ def query_of(arguments: Mapping[str, Any]) -> str:
 
 
 def find_matches(query: str, search: Search) -> list[Match]:
-    """Search for results with all of the words; where there are none, for those with the most telling words."""
+    """Search for results with all of the words; where there are none, for those with the most significant words."""
     whole = list(search(query, MOST * 2))
     if whole:
         return whole
@@ -66,7 +66,7 @@ def find_matches(query: str, search: Search) -> list[Match]:
 def answer_search(
     query: str, matches: Sequence[Match], find: Callable[[str], Row | None], limit: int, is_all: bool
 ) -> RecallAnswer:
-    """Return the matches in words, each with the call that reads around it."""
+    """The matches as text, each with the call that reads around it."""
     hits: list[SearchHit] = []
     for match in matches:
         row = find(match.trace_id)

@@ -1,4 +1,4 @@
-"""`select`: the units of a whole record that have most to do with a question, within a number of tokens.
+"""`select`: the units of a whole record that are most relevant to a question, within a number of tokens.
 
 Owns: the way from a question to units of text.
 Must not know: sessions; it is given a store and a session's name.
@@ -115,7 +115,7 @@ def select(
     selector: Selector | None = None,
     until: float | None = None,
 ) -> Selection:
-    """Select the units that have most to do with `query`, whole, at most `budget` tokens with the lines above them.
+    """Select the whole units that are most relevant to `query`: at most `budget` tokens, their headings included.
 
     At `until`, by the monotonic clock, it stops searching and selects from what was found so far.
     """

@@ -1,4 +1,4 @@
-"""A selection: units of stored results, each with where it is from and the call that reads around it."""
+"""A selection: units of stored results, each with its origin and the call that reads around it."""
 
 from collections.abc import Iterable
 
@@ -34,7 +34,7 @@ class SelectedUnit(Value):
 
     @property
     def place(self) -> str:
-        """Where it is in its result, in words."""
+        """The place of the unit in its result, in words."""
         if self.in_long_line:
             return f"characters {self.start:,}-{self.stop:,}"
         if self.first_line == self.last_line:
@@ -43,12 +43,12 @@ class SelectedUnit(Value):
 
     @property
     def lines_around(self) -> str:
-        """Its lines and some on either side, as `lines` takes them."""
+        """The lines of the unit and some on either side, for the argument `lines`."""
         return f"{max(1, self.first_line - _AROUND_LINES)}-{self.last_line + _AROUND_LINES}"
 
     @property
     def chars_around(self) -> str:
-        """Its characters and some on either side, from the first up to the second."""
+        """The characters of the unit and some on either side, as `first-last`."""
         return f"{max(0, self.start - _AROUND_CHARS)}-{self.stop + _AROUND_CHARS}"
 
     @property
@@ -64,7 +64,7 @@ class SelectedUnit(Value):
 
     @property
     def heading(self) -> str:
-        """The line that says what it is and how to read more."""
+        """The line above the unit: where it is from and how to read more."""
         return f"[{self.summary}; {self.place} of {size_text(self.size)}; more: {self.call}]"
 
 
@@ -90,5 +90,5 @@ def units_text(units: Iterable[SelectedUnit]) -> str:
 
 
 def unit_text(unit: SelectedUnit) -> str:
-    """A unit as it is shown: the line that says what it is, then its text."""
+    """A unit as it is shown: its heading, then its text."""
     return f"{unit.heading}\n{quoted(unit.text.rstrip())}\n"

@@ -1,4 +1,4 @@
-"""Rows and columns of a CSV text. Rows are shown as they are written; of one column, its fields."""
+"""Rows and columns of a CSV text. Rows are shown as they are written, a single column as its fields."""
 
 import csv
 import io

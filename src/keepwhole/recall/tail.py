@@ -28,7 +28,7 @@ _SHORTEST = 4
 
 
 class RecalledUnit(NamedTuple):
-    """What would be put back."""
+    """A unit that would be put back."""
 
     source: int
     """The hidden result, by its number."""
@@ -44,7 +44,7 @@ def recall_at_tail(
 ) -> RecalledUnit | None:
     """The unit that the newest words ask for; None where they name nothing that is hidden.
 
-    `beside` are texts that are sent too: what was put back before.
+    `beside` are the other texts that are sent: units that were put back before.
     """
     newest, into = _newest(transcript)
     named = {word: term for word, term in terms(newest).items() if term.weight >= _NAMES and len(word) >= _SHORTEST}
@@ -63,7 +63,7 @@ def recall_at_tail(
 
 
 def _newest(transcript: Transcript) -> tuple[str, int | None]:
-    """What was said last by the user or the model, never by a tool; and the result that ends the conversation."""
+    """The newest text of the user or the model, and the tool result that ends the conversation."""
     if not transcript.messages:
         return "", None
     last = transcript.messages[-1]
@@ -78,7 +78,7 @@ def _newest(transcript: Transcript) -> tuple[str, int | None]:
 
 
 def _is_hidden(item: Item, decided: Choices) -> bool:
-    """Whether something of a result on record is not sent."""
+    """Whether a part of a recorded result is not sent."""
     return item.name is not None and (item.gone or item.number in decided)
 
 
@@ -87,7 +87,7 @@ def _has_term(folded: str, term: Term) -> bool:
 
 
 def _visible_texts(transcript: Transcript, decided: Choices) -> Iterable[str]:
-    """The results as they are sent; the newest words themselves do not count."""
+    """The results as they are sent."""
     for item in transcript.items:
         if not item.gone:
             yield shown_text(item, decided.get(item.number))

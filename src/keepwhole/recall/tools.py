@@ -30,7 +30,7 @@ class RecallTools(NamedTuple):
     """Most characters of an answer."""
 
     def answer(self, name: str, arguments: Mapping[str, Any]) -> RecallAnswer:
-        """Run the tool `name`. Never raises for what a model wrote."""
+        """Run the tool `name`. Never raises, whatever the model wrote."""
         if name not in NAMES:
             raise UsageError(f"`{name}` is not a tool of ours. Ours: {', '.join(f'`{own}`' for own in NAMES)}.")
         try:
@@ -45,7 +45,7 @@ class RecallTools(NamedTuple):
             return RecallAnswer(showable(error.for_model), is_error=True)
 
     def artifacts(self, newest: int | None = None) -> list[StoredArtifact]:
-        """The results of this session that were shown cut or replaced, in order; or those decided about last."""
+        """The results that were shown cut or replaced, in order; with `newest`, only so many of the newest."""
         if newest is None:
             decided = {row.trace_id for row in self.store.rows(self.session, kind="decision", light=True)}
             rows = [row for row in self.store.rows(self.session, kind="result", light=True) if row.trace_id in decided]
@@ -55,7 +55,7 @@ class RecallTools(NamedTuple):
         return [_stored_artifact(row) for row in rows]
 
     def unknown(self, asked: str) -> RecallAnswer:
-        """The answer for an id that the session does not have; it names some of the newest that it has."""
+        """The answer for an id that the session does not have; it names some of the newest ids that it has."""
         newest = (self._find(trace_id) for trace_id in reversed(self.store.last_decided(self.session, LISTED + 1)))
         return unknown(asked, [_stored_artifact(row) for row in newest if row is not None], self.limit())
 

@@ -122,7 +122,7 @@ def is_recorded_under_masking(recent: int, total: int) -> bool:
 
     On such runs masking looks free; nothing must be tuned on them.
 
-    >>> recorded_under_masking(recent=98, total=100), recorded_under_masking(recent=67, total=100)
+    >>> is_recorded_under_masking(recent=98, total=100), is_recorded_under_masking(recent=67, total=100)
     (True, False)
     """
     return total >= _MASKED_LEAST and recent >= _MASKED_SHARE * total

@@ -15,7 +15,7 @@ from keepwhole.replay.evidence import Evidence, ResultUse
 from keepwhole.replay.run_texts import UNKNOWN
 
 _LINES_AROUND = 3
-"""LineRange on either side of a string that an agent would read back."""
+"""Lines on either side of a string that an agent would read back."""
 _LONG = 4_000
 """If the lines have more characters than this, the call asks for characters instead."""
 _ARGUMENT = re.compile(r'(\w+)=(?:"([^"]*)"|(\d+))')

@@ -1,7 +1,7 @@
 """Chat messages as plain dicts, read as a transcript and written back with some results replaced.
 
 Owns: results with the role `tool`, and blocks of the type `tool_result`; calls in both spellings.
-Must not know: policies. What cannot be read is left alone. A client's own objects are read, never changed.
+Must not know: policies. Messages that cannot be read are left alone. A client's own objects are read, never changed.
 """
 
 import json
@@ -82,7 +82,7 @@ def _returned(message: ChatMessage, role: Role, content: object) -> Iterator[Res
 
 
 def _texts(call_id: str, path: Path, content: object, failed: bool) -> Iterator[ResultText]:
-    """A result is one text, or a list of parts; only texts count."""
+    """Yield the texts of a result, which is one text or a list of parts."""
     if isinstance(content, str):
         yield ResultText(call_id, path, content, failed)
     for number, part in enumerate(_list(content)):

@@ -1,6 +1,6 @@
 """A context window as a value: messages of four kinds, numbered by turn, for agents that manage their own window.
 
-Owns: the kinds and what each must have. A tool result without a trace id cannot be built: what is cut from it later
+Owns: the kinds and what each must have. A tool result without a trace id cannot be built: text cut from it later
 could not be found again.
 Must not know: providers' spellings, policies.
 """
@@ -21,7 +21,7 @@ class _Message(Value):
 
     @property
     def pinned(self) -> bool:
-        """Whether nothing of it may be changed."""
+        """Whether it must not be changed."""
         return False
 
 
@@ -68,7 +68,7 @@ class SpecRefreshMessage(_Message):
 
     @property
     def pinned(self) -> bool:
-        """Whether nothing of it may be changed."""
+        """Whether it must not be changed."""
         return True
 
 

@@ -1,4 +1,4 @@
-"""The processor: text of a tool in, what to show out. Strategies, storage and configuration are injected."""
+"""The processor: takes a tool's text, returns what to show. Strategies, storage and configuration are injected."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -20,12 +20,12 @@ class IArtifactStorage(Protocol):
         ...
 
     def get(self, artifact_id: str, *, lines: tuple[int, int] | None = None) -> str:
-        """The stored content, or the lines asked for; `NotFound` for an id that is not there."""
+        """Return the stored content, or the lines asked for; `NotFound` for an unknown id."""
         ...
 
 
 class TruncationProcessor:
-    """Shows a result within its limits; whatever it leaves out is in `storage` first."""
+    """Shows a result within its limits; the original is in `storage` before anything is left out."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class TruncationProcessor:
         self._configuration = configuration or TruncationConfiguration()
 
     def process(self, content: str, tool_name: str, config: TruncationConfiguration | None = None) -> TruncationResult:
-        """What to show of `content`, the result of `tool_name`.
+        """Return what to show of `content`, the result of `tool_name`.
 
         Raises `NotStored` where the original could not be stored: nothing is hidden then.
         """
@@ -55,5 +55,5 @@ class TruncationProcessor:
 
 
 def _too_long_when_quoted(source: TextSource, limits: Limits) -> bool:
-    """Whether a text that fits no longer does once imitated notices in it are marked."""
+    """Return whether a text that fits no longer does once imitated notices in it are marked."""
     return needs_artifact(length(neutralized(whole(source.chars), source).pieces), limits)

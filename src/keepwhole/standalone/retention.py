@@ -1,4 +1,4 @@
-"""`ToolResultRetentionPolicy`: retention by turns over a context window of one's own, without a session.
+"""`ToolResultRetentionPolicy`: retention by turns over a caller's own context window, without a session.
 
 Owns: the rule exactly as written: two turns whole, then three lines and a notice, whether or not that is shorter.
 Must not know: sessions; `policies.retention` is the same rule as a policy.
@@ -32,5 +32,5 @@ class ToolResultRetentionPolicy:
 
 
 def _is_cut(message: ToolResultMessage) -> bool:
-    """Return whether a message is as `truncate` leaves it, so that cutting it again would only repeat the notice."""
+    """Return whether `truncate` has cut a message already, so that cutting it again would only repeat the notice."""
     return message.content.endswith(notice(message.trace_id)) and message.content.count("\n") <= KEPT_LINES

@@ -1,10 +1,10 @@
 """Previews for screens and streams: a bounded part of a result, for people who watch a tool at work.
 
-Owns: limits per event and per result, and the marks by which a preview is known.
-Must not know: the record. It is given a trace id to name the original by and has no way to it:
+Owns: limits per event and per result, and the marks by which a preview is recognized.
+Must not know: the record. It gets a trace id to name the original by and cannot access it:
 `transport_truncation_must_not_mutate_canonical_history`.
 
-The last grapheme of a chunk is held back until the next chunk or the end, since that may still belong to it.
+The last grapheme of a chunk is held back until the next chunk or the end, since the next chunk may continue it.
 """
 
 import json
@@ -20,10 +20,10 @@ from keepwhole.truncation.notice import remainder_omitted
 
 _LEAST = 256
 _NOTICE = 80
-"""Room for the words that say what is left out."""
+"""Characters reserved for the notice of what is left out."""
 _LONGEST = 4_096
 _SMALL = 200
-"""A value of an event up to this long is an id or a flag and goes out as it is, if it can."""
+"""A value of an event up to this length is an id or a flag, and is sent unchanged if it fits."""
 
 
 class TransportLimiter(Value):
@@ -39,7 +39,7 @@ class TransportLimiter(Value):
                 raise ConfigError(f"`{name}` is {limit!r}; give a whole number of characters, at least {_LEAST}.")
 
     def stream(self, trace_id: str, chars: int | None = None) -> "PreviewStream":
-        """Return the stream of previews of one result; `chars` is its length where that is known already."""
+        """Return the stream of previews of one result; `chars` is its length, if known."""
         return PreviewStream(self, trace_id, chars)
 
     def preview(self, trace_id: str, result: str | Mapping[str, Any], chars: int | None = None) -> dict[str, Any]:
@@ -82,7 +82,7 @@ class PreviewStream:
 
     @property
     def _room(self) -> int:
-        """Characters that the next preview may show; room for the last notice is set aside."""
+        """Return the characters that the next preview may show; room for the last notice is reserved."""
         return min(self._limiter.max_chars, self._limiter.max_total - _NOTICE - self._shown)
 
     def _of_text(self, text: str) -> dict[str, Any] | None:
@@ -105,7 +105,7 @@ class PreviewStream:
         self._silent_lines += _lines(text)
 
     def _of_event(self, event: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the event with its long values cut; short ones, which say what it is, go first."""
+        """Return the event with its long values cut; short ones, which identify it, go first."""
         given = {str(key): value for key, value in event.items()}
         written = {key: _written(value) for key, value in given.items()}
         self._seen += sum(map(len, written.values()))

@@ -1,4 +1,4 @@
-"""What tests of agents stand on: a record in memory, a model that plays a script, and the contract of adapters.
+"""For tests of agents: a record in memory, a model that plays a script, and the contract of adapters.
 
 Nothing here reaches a network or draws a random number.
 """

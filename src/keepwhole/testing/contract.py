@@ -1,6 +1,6 @@
 """The contract of adapters: a class that inherits `AdapterContract` and names its harness tests that adapter.
 
-Owns: what every adapter promises, in words of the record and of what the model received.
+Owns: what every adapter promises about the record and about what the model receives.
 Must not know: any framework, nor a test runner; pytest collects the class, and a plain call of a method works too.
 
     class TestMine(AdapterContract):
@@ -30,26 +30,26 @@ _LIMIT = 8_000
 
 
 class AdapterContract:
-    """What an adapter promises. Inherit, give `harness`, and say what the framework cannot do."""
+    """The promises of an adapter. Inherit, implement `harness`, and declare what the framework cannot do."""
 
     sees_requests = True
-    """Whether the adapter is asked before messages are sent; one that only replaces results as they come is not."""
+    """Whether the adapter edits messages before they are sent, and not only results as they arrive."""
     holds_truth = True
     """Whether the framework's own history keeps results as the tools returned them."""
     continues = True
-    """Whether a second run of a harness goes on with the conversation."""
+    """Whether a second run of a harness continues the conversation."""
 
     def harness(self) -> Harness:
-        """A harness of its own for each check."""
+        """A new harness for each check."""
         raise NotImplementedError("Give `harness`: it returns what runs an agent with the adapter.")
 
     def session(self, policy: str = "truncation", *, window: int = 200_000, store: Store | None = None) -> Session:
-        """A session under known settings, whatever holds on this machine."""
+        """A session with known settings, independent of this machine's."""
         settings = Settings(home="unused", policy=policy, models={"default": {"window": window}})
         return Session("contract", store=store or MemoryStore(), settings=settings)
 
     def test_the_record_has_what_the_tools_returned(self) -> None:
-        """Lossless: every byte, once, under the tool's name and the call's id."""
+        """Lossless: every byte, once, with the tool's name and the call's id."""
         session, stage = self.session(), Stage()
         ran = stage.run(self.harness(), session, *(("run_command", {"command": name}) for name in stage.kinds))
         assert ran.text == "done"
@@ -57,14 +57,14 @@ class AdapterContract:
         assert session.verify().whole
 
     def test_the_framework_keeps_what_the_tools_returned(self) -> None:
-        """Lossless in the framework's own state too: what is sent is cut, what is kept is not."""
+        """Lossless in the framework's own state too: only what is sent is cut."""
         self._needs("holds_truth")
         stage = Stage()
         ran = stage.run(self.harness(), self.session(), ("run_command", {"command": "long"}))
         assert [text for _, text in results_in(ran.history)] == [text for _, text in stage.returned]
 
     def test_the_model_receives_no_more_than_the_limit(self) -> None:
-        """Within budget: a long result is sent as its view, a short one as it came."""
+        """Within budget: a long result is sent as its view, a short one unchanged."""
         stage = Stage()
         ran = stage.run(
             self.harness(),
@@ -107,7 +107,7 @@ class AdapterContract:
         assert len(set(stage.script.offered)) == 1
 
     def test_the_model_reads_back_what_was_left_out(self) -> None:
-        """Recovery: the call that a notice prints, made as printed, is answered with what is missing."""
+        """Recovery: the call that a notice prints, made exactly so, returns what is missing."""
         stage = Stage()
         ran = stage.run(
             self.harness(), self.session(), ("run_command", {"command": "long"}), lambda text: printed_calls(text)[-1]
@@ -138,7 +138,7 @@ class AdapterContract:
         self._goes_on(harness, session, stage)
 
     def test_a_run_that_is_cancelled_leaves_the_session_whole(self) -> None:
-        """A cancelled call is not recorded, a returned one is, and the next run is valid."""
+        """A canceled call is not recorded, a returned one is, and the next run is valid."""
         session, stage, harness = self.session(), Stage(), self.harness()
         try:
             stage.run(harness, session, ("run_command", {"command": "long"}), ("cancel", {"reason": "stop"}))
@@ -158,7 +158,7 @@ class AdapterContract:
         assert recorded_results(session) == stage.returned
 
     def test_what_cannot_be_stored_is_sent_whole(self) -> None:
-        """Trouble with the store costs tokens, never data, never the conversation."""
+        """A failing store costs tokens, never data or the conversation."""
         stage = Stage()
         session = self.session(store=FullStore())
         ran = stage.run(self.harness(), session, ("run_command", {"command": "long"}))

@@ -36,7 +36,7 @@ def results_in(messages: Sequence[Any]) -> list[tuple[str, str]]:
 def find_unpaired(messages: Sequence[Any]) -> set[str]:
     """Calls without a result after them, results without a call before them, and calls with two results.
 
-    Calls that end a conversation still wait for theirs.
+    Calls at the end of a conversation may still wait for their results.
     """
     waiting: set[str] = set()
     known: set[str] = set()

@@ -1,4 +1,4 @@
-"""A model that plays a script, in Anthropic's spelling, and the calls that a text prints."""
+"""A model that plays a script, with Anthropic's messages, and the calls that a text prints."""
 
 import ast
 import re
@@ -28,7 +28,7 @@ def printed_calls(text: str) -> list[PrintedCall]:
 
 
 def _parse_call(text: str, start: int) -> PrintedCall | None:
-    """The call that begins at `start`; it ends at the first bracket that makes it whole."""
+    """The call that begins at `start`; it ends at the first bracket that makes it valid."""
     end = text.find(")", start)
     while 0 <= end < start + 4_000:
         try:
@@ -47,7 +47,7 @@ Reply: TypeAlias = PrintedCall | tuple[str, Mapping[str, Any]] | str
 
 
 class FakeModel:
-    """A model that plays a script: each line is a reply, or a function of the newest result's text that gives one.
+    """A model that plays a script: each line is a reply, or a function that makes one from the newest result's text.
 
     >>> model = FakeModel(["done"])
     >>> model([{"role": "user", "content": "hello"}])
@@ -59,11 +59,11 @@ class FakeModel:
         self.calls = 0
 
     def play(self, script: Iterable[Reply | Callable[[str], Reply]]) -> None:
-        """Go on with another script; calls are numbered on."""
+        """Continue with another script and the next number for calls."""
         self._script = iter(script)
 
     def __call__(self, messages: Iterable[Mapping[str, Any]], tools: object = ()) -> dict[str, Any]:
-        """The next message of the assistant, as Anthropic spells it."""
+        """The next message of the assistant, in Anthropic's form."""
         line = next(self._script, "done")
         reply = line(newest_text(list(messages))) if callable(line) else line
         if isinstance(reply, str):
@@ -75,7 +75,7 @@ class FakeModel:
 
 
 def newest_text(messages: list[Mapping[str, Any]]) -> str:
-    """The text of the newest tool result; nothing where there is none."""
+    """The text of the newest tool result; empty where there is none."""
     for message in reversed(messages):
         content = message.get("content")
         if isinstance(content, list):

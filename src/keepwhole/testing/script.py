@@ -1,6 +1,6 @@
-"""A script for the fake model of any framework, and what an adapter's test says of a run.
+"""A script for the fake model of any framework, and the outcome of a run.
 
-Owns: which turn comes next, the ids of calls, and what the model really received.
+Owns: which turn comes next, the ids of calls, and what the model received.
 Must not know: any framework. A harness turns a `Turn` into the framework's message, and its messages into dicts.
 """
 
@@ -15,9 +15,9 @@ from keepwhole.wire.dialects import decode_message
 OneCall: TypeAlias = PrintedCall | tuple[str, Mapping[str, Any]]
 """A tool's name and its arguments."""
 Step: TypeAlias = "str | OneCall | list[OneCall] | Callable[[str], str | OneCall | list[OneCall]]"
-"""Words, a call, calls made at once, or a function of the newest result's text that gives one of these."""
+"""Words, a call, parallel calls, or a function that makes one of these from the newest result's text."""
 Tools: TypeAlias = Mapping[str, Callable[..., str]]
-"""Functions by the names they go by; annotated and documented, so that any framework can make tools of them."""
+"""Functions by name, annotated and documented, so that any framework can make tools of them."""
 
 
 class ScriptedCall(NamedTuple):
@@ -29,18 +29,18 @@ class ScriptedCall(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """What the scripted model says: words, or calls."""
+    """One turn of the scripted model: words, or calls."""
 
     text: str
     calls: tuple[ScriptedCall, ...] = ()
 
 
 class Script:
-    """Steps that a framework's fake model plays: it hands over what it received and says what it is told.
+    """Steps for a framework's fake model, which passes in what it received and replies what it gets.
 
     >>> script = Script([("look", {"path": "a"}), "done"])
     >>> script.reply([{"role": "user", "content": "go"}]).calls
-    (Called(call_id='call_1', name='look', arguments={'path': 'a'}),)
+    (ScriptedCall(call_id='call_1', name='look', arguments={'path': 'a'}),)
     """
 
     def __init__(self, steps: Iterable[Step], ids: Iterable[int] | None = None) -> None:
@@ -52,7 +52,7 @@ class Script:
         """The names of the tools in every request."""
 
     def reply(self, messages: Iterable[Any], tools: Iterable[str] = ()) -> Turn:
-        """Note what the model received, and give its next turn; words at the end of the script."""
+        """Note what the model received, and return its next turn; at the end of the script, words."""
         request = list(messages)
         self.requests.append(request)
         self.offered.append(tuple(tools))
@@ -65,14 +65,14 @@ class Script:
 
 
 class AgentRun(NamedTuple):
-    """What came of a run."""
+    """The outcome of a run."""
 
     text: str
-    """The model's last words, as the framework gives them."""
+    """The model's last words, as the framework returns them."""
     requests: Sequence[Sequence[Any]]
     """What the model received, request by request: `script.requests`, or what a transport saw."""
     history: Sequence[Any]
-    """What the framework itself keeps of the conversation, as dicts in any dialect; its state, not the view."""
+    """The framework's own state of the conversation, not the view, as dicts in any dialect."""
 
 
 class Harness(Protocol):
@@ -81,13 +81,13 @@ class Harness(Protocol):
     def run(self, script: Script, tools: Tools, session: Session) -> AgentRun:
         """Run the agent once on a new message of the user, with this script for a model and the adapter in place.
 
-        Called again, it goes on with the conversation. What the framework raises is let through.
+        A second call continues the conversation. Exceptions of the framework are not caught.
         """
         ...
 
 
 def newest_result(messages: Sequence[Any]) -> str:
-    """The text of the newest tool result in messages of any dialect; nothing where there is none."""
+    """The text of the newest tool result in messages of any dialect; empty where there is none."""
     for message in reversed(messages):
         returned = decode_message(message).returned
         if returned:

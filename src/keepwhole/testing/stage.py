@@ -1,4 +1,4 @@
-"""What adapters are tested with: tools whose results are known, scripts for them, and a store that is full."""
+"""What adapters are tested with: tools with known results, scripts for them, and a full store."""
 
 import asyncio
 import itertools
@@ -11,11 +11,11 @@ from keepwhole.store.memory import MemoryStore
 from keepwhole.testing.script import AgentRun, Harness, Script, Step, Tools
 
 NEEDLE = "the needle of line 700"
-"""In the middle of what the command `long` prints, where every view leaves it out."""
+"""A line in the middle of the output of the command `long`, where every view leaves it out."""
 
 
 class Stage:
-    """Tools whose results are known, and the scripts of one conversation."""
+    """Tools with known results, and the scripts of one conversation."""
 
     def __init__(self) -> None:
         self.kinds = _kinds()
@@ -58,7 +58,7 @@ class Stage:
 
 
 class FullStore(MemoryStore):
-    """A store that takes nothing in any more."""
+    """A store that refuses every write."""
 
     def append(self, *args: Any, **kwargs: Any) -> Any:
         """Refuse."""

@@ -1,4 +1,4 @@
-"""The commands round the record, as a person or a script uses them."""
+"""The commands for the record, as a person or a script uses them."""
 
 import json
 from pathlib import Path
@@ -199,7 +199,7 @@ def test_search_prints_the_unit_and_a_command_that_reads_more(cli: Cli) -> None:
     assert "the quokka crossed" in printed
 
 
-def test_search_for_what_is_not_there_says_so_and_exits_with_one(cli: Cli) -> None:
+def test_search_for_unknown_words_reports_no_match_and_exits_with_one(cli: Cli) -> None:
     kept(cli, "some words")
     done = cli("search", "zebra")
     assert (done.returncode, b"Nothing in session" in done.stdout) == (1, True)

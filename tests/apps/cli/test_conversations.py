@@ -1,4 +1,4 @@
-"""The commands that look at whole conversations."""
+"""The commands that show whole conversations."""
 
 import json
 from pathlib import Path
@@ -84,7 +84,7 @@ def test_explain_says_which_rule_edited_what_and_how_to_undo_it(cli: Cli, viewed
     assert len(cli.json("explain", "work", "2")["edits"]) == 1
 
 
-def test_explain_says_so_where_nothing_was_edited(cli: Cli) -> None:
+def test_explain_reports_that_nothing_was_edited(cli: Cli) -> None:
     session = Session("quiet", store=str(cli.folder / "home"))
     session.view([{"role": "user", "content": "hello"}])
     session.keep("bash", None, "short")
@@ -112,12 +112,12 @@ def test_undo_without_an_id_shows_everything_again(cli: Cli, viewed: dict[str, A
     assert "Shown whole again in session work: 2 results, about " in text_of(cli, "undo")
 
 
-def test_undo_where_nothing_is_hidden_says_so(cli: Cli) -> None:
+def test_undo_reports_that_nothing_is_hidden(cli: Cli) -> None:
     cli("run", "--session", "short", "--", "echo", "hello")
     assert "Nothing was hidden in session short." in text_of(cli, "undo")
 
 
-def test_undo_of_an_id_that_nobody_has_is_not_found(cli: Cli) -> None:
+def test_undo_of_an_unknown_id_is_not_found(cli: Cli) -> None:
     assert cli("undo", "art_1_unknown").returncode == 3
 
 

@@ -47,7 +47,7 @@ def test_cut_says_what_it_did_beside_the_view(cli: Cli) -> None:
         assert name in told
 
 
-def test_cut_holds_the_limit_that_is_given(cli: Cli) -> None:
+def test_cut_keeps_to_the_given_limit(cli: Cli) -> None:
     (cli.folder / "run.log").write_text(LOG)
     assert len(cli.json("cut", "run.log", "--limit", "600")["content"]) <= 600
 
@@ -113,7 +113,7 @@ def test_an_unknown_strategy_is_refused_with_the_list(cli: Cli) -> None:
     assert all(f"`{name}`" in done.stderr.decode() for name in STRATEGIES)
 
 
-def test_a_missing_file_is_said_to_be_missing(cli: Cli) -> None:
+def test_a_missing_file_is_reported(cli: Cli) -> None:
     done = cli("cut", "nowhere.txt")
     assert done.returncode == 2
     assert b"nowhere.txt" in done.stderr

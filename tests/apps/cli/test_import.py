@@ -1,4 +1,4 @@
-"""`keepwhole import`: logs that agents wrote become sessions that can be searched and shown."""
+"""`keepwhole import`: logs of agents become sessions that can be searched and shown."""
 
 import json
 from pathlib import Path
@@ -82,7 +82,7 @@ def test_times_of_the_log_are_kept(cli: Cli) -> None:
     assert found[0]["artifact_id"].split("_")[1] == str(shown["at"] // 1000)
 
 
-def test_logs_without_results_and_what_is_no_log_are_said(cli: Cli) -> None:
+def test_logs_without_results_and_files_that_are_no_logs_are_reported(cli: Cli) -> None:
     (cli.folder / "x.jsonl").write_text("no log\n")
     done = cli("import", "x.jsonl")
     assert done.returncode == 1

@@ -1,4 +1,4 @@
-"""`keepwhole replay`: what policies would have done to logs that people already have."""
+"""`keepwhole replay`: what policies would have done to recorded runs."""
 
 import os
 import re
@@ -21,7 +21,7 @@ HOSTILE = "\x1b[2J\x1b]0;owned\x07"
 
 @pytest.fixture(scope="module")
 def sampled(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What the command prints of the made-up sessions."""
+    """The output of the command for the made-up sessions."""
     cli = Cli(tmp_path_factory.mktemp("sampled"))
     cli.environ["COLUMNS"] = "100"
     done = cli("replay", "--sample", "--missed")
@@ -67,7 +67,7 @@ def test_the_output_in_the_documentation_is_what_is_printed(sampled: str) -> Non
     assert f"```text\n{sampled.rstrip()}\n```" in page.read_text(encoding="utf-8")
 
 
-def test_no_logs_are_said_so_with_what_to_do(cli: Cli) -> None:
+def test_missing_logs_are_reported_with_what_to_do(cli: Cli) -> None:
     done = cli("replay")
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"keepwhole replay PATH" in done.stderr
@@ -138,7 +138,7 @@ def test_a_settings_file_is_a_policy_whatever_the_environment_says(cli: Cli) -> 
         (["missing.jsonl"], b"missing.jsonl"),
     ],
 )
-def test_what_cannot_be_is_refused_with_what_can(cli: Cli, words: list[str], named: bytes) -> None:
+def test_an_impossible_value_is_refused_with_the_possible_ones(cli: Cli, words: list[str], named: bytes) -> None:
     done = cli("replay", "--sample", *words) if words[0].startswith("-") else cli("replay", *words)
     assert done.returncode == 2
     assert named in done.stderr

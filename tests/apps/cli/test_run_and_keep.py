@@ -1,4 +1,4 @@
-"""`keepwhole run` and `keepwhole keep`: everything on record, what fits on the screen, the command's own exit code."""
+"""`keepwhole run` and `keepwhole keep`: all is recorded, what fits is printed, the exit code is the command's."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ def test_a_command_killed_by_a_signal_exits_as_a_shell_says(cli: Cli) -> None:
     assert cli("run", "--", "sh", "-c", "kill -9 $$").returncode == 137
 
 
-def test_a_command_that_does_not_exist_is_said_to(cli: Cli) -> None:
+def test_a_command_that_does_not_exist_is_reported(cli: Cli) -> None:
     done = cli("run", "--", "no-such-command-here")
     assert done.returncode == 127
     assert b"no-such-command-here" in done.stderr
@@ -42,7 +42,7 @@ def test_a_long_output_is_cut_and_its_reference_brings_all_of_it_back(cli: Cli) 
     assert cli("artifacts", "show", shown["artifact_id"], "--raw").stdout == whole
 
 
-def test_the_exit_code_is_on_record_and_makes_the_result_an_error(cli: Cli) -> None:
+def test_the_exit_code_is_recorded_and_makes_the_result_an_error(cli: Cli) -> None:
     shown = cli.json("run", "--", "sh", "-c", "echo no; exit 7")
     report = cli.json("show", shown["trace_id"])
     assert (report["exit_code"], report["is_error"]) == (7, True)

@@ -16,7 +16,7 @@ SAID = b"data: \x1b]0;title\x07 \xff\n\n"
 
 @pytest.fixture
 def ids(cli: Cli) -> tuple[str, str]:
-    """The ids of two requests on record, the first of them answered."""
+    """The ids of two recorded requests, the first of them answered."""
     store = SqliteStore(str(cli.folder / "home"))
     session = Session("work", store=store, workspace=str(cli.folder))
     session.keep("bash", {"command": "ls"}, "a.txt")
@@ -64,7 +64,7 @@ def test_a_terminal_acts_on_nothing_in_a_request(cli: Cli, ids: tuple[str, str])
         assert not set(plain) & (set(range(32)) - set(b"\r\n\t")), words
 
 
-def test_what_is_not_there_is_said_to_be_so(cli: Cli, ids: tuple[str, str]) -> None:
+def test_what_does_not_exist_is_reported_as_not_found(cli: Cli, ids: tuple[str, str]) -> None:
     assert cli("sent", "trace_unknown").returncode == 3
     assert b"no response" in cli("sent", ids[1], "--response").stderr
     assert cli("sent", ids[0], "--session", "other").returncode == 3

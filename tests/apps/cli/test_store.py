@@ -24,7 +24,7 @@ from tests.transfer.test_copy import compared
 
 
 class Quick(Cli):
-    """The same without a process for each command, where none is needed: most of the time would go into starting."""
+    """The same without a process for each command, since starting one takes most of the time."""
 
     def __call__(self, *words: str, input: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
         if input:
@@ -43,7 +43,7 @@ class Quick(Cli):
 
 
 def keep(cli: Cli, session: str, text: str, home: str = "home") -> None:
-    """A result in a record here."""
+    """Keep a result in a record."""
     store = SqliteStore(str(cli.folder / home))
     Session(session, store=store).keep("t", None, text)
     store.close()
@@ -131,7 +131,7 @@ def test_a_server_without_a_schema_is_refused_with_the_command_that_makes_one(cl
     assert b"KEEPWHOLE_STORE=postgresql://" in done.stderr
 
 
-def test_what_was_erased_is_erased_in_the_copy_only_when_somebody_says_so(cli: Cli) -> None:
+def test_erased_entries_are_erased_in_the_copy_only_when_asked(cli: Cli) -> None:
     cli("store", "copy", "home", "other")
     cli("sessions", "purge", "two", "--yes")
     refused = cli("store", "copy", "home", "other")
@@ -164,7 +164,7 @@ def test_an_interrupted_copy_says_that_it_can_go_on(cli: Cli) -> None:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
-    if process.returncode:  # it was not over yet
+    if process.returncode:  # the session had not ended yet
         assert process.returncode == 130
         assert b"The same command goes on" in said
     assert b"heads equal" in cli("store", "copy", "home", "other").stdout

@@ -1,4 +1,4 @@
-"""A made-up inspector and a browser that looks at it, for the tests of the page."""
+"""A fake inspector and a browser that shows it, for the tests of the page."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,7 +13,7 @@ document.addEventListener("securitypolicyviolation", (event) => window.violation
 
 
 class Looked:
-    """The page in a tab, and all that it said or asked for."""
+    """The page in a tab, with all of its messages and requests."""
 
     def __init__(self, context: Any, fake: Any) -> None:
         self.context, self.fake, self.tab = context, fake, context.new_page()
@@ -32,7 +32,7 @@ class Looked:
         self.tab.wait_for_selector("h1, .state")
 
     def see(self, route: str, until: str) -> Any:
-        """Goes to a route of the page and waits until something is there."""
+        """Go to a route of the page and wait until an element is there."""
         self.tab.goto("about:blank")
         self.tab.goto(f"{self.fake.url}/#{route}")
         self.tab.wait_for_selector(until)

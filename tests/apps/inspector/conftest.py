@@ -22,7 +22,7 @@ _EVERYWHERE = ("test_answers", "test_live")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """What the page is told is the same on every back end, unless a test names its own."""
+    """Run tests on every back end, unless a test names its own."""
     named = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
     is_one = metafunc.module.__name__.rpartition(".")[2] in _EVERYWHERE
     if is_one and "services" in metafunc.fixturenames and "services" not in named:
@@ -31,7 +31,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def services(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[InspectorServices]:
-    """A record of its own, still empty; in a folder unless a test names other back ends."""
+    """A new, empty record; in a folder unless a test names other back ends."""
     where = place(getattr(request, "param", "sqlite"), tmp_path / "home")
     settings = config.load(home=where.folder, store=where.address, environ={})
     store = where.open()
@@ -57,13 +57,13 @@ def kept(session: Session) -> str:
 
 @pytest.fixture
 def played(services: InspectorServices) -> str:
-    """A whole session as the proxy leaves it, short."""
+    """A short, complete session as the proxy records it."""
     return play(services.record.settings, services.record.store, float(NOON), bugs=3)
 
 
 @pytest.fixture(scope="module")
 def door(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
-    """An empty record, served to many tests that do not get in."""
+    """An empty record, served to many tests whose requests are refused."""
     settings = config.load(home=str(tmp_path_factory.mktemp("door")), environ={})
     store = SqliteStore(settings.home)
     with served(InspectorServices(settings, store)) as found:

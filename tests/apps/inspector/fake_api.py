@@ -28,7 +28,7 @@ Answer = dict[str, Any]
 
 
 class Fake:
-    """What the server says. Tests change it while it runs."""
+    """The answers of the server. Tests change them while it runs."""
 
     def __init__(self) -> None:
         self.steps = {"fix-the-router": 148, "long-haul": 2_000, "nothing-yet": 0}
@@ -161,7 +161,7 @@ def _lines(request: web.Request, fake: Fake) -> Answer:
 
 
 def _find(request: web.Request, fake: Fake) -> Answer:
-    """A piece of the text at a time; what is sought is far down, so that finding takes several calls."""
+    """Search a piece of the text at a time; the match is far down, so that it takes several calls."""
     first, text = int(request.query["from"]), request.query["text"]
     if text == "needle":
         at = 12_345_678
@@ -253,7 +253,7 @@ def _packed(path: Path) -> tuple[bytes, str]:
 
 
 async def _static(request: web.Request) -> web.StreamResponse:
-    """As the server does it: packed once, and not sent again to who has it."""
+    """Serve a file as the server does: compressed once, and not sent again to a client that has it."""
     path = PAGE / (request.match_info.get("path") or "index.html")
     if not path.is_file() or PAGE not in path.resolve().parents:
         raise web.HTTPNotFound

@@ -1,4 +1,4 @@
-"""Made-up sessions for the page: ordinary ones, long ones, one of a gigabyte, and text that would like to run."""
+"""Made-up sessions for the page: ordinary ones, long ones, one of a gigabyte, and hostile text."""
 
 import random
 from functools import cache

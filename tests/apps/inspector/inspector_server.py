@@ -17,7 +17,7 @@ OURS = {"x-keepwhole-inspector": "1"}
 
 
 class Answer(NamedTuple):
-    """What came back."""
+    """One response."""
 
     status: int
     headers: http.client.HTTPMessage
@@ -36,7 +36,7 @@ class Served:
         self.cookie = f"{inspector.guard.cookie}={inspector.guard.cookie_for(TOKEN)}"
 
     def ask(self, method: str, path: str, headers: dict[str, str] | None = None, body: bytes | None = None) -> Answer:
-        """An answer to exactly this."""
+        """Send exactly this request; return the answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         try:
             connection.request(method, path, body, headers or {})
@@ -46,11 +46,11 @@ class Served:
             connection.close()
 
     def get(self, path: str, **headers: str) -> Answer:
-        """An answer to the page."""
+        """The answer to a request of the page."""
         return self.ask("GET", path, {"cookie": self.cookie, **headers})
 
     def post(self, path: str, given: Any = None) -> Answer:
-        """An answer to a button of the page."""
+        """The answer to a button of the page."""
         return self.ask("POST", path, {"cookie": self.cookie, **OURS}, json.dumps(given or {}).encode())
 
 
@@ -65,7 +65,7 @@ def served(services: InspectorServices) -> Generator[Served]:
             made.append(Served(inspector, address.port))
             ready.set()
             await stop.wait()
-        await loop.shutdown_default_executor()  # here, since a browser's driver may have a loop of its own in the test
+        await loop.shutdown_default_executor()  # here, since a browser's driver may have its own event loop in the test
 
     thread = threading.Thread(target=lambda: loop.run_until_complete(serve()))
     thread.start()

@@ -1,4 +1,4 @@
-"""Nobody sees the record who may not: every route, every way to ask it wrongly, from the table itself."""
+"""Nobody sees the record without permission: every route with every wrong request, taken from the route table."""
 
 import json
 import logging
@@ -40,7 +40,7 @@ def snapshot(store: Store) -> list[object]:
     return [(info, [row.chain for row in store.rows(info.name)]) for info in store.sessions()]
 
 
-def test_the_data_routes_are_all_but_the_page_and_the_door() -> None:
+def test_the_data_routes_are_all_but_the_page_and_the_login() -> None:
     others = {route.path for route in ROUTES if route not in WITH_DATA}
     assert others == {"/", "/static/{file}", "/static/{folder}/{file}", "/api/enter"}
     assert all(route.path.startswith("/api/") for route in WITH_DATA)
@@ -56,7 +56,7 @@ def test_without_the_cookie_nothing_is_served(door: Served, route: Route) -> Non
 @pytest.mark.parametrize(
     "wrong", ["", "x", TOKEN, "0" * 64, "é"], ids=["empty", "short", "token", "zeros", "not ascii"]
 )
-def test_a_wrong_cookie_is_none(door: Served, route: Route, wrong: str) -> None:
+def test_a_wrong_cookie_is_refused(door: Served, route: Route, wrong: str) -> None:
     name = door.inspector.guard.cookie
     is_refused(door, route, 401, {**OURS, "cookie": f"{name}={wrong}".encode().decode("latin-1")})
 
@@ -103,7 +103,7 @@ def test_every_answer_tells_the_browser_what_it_may_do(door: Served, route: Rout
         assert "unsafe" not in answer.headers["Content-Security-Policy"]
 
 
-def test_what_is_no_http_gets_the_same_headers_and_no_word_of_what_came(door: Served) -> None:
+def test_bytes_that_are_no_http_get_the_same_headers_and_are_not_echoed(door: Served) -> None:
     with socket.create_connection(("127.0.0.1", door.port), 10) as client:
         client.sendall(b"GET / HTTP/1.1\r\nsecret-header-without-colon\r\n\r\n")
         said = client.recv(65_536)

@@ -1,4 +1,4 @@
-"""What the page is told, on records of every sort. No socket is needed for it."""
+"""The answers for the page, on records of every sort, without a socket."""
 
 import http.client
 import json
@@ -115,7 +115,7 @@ def test_branches_and_answers_that_broke_off_are_told(services: InspectorService
 
 
 def test_the_cost_is_what_a_receipt_says(services: InspectorServices, session: Session) -> None:
-    """A session that was left as it is neither saves nor loses, however far our estimates are from the bills."""
+    """An unchanged session saves and costs nothing, however far the estimates are from the bills."""
     sent, size = RequestLog(session), 10_000
     for number in range(1, 6):
         about = RequestFacts(
@@ -132,7 +132,7 @@ def test_the_cost_is_what_a_receipt_says(services: InspectorServices, session: S
 
 
 @pytest.mark.parametrize("size", [10, 5_000], ids=["stored as it came", "stored packed"])
-def test_what_came_back_is_shown_as_it_came(services: InspectorServices, session: Session, size: int) -> None:
+def test_a_response_is_shown_exactly_as_received(services: InspectorServices, session: Session, size: int) -> None:
     said = json.dumps({"content": "hello " * size}).encode()
     trace_id = RequestLog(session).add(b'{"messages": []}', RequestFacts(model="gpt-5"), LoggedAnswer(said, 200))
     found = answers.one_response(services, PageRequest(("s", str(trace_id))))
@@ -170,7 +170,9 @@ def test_a_past_step_shows_what_the_model_saw_then(services: InspectorServices, 
     assert shown(undone + 1)["rule"] == "undo"
 
 
-def test_a_result_that_came_whole_has_nothing_shown_beside_it(services: InspectorServices, session: Session) -> None:
+def test_a_result_that_is_shown_whole_has_no_second_text_beside_it(
+    services: InspectorServices, session: Session
+) -> None:
     trace = session.keep("t", {"a": 1}, "short").trace_id
     found = answers.one_result(services, PageRequest(("s", trace)))
     assert found["shown"] is None
@@ -195,7 +197,7 @@ def test_lines_are_those_that_are_asked_for_and_their_call_fetches_them(
     assert lines(services, kept, from_="6000")["lines"] == []
 
 
-def test_who_scrolls_gets_the_same_pages_at_once(
+def test_scrolling_gets_the_same_pages_at_once(
     services: InspectorServices, kept: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def at_once(start: int) -> Any:
@@ -246,12 +248,12 @@ def test_a_text_is_found_in_its_lines_and_the_search_goes_on(services: Inspector
     assert last == {"found": [], "next": None, "searched_to": 5_000}
 
 
-def test_a_search_for_nothing_says_so(services: InspectorServices, kept: str) -> None:
+def test_a_search_for_an_empty_text_is_refused(services: InspectorServices, kept: str) -> None:
     with pytest.raises(UsageError):
         answers.find(services, PageRequest(("s", kept), {"text": ""}))
 
 
-def test_a_match_in_an_endless_line_is_shown_with_what_is_round_it(
+def test_a_match_in_an_endless_line_is_shown_with_the_text_around_it(
     services: InspectorServices, session: Session
 ) -> None:
     text = "q" * 300_000 + "NEEDLE" + "q" * 300_000
@@ -304,7 +306,7 @@ def test_lone_surrogates_and_bytes_that_are_no_text_reach_the_page_as_json(page:
         assert page.get(f"/api/sessions/s{path}").status == 200
 
 
-def test_pin_and_undo_are_put_on_record(page: Served, kept: str) -> None:
+def test_pin_and_undo_are_recorded(page: Served, kept: str) -> None:
     told = page.post(f"/api/sessions/s/results/{kept}/pin")
     assert told.status == 200
     assert told.json["tokens"] > 1_000
@@ -349,9 +351,7 @@ def test_damaged_rows_are_shown_as_broken_and_break_nothing_else(
 
 
 @in_files
-def test_a_damaged_body_is_said_to_be_and_not_served(
-    page: Served, services: InspectorServices, session: Session
-) -> None:
+def test_a_damaged_body_is_reported_and_not_served(page: Served, services: InspectorServices, session: Session) -> None:
     trace = session.keep("t", None, "a" * 1_000).trace_id
     damage(services, "UPDATE entries SET body = CAST(replace(CAST(body AS TEXT), 'a', 'b') AS BLOB) WHERE seq = 1")
     for path in ("", "/lines", "/raw"):
@@ -423,7 +423,7 @@ def test_ranges_are_read_as_the_standard_says(header: str, found: object) -> Non
     assert raw.parse_range(header, 10) == found
 
 
-def test_health_counts_and_looks_without_mending(page: Served, services: InspectorServices, kept: str) -> None:
+def test_health_counts_and_checks_without_repairing(page: Served, services: InspectorServices, kept: str) -> None:
     told = page.get("/api/health").json
     assert told["counters"]["results_total"] == 1
     assert told["counters"]["truncations_total"] == 1

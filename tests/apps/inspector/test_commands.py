@@ -1,4 +1,4 @@
-"""`keepwhole inspect` and `keepwhole serve` as processes: one line with an address, and an end that is asked for."""
+"""`keepwhole inspect` and `keepwhole serve` as processes: one line with an address, and a clean end when asked."""
 
 import http.client
 import json
@@ -118,7 +118,7 @@ def test_inspect_shows_a_record_wherever_it_is_and_what_another_process_adds_to_
 
 
 def lags(page: Running, writer: "subprocess.Popen[str]") -> Iterator[float]:
-    """Seconds from the moment that another process has written something to that at which the page has it."""
+    """Seconds from a write by another process until the page has it."""
     assert writer.stdin is not None
     assert writer.stdout is not None
     seq = page.get("/api/sessions/s")["seq"]
@@ -126,7 +126,7 @@ def lags(page: Running, writer: "subprocess.Popen[str]") -> Iterator[float]:
     connection.request("GET", f"/api/live?session=s&after={seq}", headers={"cookie": page.cookie})
     events = connection.getresponse()
     for number in range(3):
-        time.sleep(0.3)  # what a page looks at for another second must not be what makes it quick
+        time.sleep(0.3)  # so that a page which still polls often does not make it look fast
         print(f"line {number}", file=writer.stdin, flush=True)
         while events.readline() != b"event: step\n":
             pass
@@ -145,7 +145,7 @@ def test_inspect_opens_at_a_session_and_refuses_one_that_is_not_there(tmp_path: 
     assert cli("inspect", "--session", "nobody").returncode == 3
 
 
-def test_a_port_that_is_taken_is_said_to_be(tmp_path: Path) -> None:
+def test_a_port_that_is_in_use_is_reported(tmp_path: Path) -> None:
     with running(tmp_path, "inspect") as page:
         done = Cli(tmp_path)("inspect", "--port", str(page.url.port))
         assert done.returncode == 2

@@ -1,4 +1,4 @@
-"""Pages that are open are told what is new: at once, each thing once, and again from where they stood."""
+"""Open pages get what is new: at once, each entry once, and after a reconnect from where they were."""
 
 import asyncio
 import http.client
@@ -24,7 +24,7 @@ from tests.build import NOON, numbered_lines
 async def gather(
     told: AsyncGenerator[LiveEvent], until: Callable[[list[LiveEvent]], bool], seconds: float = 5
 ) -> list[LiveEvent]:
-    """What is told until it is enough."""
+    """Collect events until there are enough."""
     found: list[LiveEvent] = []
     async with asyncio.timeout(seconds):
         async for event in told:
@@ -49,7 +49,7 @@ def listen(
     until: Callable[[list[LiveEvent]], bool],
     act: Any = None,
 ) -> Any:
-    """Listen to a session, do something, and give what was told."""
+    """Listen to a session, do something, and return the events."""
 
     async def main() -> list[LiveEvent]:
         live = Live(services.record, services.sessions)
@@ -91,7 +91,7 @@ def test_a_preview_of_a_large_result_is_bounded(services: InspectorServices, ses
     assert preview["canonical"]["chars"] == len(text)
 
 
-def test_whoever_comes_back_gets_what_was_missed_without_gaps_and_doubles(
+def test_a_page_that_reconnects_gets_what_it_missed_without_gaps_or_duplicates(
     services: InspectorServices, session: Session
 ) -> None:
     sent = RequestLog(session)
@@ -135,7 +135,7 @@ def test_an_answer_that_comes_later_is_told_as_the_same_step(services: Inspector
     assert event.data["step"]["outcome"] == "complete"
 
 
-def test_a_purged_session_is_said_to_be_gone(services: InspectorServices, session: Session) -> None:
+def test_a_purged_session_is_reported_as_purged(services: InspectorServices, session: Session) -> None:
     session.keep("t", None, "x")
     found = listen(
         services, "s", None, lambda told: told[-1].name == "gone", lambda: services.record.store.purge("s", NOON * 1000)
@@ -191,7 +191,7 @@ def test_what_another_process_writes_is_told_too(services: InspectorServices, se
     assert steps_of(found) == [(1, 2)]
 
 
-def test_nobody_looks_at_the_record_while_nobody_listens(services: InspectorServices, session: Session) -> None:
+def test_the_record_is_not_polled_while_no_page_is_open(services: InspectorServices, session: Session) -> None:
     session.keep("t", None, "x")
 
     async def main() -> bool:

@@ -74,7 +74,7 @@ def test_scrolling_2000_steps_from_end_to_end_stays_light(look: Look) -> None:
         walk = tab.evaluate(WALK)
         assert walk["nodes"] <= MOST_NODES
         if max([0, *walk["scripts"]]) <= LONGEST_TASK:
-            break  # else something disturbed it: a busy machine may, once or twice
+            break  # else a busy machine disturbed it, once or twice
     assert max([0, *walk["scripts"]]) <= LONGEST_TASK
     until(tab, "document.querySelector('#step-1999 .what')")
 
@@ -90,7 +90,7 @@ def test_first_content_takes_at_most_three_times_an_empty_page(look: Look) -> No
         one.tab.goto(f"{one.fake.url}/empty")
         until(one.tab, "performance.getEntriesByName('first-contentful-paint').length")
         times["empty"].append(one.tab.evaluate(PAINTED))
-    # The quickest of several: what else the machine does makes a page slower, never quicker.
+    # The fastest of several: other work on the machine makes a page slower, never faster.
     assert min(times["page"]) <= SLOWER * statistics.median(times["empty"]), times
 
 

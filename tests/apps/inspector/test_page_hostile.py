@@ -1,4 +1,4 @@
-"""Text that would like to run: none of it does, wherever it stands, and what it hides is seen."""
+"""Hostile text is never run, wherever it is, and the characters it hides are shown."""
 
 import re
 from collections.abc import Callable

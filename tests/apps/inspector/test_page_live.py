@@ -1,4 +1,4 @@
-"""The page while the record grows, and with the keyboard alone: the place is kept, and nothing is lost."""
+"""The page while the record grows, and with the keyboard alone: the position stays, and nothing is lost."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from tests.apps.inspector.waiting import until
 
-pytestmark = [pytest.mark.browser, pytest.mark.torture]  # `make browser`; `test_page_served.py` goes through it all
+pytestmark = [pytest.mark.browser, pytest.mark.torture]  # `make browser`; `test_page_served.py` covers all of it
 Look = Callable[..., Any]
 TOP = "document.querySelector('.timeline').scrollTop"
 
@@ -57,7 +57,7 @@ def test_what_arrives_is_shown_before_its_step(look: Look) -> None:
     until(tab, "!document.querySelector('.arriving')")
 
 
-def test_a_lost_line_is_said_and_what_was_missed_is_there_after_it(look: Look) -> None:
+def test_a_lost_connection_is_shown_and_missed_steps_appear_after_it(look: Look) -> None:
     one = look()
     tab = one.see("/session/fix-the-router/step/40", "#step-40.chosen .what")
     tab.wait_for_selector(".line.connected")
@@ -151,7 +151,7 @@ def test_on_a_narrow_screen_a_step_opens_in_the_place_of_the_list(look: Look) ->
     assert tab.locator(".timeline").is_visible()
 
 
-def test_colours_follow_the_system_until_switched_and_the_switch_is_remembered(look: Look) -> None:
+def test_colors_follow_the_system_until_switched_and_the_switch_is_remembered(look: Look) -> None:
     one = look(color_scheme="dark")
     ground = "getComputedStyle(document.body).backgroundColor"
     tab = one.see("/", "table.sessions")
@@ -164,7 +164,7 @@ def test_colours_follow_the_system_until_switched_and_the_switch_is_remembered(l
     assert tab.evaluate(ground) == "rgb(255, 255, 255)"
 
 
-def test_nothing_moves_for_those_who_asked_for_that(look: Look) -> None:
+def test_nothing_is_animated_for_users_who_prefer_reduced_motion(look: Look) -> None:
     one = look(reduced_motion="reduce")
     one.fake.delay = 0.5
     tab = one.see("/", ".skeleton span")

@@ -1,4 +1,4 @@
-"""The page over a real record: what the server says is what the page shows, from the list to the last byte."""
+"""The page over a real record: it shows what the server answers, from the list to the last byte."""
 
 from collections.abc import Callable, Generator
 from typing import Any
@@ -76,7 +76,9 @@ def test_a_result_is_read_found_in_pinned_and_downloaded(
     assert one.said == []
 
 
-def test_what_is_kept_meanwhile_shows_by_itself(looked: Callable[..., Looked], session: Session, kept: str) -> None:
+def test_a_result_that_is_kept_meanwhile_appears_without_a_reload(
+    looked: Callable[..., Looked], session: Session, kept: str
+) -> None:
     one = looked("&session=s")
     one.tab.wait_for_selector(".line.connected")
     one.tab.wait_for_selector("#step-0.chosen .what")

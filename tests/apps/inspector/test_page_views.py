@@ -1,4 +1,4 @@
-"""Every view of the inspector's page, in a browser: it shows what is on record and does what it says."""
+"""Every view of the inspector's page, in a browser: it shows what is recorded, and every control works."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from tests.apps.inspector.waiting import until
 
-pytestmark = [pytest.mark.browser, pytest.mark.torture]  # `make browser`; `test_page_served.py` goes through it all
+pytestmark = [pytest.mark.browser, pytest.mark.torture]  # `make browser`; `test_page_served.py` covers all of it
 Look = Callable[..., Any]
 WIDTHS = [(1600, "light"), (360, "dark")]
 ROUTES = {
@@ -46,7 +46,7 @@ def test_without_a_key_the_page_says_where_to_get_one(look: Look) -> None:
     assert "keepwhole inspect" in tab.locator(".state").inner_text()
 
 
-def test_a_key_that_fits_no_more_says_so(look: Look) -> None:
+def test_an_old_token_is_reported_with_what_to_do(look: Look) -> None:
     one = look(enter=False)
     tab = one.see("token=an-old-one", ".state")
     assert "Run keepwhole inspect again" in tab.locator(".state").inner_text()

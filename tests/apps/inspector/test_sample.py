@@ -1,4 +1,4 @@
-"""The sample shows a newcomer everything that there is to see."""
+"""The sample has everything that the page can show."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A session's record becomes steps, whoever wrote it and however it goes on."""
+"""A session's record becomes steps, whichever part of Keepwhole wrote it."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ MS = NOON * 1000
 
 
 class Book:
-    """A session in memory that is written to by hand."""
+    """A session in memory with hand-written entries."""
 
     def __init__(self) -> None:
         self.store = MemoryStore()
@@ -144,7 +144,7 @@ def test_only_what_is_new_is_read() -> None:
     assert set(asked) == {19}, "from the last one on that is known"
 
 
-def test_a_session_that_was_purged_begins_anew() -> None:
+def test_a_session_that_was_purged_starts_again() -> None:
     book = Book()
     book.write(kept := book.result())
     book.store.purge(book.name, MS)

@@ -1,4 +1,4 @@
-"""Other settings are tried on a session of the record, by the same measure as `keepwhole replay`."""
+"""Other settings are tried on a recorded session, with the same metrics as `keepwhole replay`."""
 
 import json
 from pathlib import Path
@@ -70,7 +70,7 @@ def test_play_says_what_replay_says_of_the_same_session(long: InspectorServices,
 
 
 def _record(services: InspectorServices) -> dict[str, object]:
-    """The session as a log, put together without the code that plays it."""
+    """The session as a log, built without the code that replays it."""
     from keepwhole.replay.samples.coding_agent import coding_session
     from keepwhole.replay.samples.files import anthropic_messages
 
@@ -96,14 +96,14 @@ def test_a_session_without_requests_is_played_by_its_results(services: Inspector
     assert "No request is on record" in told["notes"][0]
 
 
-def test_too_little_to_play_is_said_with_a_reason(page: Served, session: Session) -> None:
+def test_too_little_to_replay_is_reported_with_a_reason(page: Served, session: Session) -> None:
     session.keep("t", None, "x")
     answer = page.post("/api/sessions/s/play", {})
     assert answer.status == 409
     assert "fewer than two results" in answer.json["error"]
 
 
-def test_too_much_to_play_is_said_with_a_way_out(services: InspectorServices, session: Session) -> None:
+def test_too_much_to_replay_is_reported_with_what_to_do(services: InspectorServices, session: Session) -> None:
     for _ in range(2):
         session.keep("t", None, "x" * 5_000_000)
     with pytest.raises(NotEnoughRecorded, match="keepwhole replay"):
@@ -127,7 +127,7 @@ def test_too_much_to_play_is_said_with_a_way_out(services: InspectorServices, se
         {"settings": {"tools.truncation.overrides": {}}},
     ],
 )
-def test_settings_that_cannot_be_are_refused_with_words(page: Served, session: Session, asked: object) -> None:
+def test_impossible_settings_are_refused_with_a_message(page: Served, session: Session, asked: object) -> None:
     for number in range(2):
         session.keep("t", {"n": number}, "x")
     answer = page.post("/api/sessions/s/play", asked)

@@ -1,4 +1,4 @@
-"""A stand-in for an agent: calls a shell as its model says, until that has enough. Knows nothing of Keepwhole."""
+"""A fake agent: runs shell commands as its model says, until the model ends. Knows nothing of Keepwhole."""
 
 import json
 import os

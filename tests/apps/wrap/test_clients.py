@@ -26,7 +26,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def started(home: Path, *argv: str, **environ: str) -> tuple[list[str], dict[str, str], dict[str, str]]:
-    """The command, its environment, and where the proxy passes on to."""
+    """The command, its environment, and the providers behind the proxy."""
     command = ClientCommand(argv, {"HOME": str(home), "PATH": os.environ["PATH"], **environ}, RESULTS)
     launch = client_for(argv[0]).launch(command)
     return *launch.apply(command, BASE), dict(launch.upstreams)
@@ -101,7 +101,7 @@ def test_a_subscription_of_codex_has_an_address_of_its_own(home: Path) -> None:
     assert started(home, script(home, "codex", "Logged in using an API key"))[2] == {}
 
 
-def test_the_providers_and_permissions_of_opencode_stay_beside_ours(home: Path) -> None:
+def test_the_providers_and_permissions_of_opencode_are_kept(home: Path) -> None:
     provider = {"mine": {"options": {"baseURL": "https://mine.example/v1"}}, "plain": {"options": {}}}
     settings = {"provider": provider, "permission": {"bash": "deny", "external_directory": "ask"}}
     opencode = script(home, "opencode", json.dumps(settings))
@@ -137,7 +137,7 @@ def test_the_way_to_this_machine_stays_direct(home: Path) -> None:
     assert environ["HTTPS_PROXY"] == "http://proxy.corp:3128"
 
 
-def test_who_says_how_to_read_back_is_heeded(home: Path) -> None:
+def test_a_setting_of_how_to_read_back_is_respected(home: Path) -> None:
     claude = client_for("/usr/bin/claude")
     launch = claude.launch(ClientCommand(["claude"], {"HOME": str(home)}, RESULTS))
     plain = settings_for(claude, Settings(home="/r"), launch)
@@ -158,7 +158,7 @@ CLIENT = Client("toy", launch, recall="path", reader="read_file")
 
 
 def install(folder: Path, entry: str) -> None:
-    """A package that offers a client, as an installer leaves it: a module and the metadata of its distribution."""
+    """Install a package that offers a client: a module and the metadata of its distribution."""
     (folder / "toy_client.py").write_text(TOY)
     about = folder / "toy_client-1.0.dist-info"
     about.mkdir()
@@ -167,7 +167,7 @@ def install(folder: Path, entry: str) -> None:
 
 
 def wrapped_toy(tmp_path: Path, entry: str) -> tuple[Cli, "subprocess.CompletedProcess[bytes]"]:
-    """`keepwhole wrap toy-client`, with a package that offers the client and a command that says what it was given."""
+    """`keepwhole wrap toy-client`, with a package that offers the client and a command that prints its arguments."""
     site = tmp_path / "site"
     site.mkdir()
     install(site, entry)

@@ -1,4 +1,4 @@
-"""What a receipt says of the figures that it is given, and what it keeps to itself."""
+"""What a receipt says about given figures, and what it leaves out."""
 
 from collections import Counter
 
@@ -24,13 +24,13 @@ def told(*steps: LoggedRequest, **more: object) -> list[str]:
     return receipt(Tally({"s": list(steps)}, **more), profile_for, "claude")
 
 
-def test_nothing_is_said_of_cache_and_cost_that_nobody_billed() -> None:
+def test_nothing_is_reported_about_cache_and_cost_without_a_bill() -> None:
     lines = told(step(1_000, 500))
     assert lines[:2] == ["keepwhole: 1 request", "  sent      ≈ 500 of 1,000 tokens, 50 % left out"]
     assert not [line for line in lines if "cache" in line or "cost" in line]
 
 
-def test_what_was_billed_stands_beside_what_was_predicted() -> None:
+def test_the_bill_is_shown_beside_the_prediction() -> None:
     lines = told(step(1_000, 500, (100, 0, 400), predicted=0), step(2_000, 800, (100, 500, 200), predicted=450))
     assert "  cache     500 of 1,300 input tokens came from it; 450 predicted" in lines
 
@@ -66,7 +66,7 @@ def test_a_provider_that_never_caches_is_not_taken_to_cache_the_whole() -> None:
     assert (cost.paid, cost.whole) == (1_500, 3_000)
 
 
-def test_the_window_is_said_to_be_full_as_sent_and_whole() -> None:
+def test_the_receipt_says_how_full_the_window_is_as_sent_and_whole() -> None:
     run = [step(100_000, 50_000), step(185_000, 90_000), step(300_000, 182_000)]
     assert first_full(run, profile_for, whole=True) == 2
     assert "  window    90 % full at request 3, with everything at 2" in told(*run)
@@ -77,7 +77,7 @@ def test_the_providers_count_is_the_one_that_counts() -> None:
     assert sizes(step(2_000, 1_000, (1_500, 0, 0))) == (1_500, 3_000)
 
 
-def test_trouble_is_not_kept_back() -> None:
+def test_problems_are_on_the_receipt() -> None:
     lines = told(step(10, 10), trouble=Counter({"request failed, 502": 3}))
     assert "  trouble   request failed, 502 (3 times)" in lines
     assert any("nothing was changed" in line for line in lines)

@@ -1,4 +1,4 @@
-"""`keepwhole report`: nothing is claimed that the numbers do not bear out."""
+"""`keepwhole report`: claims nothing that the numbers do not support."""
 
 import json
 import random
@@ -22,7 +22,7 @@ def cli(tmp_path: Path) -> Cli:
 
 
 def put(cli: Cli, name: str, mode: str, sizes: list[int]) -> None:
-    """A session on record whose requests took so many tokens."""
+    """Record a session with requests of these numbers of tokens."""
     with Session(name, store=str(cli.folder / "home")) as session:
         sent, before = RequestLog(session), 0
         for size in sizes:
@@ -44,7 +44,7 @@ def steps(cli: Cli) -> list[list[LoggedRequest]]:
         ]
 
 
-def test_a_record_without_requests_says_so(cli: Cli) -> None:
+def test_a_record_without_requests_is_reported(cli: Cli) -> None:
     assert b"No request is on record yet" in cli("report").stdout
 
 
@@ -60,7 +60,7 @@ def test_few_sessions_are_not_compared(cli: Cli) -> None:
     assert cli.json("report")["ratios"] == {}
 
 
-def test_a_difference_is_said_with_its_spread(cli: Cli) -> None:
+def test_a_difference_is_reported_with_its_interval(cli: Cli) -> None:
     chance = random.Random(1)
     for number in range(8):
         put(cli, f"viewed-{number}", "on", [chance.randrange(4_000, 6_000) * step for step in range(1, 5)])

@@ -1,4 +1,4 @@
-"""One run behind a proxy of its own: the agent's terminal, exit code and settings are its own; a receipt at the end."""
+"""One run behind a proxy of its own: the agent keeps its terminal, exit code and settings; a receipt follows."""
 
 import os
 import pty
@@ -35,7 +35,7 @@ def run(cli: Cli, port: int, *words: str, code: int = 0) -> subprocess.Completed
     return done
 
 
-def test_an_agent_runs_as_ever_and_a_receipt_follows(cli: Cli) -> None:
+def test_an_agent_runs_as_usual_and_a_receipt_follows(cli: Cli) -> None:
     log: list[Any] = []
     with upstream([(LONG,), ("echo short",), (LONG.replace("line", "row"),)], log) as port:
         done = run(cli, port)
@@ -75,7 +75,7 @@ def test_the_exit_code_is_the_agents(cli: Cli) -> None:
     assert cli("wrap", "--", "sh", "-c", "kill -TERM $$").returncode == 128 + signal.SIGTERM
 
 
-def test_the_exit_code_is_the_agents_whatever_becomes_of_the_record(cli: Cli) -> None:
+def test_the_exit_code_is_the_agents_whatever_happens_to_the_record(cli: Cli) -> None:
     breaking = (
         f"{sys.executable} {AGENT} 0 go; "
         'for file in "$KEEPWHOLE_HOME"/record.db*; do yes garbage | head -c 600000 > "$file"; done; exit 7'
@@ -87,14 +87,14 @@ def test_the_exit_code_is_the_agents_whatever_becomes_of_the_record(cli: Cli) ->
     assert b"record that cannot be read" in done.stderr
 
 
-def test_a_command_that_is_not_installed_is_said_to_be_so(cli: Cli) -> None:
+def test_a_command_that_is_not_installed_is_reported(cli: Cli) -> None:
     done = cli("wrap", "no-such-agent")
     assert done.returncode == 127
     assert b"`no-such-agent` is not installed" in done.stderr
     assert not (cli.folder / "home").exists()
 
 
-def test_a_record_that_cannot_be_is_said_to_be_the_trouble(cli: Cli) -> None:
+def test_a_record_that_cannot_be_opened_is_named_as_the_problem(cli: Cli) -> None:
     cli.environ["KEEPWHOLE_HOME"] = "/dev/null/record"
     done = cli("wrap", "--", "true")
     assert done.returncode == 4
@@ -107,7 +107,7 @@ def test_nothing_to_run_is_wrong_use(cli: Cli) -> None:
     assert cli("wrap", "--session", "not a name", "--", "true").returncode == 2
 
 
-def test_a_run_that_changed_nothing_says_so(cli: Cli) -> None:
+def test_a_run_that_changed_nothing_is_reported_as_unchanged(cli: Cli) -> None:
     with upstream([("echo one",)]) as port:
         assert b"nothing was changed" in run(cli, port).stderr
         assert b"nothing was changed" in run(cli, port, "--mode", "shadow").stderr
@@ -131,7 +131,7 @@ def test_an_agent_that_names_no_session_finds_its_record_by_the_receipt(cli: Cli
     assert cli("sessions", "show", name).returncode == 0
 
 
-def test_a_session_that_is_held_out_goes_as_it_came_and_is_reported_so(cli: Cli) -> None:
+def test_a_session_that_is_held_out_is_sent_unchanged_and_reported(cli: Cli) -> None:
     (cli.folder / "keepwhole.yaml").write_text("proxy:\n  holdout: 1\n")
     log: list[Any] = []
     with upstream([(LONG,)], log) as port:
@@ -141,13 +141,13 @@ def test_a_session_that_is_held_out_goes_as_it_came_and_is_reported_so(cli: Cli)
     assert (groups["viewed"]["sessions"], groups["held out"]["sessions"]) == (0, 1)
 
 
-def test_an_agent_that_goes_another_way_is_said_to_have_done_so(cli: Cli) -> None:
+def test_a_run_without_any_request_is_reported(cli: Cli) -> None:
     done = cli("wrap", "--", "true")
     assert done.returncode == 0
     assert b"no request came through" in done.stderr
 
 
-def test_no_receipt_means_silence(cli: Cli) -> None:
+def test_without_a_receipt_nothing_is_printed(cli: Cli) -> None:
     with upstream([(LONG,)]) as port:
         assert run(cli, port, "--no-receipt").stderr == b""
 
@@ -208,10 +208,10 @@ def test_a_resumed_session_counts_only_what_is_new(cli: Cli) -> None:
         assert b"2 results whole" in run(cli, port).stderr
         again = run(cli, port).stderr.decode()
     assert "3 requests" in again
-    assert "results whole" not in again  # the same calls again: they are on record already
+    assert "results whole" not in again  # the same calls again: they are recorded already
 
 
-def test_requests_are_watched_where_nobody_is_disturbed(cli: Cli) -> None:
+def test_requests_are_printed_only_where_they_do_not_disturb_the_agent(cli: Cli) -> None:
     file = cli.folder / "requests.txt"
     with upstream([("echo one",)]) as port:
         watched = run(cli, port, "--watch").stderr.decode()
@@ -249,7 +249,7 @@ def _take_terminal() -> None:
     os.close(os.open(os.ttyname(0), os.O_RDWR))
 
 
-def test_what_would_end_us_ends_the_agent_first(cli: Cli) -> None:
+def test_a_signal_to_keepwhole_ends_the_agent_first(cli: Cli) -> None:
     acting = (
         "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7)); "
         "print('ready', flush=True); time.sleep(30)"

@@ -87,7 +87,7 @@ def test_no_value_is_lost_whatever_the_keys_are(value: dict[Any, int]) -> None:
     assert all(saved[key] == each for key, each in value.items() if isinstance(key, str))
 
 
-def test_keys_that_read_alike_are_told_apart(tmp_path: Path) -> None:
+def test_keys_with_the_same_text_are_distinguished(tmp_path: Path) -> None:
     path = ContextManager(tmp_path).save_context("t", {1: "a", "1": "b"}, {1: "a", "1": "b", None: 1, "None": 2})
     saved = json.loads(Path(path).read_text())
     assert saved["args"] == {"1": "b", "1 (int)": "a"}

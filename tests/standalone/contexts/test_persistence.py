@@ -1,4 +1,4 @@
-"""The document of contexts, its test list item by item: options, saves, pointers, loads, clears."""
+"""`ContextManager`, item by item of its specification: options, saves, pointers, loads, clears."""
 
 import asyncio
 import json
@@ -149,7 +149,7 @@ class TestSaveContext:
         path = contexts.save_context("t", None, "text")
         assert contexts.load_contexts([path])[0].result == "text"
 
-    def test_what_cannot_be_written_is_said_and_no_pointer_is_left(self, tmp_path: Path) -> None:
+    def test_what_cannot_be_written_is_reported_and_no_pointer_is_left(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
         contexts = ContextManager(tmp_path / "file" / "folder")
         with pytest.raises(NotStored, match="context_dir"):
@@ -307,7 +307,7 @@ class TestClear:
         assert files.files == {}
         assert len(contexts.get_all_pointers()) == 1
 
-    def test_a_name_that_is_free_again_never_gives_what_it_stood_for_before(self, contexts: ContextManager) -> None:
+    def test_a_name_that_is_used_again_never_returns_the_earlier_result(self, contexts: ContextManager) -> None:
         contexts.save_context("t", {"a": 1}, "small and old")
         contexts.clear_context_dir()
         path = contexts.save_context("t", {"a": 1}, "large and new " * 10_000)

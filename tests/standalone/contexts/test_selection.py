@@ -21,7 +21,7 @@ def contexts() -> ContextManager:
 
 
 def chosen(contexts: ContextManager, query: str, **how: object) -> list[str]:
-    """What the chosen calls were about, in words."""
+    """The arguments of the chosen calls, as text."""
     paths = contexts.select_relevant_contexts(query, **how)  # type: ignore[arg-type]
     loaded = contexts.load_contexts(paths)
     return [str(context.args.get("ticker") or context.args.get("path")) for context in loaded]
@@ -141,5 +141,5 @@ def test_descriptions_are_one_line_for_people() -> None:
     assert get_tool_description("status", {}) == "status"
 
 
-def test_a_query_goes_by_a_hash_of_its_words() -> None:
+def test_a_query_is_identified_by_a_hash_of_its_words() -> None:
     assert hash_query(" how is it? ") == hash_query("how is it?") != hash_query("how was it?")

@@ -1,4 +1,4 @@
-"""Records by their addresses, for commands that work on another one than that of the settings."""
+"""Opens records by address, for commands that work on a record other than the one in the settings."""
 
 import os
 
@@ -14,7 +14,7 @@ HELP = "the folder of a record, or postgresql://…"
 def open_record_at(address: str, settings: Settings, blobs: str | None = None) -> Store:
     """The record at an address; a folder is made where it is missing.
 
-    Its large bodies are where `blobs` says, else where the settings say if this is the record they name.
+    Large bodies are in `blobs`; without it, in the `blobs` of the settings if this is the record that they name.
     """
     own = settings.store or settings.home
     folder = settings.home if is_address(address) else os.path.expanduser(address)
@@ -25,12 +25,12 @@ def open_record_at(address: str, settings: Settings, blobs: str | None = None) -
 
 
 def open_existing_record(address: str, settings: Settings, blobs: str | None = None) -> Store:
-    """The same for one that must be there."""
+    """The record at an address; `NotFound` where it does not exist."""
     if not is_address(address) and not os.path.isfile(os.path.join(os.path.expanduser(address), "record.db")):
         raise NotFound(f"There is no record in `{address}`: give the folder that `record.db` is in.")
     return open_record_at(address, settings, blobs)
 
 
 def printable_address(address: str) -> str:
-    """An address as it may be printed."""
+    """The address without its secrets."""
     return redacted(address)

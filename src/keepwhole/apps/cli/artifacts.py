@@ -145,7 +145,7 @@ def clean_artifacts(args: argparse.Namespace) -> int:
 
 
 def collect_orphans(args: argparse.Namespace) -> int:
-    """Move away the bodies that killed processes left behind."""
+    """Move away bodies that killed processes left behind."""
     context = CommandContext(args)
     if isinstance(context.store, SqliteStore):
         count, what = (

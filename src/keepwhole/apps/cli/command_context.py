@@ -75,7 +75,7 @@ class CommandContext:
         self._asked: str | None = getattr(args, "session", None) or os.environ.get("KEEPWHOLE_SESSION")
 
     def current_session(self) -> SessionInfo:
-        """The session asked for, else the newest in this folder, else the newest."""
+        """The session asked for, else the newest in this folder, else the newest of all."""
         if self._asked:
             return self.find_session(self._asked)
         sessions = self.store.sessions()

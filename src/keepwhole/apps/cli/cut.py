@@ -71,7 +71,7 @@ def _file_bytes(path: str) -> bytes:
 
 
 def _limits(args: argparse.Namespace) -> Limits:
-    """The limits of the tool, with what the command line says on top."""
+    """The limits of the tool, overridden by the command line."""
     limits = config.load(args.config).truncation.for_tool(args.tool)
     if args.strategy:
         strategy_named(args.strategy)

@@ -1,4 +1,4 @@
-"""`keepwhole demo`: results go in, a view comes out, the rest comes back, a killed writer loses nothing.
+"""`keepwhole demo`: keeps results, shows a view, reads the rest back, and kills a writer without any loss.
 
 Everything happens in a temporary folder, with no network and no model, in a few seconds.
 """
@@ -92,7 +92,7 @@ def _recall(session: Session, shown: KeptResult) -> bool:
 
 
 def _kill(folder: str) -> bool:
-    """Kill a process in the middle of writing and check every result it was told is safe."""
+    """Kill a process in the middle of writing, and check every result that it had acknowledged."""
     screen.say(screen.bold("\n4  kill -9 in the middle of writing"))
     reading, writing = os.pipe()
     child = os.fork()
@@ -119,7 +119,7 @@ def _kill(folder: str) -> bool:
 
 
 def _write_forever(folder: str, acknowledge: int) -> None:
-    """The victim: says a result's id only once it is durable."""
+    """Write results until killed; write the id of each to `acknowledge` once it is durable."""
     session = Session("victim", store=folder)
     for number in range(1_000_000):
         shown = session.keep("write", {"number": number}, f"result {number}\n" * (10 if number % 3 else 9_000))

@@ -1,4 +1,4 @@
-"""`keepwhole doctor`: is the record safe here? Each check says what it found and what to do."""
+"""`keepwhole doctor`: is the record safe here? Each check reports what it found and what to do."""
 
 import argparse
 

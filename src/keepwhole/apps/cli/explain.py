@@ -36,7 +36,7 @@ def explain(args: argparse.Namespace) -> int:
 
 
 def _explain(context: CommandContext, session: str) -> Iterator[dict[str, Any]]:
-    """Every result that a decision was made about, with all decisions in order."""
+    """The results that have decisions, each with all of them in order."""
     decisions: dict[str, list[Any]] = {}
     for row in context.store.rows(session, kind="decision", light=True):
         decisions.setdefault(row.trace_id, []).append(decision_of(row))

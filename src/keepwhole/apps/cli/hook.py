@@ -1,4 +1,4 @@
-"""`keepwhole hook install | uninstall | status | run CLIENT`: coding agents by their hooks."""
+"""`keepwhole hook install | uninstall | status | run CLIENT`: connects coding agents by their hooks."""
 
 import argparse
 import os
@@ -83,7 +83,7 @@ def status(args: argparse.Namespace) -> int:
 
 
 def _rule() -> str:
-    """The permission that covers the files our notices name, as Claude Code spells paths."""
+    """The permission to read the files that notices name, in Claude Code's syntax."""
     from keepwhole.config import find_home
 
     results = os.path.join(find_home(os.environ, os.getcwd()), "results")

@@ -1,4 +1,4 @@
-"""`keepwhole import PATH…`: logs that agents wrote, taken into the record, to search and show past runs."""
+"""`keepwhole import PATH…`: imports the logs of agents into the record, to search and show past runs."""
 
 import argparse
 import os
@@ -35,7 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def import_logs(args: argparse.Namespace) -> int:
-    """Read logs and put their results on record; 1 where there are none."""
+    """Read logs and record their results; exit code 1 where there are none."""
     missing = [path for path in args.paths if not path.exists()]
     if missing:
         raise UsageError(f"There is no `{missing[0]}`. Give a log, or a folder of logs.")
@@ -62,7 +62,7 @@ def import_logs(args: argparse.Namespace) -> int:
 
 
 def _imported(context: CommandContext, paths: Sequence[Path]) -> Iterator[tuple[Imported | UnreadPart, str]]:
-    """Each run as it is put on record, with the name that its session has by itself, and what could not be read."""
+    """Import runs; yield each with the usual name of its session, and every part that could not be read."""
     now, chars = int(time.time() * 1000), 0
     with screen.Progress("importing MB", sum(map(file_size, paths)) // _MEGABYTE) as progress:
         for found in read_all(paths):

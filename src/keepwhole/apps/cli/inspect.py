@@ -54,7 +54,7 @@ async def _serve(args: argparse.Namespace) -> int:
 
 @asynccontextmanager
 async def page(context: CommandContext, port: int, option: str = "--port") -> "AsyncGenerator[tuple[Inspector, str]]":
-    """The inspector over a record, and the address that opens it: the token is behind the `#`, so it is never sent."""
+    """The inspector over a record, and the address that opens it: the token is after the `#`, so it is never sent."""
     from keepwhole.apps.inspector.server import start_inspector
     from keepwhole.apps.inspector.services import InspectorServices
 

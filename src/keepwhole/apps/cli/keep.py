@@ -1,4 +1,4 @@
-"""`… | keepwhole keep --tool NAME`: keep what comes in, print what fits."""
+"""`… | keepwhole keep --tool NAME`: keeps its input, prints what fits."""
 
 import argparse
 import sys

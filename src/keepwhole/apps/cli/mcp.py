@@ -19,7 +19,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def add_address_options(parser: argparse.ArgumentParser) -> None:
-    """The options of commands that clients connect to."""
+    """Add the options of commands that clients connect to."""
     parser.add_argument("--http", metavar="HOST:PORT", help="serve over HTTP, with a token, instead of standard input")
     parser.add_argument("--public", action="store_true", help="let HTTP listen where other machines can reach it")
 
@@ -42,7 +42,7 @@ def mcp(args: argparse.Namespace) -> int:
 
 
 def run(serve: Callable[[], Awaitable[Any]], context: CommandContext) -> int:
-    """Serve until the client is gone or someone interrupts."""
+    """Serve until the client disconnects or the user interrupts."""
     import anyio
 
     try:
@@ -53,6 +53,6 @@ def run(serve: Callable[[], Awaitable[Any]], context: CommandContext) -> int:
 
 
 def require_extra() -> None:
-    """`UsageError` where the package for MCP is not there."""
+    """Raise a `UsageError` where the package for MCP is not installed."""
     if find_spec("mcp_types") is None:
         raise UsageError(f"MCP needs a package more: {install_hint('mcp')}.")

@@ -1,4 +1,4 @@
-"""`keepwhole mcp-gateway`: stand in front of other MCP servers; `wrap`, `unwrap` a client's file; `accept` changes."""
+"""`keepwhole mcp-gateway`: a gateway to other MCP servers; `wrap`, `unwrap` a client's file; `accept` changes."""
 
 import argparse
 import os
@@ -72,7 +72,7 @@ def wrap(args: argparse.Namespace) -> int:
 
 
 def unwrap(args: argparse.Namespace) -> int:
-    """Write a client's file back."""
+    """Restore a client's file."""
     from keepwhole.apps.mcp import wrap as wrapping
 
     done = wrapping.unwrap(args.path)
@@ -84,7 +84,7 @@ def unwrap(args: argparse.Namespace) -> int:
 
 
 def accept(args: argparse.Namespace) -> int:
-    """Pin what was last seen."""
+    """Accept the servers' tools as they were last seen."""
     from keepwhole.apps.mcp.pins import Pins
 
     context = _open_context(args)

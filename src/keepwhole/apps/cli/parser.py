@@ -1,4 +1,4 @@
-"""The words of the command line: all commands named, only the wanted one imported and described in full."""
+"""The parser of the command line: lists all commands, imports only the one that is used."""
 
 import argparse
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
 
 
 def parser_for(wanted: str | None, summaries: Mapping[str, str]) -> argparse.ArgumentParser:
-    """The parser; only the wanted command is imported and described in full."""
+    """The parser; only the wanted command is imported and has its options."""
     parser = _Parser(
         prog="keepwhole",
         description="Keep every tool result whole, show what fits, recall the rest.",

@@ -1,4 +1,4 @@
-"""`keepwhole proxy`: stand between agents and their providers."""
+"""`keepwhole proxy`: a proxy between agents and their providers."""
 
 import argparse
 import asyncio
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 TOKEN = "KEEPWHOLE_PROXY_TOKEN"
 PORT = 8787
 PATIENCE = 1.0
-"""Seconds that a request waits for others who write to the record; then it goes on without."""
+"""Seconds that a request waits for other writers of the record; then it goes on without the record."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of everything that is a proxy."""
+    """Add the options of all commands that start a proxy."""
     parser.add_argument("--port", type=int, default=PORT, metavar="N", help=f"where to listen (default: {PORT})")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: 127.0.0.1)")
     parser.add_argument("--public", action="store_true", help="let it listen where other machines can reach it")
@@ -65,7 +65,7 @@ async def _serve(args: argparse.Namespace) -> int:
 
 
 async def run(args: argparse.Namespace, context: CommandContext, reporters: "Sequence[Reporter]" = ()) -> None:
-    """A proxy over a record, until it is stopped; `reporters` are called with each request once it is recorded."""
+    """Run a proxy over a record until it is stopped; `reporters` are called with each request once it is recorded."""
     from keepwhole.apps.proxy.server import ProxyOptions, build_setup, start_proxy, wait_until_stopped
     from keepwhole.apps.proxy.telemetry import print_summary, span_reporter
 
@@ -92,7 +92,7 @@ async def run(args: argparse.Namespace, context: CommandContext, reporters: "Seq
 
 
 def settings_from(args: argparse.Namespace, home: str | None = None) -> config.Settings:
-    """The settings, with what the command line says."""
+    """The settings, overridden by the command line."""
     settings = config.load(args.config, home=home)
     given = dict(_upstream(text) for text in args.upstream)
     own = settings.proxy.replace(upstreams={**settings.proxy.upstreams, **given})
@@ -100,7 +100,7 @@ def settings_from(args: argparse.Namespace, home: str | None = None) -> config.S
 
 
 def require_extra() -> None:
-    """`UsageError` where the package for the proxy is not there."""
+    """Raise a `UsageError` where the package for the proxy is not installed."""
     if find_spec("aiohttp") is None:
         raise UsageError(f"The proxy and the page need a package more: {install_hint('proxy')}.")
 
@@ -113,7 +113,7 @@ def _upstream(text: str) -> tuple[str, str]:
 
 
 def address_from(args: argparse.Namespace) -> Address:
-    """Where to listen, as the command line says."""
+    """The address to listen on, from the command line."""
     address = Address(host=args.host, port=args.port)
     if not 0 <= args.port < 65_536:
         raise UsageError(f"`--port {args.port}` is no port. Give one between 1 and 65535, or 0 for any that is free.")

@@ -1,4 +1,4 @@
-"""`keepwhole replay`: what policies would have done to runs that people already have. Nothing is sent or changed."""
+"""`keepwhole replay`: what policies would have done to recorded runs. Nothing is sent or changed."""
 
 import argparse
 import os
@@ -25,7 +25,7 @@ from keepwhole.replay.runner import FREQUENCY_CHARS, ReplayJob, read_frequencies
 from keepwhole.replay.survey import LoggedRun, LogTotals, SurveyItem, merge_survey, survey
 
 _EARLY = 1.5
-"""Seconds after which something is said, however much is still unread."""
+"""Seconds after which first totals are printed, however much is still unread."""
 _MEGABYTE = 1 << 20
 EXIT_NOTHING = 1
 
@@ -47,7 +47,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def replay(args: argparse.Namespace) -> int:
-    """Read logs, replay policies on them, and say what they come to."""
+    """Read logs, replay policies on them, and print the result."""
     settings = config.load(args.config)
     once = dict.fromkeys(("everything", *(args.policy or DEFAULT_CONTENDERS)))
     contenders = [*map(contender, once)]
@@ -64,7 +64,7 @@ def replay(args: argparse.Namespace) -> int:
 
 
 class _Replay:
-    """One replay, with what is known at any time, so that it can be stopped."""
+    """One replay and its results so far, so that it can be stopped at any time."""
 
     def __init__(self, args: argparse.Namespace, contenders: Sequence[Contender], settings: config.Settings) -> None:
         self._args, self._settings = args, settings
@@ -76,7 +76,7 @@ class _Replay:
         """Whether totals were printed."""
 
     def of(self, paths: Sequence[Path], profile: Profile | None, window: int | None) -> int:
-        """Read, replay, print; Ctrl-C prints what is known."""
+        """Read, replay, print; Ctrl-C prints the results so far."""
         try:
             self._read(paths)
             basis, profile = self._basis(profile, window)
@@ -90,14 +90,14 @@ class _Replay:
         return EXIT_INTERRUPTED if stopped else 0 if self._runs else EXIT_NOTHING
 
     def _basis(self, profile: Profile | None, window: int | None) -> tuple[Basis, Profile]:
-        """Prices and window: those asked for, else of the model that recorded most."""
+        """Prices and window: those asked for, else those of the model with the most recorded tokens."""
         name, recorded = prices.recorded_profile(self._totals, self._settings.models)
         name, profile = self._args.provider or name, profile or recorded
         profile = profile.replace(window=window or profile.window)
         return Basis(name, price_of(profile, input_price(name)), profile.window), profile
 
     def _read(self, paths: Sequence[Path]) -> None:
-        """The first pass."""
+        """Read all logs: the first pass."""
         sizes = {path: file_size(path) for path in paths}
         largest_first = sorted(paths, key=lambda path: -sizes[path])
         began, told = time.monotonic(), self._args.json
@@ -119,7 +119,7 @@ class _Replay:
             replay_screen.print_totals(self._totals)
 
     def _replay(self, profile: Profile) -> None:
-        """The second pass, over a draw of the runs."""
+        """Replay a sample of the runs: the second pass."""
         drawn = self._runs if self._args.all else sample_within(self._runs)
         with screen.Progress("replaying runs", len(drawn)) as progress:
             progress.set_done(0)
@@ -145,7 +145,7 @@ class _Replay:
 
 
 def _refuse_unwritable(path: Path) -> None:
-    """Say so before minutes of work, not after."""
+    """Raise an error for an unwritable output file before minutes of work, not after."""
     why = "it is a folder" if path.is_dir() else "there is no such folder" if not path.parent.is_dir() else ""
     if why or not os.access(path if path.exists() else path.parent, os.W_OK):
         raise UsageError(f"`{path}` cannot be written: {why or 'permission denied'}. Name a file in a folder of yours.")

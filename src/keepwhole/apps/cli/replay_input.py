@@ -1,6 +1,6 @@
-"""What `keepwhole replay` is given: policies by name or settings file, and the logs to replay.
+"""The input of `keepwhole replay`: policies by name or settings file, and the logs to replay.
 
-Owns: finding both, and asking before logs that a client keeps are read.
+Owns: finding both, and asking before the logs of a client are read.
 Must not know: how runs are replayed.
 """
 
@@ -23,7 +23,7 @@ from keepwhole.replay.samples.files import write_samples
 
 
 def contender(name: str) -> Contender:
-    """A policy by name, or by a settings file that chooses one; a file alone counts, not the environment."""
+    """A policy by name, or by a settings file that chooses one; only the file counts, not the environment."""
     if name in contender_names() or not os.path.exists(name):
         return contender_named(name)
     if not name.endswith((".yaml", ".yml")):
@@ -38,7 +38,7 @@ def contender(name: str) -> Contender:
 
 @contextmanager
 def logs_to_replay(args: argparse.Namespace) -> Generator[Sequence[Path] | None]:
-    """The logs that are meant: those named, made-up ones, or those that clients keep here."""
+    """The logs to replay: those named, made-up ones, or those of the clients on this machine."""
     if args.sample:
         with tempfile.TemporaryDirectory(prefix="keepwhole-replay-") as folder:
             write_samples(Path(folder))
@@ -53,7 +53,7 @@ def logs_to_replay(args: argparse.Namespace) -> Generator[Sequence[Path] | None]
 
 
 def _find_client_logs(ask: bool) -> Sequence[Path] | None:
-    """The logs that clients keep on this machine; None where people do not want them replayed."""
+    """The logs of the clients on this machine; None where the user does not want them replayed."""
     found = find_log_locations(Path.home(), os.environ)
     if not found:
         screen.warn(
@@ -68,8 +68,8 @@ def _find_client_logs(ask: bool) -> Sequence[Path] | None:
 
 
 def _ask_permission() -> bool:
-    """Whether to go on; without a terminal nobody can say no."""
+    """Whether the user agrees; without a terminal the answer is yes."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return True
     print("Replay these? Nothing leaves this machine. [Y/n] ", end="", flush=True)
-    return sys.stdin.readline().lower() in ("\n", "y\n", "yes\n")  # the end of input is no yes
+    return sys.stdin.readline().lower() in ("\n", "y\n", "yes\n")  # the end of input means no

@@ -1,7 +1,7 @@
-"""How a replay looks at a terminal: totals, a table that fits the width, plain words, settings to copy.
+"""The output of a replay on a terminal: totals, a table that fits the width, verdicts, settings to copy.
 
 Owns: the layout.
-Must not know: how figures are made; it is given the report.
+Must not know: how figures are computed; it gets the report.
 """
 
 import shutil
@@ -29,12 +29,12 @@ _LEGEND = (
 
 
 def terminal_width() -> int:
-    """Columns of the terminal; a hundred where there is none."""
+    """The columns of the terminal; 100 without a terminal."""
     return shutil.get_terminal_size((100, 24)).columns
 
 
 def print_paragraph(text: str) -> None:
-    """Print a paragraph of ours within the terminal's width."""
+    """Print a paragraph within the terminal's width."""
     for line in textwrap.wrap(screen.safe(text), min(terminal_width(), 110), break_on_hyphens=False):
         screen.say(line)
 
@@ -42,17 +42,17 @@ def print_paragraph(text: str) -> None:
 def format_count(number: float) -> str:
     """A number of tokens for people.
 
-    >>> count(950), count(48_300), count(5_410_000)
+    >>> format_count(950), format_count(48_300), format_count(5_410_000)
     ('950', '48k', '5.4M')
     """
     return f"{number:.0f}" if number < 1_000 else f"{number / 1e3:.0f}k" if number < 1e6 else f"{number / 1e6:.1f}M"
 
 
 def format_percent(share: float | None) -> str:
-    """A share for people, a dash where there is none; nearly all is not said to be all.
+    """A share for people; a dash for None, and nearly all is not rounded to all.
 
-    >>> percent(0.541), percent(0.9968), percent(0.99999), percent(1.0), percent(None)
-    ('54 %', '99.7 %', '>99.9 %', '100 %', '–')
+    >>> [format_percent(share) for share in (0.541, 0.9968, 0.99999, 1.0, None)]
+    ['54 %', '99.7 %', '>99.9 %', '100 %', '–']
     """
     if share is None:
         return "–"
@@ -61,13 +61,13 @@ def format_percent(share: float | None) -> str:
 
 
 def print_places(found: Sequence[LogLocation]) -> None:
-    """Where logs were found."""
+    """Print where logs were found."""
     rows = [(place.client, str(place.path), f"{len(place.files):,}", size_text(place.bytes)) for place in found]
     screen.print_table(("client", "where", "logs", "size"), rows, right=(2, 3))
 
 
 def print_first_totals(totals: LogTotals) -> None:
-    """The first useful line, while most is still unread."""
+    """Print the first useful line, while most is still unread."""
     largest = ", ".join(f"{screen.line(tool, 30)} {format_count(size)}" for tool, size in totals.tools.most_common(3))
     share = f"{format_percent(totals.share)} of them tool results"
     print_paragraph(
@@ -76,7 +76,7 @@ def print_first_totals(totals: LogTotals) -> None:
 
 
 def print_totals(found: LogTotals) -> None:
-    """What was read, and what it consists of."""
+    """Print what was read, and what it consists of."""
     sources = ", ".join(f"{screen.line(source, 40)} {runs:,}" for source, runs in found.sources.most_common(8))
     files = f"{found.files:,} file{'s' * (found.files != 1)}"
     print_paragraph(f"Read {_runs(found.runs)} in {files}, {size_text(found.bytes)}: {sources or 'none'}.")
@@ -102,7 +102,7 @@ def print_totals(found: LogTotals) -> None:
 
 
 def print_unread(found: Sequence[Mapping[str, Any]]) -> None:
-    """What could not be read, and why."""
+    """Print what could not be read, and why."""
     for one in found[:_UNREAD]:
         times = f" ({one['count']:,} times)" if one["count"] > 1 else ""
         screen.warn(f"  not read: {screen.line(str(one['path']), 100)}: {screen.line(one['why'], 80)}{times}")
@@ -111,7 +111,7 @@ def print_unread(found: Sequence[Mapping[str, Any]]) -> None:
 
 
 def print_policies(report: ReplayReport) -> None:
-    """A row a policy, then each in plain words."""
+    """Print a table with a row for each policy, then a verdict on each."""
     replayed, runs = report.totals["replayed"], report.totals["runs"]
     which = f"{replayed:,} of {_runs(runs)}" if replayed != runs else f"all {_runs(runs)}" if runs > 1 else _runs(runs)
     price = f"cached {report.price['read']:g}, written {report.price['write']:g} of the input price"
@@ -149,7 +149,7 @@ _COLUMNS: dict[str, Callable[[_Row], str]] = {
     "compacts first": lambda row: _compacts(row),
     "dollars": lambda row: "–" if row["dollars"] is None else f"{row['dollars']:,.2f}",
 }
-"""The most telling first; what does not fit is left out from the end."""
+"""The most important first; columns that do not fit are left out from the end."""
 
 
 def _table(rows: Sequence[_Row]) -> None:
@@ -183,7 +183,7 @@ def _warn_of_masking(report: ReplayReport) -> None:
 
 
 def print_hidden(report: ReplayReport, listed: bool) -> None:
-    """What the policy hid that was used later, and whether one call brings it back."""
+    """Print what the policy hid that was used later, and whether one call brings it back."""
     found, name = report.hidden, report.hidden["policy"]
     if name is None:
         return
@@ -219,7 +219,7 @@ def _print_missed(found: Sequence[Mapping[str, Any]]) -> None:
 
 
 def print_settings(report: ReplayReport) -> None:
-    """What to copy."""
+    """Print the settings to copy."""
     screen.say("")
     if report.settings is None:
         print_paragraph(

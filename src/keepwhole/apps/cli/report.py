@@ -1,4 +1,4 @@
-"""`keepwhole report`: sessions that were viewed beside those that were held out."""
+"""`keepwhole report`: compares sessions with views to sessions that were held out."""
 
 import argparse
 import time
@@ -13,7 +13,7 @@ from keepwhole.replay.intervals import Interval
 
 _DAY = 86_400_000
 _UNITS = {"cost": ", in uncached tokens"}
-"""What a column of bare numbers does not say."""
+"""The units of figures that are plain numbers."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +24,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def report(args: argparse.Namespace) -> int:
-    """Compare."""
+    """Print the comparison."""
     if args.since is not None and not args.since > 0:
         raise UsageError(f"`--since {args.since:g}` is no number of days.")
     context = CommandContext(args)
@@ -49,7 +49,7 @@ def report(args: argparse.Namespace) -> int:
 
 
 def _sessions(context: CommandContext, days: float | None) -> list[list[LoggedRequest]]:
-    """The requests of every session that has some."""
+    """The requests of every session that has any."""
     since = 0 if days is None else int(time.time() * 1000 - days * _DAY)
     found = (RequestLog(context.session(info.name)).all() for info in context.store.sessions())
     return [steps for steps in found if steps and steps[0].request.at >= since]
@@ -65,7 +65,7 @@ def _rows(found: figures.Report) -> list[tuple[str, ...]]:
 
 
 def _cell(name: str, value: Interval | None, count: int) -> str:
-    """A mean with its interval; below the fewest sessions an interval would say more than is known."""
+    """A mean with its interval; with too few sessions, with their number instead."""
     if value is None:
         return "–"
     form = "{:.0%}" if name in ("cached", "filled") else "{:,.0f}"

@@ -1,4 +1,4 @@
-"""`keepwhole rolling-context on|off|status`: switch the policy `rolling` on and off; remembered."""
+"""`keepwhole rolling-context on|off|status`: switches the policy `rolling` on and off; the choice is remembered."""
 
 import argparse
 

@@ -60,7 +60,7 @@ def _keep(session: Session, args: argparse.Namespace, argv: list[str], child: "_
 
 
 def result_as_dict(shown: KeptResult) -> dict[str, object]:
-    """What `run` and `keep` say to programs."""
+    """The output of `run` and `keep` for programs."""
     metadata = shown.metadata
     return {
         "content": shown.content,
@@ -95,7 +95,7 @@ class _Child:
             signal.signal(number, self._pass_on)
 
     def wait(self) -> int:
-        """The command's exit code, as a shell gives it."""
+        """The command's exit code, as a shell reports it."""
         if self._code is None:
             _, status = os.waitpid(self._pid, 0)
             code = os.waitstatus_to_exitcode(status)
@@ -103,6 +103,6 @@ class _Child:
         return self._code
 
     def _pass_on(self, number: int, frame: object) -> None:
-        """What would end us ends the command first; what it has written by then is kept."""
+        """Pass a signal on, so that the command ends first and its output until then is kept."""
         if self._code is None:
             os.kill(self._pid, number)

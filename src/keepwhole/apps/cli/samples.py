@@ -1,4 +1,4 @@
-"""Outputs of the size and kind that agents really get, made up the same way every time."""
+"""Made-up tool outputs of realistic size and kind, the same every time."""
 
 import json
 import random
@@ -9,7 +9,7 @@ _MODULES = ("auth", "billing", "cart", "catalog", "orders", "search", "sessions"
 
 
 def test_run() -> str:
-    """A test run: hundreds of passes, one failure in the middle, the verdict at the end."""
+    """A test run: hundreds of passes, one failure in the middle, the summary at the end."""
     chance = random.Random(1)
     lines = ["============================= test session starts ============================="]
     for number in range(600):
@@ -62,12 +62,12 @@ def server_log() -> str:
 
 
 def picture() -> bytes:
-    """A screenshot, or what begins like one."""
+    """Bytes that begin like a screenshot."""
     return b"\x89PNG\r\n\x1a\n" + random.Random(4).randbytes(48_000)
 
 
 def small() -> str:
-    """Most results are small and shown as they are."""
+    """A small result, as most are, which is shown whole."""
     return "On branch main\nnothing to commit, working tree clean\n"
 
 

@@ -1,6 +1,6 @@
 """Everything that is printed goes through here. Tool output is hostile to a terminal.
 
-Owns: escaping, tables, progress, colour, JSON.
+Owns: escaping, tables, progress, color, JSON.
 Must not know: what is printed.
 """
 
@@ -18,7 +18,7 @@ _HIDDEN = frozenset(("Cc", "Cf", "Cs", "Co", "Zl", "Zp"))
 
 
 def safe(text: str) -> str:
-    r"""`text` with every control, format and private character made visible, but for newline and tab.
+    r"""`text` with every control, format and private character made visible, except newline and tab.
 
     >>> safe("\x1b[2Jboo")
     '\\x1b[2Jboo'
@@ -44,12 +44,12 @@ def line(text: str, width: int = 200) -> str:
 
 
 def say(text: str = "") -> None:
-    """Print words of ours."""
+    """Print a message."""
     print(text)
 
 
 def warn(text: str) -> None:
-    """Print words of ours to people, beside the output."""
+    """Print a message to the error stream."""
     print(safe(text), file=sys.stderr)
 
 
@@ -63,7 +63,7 @@ def show(text: str) -> None:
 
 
 def pass_on(chunks: Iterable[bytes]) -> None:
-    """Hand bytes on as they are, unless a terminal would act on them."""
+    """Print bytes unchanged, unless a terminal would act on them."""
     stream = sys.stdout
     stream.flush()
     for chunk in chunks:
@@ -79,7 +79,7 @@ def print_json(value: Any) -> None:
 
 
 def color(text: str, code: str, stream: TextIO | None = None) -> str:
-    """`text` in a colour, where people look and have not said no."""
+    """`text` in a color, if the output is a terminal and the user has not forbidden colors."""
     if not (stream or sys.stdout).isatty() or os.environ.get("NO_COLOR"):
         return text
     return f"\x1b[{code}m{text}\x1b[0m"
@@ -91,7 +91,7 @@ def bold(text: str) -> str:
 
 
 def dim(text: str) -> str:
-    """`text` in grey."""
+    """`text` in gray."""
     return color(text, "2")
 
 
@@ -115,9 +115,9 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[object]], right:
 
 
 def plural(number: int, one: str, several: str = "") -> str:
-    """A number of things.
+    """A count with its noun.
 
-    >>> many(1, "entry", "entries"), many(2_000, "session")
+    >>> plural(1, "entry", "entries"), plural(2_000, "session")
     ('1 entry', '2,000 sessions')
     """
     return f"{number:,} {one if number == 1 else several or one + 's'}"
@@ -129,7 +129,7 @@ def format_time(milliseconds: int) -> str:
 
 
 class Progress:
-    """A bar on the error stream that says how far a long job is; silent where nobody looks."""
+    """A progress bar on the error stream; silent without a terminal."""
 
     def __init__(self, what: str, total: int, written: Callable[[int], str] = "{:,}".format) -> None:
         self._what, self._total, self._done, self._written = what, total, 0, written
@@ -145,7 +145,7 @@ class Progress:
         self.clear()
 
     def clear(self) -> None:
-        """Take the bar away, until the next step."""
+        """Remove the bar until the next step."""
         if self._on and self._shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
@@ -169,7 +169,7 @@ class Progress:
 
 
 def confirm(question: str, yes: bool) -> bool:
-    """Ask before something that cannot be undone; without a terminal only `--yes` says yes."""
+    """Ask before something that cannot be undone; without a terminal only `--yes` confirms."""
     if yes:
         return True
     if not sys.stdin.isatty():

@@ -1,4 +1,4 @@
-"""`keepwhole search QUERY`: what was kept that has to do with a question, in whole units, and how to read more."""
+"""`keepwhole search QUERY`: the units of kept results that are relevant to a question, and how to read more."""
 
 import argparse
 from typing import Any
@@ -23,7 +23,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def search(args: argparse.Namespace) -> int:
-    """Print the units that a question is about; 1 where there are none."""
+    """Print the units relevant to a question; exit code 1 where there are none."""
     if args.budget < 1:
         raise UsageError("`--budget` is a number of tokens, 1 or more.")
     context = CommandContext(args)
@@ -49,7 +49,7 @@ def _report(session: str, found: Selection) -> dict[str, Any]:
 
 
 def command(unit: SelectedUnit) -> str:
-    """The command that reads a unit and what stands round it."""
+    """The command that reads a unit and the text around it."""
     part = f"--lines {unit.lines_around}" if not unit.in_long_line else f"--chars {unit.chars_around}"
     return f"keepwhole artifacts show {unit.artifact_id} {part}"
 

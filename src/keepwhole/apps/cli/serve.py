@@ -1,4 +1,4 @@
-"""`keepwhole serve`: the proxy and the inspector in one process, so that the page shows what happens as it does."""
+"""`keepwhole serve`: the proxy and the inspector in one process, so that the page shows what happens at once."""
 
 import argparse
 import asyncio
@@ -56,7 +56,7 @@ async def _serve(args: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _play(context: CommandContext, stopped: threading.Event) -> None:
-    """Record the made-up session while the page is open: it shows that too."""
+    """Record the made-up session while the page is open, so that it is shown live."""
     from keepwhole.apps.inspector.sample import play
 
     try:

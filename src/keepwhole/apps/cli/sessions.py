@@ -181,7 +181,7 @@ def export(args: argparse.Namespace) -> int:
 
 
 def _create_private_file(path: str) -> BinaryIO:
-    """A new file that nobody else may read."""
+    """Create a file that only its owner may read."""
     try:
         return open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600))
     except FileExistsError:

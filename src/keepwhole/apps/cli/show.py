@@ -1,4 +1,4 @@
-"""`keepwhole show STEP|ID`: what did the tool really return, and what was shown of it?"""
+"""`keepwhole show STEP|ID`: what a tool returned, and what was shown of it."""
 
 import argparse
 from typing import Any

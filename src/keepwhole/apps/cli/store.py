@@ -1,4 +1,4 @@
-"""`keepwhole store migrate | copy | backup | restore`; migrating is here: the schema of a record on a server."""
+"""`keepwhole store migrate | copy | backup | restore`; here `migrate`: updates the schema of a record on a server."""
 
 import argparse
 
@@ -25,7 +25,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def migrate(args: argparse.Namespace) -> int:
-    """Bring the schema up to date; as its owner."""
+    """Update the schema; needs the rights of its owner."""
     address = config.load(args.config).store
     if not is_address(address):
         raise UsageError(

@@ -25,7 +25,7 @@ def describe(commands: Any) -> None:
 
 
 def back_up(args: argparse.Namespace) -> int:
-    """Write a backup; 1 where a session had to be left out."""
+    """Write a backup; exit code 1 where a session had to be left out."""
     if args.file == "-" and sys.stdout.isatty():
         raise UsageError("A backup is for a file: name one, or send it to a pipe.")
     if os.path.lexists(args.file) and not is_backup(args.file):
@@ -43,7 +43,7 @@ def back_up(args: argparse.Namespace) -> int:
 
 
 def _write(path: str, chunks: Iterator[bytes]) -> int:
-    """Write to a file that is all there or not at all, or to standard output; how many bytes they were."""
+    """Write to a file, all of it or nothing, or to standard output; return the number of bytes."""
     written = 0
 
     def count_bytes() -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""`keepwhole store copy FROM TO`: everything of one record into another, with the same hashes."""
+"""`keepwhole store copy FROM TO`: copies one record into another, with the same hashes."""
 
 import argparse
 import sys
@@ -19,7 +19,7 @@ from keepwhole.truncation.notice import size_text
 _DIFFERENT = 1
 _LISTED = 20
 _SECONDS = 10.0
-"""How often a line says how far it is, where there is no terminal for a bar."""
+"""Seconds between two lines of progress without a terminal."""
 
 
 def describe(commands: Any) -> None:
@@ -41,7 +41,7 @@ def describe(commands: Any) -> None:
 
 
 def copy(args: argparse.Namespace) -> int:
-    """Copy, compare, say what came of it; 1 where heads differ."""
+    """Copy, compare, print the result; exit code 1 where heads differ."""
     settings = config.load(args.config)
     source = open_existing_record(args.source, settings, args.from_blobs)
     target = open_record_at(args.target, settings, args.to_blobs)
@@ -80,7 +80,7 @@ def _confirm_erasure(erased: Sequence[CopyStep], args: argparse.Namespace) -> bo
 
 
 def _run_steps(source: Store, target: Store, steps: Sequence[CopyStep]) -> tuple[dict[str, str], "_Watch"]:
-    """Do what there is to do; sessions that could not be brought and why, and how much was."""
+    """Carry out the steps; return the sessions that failed with the reasons, and the progress."""
     failed: dict[str, str] = {}
     with screen.Progress("copying", sum(_bytes(step) for step in steps), size_text) as progress:
         watch = _Watch(progress, steps)
@@ -94,7 +94,7 @@ def _run_steps(source: Store, target: Store, steps: Sequence[CopyStep]) -> tuple
 
 
 def _bytes(step: CopyStep) -> int:
-    """Bytes of bodies that a step will bring, about: what is here already is taken to be like the rest."""
+    """The approximate bytes of bodies in a step, by the average size of the session's entries."""
     if step.info is None or not step.there.entries:
         return 0
     return step.info.stored * step.entries // step.there.entries
@@ -105,7 +105,7 @@ def _entries(number: int) -> str:
 
 
 class _Watch:
-    """How far a copy is: a bar at a terminal, else a line now and then."""
+    """The progress of a copy: a bar on a terminal, else a line now and then."""
 
     def __init__(self, progress: screen.Progress, steps: Sequence[CopyStep]) -> None:
         self._progress, self._sessions = progress, len(steps)
@@ -113,7 +113,7 @@ class _Watch:
         self.entries = self.bytes = self.done = 0
 
     def entry(self, entry: Entry) -> None:
-        """An entry is durable in the copy."""
+        """Count an entry that is durable in the copy."""
         self.entries += 1
         self.bytes += entry.facts.size
         self._progress.set_done(self.bytes)
@@ -123,7 +123,7 @@ class _Watch:
             screen.warn(f"copying: {sessions}, {self.entries:,} entries, {size_text(self.bytes)}")
 
     def session(self) -> None:
-        """A session is done."""
+        """Count a session that is done."""
         self.done += 1
 
 

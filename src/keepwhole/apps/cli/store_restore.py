@@ -1,4 +1,4 @@
-"""`keepwhole store restore FILE`: a backup brought back, every hash checked."""
+"""`keepwhole store restore FILE`: restores a backup and checks every hash."""
 
 import argparse
 import os

@@ -1,4 +1,4 @@
-"""`keepwhole trace show TRACE_ID`: one call of a tool, how it ended, and its raw output, paged."""
+"""`keepwhole trace show TRACE_ID`: one call of a tool, its outcome and its raw output, paged."""
 
 import argparse
 import shlex

@@ -1,4 +1,4 @@
-"""`keepwhole undo [ID]`: show a result, or all of them, whole again from the next request on: a decision on record."""
+"""`keepwhole undo [ID]`: records that a result, or all of them, are shown whole again from the next request on."""
 
 import argparse
 
@@ -16,7 +16,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def undo(args: argparse.Namespace) -> int:
-    """Record that a result is shown whole again, or everything that was hidden."""
+    """Record that one result, or every hidden one, is shown whole again."""
     context = CommandContext(args)
     try:
         return _one(context, args) if args.id else _all(context, args)

@@ -1,4 +1,4 @@
-"""`keepwhole view FILE --policy NAME --diff`: what would be sent of a conversation, beside what is kept."""
+"""`keepwhole view FILE --policy NAME --diff`: what would be sent of a conversation, and what is left out."""
 
 import argparse
 import json

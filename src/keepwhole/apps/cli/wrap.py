@@ -70,7 +70,7 @@ def _print(lines: Sequence[str]) -> None:
     try:
         for line in lines:
             screen.warn(line)
-    except OSError:  # the terminal is gone; the exit code is the client's all the same
+    except OSError:  # the terminal is gone; the exit code is still the client's
         return
 
 

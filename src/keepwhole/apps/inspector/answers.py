@@ -1,4 +1,4 @@
-"""The answer of each address of the page, as JSON: one function for each address. They run on worker threads.
+"""The JSON answer of each address of the page: one function per address, run on worker threads.
 
 Owns: which part of the inspector answers which address.
 Must not know: sockets, who may ask.
@@ -14,7 +14,7 @@ from keepwhole.apps.inspector.services import InspectorServices
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _PAGE = 65_536
-"""Characters of a request or a response that one answer holds at most."""
+"""The most characters of a request or a response in one answer."""
 
 
 class PageRequest(NamedTuple):

@@ -1,7 +1,7 @@
 """The security headers of every answer: the browser runs only the page's own files, embeds nothing, keeps nothing.
 
 Owns: the headers.
-Must not know: what an answer holds.
+Must not know: what an answer contains.
 """
 
 import re

@@ -68,7 +68,7 @@ class Live:
         self._can_notify = isinstance(record.store, Watchable)
 
     def wake(self) -> None:
-        """Look at once: this process has written to the record."""
+        """Look at the record at once, since this process has written to it."""
         self._woken.set()
 
     async def close(self) -> None:
@@ -92,7 +92,7 @@ class Live:
                 yield event
         finally:
             del self._listeners[changed]
-            self._woken.set()  # so that the poller ends where no page is left
+            self._woken.set()  # so that the poller ends when no page is left
 
     async def _of_session(self, name: str, after: int | None, changed: asyncio.Event) -> AsyncGenerator[LiveEvent]:
         seq, row_at = after, 0.0
@@ -115,7 +115,7 @@ class Live:
             await _wait(changed, _LIST if owed else _PING)
 
     def _read_news(self, name: str, seq: int | None) -> tuple[list[LiveEvent], int]:
-        """The events of a page that has seen an entry, and the last entry it has seen then; runs on a worker thread."""
+        """The new events for a page, and the last entry that it has seen with them; runs on a worker thread."""
         timeline = self._record.timeline(name)
         with timeline.lock:
             upto = timeline.seq

@@ -89,7 +89,7 @@ class Record:
         while True:
             opened = self._open_body(name, timeline.generation, kept)
             with opened.lock:
-                if not opened.is_closed:  # else it was evicted just now, since other results were read
+                if not opened.is_closed:  # else it was evicted in the meantime
                     yield kept, opened.reader
                     return
 

@@ -1,6 +1,6 @@
 """Results for the page: lists, one result and the view of it, any lines, places that contain a text.
 
-Owns: how much of a body one answer holds. A body is never loaded whole, however large.
+Owns: how much of a body one answer contains. No body is ever loaded whole.
 Must not know: sockets.
 """
 
@@ -135,7 +135,7 @@ def find_text(record: Record, name: str, any_id: str, query: Mapping[str, str]) 
 
 
 def _line_round(reader: BodyReader, match: tuple[int, int]) -> tuple[int, str, int]:
-    """The line of a match, an excerpt of it, and the byte at which the next line begins."""
+    """The line of a match, an excerpt of it, and the byte where the next line begins."""
     line, eol = reader.line_at(match[0]), reader.eol.encode()
     start, stop = reader.line_bytes(line, line)
     low = max(start, match[0] - _FOUND_LINE // 4)

@@ -1,4 +1,4 @@
-"""A made-up coding session, recorded as the proxy would have done, so that a newcomer sees something at once.
+"""A made-up coding session, recorded as the proxy would have done, so that a new user sees something at once.
 
 Owns: a client that sends the whole conversation each time, and a model that follows a script.
 Must not know: how requests are edited and recorded. No network, no clock but its own.

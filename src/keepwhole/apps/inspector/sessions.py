@@ -145,7 +145,7 @@ def _points_of_requests(timeline: Timeline) -> list[tuple[Any, ...]]:
 
 
 def _points_of_results(timeline: Timeline) -> list[tuple[Any, ...]]:
-    """The same from results alone: the sum of all results so far, as they were shown at the end of each step."""
+    """The use of the window from results alone: their sum so far, as shown at the end of each step."""
     found: list[tuple[Any, ...]] = []
     whole = sent = 0
     for step in timeline.steps:

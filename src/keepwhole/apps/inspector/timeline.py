@@ -115,7 +115,7 @@ class Timeline:
 
     @property
     def requests(self) -> int:
-        """Requests on record."""
+        """The number of recorded requests."""
         return len(self._by_request)
 
     def catch_up(self) -> "Timeline":

@@ -1,6 +1,6 @@
 """A command that has the terminal to itself.
 
-Owns: what it inherits and what it must not, which signals are its own, its exit code.
+Owns: what the command inherits, which signals it handles itself, its exit code.
 Must not know: what the command is.
 """
 
@@ -14,9 +14,9 @@ from types import FrameType
 from typing import NamedTuple
 
 _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
-"""Sent to everybody who is at the terminal: the command's to act on."""
+"""Sent to every process of the terminal; the command handles them."""
 _OURS = (signal.SIGTERM, signal.SIGHUP)
-"""Sent to us alone: passed on, and the command ends first."""
+"""Sent to Keepwhole alone: passed on, so that the command ends first."""
 
 
 class InheritedState(NamedTuple):
@@ -27,7 +27,7 @@ class InheritedState(NamedTuple):
 
     @classmethod
     def now(cls) -> "InheritedState":
-        """As it is now."""
+        """The current state."""
         umask = os.umask(0o077)
         os.umask(umask)
         return cls(umask, resource.getrlimit(resource.RLIMIT_CORE))
@@ -46,7 +46,7 @@ class Child:
             _handle(number, self._pass_on)
 
     def wait(self) -> int:
-        """Its exit code, as a shell gives it."""
+        """The exit code of the command, as a shell reports it."""
         code = self._process.wait()
         return code if code >= 0 else 128 - code
 
@@ -55,7 +55,7 @@ class Child:
 
 
 def leave_signals_to_the_child() -> None:
-    """From now on what a terminal sends ends the command, not us; a handler is not inherited, as ignoring would be."""
+    """Let the terminal's signals end only the command. Uses a handler: ignored signals would be inherited."""
     for number in _FROM_TERMINAL:
         _handle(number, _do_nothing)
 

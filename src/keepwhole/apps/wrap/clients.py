@@ -40,7 +40,7 @@ def project_addresses(folder: str) -> Iterator[tuple[str, Mapping[str, str]]]:
 
 
 def unusual_addresses(client: Client, command: ClientCommand, folder: str) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """The same for one client, without the providers' own addresses."""
+    """The addresses of one client in a folder, without the providers' own."""
     for path, addresses in client.folder_addresses(command, folder):
         others = other_upstreams(addresses)
         if others:

@@ -1,4 +1,4 @@
-"""What a wrapped run came to, and the receipt that is printed of it: only what was recorded or billed.
+"""The figures of a wrapped run, and the receipt that is printed: only what was recorded or billed.
 
 Owns: which sessions belong to a run and which of their entries are the run's own, and the words of the receipt.
 Must not know: how costs are computed (`request_figures`).

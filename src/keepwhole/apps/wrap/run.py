@@ -46,7 +46,7 @@ def run(
     reporters: Sequence[Reporter] = (),
     say: Callable[[str], None] = lambda line: None,
 ) -> RunEnd:
-    """Run a command as this kind of client, and wait until it has ended; `say` is told where requests go."""
+    """Run a command as this kind of client, and wait until it has ended; `say` is called with where requests go."""
     inherited = InheritedState.now()
     command = ClientCommand(argv, dict(os.environ), results_in(settings.home))
     _refuse_unapproved(client, command)

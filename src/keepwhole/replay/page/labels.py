@@ -21,7 +21,7 @@ moves or `_PASSES` rounds are over. Labels farther than `_FAR` from their point 
 Invariants:
 - The result depends on the arguments alone: no randomness, ties go to the earlier candidate.
 - A label keeps the size that its anchor asks for; it is never shortened or hidden.
-- Each move of a label lowers or keeps the total cost, so the rounds do not oscillate for ever.
+- Each move of a label lowers or keeps the total cost, so the rounds do not oscillate forever.
 """
 
 import math

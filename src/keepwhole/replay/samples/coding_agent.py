@@ -1,4 +1,4 @@
-"""Somebody mends the software of a harbour."""
+"""A made-up session: an agent fixes the software of a harbor."""
 
 import random
 from typing import Any, TypeAlias
@@ -15,7 +15,7 @@ class _Project:
         self._files: dict[str, list[str]] = {}
 
     def lines(self, path: str) -> list[str]:
-        """The lines of a file."""
+        """Return the lines of a file."""
         if path not in self._files:
             self._files[path] = self._make_lines(path)
         return self._files[path]
@@ -38,21 +38,21 @@ class _Project:
         return lines
 
     def read_numbered(self, path: str) -> str:
-        """A file as an agent's tool shows it."""
+        """Return a file as an agent's tool shows it."""
         return "\n".join(f"{number:6d}\t{line}" for number, line in enumerate(self.lines(path), 1))
 
     def function(self, path: str) -> tuple[str, int]:
-        """One of its functions: its name and the number of its first line."""
+        """Return one of its functions: its name and the number of its first line."""
         heads = [at for at, line in enumerate(self.lines(path)) if line.startswith("def ")]
         at = self._chance.choice(heads)
         return self.lines(path)[at].split("(")[0][4:], at + 1
 
     def pick_fault(self, path: str) -> str:
-        """One of the lines that raise."""
+        """Return one of the lines that raise."""
         return self._chance.choice([line.strip() for line in self.lines(path) if "raise Fault" in line])
 
     def search_output(self, name: str, path: str, line: int) -> str:
-        """A search that finds a name, its callers, and much else."""
+        """Return the output of a search for a name: its callers, and much else."""
         chance = self._chance
         hits = [f"{path}:{line}:def {name}(store: Store,"]
         for _ in range(chance.randrange(20, 50)):
@@ -62,7 +62,7 @@ class _Project:
         return "\n".join(sorted(hits))
 
     def test_output(self, test: str, name: str, want: int) -> str:
-        """A test run with one failure somewhere in the middle."""
+        """Return the output of a test run with one failure somewhere in the middle."""
         chance = self._chance
         lines = [f"{self._other_test()}_{at:03d} PASSED" for at in range(chance.randrange(90, 200))]
         lines.insert(0, " test session starts ".center(79, "="))
@@ -103,7 +103,7 @@ class _Claude:
 
 
 class _Codex(_Claude):
-    """How Codex does: everything is a command."""
+    """How Codex calls its tools: everything is a command."""
 
     def run(self, command: str) -> Called:
         return "exec_command", {"cmd": command, "workdir": "/srv/harbour"}
@@ -119,7 +119,7 @@ class _Codex(_Claude):
 
 
 def coding_session(seed: int, client: Client, bugs: int) -> SampleSession:
-    """Somebody mends a harbour's software, a failing test at a time."""
+    """Return the session of an agent that fixes one failing test after the other."""
     chance = random.Random(seed)
     project = _Project(chance)
     words = _Codex() if client == "codex" else _Claude()
@@ -135,7 +135,7 @@ def coding_session(seed: int, client: Client, bugs: int) -> SampleSession:
         turns += _fix_test(project, words, chance, read[-1], told)
         if bug > 5 and bug % 2:
             turns.append(_from_memory(project, words, read[bug - chance.randrange(3, 6)]))
-        if bug % 4 == 3:  # something read long ago is wanted again
+        if bug % 4 == 3:  # something read long ago is needed again
             turns.append(_call_turn(words.read(project.paths[bug]), project.read_numbered(project.paths[bug])))
             turns.append(
                 _call_turn(words.run("make lint"), f"make: *** [lint] Error 2 (E{seed}{bug:03d})", is_error=True)
@@ -145,7 +145,7 @@ def coding_session(seed: int, client: Client, bugs: int) -> SampleSession:
 
 
 def _fix_test(project: _Project, words: _Claude, chance: random.Random, path: str, told: list[str]) -> list[SampleTurn]:
-    """One failing test: run, search, read, edit, run again."""
+    """Return the turns that fix one failing test: run, search, read, edit, run again."""
     name, line = project.function(path)
     want = chance.randrange(100, 9_000)
     test = f"tests/{path.split('/')[1]}/test_{name}.py::test_{name}_{want}"
@@ -158,13 +158,13 @@ def _fix_test(project: _Project, words: _Claude, chance: random.Random, path: st
         _call_turn(words.edit(path, limit, limit.replace(">", ">=")), f"The file {path} has been updated."),
         _call_turn(words.run(f"pytest -q {test}"), f".\n1 passed in {chance.randrange(10, 90) / 100}s"),
     ]
-    if chance.random() < 0.4:  # the agent looks again at what it changed
+    if chance.random() < 0.4:  # the agent reads again what it changed
         turns.insert(4, _call_turn(words.read(path), project.read_numbered(path)))
     return turns
 
 
 def _from_memory(project: _Project, words: _Claude, path: str) -> SampleTurn:
-    """A file that was read long ago is edited without another look."""
+    """Return an edit of a file that was read long ago and is not read again."""
     fault = project.pick_fault(path)
     said = f"The same mistake is in {path.split('/')[1]}, as I saw before."
     return _call_turn(

@@ -26,7 +26,7 @@ def support_session(seed: int, cases: int) -> SampleSession:
         if chance.random() < 0.3:
             turns.append(_api("refund", {"payment_id": payment}, {"error": "timeout", "after_ms": 30_000}, True))
         turns.append(_api("refund", {"payment_id": payment, "booking_id": booking}, {"ok": True, "payment": payment}))
-        if case > 9 and case % 3 == 0:  # somebody whose booking stood in an answer of long ago
+        if case > 9 and case % 3 == 0:  # a customer whose booking was in a much earlier answer
             turns.append(_api("notify", {"customer_id": others[case - 9]["customer_id"]}, {"ok": True}))
         turns.append(SampleTurn("assistant", f"Booking {booking} is refunded by payment {payment}."))
     return SampleSession(f"sample-chat-{seed}", "chat", turns)

@@ -8,14 +8,14 @@ from keepwhole.errors import UsageError
 
 
 def check_text(name: str, value: object) -> str:
-    """The value where it is a text, else `UsageError`."""
+    """Return the value where it is a text, else `UsageError`."""
     if not isinstance(value, str):
         raise _wrong(name, "a text", value)
     return value
 
 
 def check_mapping(name: str, value: object) -> Mapping[Any, Any]:
-    """The value where it is a mapping, an empty one for None, else `UsageError`."""
+    """Return the value where it is a mapping, an empty one for None, else `UsageError`."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -36,14 +36,14 @@ def check_limit(name: str, value: object) -> None:
 
 
 def check_paths(name: str, values: object) -> list[str]:
-    """The paths of a list; `UsageError` for a single path, whose characters would be taken for paths."""
+    """Return the paths of a list; `UsageError` for a single path, since its characters would be taken for paths."""
     if isinstance(values, str | bytes | os.PathLike) or not isinstance(values, Iterable):
         raise _wrong(name, "a list of paths", cast("object", values))
     return [_path(f"{name}[{at}]", value) for at, value in enumerate(cast("Iterable[object]", values))]
 
 
 def check_size(name: str, value: object) -> None:
-    """`UsageError` where the value is no number of bytes, as NaN is none."""
+    """`UsageError` where the value is not a number of bytes; NaN is not."""
     if not isinstance(value, int | float) or not value >= 0:
         raise UsageError(f"`{name}` is a number of bytes, 0 or more; 0 keeps nothing in memory.")
 

@@ -1,6 +1,6 @@
 """A saved tool output and the pointer to it, as values; how they are named, described and written.
 
-Owns: the file's JSON, its name, the two hashes. Must not know: where files lie, what is selected.
+Owns: the file's JSON, its name, the two hashes. Must not know: where files are stored, what is selected.
 """
 
 import base64
@@ -24,7 +24,7 @@ _NAME = 80
 _DESCRIPTION, _VALUE = 300, 80
 _DEEPEST = 100
 _LONGEST_NUMBER = 10_000
-"""Bits; Python refuses to read or write much longer numbers in figures."""
+"""Bits; Python refuses to read or write much longer numbers as decimals."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 OURS = re.compile(rf"[A-Za-z0-9._-]+_[0-9a-f]{{{_HASH}}}(?:-[1-9][0-9]*)?\.json(?:{UNFINISHED})?")
 """The names of files that a `ContextManager` writes, or began to; it removes no others."""
@@ -78,7 +78,7 @@ def hash_args(args: Mapping[str, Any]) -> str:
 
 
 def hash_query(query: str) -> str:
-    """Return twelve digits by which a query may go as its id; spaces round it do not count.
+    """Return twelve digits that can be the id of a query; spaces around it do not count.
 
     >>> hash_query("how did it go?") == hash_query(" how did it go?\\n")
     True
@@ -96,7 +96,7 @@ def file_stem(tool_name: str, args: Mapping[str, Any]) -> str:
 
 
 def get_tool_description(tool_name: str, args: Mapping[str, Any]) -> str:
-    """What a tool did, in one line for people.
+    """Return what a tool did, in one line for people.
 
     >>> get_tool_description("read_file", {"path": "src/app.py", "limit": 5})
     'read_file: path src/app.py, limit 5'
@@ -119,7 +119,7 @@ def written(context: StoredContext) -> bytes:
 
 
 def as_json(value: object, indent: int | None = None) -> bytes:
-    """Return a value as JSON in UTF-8; escaped where it has halves of characters in it."""
+    """Return a value as JSON in UTF-8; escaped where it contains lone surrogates."""
     try:
         return json.dumps(plain(value), ensure_ascii=False, indent=indent).encode()
     except UnicodeEncodeError:
@@ -154,7 +154,7 @@ _SPELLED = {
 
 
 def plain(value: object, depth: int = 0) -> Any:
-    """Return a value as JSON can have it: other objects as text, endless nesting cut off."""
+    """Return a value that JSON can express: other objects become text, endless nesting is cut off."""
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, int):
@@ -176,7 +176,7 @@ def plain(value: object, depth: int = 0) -> Any:
 
 
 def _named(value: Mapping[object, object]) -> dict[str, object]:
-    """A mapping by texts; a key that is none and reads like another has its type added, so that no value is lost."""
+    """Return the mapping with text keys; a key that would equal another gets its type added, so no value is lost."""
     named = {key: each for key, each in value.items() if isinstance(key, str)}
     found: dict[str, object] = {}
     for key, each in value.items():

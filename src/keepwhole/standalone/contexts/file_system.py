@@ -12,16 +12,16 @@ from typing import Protocol
 from keepwhole.store.durable import sync, sync_folder, write_all
 
 UNFINISHED = r"\.[0-9a-f]{16}"
-"""What follows the name of a file until all of it is written."""
+"""The suffix of a file until all of it is written."""
 _NO_LINKS = (errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EOPNOTSUPP)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class FileSystem(Protocol):
-    """What a `ContextManager` needs of a file system. What goes wrong is an `OSError`."""
+    """What a `ContextManager` needs of a file system. Failures are `OSError`s."""
 
     def make_folder(self, path: str) -> None:
-        """Make a folder and those above it; one that is there already is no harm."""
+        """Make a folder and those above it, unless they exist."""
         ...
 
     def write_new(self, path: str, data: bytes) -> None:
@@ -29,15 +29,15 @@ class FileSystem(Protocol):
         ...
 
     def read(self, path: str) -> bytes:
-        """All of a file; `FileNotFoundError` where there is none."""
+        """Return all of a file; `FileNotFoundError` where there is none."""
         ...
 
     def remove(self, path: str) -> None:
-        """Remove a file; one that is gone already is no harm."""
+        """Remove a file, if it exists."""
         ...
 
     def names(self, folder: str) -> list[str]:
-        """The names of the files in a folder, sorted; none where there is no folder."""
+        """Return the names of the files in a folder, sorted; none where there is no folder."""
         ...
 
 
@@ -49,7 +49,7 @@ class RealFileSystem:
         os.makedirs(path, mode=0o700, exist_ok=True)
 
     def write_new(self, path: str, data: bytes) -> None:
-        """Write a file that does not exist yet: under its name there is all of it, on the disk, or nothing."""
+        """Write a file that does not exist yet, durably, and all of it or nothing."""
         unfinished = f"{path}.{os.urandom(8).hex()}"
         fd = os.open(unfinished, _NEW, 0o600)
         try:
@@ -62,7 +62,7 @@ class RealFileSystem:
         sync_folder(os.path.dirname(path))
 
     def read(self, path: str) -> bytes:
-        """All of a file, not what a link leads to; a pipe or a device is refused, never waited for."""
+        """Return all of a file; links, pipes and devices are refused, and never waited for."""
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(fd, "rb") as file:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -77,7 +77,7 @@ class RealFileSystem:
             pass
 
     def names(self, folder: str) -> list[str]:
-        """The names of the files in a folder; folders and links are left out."""
+        """Return the names of the files in a folder; folders and links are left out."""
         try:
             with os.scandir(folder) as entries:
                 return sorted(entry.name for entry in entries if entry.is_file(follow_symlinks=False))
@@ -92,7 +92,7 @@ def _name_file(unfinished: str, path: str) -> None:
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        os.close(os.open(path, _NEW, 0o600))  # holds the name; a file system without links has no better way
+        os.close(os.open(path, _NEW, 0o600))  # reserves the name; without hard links there is no better way
         os.rename(unfinished, path)
 
 
@@ -118,7 +118,7 @@ class MemoryFileSystem:
             self.files[path] = data
 
     def read(self, path: str) -> bytes:
-        """All of a file."""
+        """Return all of a file."""
         try:
             return self.files[path]
         except KeyError:
@@ -129,7 +129,7 @@ class MemoryFileSystem:
         self.files.pop(path, None)
 
     def names(self, folder: str) -> list[str]:
-        """The names of the files in a folder."""
+        """Return the names of the files in a folder."""
         return sorted(
             name for path in self.files if (name := os.path.basename(path)) and os.path.dirname(path) == folder
         )

@@ -42,7 +42,7 @@ from keepwhole.standalone.contexts.pointers import Pointers
 
 _log = logging.getLogger("keepwhole.standalone.contexts")
 _CACHED = 1_024
-"""The memory that small results may take, in thresholds; the oldest give way."""
+"""The memory for small results, as a multiple of the threshold; the oldest are dropped."""
 _CANDIDATES = 100
 """Pointers that a selector chooses among."""
 
@@ -89,7 +89,7 @@ class ContextManager:
         self._cached = 0
 
     def __enter__(self) -> "ContextManager":
-        """The manager itself."""
+        """Return the manager itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -160,7 +160,7 @@ class ContextManager:
     ) -> list[str]:
         """Return the files that a query is about, best first: by the words of their calls, or as a selector chooses.
 
-        Chooses among all pointers where none are given. Where nothing matches, all of them are given back.
+        Chooses among all pointers where none are given. Where nothing matches, all of them are returned.
         """
         check_text("query", query)
         check_limit("limit", limit)
@@ -178,7 +178,7 @@ class ContextManager:
         return [found[at] for at in choose_candidates(who, query, candidates)][:limit]
 
     def clear_pointers(self) -> None:
-        """Forget all pointers and what is held in memory; the files stay."""
+        """Forget all pointers and cached results; the files stay."""
         with self._lock:
             self._pointers = Pointers(self.context_dir)
             self._forget_cached()
@@ -193,11 +193,11 @@ class ContextManager:
                 removed += 1
         with self._lock:
             self._taken.clear()
-            self._forget_cached()  # its names are free again, and may soon stand for other results
+            self._forget_cached()  # its names are free again, and may soon be given to other results
         self._debug("context folder cleared", {"files": removed})
 
     def clear(self) -> None:
-        """Clear both: what is in memory and what is on disk. For the end of a session."""
+        """Clear both memory and disk, at the end of a session."""
         self.clear_pointers()
         self.clear_context_dir()
 
@@ -259,7 +259,7 @@ class ContextManager:
         return f"{stem}{'' if number == 1 else f'-{number}'}{SUFFIX}"
 
     def _remember(self, filepath: str, data: bytes) -> None:
-        """Hold a small result in memory; the oldest give way where there are many."""
+        """Keep a small result in memory; the oldest are dropped where there are many."""
         self._cache[filepath] = data
         self._cached += len(data)
         while self._cached > _CACHED * self.persist_threshold:
@@ -294,13 +294,13 @@ class ContextManager:
         if self._on_debug is not None:
             try:
                 self._on_debug(message, data)
-            except Exception:  # a listener must not break what it listens to
+            except Exception:  # a failing listener must not break the manager
                 _log.warning("on_debug raised", exc_info=True)
 
 
 async def _run_in_thread(
     function: Callable[_Params, _Returned], *args: _Params.args, **kw: _Params.kwargs
 ) -> _Returned:
-    import asyncio  # only who awaits pays for it
+    import asyncio  # imported only for async callers
 
     return await asyncio.to_thread(function, *args, **kw)

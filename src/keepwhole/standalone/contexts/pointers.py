@@ -1,4 +1,4 @@
-"""The pointers of a `ContextManager`: kept small, found by query, task or words, given out as copies.
+"""The pointers of a `ContextManager`: kept small, found by query, task or words, returned as copies.
 
 Owns: the index over descriptions. Must not know: files.
 """
@@ -16,13 +16,13 @@ from keepwhole.truncation.words import words
 
 _DESCRIBED = 600
 _MOST = 1_000
-"""Pointers that a selection gives at most, where it has a choice."""
+"""The most pointers that a selection returns, where some match."""
 _DIRECT = 2_000
-"""Up to so many given pointers are scored one by one."""
+"""Up to this many given pointers are scored one by one."""
 
 
 class _Kept(NamedTuple):
-    """A pointer without what can be worked out; arguments are text, so that nobody can change them."""
+    """A pointer without derived fields; arguments are text, so that nobody can change them."""
 
     filename: str
     tool_name: str
@@ -52,24 +52,24 @@ class Pointers:
         self._index.add(number + 1, words(_described(tool_name, args)))
 
     def all(self) -> list[ContextPointer]:
-        """Copies of all pointers."""
+        """Return copies of all pointers."""
         return [self._pointer(kept) for kept in self._kept]
 
     def for_query(self, query_id: str | None) -> list[ContextPointer]:
-        """Copies of the pointers of one query; None for those without one."""
+        """Return copies of the pointers of one query; None for those without one."""
         return [self._pointer(self._kept[number]) for number in self._by_query.get(query_id, ())]
 
     def for_task(self, task_id: TaskId | None) -> list[ContextPointer]:
-        """Copies of the pointers of one task; None for those without one."""
+        """Return copies of the pointers of one task; None for those without one."""
         return [self._pointer(self._kept[number]) for number in self._by_task.get(task_id, ())]
 
     def best(self, query: str, most: int = _MOST) -> list[str]:
-        """The files whose calls share words with a query, best first; none where nothing is shared."""
+        """Return the files whose calls share words with a query, best first; none where nothing is shared."""
         found = rank_postings(self._index, len(self._kept), terms(query), most, each=1)
         return [self._path(self._kept[number - 1].filename) for number, _ in found.scores]
 
     def best_of(self, query: str, pointers: Sequence[ContextPointer], most: int = _MOST) -> list[str]:
-        """The same of some pointers, whoever made them."""
+        """Return the same for some pointers, which another manager may have made."""
         if len(pointers) <= _DIRECT or not all(pointer.filename in self._numbers for pointer in pointers):
             wanted = rank(query, [description(pointer) for pointer in pointers])
             return [pointers[at].filepath for at, _ in wanted[:most]]
@@ -77,11 +77,11 @@ class Pointers:
         return [path for path in self.best(query, most) if path in given]
 
     def of(self, paths: Sequence[str]) -> list[ContextPointer]:
-        """Copies of the pointers to these files, which are ours."""
+        """Return copies of the pointers to these files, which this manager saved."""
         return [self._pointer(self._kept[self._numbers[os.path.basename(path)]]) for path in paths]
 
     def paths(self) -> list[str]:
-        """The files of all pointers."""
+        """Return the files of all pointers."""
         folder = os.path.join(self._folder, "")
         return [folder + kept.filename for kept in self._kept]
 
@@ -102,7 +102,7 @@ class Pointers:
 
 
 def description(pointer: ContextPointer) -> str:
-    """What a pointer is found by."""
+    """Return the text that a pointer is found by."""
     return f"{pointer.tool_description} {_described(pointer.tool_name, json.dumps(pointer.args, default=str))}"
 
 
