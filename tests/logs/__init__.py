@@ -1,1 +1,1 @@
-"""Tests of `keepwhole.wire`."""
+"""Tests of `keepwhole.logs`."""

@@ -92,7 +92,7 @@ _LONG, _SHORT = 8_192, 512
 def contains_any(text: str | bytes, words: Iterable[Any]) -> bool:
     """Whether one of these words, of the same type as the text, is in it.
 
-    >>> holds_any("some text", ("other", "text"))
+    >>> contains_any("some text", ("other", "text"))
     True
     """
     plain = len(text) >= (_SHORT if _zilla else _LONG) and (isinstance(text, bytes) or text.isascii())

@@ -108,7 +108,7 @@ def feeds(text: str, arguments: str | ReferenceIndex, known: str = "") -> bool:
 def is_quoted(text: str, said: str | ReferenceIndex, known: str = "") -> bool:
     """Return whether a user's message contains something of a result.
 
-    >>> quoted("12 passed\\nAssertionError: 41 is not 42 in test_sums", "why is 41 is not 42 in test_sums?")
+    >>> is_quoted("12 passed\\nAssertionError: 41 is not 42 in test_sums", "why is 41 is not 42 in test_sums?")
     True
     """
     return (said if isinstance(said, ReferenceIndex) else ReferenceIndex([said])).shared_with(text, known) is not None

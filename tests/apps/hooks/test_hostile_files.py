@@ -127,9 +127,7 @@ def test_what_a_killed_installation_leaves_is_removed_by_the_next(to: Target, pa
     assert [one.name for one in path.parent.iterdir()] == ["settings.json"]
 
 
-def test_what_a_killed_installation_leaves_is_named_by_the_doctor(
-    path: Path, tmp_path: Path
-) -> None:
+def test_what_a_killed_installation_leaves_is_named_by_the_doctor(path: Path, tmp_path: Path) -> None:
     cli = Cli(tmp_path)
     cli("keep", input=b"x")
     path.write_text(OTHER)
