@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keepwhole.models.profiles import DEFAULT
+from keepwhole.policies.policy import Situation
 from tests.record.billed_conversation import EAGER, BilledConversation, count_markers
 from tests.upstream.bills import Bills
 
@@ -163,6 +165,31 @@ def test_what_is_billed_stays_in_the_window(dialect: str) -> None:
     for _ in range(120):
         talk.step()
     assert max(map(_billed, talk.bills.billed)) <= 30_000
+
+
+@every_dialect
+def test_bills_that_agree_shrink_the_margin_and_one_that_does_not_restores_it(dialect: str) -> None:
+    talk = BilledConversation(dialect)
+    assert talk.billing.doubt(talk.agent.model) == 1.0
+    doubts: list[float] = []
+    for _ in range(8):
+        talk.step()
+        doubts.append(talk.billing.doubt(talk.agent.model))
+    assert doubts == sorted(doubts, reverse=True)
+    assert doubts[-1] == pytest.approx(1 / 6)
+    talk.bills.width /= 2
+    talk.step()
+    assert talk.billing.doubt(talk.agent.model) == 0.5
+    assert talk.billing.doubt("another") == 1.0
+
+
+def test_the_window_holds_what_bills_say_and_the_doubtful_part_of_the_margin() -> None:
+    unbilled = Situation(DEFAULT.replace(window=180_000), margin=1.8)
+    assert unbilled.window == 100_000
+    assert unbilled._replace(scale=1.6, doubt=0.5).most_billed == pytest.approx(1.7)
+    assert unbilled._replace(scale=1.0, doubt=0.125).most_billed == pytest.approx(1.1)
+    assert unbilled._replace(scale=2.5, doubt=0.5).most_billed == 2.5, "bills above the margin have the last word"
+    assert unbilled._replace(margin=1.0, scale=0.8).most_billed == 0.8
 
 
 def test_bills_that_are_not_about_the_request_correct_nothing() -> None:

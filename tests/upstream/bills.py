@@ -15,7 +15,7 @@ class Bills:
     """One provider's cache and its bills."""
 
     def __init__(self, dialect: str, lifetime: float = 300, width: float = 3.1, caches: bool = True) -> None:
-        self._dialect, self._lifetime, self._width = dialect, lifetime, width
+        self._dialect, self._lifetime, self.width = dialect, lifetime, width
         self.caches = caches
         self._entries: dict[bytes, float] = {}
         self._sent: list[tuple[bytes, float]] = []
@@ -41,7 +41,7 @@ class Bills:
         return f"data: {json.dumps(told)}\n\n".encode()
 
     def _tokens(self, size: int) -> int:
-        return int(size / self._width)
+        return int(size / self.width)
 
     def _automatic(self, fields: Json, now: float) -> Json:
         names = ("tools", "instructions", "messages", "input")

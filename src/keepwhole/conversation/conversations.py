@@ -16,7 +16,7 @@ from keepwhole.conversation.context import TURN, BranchContext, ViewMode
 from keepwhole.conversation.pipeline import View, edit, run_pipeline
 from keepwhole.errors import NotFound, StoreError, UsageError
 from keepwhole.models.profiles import Profile, profile_for
-from keepwhole.models.tokens import estimate
+from keepwhole.models.tokens import estimate, measure
 from keepwhole.policies.account import Account, Projection
 from keepwhole.policies.policy import SHOWN, Policy, Situation, Summarizer
 from keepwhole.record.bills import Billing
@@ -206,12 +206,14 @@ class Conversations:
         return True
 
     def _situation(self, view: View) -> Situation:
-        overhead = 0
+        overhead = reserve = 0
         if view.request is not None:
             beside = (view.request.fields.get(name) for name in dialects.TABLE.prompt_fields)
-            overhead = sum(estimate(str(value)) for value in beside if value)
-        scale = self.billing.scale(view.model)
-        return Situation(self._profile(view.model), overhead, scale=scale, frozen=self.billing.frozen)
+            sizes = [measure(str(value)) for value in beside if value]
+            overhead, reserve = (sum(column) for column in zip(*sizes, strict=True)) if sizes else (0, 0)
+        scale, doubt = self.billing.scale(view.model), self.billing.doubt(view.model)
+        profile, frozen = self._profile(view.model), self.billing.frozen
+        return Situation(profile, overhead, reserve, scale=scale, doubt=doubt, frozen=frozen)
 
     def _is_cold(self, branch: Branch, now: float, view: View, profile: Profile) -> bool:
         """Whether the provider's cache has surely forgotten a branch, which any process may have sent last."""

@@ -12,6 +12,7 @@ Owns: the order of the steps. Must not know: how a step works. Follow and edit a
 """
 
 from collections.abc import Collection
+from functools import partial
 from typing import Any, NamedTuple
 
 from keepwhole.conversation.branch import Branch
@@ -56,7 +57,7 @@ def _arrive_and_age(branch: Branch, view: View, situation: Situation) -> None:
         fresh = branch.name_new_results()
         plan = _plan(branch, view, situation, is_alone=not tries_left)
         if view.mode.may_settle and fresh and not any(plan) and branch.mode != "count":
-            decisions, summarized = branch.decisions, branch.summary.situation
+            decisions, summarized = branch.decisions, branch.summary.with_margin
             if may_wait(branch.transcript, decisions, fresh, view.policy, situation, summarized):
                 return branch.postpone(fresh)
         try:
@@ -69,7 +70,8 @@ def _arrive_and_age(branch: Branch, view: View, situation: Situation) -> None:
 
 def _plan(branch: Branch, view: View, situation: Situation, is_alone: bool) -> Plan:
     transcript, decisions, policy, fresh = branch.transcript, branch.decisions, view.policy, branch.new_items
-    arrivals = plan_arrivals(transcript, decisions, fresh, policy, situation, branch.may_hide, is_alone=is_alone)
+    near = situation._replace(margin=branch.summary.with_margin(situation).margin)
+    arrivals = plan_arrivals(transcript, decisions, fresh, policy, near, branch.may_hide, is_alone=is_alone)
     if is_alone or view.mode.restores:
         return Plan(arrivals)
     if view.mode.is_between_rounds or (view.mode.may_settle and branch.is_planned_already()):
@@ -79,15 +81,15 @@ def _plan(branch: Branch, view: View, situation: Situation, is_alone: bool) -> P
     def may_age(number: int) -> bool:
         return branch.is_recorded_or_in(number, recorded_now) and branch.may_hide(number)
 
-    summarized = branch.summary.situation(situation)
-    return Plan(arrivals, plan_batch(transcript, decisions, arrivals, policy, summarized, may_age))
+    situated = partial(branch.summary.with_margin, situation)
+    return Plan(arrivals, plan_batch(transcript, decisions, arrivals, policy, situated, may_age))
 
 
 def edit(branch: Branch, view: View, situation: Situation) -> tuple[Any, Collection[int]]:
     """Return the messages or the request to send, and the results that are restored in them."""
     restored: Collection[int] = ()
     if view.mode.restores:
-        summarized = branch.summary.situation(situation)
+        summarized = branch.summary.with_margin(situation)
         restored = plan_restored(branch.transcript, branch.decisions, summarized, _answer_tokens(view.request))
     if view.request is None:
         return branch.edited_messages(view.messages, restored), restored

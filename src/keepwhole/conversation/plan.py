@@ -69,17 +69,20 @@ def plan_batch(
     decisions: TrackedChoices,
     arrivals: Mapping[int, Choice],
     policy: Policy,
-    situation: Situation,
+    situated: Callable[[TrackedChoices], Situation],
     may_age: MayHide,
 ) -> list[Choice]:
-    """What ages now, up to where nothing more would: another process that reads it plans no further batch."""
+    """What ages now, up to where nothing more would: another process that reads it plans no further batch.
+
+    `situated` gives the situation with some choices in force: what is left may take more than its share of tokens.
+    """
     items = transcript.items
     held = decisions.copy_with(items, arrivals.values()) if arrivals else decisions
     found: dict[int, Choice] = {}
     for _ in range(_BATCHES):
         more = [
             choice
-            for choice in policy.age(transcript, held, situation)
+            for choice in policy.age(transcript, held, situated(held))
             if found.get(choice.number) != choice
             and not _is_new_recall_answer(transcript, items[choice.number])
             and may_age(choice.number)
@@ -122,7 +125,9 @@ def plan_restored(
     from the originals. Nothing of this is recorded: the next turn is sent as the turns before it.
     """
     sent = sent_tokens(transcript, decided) + situation.overhead
-    room = _RESTORED_SHARE * situation.profile.window - answer_tokens - _RESTORED_MARGIN * sent
+    room = (
+        _RESTORED_SHARE * situation.profile.window - answer_tokens - max(_RESTORED_MARGIN, situation.most_billed) * sent
+    )
     found: set[int] = set()
     for item in reversed(transcript.items):
         choice = decided.get(item.number)

@@ -17,9 +17,9 @@ from keepwhole.canonical.entry import Result
 from keepwhole.canonical.message import Message
 from keepwhole.conversation.context import BranchContext
 from keepwhole.errors import Overtaken, StoreError
-from keepwhole.models.tokens import estimate
+from keepwhole.models.tokens import estimate, reserve
 from keepwhole.policies.compaction import MAX_TOKENS, Compaction, Summary
-from keepwhole.policies.policy import Situation, TrackedChoices, sent_tokens
+from keepwhole.policies.policy import Situation, TrackedChoices, sent_reserve, sent_tokens
 from keepwhole.policies.summary_text import MIN_TOKENS
 from keepwhole.policies.transcript import Item, Name, Transcript
 from keepwhole.record.journal import KnownResult, digest_of_text
@@ -34,6 +34,8 @@ _KEPT_SHARE = 0.5
 """Share of the window for the newest steps, which stay as they are."""
 _WINDOW_PART = 8
 """Of a small window, a summary takes at most one part in this many."""
+_COVERED = 0.05
+"""Part of the margin that limits below the whole window make room for."""
 
 
 class RecordedSummary(NamedTuple):
@@ -88,9 +90,19 @@ class BranchSummary:
             saved -= item.tokens - choice.tokens if item.index < upto and item.index not in kept else 0
         return situation._replace(overhead=situation.overhead - saved + estimate(self.current.text))
 
+    def with_margin(self, situation: Situation, decisions: TrackedChoices | None = None) -> Situation:
+        """The situation with what the summary saves, and with how far above its estimate what is sent may be: as it is
+        decided now, or with other decisions."""
+        decisions = self._decisions if decisions is None else decisions
+        upto, text = (0, "") if self.current is None else (self.current.upto, self.current.text)
+        more = situation.reserve + sent_reserve(self._transcript, decisions, upto) + reserve(text)
+        situation = self.situation(situation)
+        sent = sent_tokens(self._transcript, decisions) + situation.overhead
+        return situation._replace(margin=max(1.0, 1 - _COVERED + more / max(1, sent)))
+
     def compact(self, situation: Situation) -> int:
         """Record a summary of the oldest steps when the window is nearly full; return how many were recorded."""
-        situation = self.situation(situation)
+        situation = self.with_margin(situation)
         sent = sent_tokens(self._transcript, self._decisions) + situation.overhead
         if sent < self._context.thresholds.compact * situation.window:
             return 0

@@ -1,7 +1,7 @@
 """How many tokens a text takes, estimated without a vocabulary.
 
 Owns: the estimate, the bound above it, and the exact count where a vocabulary is installed.
-Must not know: providers; their tokenizers differ by less than the margin, and usage they report corrects the sum.
+Must not know: providers, whose bills correct the sum; how far above its estimate a text may be: `token_reserve.py`.
 
 Characters fall into classes, and tokens grow with the number of each. Letters that stand among capitals or digits
 are worth more than letters in words, so a few products of shares are counted beside the plain numbers. Long texts
@@ -10,6 +10,8 @@ are sampled at two strides that share no period, so no width of lines can hide a
 
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, cast
+
+from keepwhole.models.token_reserve import reserve_of
 
 Counter: TypeAlias = Callable[[str], int]
 """Gives the tokens that a text takes."""
@@ -69,8 +71,10 @@ def estimate(text: str) -> int:
     >>> estimate("The quick brown fox jumps over the lazy dog.")
     8
     """
-    chars = len(text)
-    sample, marks = classify(text)
+    return _estimate(len(text), *classify(text))
+
+
+def _estimate(chars: int, sample: str, marks: bytes) -> int:
     count, seen = marks.count, len(sample) or 1
     odd, upper, digit, space, slash = count(113), count(65), count(48), count(32), count(47)
     joint = upper * (_ODD_UPPER * odd + _UPPER_UPPER * upper) + digit * (_ODD_DIGIT * odd + _SPACE_DIGIT * space)
@@ -106,6 +110,19 @@ def content_of(text: str) -> Content:
     return "data" if 3 * (marks.count(b"A") + marks.count(b"0")) > len(marks) else "plain"
 
 
+def reserve(text: str) -> int:
+    """Return how many tokens more than estimated `text` may take: 0 for English, code and most data."""
+    return measure(text)[1]
+
+
+def measure(text: str) -> tuple[int, int]:
+    """Return the estimated tokens of `text`, and its reserve."""
+    sample, marks = classify(text)
+    tokens = _estimate(len(text), sample, marks)
+    share = len(sample) / len(text) if text else 1.0
+    return tokens, int(reserve_of(sample, tokens * share, text) / share)
+
+
 def margin(content: Content) -> float:
     """Return how many times its estimate a text of this sort may take."""
     return MARGINS[content]
@@ -113,7 +130,8 @@ def margin(content: Content) -> float:
 
 def upper_bound(text: str) -> int:
     """Return the tokens that `text` hardly ever exceeds: for limits that must hold."""
-    return int(estimate(text) * margin(content_of(text))) + 4 if text else 0
+    tokens = estimate(text)
+    return max(int(tokens * margin(content_of(text))) + 4, tokens + reserve(text)) if text else 0
 
 
 def exact_counter() -> Counter | None:

@@ -64,7 +64,8 @@ from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
 
 AGED = "aged"
 _LEAST_STEP = 8_000
-"""Characters that a step may take however full the window is; aging and compaction make room for it."""
+"""Characters that a step may take however full the window is, if they fit into half of it; aging and compaction make
+room for it."""
 _POINTER = 30
 """Tokens of the reference that is shown in place of a result, about."""
 _DOWN_TO = 2 / 3
@@ -100,11 +101,11 @@ class Auto:
         )
         left += sum(item.tokens for item in new)
         fresh = self._one_by_one(transcript, new, decided, repeats=True)
-        further = self._within_step(transcript, new, fresh, left)
+        further = self._within_step(transcript, new, fresh, left, situation.profile.window)
         cut = (transcript.items[choice.number] for choice in further)
         if any(_is_repeat(fresh.get(number)) for item in cut for number in transcript.same_text(item)):
             fresh = self._one_by_one(transcript, new, decided, repeats=False)
-            further = self._within_step(transcript, new, fresh, left)
+            further = self._within_step(transcript, new, fresh, left, situation.profile.window)
         return list((fresh | {choice.number: choice for choice in further}).values())
 
     def _one_by_one(
@@ -127,12 +128,12 @@ class Auto:
         return self._rule.choose(item, self._question)
 
     def _within_step(
-        self, transcript: Transcript, new: Sequence[Item], fresh: Mapping[int, Choice], left: int
+        self, transcript: Transcript, new: Sequence[Item], fresh: Mapping[int, Choice], left: int, window: int
     ) -> list[Choice]:
         """Return the choices that bring the newest step under its cap, shared in the order of its calls."""
         step = [item for item in new if item.step == transcript.steps and not item.pinned]
         sizes = [_shown_chars(item, fresh.get(item.number)) for item in step]
-        room = min(self.settings.step_cap, max(_LEAST_STEP, left // 2 * 3))
+        room = min(self.settings.step_cap, _room_for_step(step, left, window))
         if sum(sizes) <= room:
             return []
         choices: list[Choice] = []
@@ -258,6 +259,16 @@ class Auto:
             return False
         later = (other for other in transcript.same_call(item) if other.number > item.number)
         return not any(not is_error_text(other.text, other.is_error) for other in later)
+
+
+def _room_for_step(step: Sequence[Item], left: int, window: int) -> int:
+    """Return the characters that the newest step may take: half of what is left, at three characters to a token; fewer
+    where its own text is so dense that it would not fit."""
+    chars = sum(len(item.text) for item in step)
+    tokens = max(1, sum(item.tokens for item in step))
+    most = tokens + sum(item.reserve for item in step)
+    least = min(_LEAST_STEP, window // 2 * chars // most)
+    return max(least, int(left // 2 * min(3, 2 * chars / tokens)))
 
 
 def age_choice(item: Item) -> Choice:

@@ -107,17 +107,28 @@ class Situation(NamedTuple):
     profile: Profile
     overhead: int = 0
     """Tokens sent beside the messages, as far as they are known: system prompt and tools."""
+    reserve: int = 0
+    """How many tokens more than estimated these may take."""
     cold: bool = False
     """Whether the provider's cache has certainly expired."""
     scale: float = 1.0
     """Tokens billed per estimated token, learned from bills."""
+    margin: float = 1.0
+    """Tokens that one estimated token of what is sent may take at most, by its scripts."""
+    doubt: float = 1.0
+    """Share of the margin that no bill has proved needless."""
     frozen: bool = False
     """Whether only the window may force results to age, since the provider's cache is not understood."""
 
     @property
     def window(self) -> int:
-        """The window in estimated tokens."""
-        return int(self.profile.window / self.scale)
+        """The window in estimated tokens, so many that it holds them however many they are billed."""
+        return int(self.profile.window / self.most_billed)
+
+    @property
+    def most_billed(self) -> float:
+        """Tokens that may be billed for an estimated one: what bills say, and the doubtful part of the margin."""
+        return self.scale + self.doubt * max(0.0, self.margin - max(1.0, self.scale))
 
 
 UNKNOWN_MODEL = Situation(DEFAULT)
@@ -165,6 +176,17 @@ def sent_tokens(transcript: Transcript, decided: Choices) -> int:
     return transcript.tokens - sum(
         transcript.items[number].tokens - choice.tokens for number, choice in decided.items()
     )
+
+
+def sent_reserve(transcript: Transcript, decided: Choices, start: int = 0) -> float:
+    """Return how many tokens more than estimated the messages from `start` on may take as they are sent."""
+    found: float = transcript.reserve_from(start)
+    if found:
+        for number, choice in decided.items():
+            item = transcript.items[number]
+            if item.index >= start and item.tokens > choice.tokens:
+                found -= item.reserve * (1 - choice.tokens / item.tokens)
+    return found
 
 
 def rule_meaning(rule: str) -> str:

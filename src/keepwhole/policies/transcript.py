@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 from keepwhole.canonical.message import Call, Message, ResultText
-from keepwhole.models.tokens import estimate
+from keepwhole.models.tokens import measure
 from keepwhole.policies.kinds import Kind, kind_of
 from keepwhole.truncation.recall_link import RecallLink
 
@@ -29,6 +29,7 @@ class Item:
         "name",
         "number",
         "pinned",
+        "reserve",
         "returned",
         "step",
         "tokens",
@@ -44,7 +45,8 @@ class Item:
         self.call = call
         self.step, self.turn = step, turn
         self.kind: Kind = kind_of(call.tool, call.arguments) if call else "other"
-        self.tokens = estimate(returned.text)
+        self.tokens, self.reserve = measure(returned.text)
+        """Tokens of the original: estimated, and how many more they may be."""
         self.is_error = returned.is_error
         self.pinned = False
         self.gone = False
@@ -84,10 +86,12 @@ class Transcript:
         self.steps = 0
         self.turns = 0
         self.tokens = 0
-        """The original tokens of all messages."""
+        """Tokens of everything as it came."""
+        self.reserve = 0
+        """How many tokens more it may take than estimated."""
         self.calls: dict[str, Call] = {}
         self._same: dict[int, list[int]] = {}
-        self._marks: list[tuple[int, int, int, int]] = []
+        self._marks: list[tuple[int, int, int, int, int]] = []
         self._asked: list[tuple[int, int]] = []
         """The user's messages that are not only results: the index of each, and the number of turns before it."""
         self._undo: list[list[tuple[str, Call | None]]] = []
@@ -102,7 +106,7 @@ class Transcript:
         length = max(length, 0)
         if length >= len(self.messages):
             return
-        items, self.steps, self.turns, self.tokens = self._marks[length]
+        items, self.steps, self.turns, self.tokens, self.reserve = self._marks[length]
         for changes in reversed(self._undo[length:]):
             for call_id, before in reversed(changes):
                 if before is None:
@@ -152,10 +156,14 @@ class Transcript:
         after = self._marks[index + 1][3] if index + 1 < len(self._marks) else self.tokens
         return after - self._marks[index][3]
 
+    def reserve_from(self, index: int) -> int:
+        """How many tokens more than estimated the message `index` and all after it may take, as they came."""
+        return self.reserve - self._marks[index][4] if index < len(self._marks) else 0
+
     def arguments_since(self, step: int) -> list[str]:
         """Return the arguments of the calls made after `step`."""
         found: list[str] = []
-        for (_, before, _, _), message in zip(reversed(self._marks), reversed(self.messages), strict=True):
+        for (_, before, *_), message in zip(reversed(self._marks), reversed(self.messages), strict=True):
             found += [call.arguments for call in message.calls]
             if before <= step:
                 break
@@ -178,7 +186,7 @@ class Transcript:
         return before is not None and before.role == "assistant" and bool(before.calls) and bool(message.calls)
 
     def _add(self, message: Message) -> None:
-        self._marks.append((len(self.items), self.steps, self.turns, self.tokens))
+        self._marks.append((len(self.items), self.steps, self.turns, self.tokens, self.reserve))
         changes: list[tuple[str, Call | None]] = []
         if message.role == "assistant" and not self._goes_on(message):
             self.turns += 1
@@ -186,7 +194,7 @@ class Transcript:
         for call in message.calls:
             changes.append((call.call_id, self.calls.get(call.call_id)))
             self.calls[call.call_id] = call
-            self.tokens += estimate(call.arguments)
+            self._count(call.arguments)
         for returned in message.returned:
             call = self.calls.get(returned.call_id)
             item = Item(len(self.items), len(self.messages), returned, call, self.steps, self.turns)
@@ -194,10 +202,16 @@ class Transcript:
             self.items.append(item)
             self._same.setdefault(hash(returned.text), []).append(item.number)
             self.tokens += item.tokens
+            self.reserve += item.reserve
         if message.said:
-            self.tokens += estimate(message.said)
+            self._count(message.said)
             if message.role == "user" and not message.returned:
                 self._asked.append((len(self.messages), self.turns))
         self.tokens += message.other
         self.messages.append(message)
         self._undo.append(changes)
+
+    def _count(self, text: str) -> None:
+        tokens, reserve = measure(text)
+        self.tokens += tokens
+        self.reserve += reserve

@@ -9,6 +9,7 @@ Must not know: how requests are sent, what a policy does with it.
 import threading
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
+from itertools import takewhile
 from typing import NamedTuple
 
 from keepwhole import events
@@ -146,6 +147,13 @@ class _Model:
         is_sure = len(self._ratios) == _JUDGED and max(self._ratios) <= _SPREAD * min(self._ratios)
         self.scale = mean if mean > 1 or is_sure else 1.0
 
+    @property
+    def doubt(self) -> float:
+        """Share of the margin of estimates that stays: less with each bill like the newest, all after one unlike it."""
+        newest = self._ratios[-1] if self._ratios else 0.0
+        alike = takewhile(lambda ratio: newest <= _SPREAD * ratio and ratio <= _SPREAD * newest, reversed(self._ratios))
+        return 1 / (1 + len(list(alike)))
+
 
 class Billing:
     """The bills of one session. Safe from threads."""
@@ -282,6 +290,12 @@ class Billing:
         with self._lock:
             known = self._models.get(model or "")
         return 1.0 if known is None else known.scale
+
+    def doubt(self, model: str | None) -> float:
+        """Share of the margin of estimates that bills have not proved needless."""
+        with self._lock:
+            known = self._models.get(model or "")
+            return 1.0 if known is None else known.doubt
 
     def lifetime(self, model: str | None, profile: Profile) -> float:
         """Seconds after which a cache has surely forgotten what was sent last."""

@@ -1,0 +1,129 @@
+"""Within the window: no request of the default policy is longer than the model's window, in any language.
+
+Nothing here is billed, so nothing corrects the estimate; what bills do to margins is in `tests/record/test_bills.py`.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from keepwhole.config import Settings
+from keepwhole.models import tokens
+from keepwhole.session import Session
+from tests.build import in_memory
+from tests.promises.conversations import DIALECTS, call_messages, result_messages, result_texts, user_message
+from tests.promises.languages import TOKENS_PER_CHAR, WRITERS
+
+WINDOWS = (32_000, 128_000, 200_000)
+PAIRS = [
+    pytest.param(dialect, window, marks=() if at == other else pytest.mark.torture)
+    for at, dialect in enumerate(DIALECTS)
+    for other, window in enumerate(WINDOWS)
+]
+"""Each dialect with one of the windows; with the others too where there is time."""
+READS, CHARS = 60, 12_000
+SPREAD = 1.03
+"""How much denser a text may be than others of its kind."""
+BESIDE = 40
+"""Tokens of a call, its arguments and its ids; of a notice, a third of its characters."""
+SPOKEN = (
+    *("Polish", "Japanese", "Arabic", "Chinese", "Korean", "Russian", "Hindi", "Thai"),
+    *("emoji", "base64", "minified code"),
+)
+
+
+def session(window: int) -> Session:
+    """A session with the default settings for a model with that window."""
+    return in_memory(settings=Settings(home="unused", models={"default": {"window": window}}))
+
+
+def no_reserve(_sample: str, _tokens: float, _text: str) -> float:
+    """The margins switched off."""
+    return 0.0
+
+
+class Reader:
+    """An agent that reads one file after the other and is never told what it is billed."""
+
+    def __init__(self, dialect: str, kinds: Sequence[str], window: int) -> None:
+        self.dialect, self.kinds, self.window = dialect, kinds, window
+        self.session = session(window)
+        self.messages: list[dict[str, Any]] = [user_message("Read everything.")]
+        self.aged: Counter[str] = Counter()
+
+    def sizes(self, reads: int = READS) -> list[int]:
+        """The tokens of each request, as the provider counts them."""
+        return [self._read(number) for number in range(reads)]
+
+    def _read(self, number: int) -> int:
+        kind = self._kind(number)
+        text = f"{number}\n" + WRITERS[kind](random.Random(f"{kind} {number}"), CHARS)
+        name = f"call_{number}"
+        self.messages += call_messages(self.dialect, [(name, "read_file", {"path": f"{number}.txt"})])
+        self.messages += result_messages(self.dialect, [(name, text)])
+        sent = self.session.view(self.messages)
+        found = result_texts(self.dialect, sent)
+        self.aged = Counter(text[:10] for _, text in found if len(text) < 200)
+        return round(sum(self._count(name, text) + BESIDE for name, text in found))
+
+    def _kind(self, number: int) -> str:
+        return self.kinds[number % len(self.kinds)]
+
+    def _count(self, name: str, text: str) -> float:
+        if len(text) < 200:
+            return len(text) / 3
+        return SPREAD * TOKENS_PER_CHAR[self._kind(int(name.removeprefix("call_")))] * len(text)
+
+
+@pytest.mark.parametrize(("dialect", "window"), PAIRS)
+@pytest.mark.parametrize("kind", SPOKEN)
+def test_no_request_in_any_language_exceeds_the_window(kind: str, dialect: str, window: int) -> None:
+    assert max(Reader(dialect, [kind], window).sizes()) <= window
+
+
+@pytest.mark.parametrize("kind", sorted(WRITERS.keys() - set(SPOKEN)))
+def test_no_request_in_any_script_or_encoding_exceeds_the_window(kind: str) -> None:
+    assert max(Reader("openai_chat", [kind], 128_000).sizes()) <= 128_000
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("seed", range(3))
+def test_no_request_with_all_of_them_exceeds_the_window(seed: int, window: int) -> None:
+    kinds = random.Random(seed).sample(sorted(WRITERS), len(WRITERS))
+    assert max(Reader(DIALECTS[seed], kinds, window).sizes(90)) <= window
+
+
+@pytest.mark.parametrize("kind", ["Polish", "Finnish", "Chinese, traditional", "Ukrainian", "letters in words"])
+def test_without_margins_requests_exceed_the_window(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "reserve_of", no_reserve)
+    assert max(Reader("openai_chat", [kind], 128_000).sizes()) > 128_000
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_english_loses_no_room(window: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_margins = Reader("openai_chat", ["English"], window)
+    sizes = with_margins.sizes()
+    monkeypatch.setattr(tokens, "reserve_of", no_reserve)
+    without = Reader("openai_chat", ["English"], window)
+    assert (without.sizes(), without.aged) == (sizes, with_margins.aged)
+    assert with_margins.aged
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_the_reserve_covers_what_the_text_takes(kind: str) -> None:
+    for size in (2_000, CHARS, 60_000):
+        text = WRITERS[kind](random.Random(f"{kind} {size}"), size)
+        estimated, reserve = tokens.measure(text)
+        assert 0.9 * TOKENS_PER_CHAR[kind] * len(text) <= estimated + reserve
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_the_densities_are_exact(kind: str) -> None:
+    pytest.importorskip("splintr")
+    count = tokens.exact_counter()
+    assert count is not None
+    text = WRITERS[kind](random.Random(kind), CHARS)
+    assert count(text) / len(text) == pytest.approx(TOKENS_PER_CHAR[kind], abs=0.001)
