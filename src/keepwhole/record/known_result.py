@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from keepwhole.canonical.entry import Decision, Result
-from keepwhole.store.protocol import Body, Row, Store, decision_of, entry_of
+from keepwhole.errors import Damaged
+from keepwhole.store.protocol import Body, Row, Store, entry_of
 from keepwhole.truncation.cut import Cut, decode_cut
 
 OWN_TOOLS = "keepwhole_"
@@ -53,8 +54,10 @@ def read_result(row: Row) -> KnownResult | None:
 
 def read_decision(store: Store, row: Row) -> tuple[Decision, Cut]:
     """The decision that a row records, and its cut. Raises `Damaged`."""
-    decision, facts = decision_of(row), entry_of(row).facts
-    return decision, read_cut(store, Body(facts, row.inline, row.blob))
+    entry = entry_of(row)
+    if not isinstance(entry.header, Decision):
+        raise Damaged(f"Entry {row.seq} of session `{row.session}` is no decision. Run `keepwhole sessions verify`.")
+    return entry.header, read_cut(store, Body(entry.facts, row.inline, row.blob))
 
 
 def read_cut(store: Store, body: Body) -> Cut:
