@@ -27,7 +27,8 @@ Owns: following messages, the state of results, editing them. Must not know: how
 what is chosen (`plan`), in which order (`pipeline`).
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from enum import Enum
 from itertools import takewhile
 from typing import Any, NamedTuple
@@ -44,7 +45,8 @@ from keepwhole.policies.policy import SHOWN, Choice, Policy, Situation, TrackedC
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.recall.tail import recall_at_tail
 from keepwhole.record.arrival import NewResult, add_results, flags_of
-from keepwhole.record.journal import KnownResult
+from keepwhole.record.journal import ResultMatch
+from keepwhole.record.known_result import KnownResult
 from keepwhole.record.writer import decision_draft
 from keepwhole.store.protocol import Draft
 from keepwhole.wire.dialects import DEFAULT, decode_message, dialect_of
@@ -144,30 +146,43 @@ class Branch:
         except Exception:  # whatever a foreign object raises when it is compared, it is not known again
             return 0
 
-    def follow(self, messages: list[Any], shared: int, *, is_record_read: bool, continues: bool) -> None:
+    def follow(self, messages: list[Any], shared: int, *, is_record_read: bool, continues: bool) -> bool:
         """Bring the branch up to these messages, of which it has the first `shared`.
 
-        A request that `continues` another one holds half of its pairs, so none of them is broken.
+        A request that `continues` another one holds half of its pairs, so none of them is broken. Return whether the
+        record could be read, as far as these messages are on it.
         """
         self.changes, self._changed = Changes(), set()
         if self._is_blind:
             shared, self._is_blind = 0, False
+        fresh = [decode_message(message) for message in messages[shared:]]
+        texts = [(returned.call_id, returned.text) for message in fresh for returned in message.returned]
+        matches, is_record_read = self._match(texts, is_record_read)
         self._is_blind = not is_record_read and shared < len(messages)
         self.apply_decisions()
         if shared < len(self._messages):
             self._forget(shared)
-        for message in messages[shared:]:
-            self._messages.append(message)
-            self._edited.append(message)
-            self._add(decode_message(message))
-        fresh = messages[max(shared, len(messages) - _TAIL) :]
-        self._copies = [*self._copies, *(copied(message) for message in fresh)][-_TAIL:]
+        self._messages += messages[shared:]
+        self._edited += messages[shared:]
+        for message in fresh:
+            self._add(message, matches)
+        newest = messages[max(shared, len(messages) - _TAIL) :]
+        self._copies = [*self._copies, *(copied(message) for message in newest)][-_TAIL:]
         self._pairs.check(messages, self.transcript, continues)
         self.summary.find()
+        return is_record_read
 
-    def _add(self, message: Message) -> None:
-        """Add a message, and recognize the results in it."""
-        arrived = [found for each in message.returned if (found := self._identify(each)) is not None]
+    def _match(self, texts: Sequence[tuple[str, str]], may_read: bool) -> tuple[Iterator[ResultMatch | None], bool]:
+        """The results on record that these texts stand for, and whether the record could be read for that."""
+        if may_read:
+            with suppress(StoreError):
+                return iter(self.context.journal.match_all(texts)), True
+        return (self.context.journal.match(*one) for one in texts), False
+
+    def _add(self, message: Message, matches: Iterator[ResultMatch | None]) -> None:
+        """Add a message, and recognize the results in it, of which `matches` are next."""
+        identified = [self._identify(returned, next(matches)) for returned in message.returned]
+        arrived = [found for found in identified if found is not None]
         if len(arrived) != len(message.returned):
             paths = {returned.path for returned, _, _ in arrived}
             foreign = sum(estimate(each.text) for each in message.returned if each.path not in paths)
@@ -185,13 +200,14 @@ class Branch:
             else:
                 self._new[seen.item.number] = seen
 
-    def _identify(self, returned: ResultText) -> tuple[ResultText, str, KnownResult | None] | None:
+    def _identify(
+        self, returned: ResultText, match: ResultMatch | None
+    ) -> tuple[ResultText, str, KnownResult | None] | None:
         """A result with its original text, the text that came, and the result on record that it is.
 
         None for a text that the client cut from a result on record: it is the client's decision, not a result.
         """
         journal = self.context.journal
-        match = journal.match(returned.call_id, returned.text)
         if match is None:
             is_cut = journal.is_foreign_cut(returned.call_id, returned.text)
             return None if is_cut else (returned, returned.text, None)

@@ -134,15 +134,16 @@ class Conversations:
         edits: dict[int, list[tuple[Any, str]]] = {}
         with self._lock:
             self.journal.catch_up()
-            for index, message in enumerate(messages):
-                for returned in decode_message(message).returned:
-                    match = self.journal.match(returned.call_id, returned.text)
-                    if match is None or match.is_whole:
-                        continue
-                    row = store.find(session, match.known.result.trace_id)
-                    if row is not None:
-                        with store.open(body_of(row)) as reader:
-                            edits.setdefault(index, []).append((returned.path, reader.text()))
+            decoded = ((index, decode_message(message)) for index, message in enumerate(messages))
+            texts = [(index, returned) for index, message in decoded for returned in message.returned]
+            matches = self.journal.match_all([(returned.call_id, returned.text) for _, returned in texts])
+            for (index, returned), match in zip(texts, matches, strict=True):
+                if match is None or match.is_whole:
+                    continue
+                row = store.find(session, match.known.result.trace_id)
+                if row is not None:
+                    with store.open(body_of(row)) as reader:
+                        edits.setdefault(index, []).append((returned.path, reader.text()))
         return apply(messages, edits).messages
 
     def show_whole(self, any_id: str, rule: Literal["undo", "pin"]) -> int:

@@ -42,7 +42,7 @@ class View(NamedTuple):
 
 def run_pipeline(branch: Branch, view: View, shared: int, situation: Situation, is_record_read: bool) -> None:
     """Bring a branch up to the messages of a view, of which it has the first `shared`, and decide how they are sent."""
-    branch.follow(view.messages, shared, is_record_read=is_record_read, continues=view.continues)
+    is_record_read = branch.follow(view.messages, shared, is_record_read=is_record_read, continues=view.continues)
     if is_record_read:  # else results may be on record already, so nothing is recorded or decided
         _arrive_and_age(branch, view, situation)
     branch.count_unstored()

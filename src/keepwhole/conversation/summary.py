@@ -22,7 +22,8 @@ from keepwhole.policies.compaction import MAX_TOKENS, Compaction, Summary
 from keepwhole.policies.policy import Situation, TrackedChoices, sent_reserve, sent_tokens
 from keepwhole.policies.summary_text import MIN_TOKENS
 from keepwhole.policies.transcript import Item, Name, Transcript
-from keepwhole.record.journal import KnownResult, digest_of_text
+from keepwhole.record.journal import digest_of_text
+from keepwhole.record.known_result import KnownResult
 from keepwhole.record.writer import decision_draft
 from keepwhole.store.feed import Feed
 from keepwhole.store.protocol import Draft

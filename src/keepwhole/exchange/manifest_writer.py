@@ -27,7 +27,7 @@ from typing import NamedTuple, cast
 
 from keepwhole.canonical.json_text import expect, find_strings, skip_space, value_stop
 from keepwhole.canonical.manifest import CopiedPiece, LiteralPiece, Piece, ShownPiece, spelling_of
-from keepwhole.record.journal import Origin
+from keepwhole.record.known_result import Origin
 from keepwhole.wire.request_body import read_request
 
 LONG = 256

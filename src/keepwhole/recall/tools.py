@@ -7,7 +7,7 @@ The modules that read and search are imported at the first call: most short comm
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from keepwhole.canonical.entry import Result
@@ -15,10 +15,13 @@ from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import KeepwholeError, UsageError
 from keepwhole.recall.answer import LISTED, RecallAnswer, RecallCall, StoredArtifact, read_id, unknown
 from keepwhole.recall.names import GET_TASK_TRACE, NAMES, SEARCH_ARTIFACTS
-from keepwhole.store.protocol import Row, Store, body_of, entry_of, result_of
+from keepwhole.store.protocol import HasLookups, Row, Store, body_of, entry_of, result_of
 from keepwhole.truncation.present import summarize
 
 _SEARCH_SECONDS = 0.5
+_ALL = 1 << 62
+"""More than any session has."""
+_MANY = 2_000
 
 
 class RecallTools(NamedTuple):
@@ -45,14 +48,19 @@ class RecallTools(NamedTuple):
             return RecallAnswer(showable(error.for_model), is_error=True)
 
     def artifacts(self, newest: int | None = None) -> list[StoredArtifact]:
-        """The results that were shown cut or replaced, in order; with `newest`, only so many of the newest."""
-        if newest is None:
-            decided = {row.trace_id for row in self.store.rows(self.session, kind="decision", light=True)}
-            rows = [row for row in self.store.rows(self.session, kind="result", light=True) if row.trace_id in decided]
-        else:
-            found = (self._find(trace_id) for trace_id in self.store.last_decided(self.session, newest))
-            rows = sorted((row for row in found if row is not None), key=lambda row: row.seq)
-        return [_stored_artifact(row) for row in rows]
+        """The results of this session that were shown cut or replaced, in order; or those decided about last."""
+        decided = self.store.last_decided(self.session, _ALL if newest is None else newest)
+        return [_stored_artifact(row) for row in self._find_all(decided)]
+
+    def _find_all(self, trace_ids: Sequence[str]) -> list[Row]:
+        """The results with these trace ids, in order; many are picked from all, which takes fewer queries."""
+        if len(trace_ids) > _MANY:
+            wanted = set(trace_ids)
+            return [row for row in self.store.rows(self.session, kind="result", light=True) if row.trace_id in wanted]
+        if isinstance(self.store, HasLookups):
+            return self.store.lookups.results(self.session, _ALL, trace_ids)
+        found = (self._find(trace_id) for trace_id in trace_ids)
+        return sorted((row for row in found if row is not None), key=lambda row: row.seq)
 
     def unknown(self, asked: str) -> RecallAnswer:
         """The answer for an id that the session does not have; it names some of the newest ids that it has."""

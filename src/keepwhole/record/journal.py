@@ -1,9 +1,11 @@
 """The journal: what one session's record knows, held in memory and followed as it grows.
 
 Theory of operation. A session's record is a chain of entries: results, decisions about them, requests and responses.
-Several processes may append to it. The journal reads each entry once, in order, and answers three questions:
+Several processes may append to it. What a session has when it is first read is its past: of that, only the entries that
+are asked for are looked up (`past`), where the store can do so. Each later entry is read once, in order. The journal
+answers these questions:
 
-    match(call_id, text)   Is this text in a message a result on record, whole or as one of our views?
+    match_all(texts)       Which of these texts in messages are results on record, whole or as one of our views?
     origin_of(text)        Which entries produce exactly this text again? (for manifests of requests)
     bills                  Which requests were sent and billed, by any process?
 
@@ -14,10 +16,13 @@ Example. Entry 1 is the result `art_1` of call `c1`, entry 2 a decision that sho
     match("c9", <what entry 2 shows>) -> (art_1, False)    known by the digest of the view, if a notice names the id
 
 Invariants
-- Entries are learned in the order of their numbers, and each at most once.
+- Entries after the past are learned in the order of their numbers, and each at most once.
+- Whether a result is of the past or came later makes no difference to any answer; but of the past only the newest
+  requests are learned, and `decided` has none of its decisions: no branch had begun when they were made.
+- `match` and `of_tool` answer from memory; `match_all` reads first what they need.
 - A damaged entry is left out, so its result is stored again when it comes again.
-- When the session was purged meanwhile, everything is forgotten and `generation` grows; holders of anything learned
-  before must start anew.
+- When the session was purged meanwhile, everything is forgotten, `generation` grows, and the session is read from its
+  beginning; holders of anything learned before must start anew.
 - An append of this process is learned without reading it (`foresee`) only where nothing came between.
 
 Owns: recognizing results, the decision that holds for each, where texts come from. One follower per session.
@@ -26,7 +31,9 @@ Must not know: messages, policies.
 
 import hashlib
 import threading
-from collections.abc import Callable, Sequence
+from bisect import insort
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from keepwhole.canonical.body import BLOCK, digest_of, measure
@@ -35,25 +42,12 @@ from keepwhole.canonical.guard import truncation_mark
 from keepwhole.canonical.utf8 import encode, showable
 from keepwhole.errors import Damaged, StoreError
 from keepwhole.record.bills import BillLog
+from keepwhole.record.known_result import OWN_TOOLS, KnownResult, Origin, read_cut
+from keepwhole.record.past import Past
 from keepwhole.store.follower import RecordFollower
-from keepwhole.store.protocol import Body, Draft, Row, Store, body_of, entry_of
+from keepwhole.store.protocol import Body, Draft, HasLookups, Row, Store, body_of, entry_of
 from keepwhole.store.requests import Requests
-from keepwhole.truncation.cut import Cut, decode_cut
-
-
-class KnownResult:
-    """One result on record, with the decision that holds for it."""
-
-    __slots__ = ("body", "decision", "digest", "result", "seq", "views")
-
-    def __init__(self, result: Result, body: Body, seq: int = 0) -> None:
-        self.result = result
-        self.seq = seq
-        self.body = body
-        self.digest = body.facts.digest
-        self.decision: tuple[Decision, Cut] | None = None
-        self.views: set[str] = set()
-        """Digests of all views that were shown of it."""
+from keepwhole.truncation.cut import Cut
 
 
 class ResultMatch(NamedTuple):
@@ -64,20 +58,15 @@ class ResultMatch(NamedTuple):
     """Whether the text is all of the result; else it is one of its views."""
 
 
-class Origin(NamedTuple):
-    """Which entries produce a text again: a result, whole or as a decision shows it."""
-
-    trace_id: str
-    decision: int = 0
-    """The number of the decision; 0 for the whole result."""
-
-
 class Journal:
     """What is known of one session's record. Callers hold `lock` while they use it."""
 
     def __init__(self, store: Store, session: str) -> None:
         self._store, self._session = store, session
         self._following = RecordFollower(store, session, "result", "decision", "request", "response")
+        self._past: Past | None = None
+        """What the session had when it was first read, where the store can look it up."""
+        self._has_begun = False
         self.lock = threading.RLock()
         self.generation = 0
         """How often the session was found purged."""
@@ -98,13 +87,17 @@ class Journal:
         return read
 
     def _forget(self) -> None:
-        self._by_view: dict[str, KnownResult] = {}
+        self._past = None
+        self._by_view: dict[str, tuple[int, KnownResult]] = {}
+        """Results by the digest of a view that names them, each with the number of the decision."""
+        self._calls_read: set[str] = set()
+        """Calls whose results of the past are known."""
         self._by_call: dict[str, list[KnownResult]] = {}
         self._by_trace: dict[str, KnownResult] = {}
         self._by_tool: dict[str, list[KnownResult]] = {}
         self._origins: dict[str, Origin] = {}
         self.decided: list[str] = []
-        """Trace ids of the results that decisions were made about, in the order of the decisions."""
+        """Trace ids of the results that decisions were made about since the past, in the order of the decisions."""
         self._decision_at: dict[int, str] = {}
         """The same trace ids by the numbers of the decisions."""
         self.bills = BillLog()
@@ -126,11 +119,29 @@ class Journal:
         if not self._following.look():
             self.generation += 1
             self._forget()
+        if not self._has_begun:
+            self._begin()
         for row in self._following.new():
             try:
                 self._learn_row(row)
             except Damaged:
                 continue
+
+    def _begin(self) -> None:
+        """Count what the session has as its past, and read of it what every view needs.
+
+        This is done once: what is appended to a session without entries, or after a purge, may be this process's own.
+        """
+        upto = self._following.last_seq
+        if upto and isinstance(self._store, HasLookups):
+            past = Past(self._store, self._store.lookups, self._session, upto)
+            notes, bills = past.notes(), past.bills()
+            self._past = past
+            self._add_results(notes)
+            for entry in bills:
+                self.bills.learn(entry.seq, entry.header)
+            self._following.skip()
+        self._has_begun = True
 
     def foresee(self, entries: Sequence[Entry], drafts: Sequence[Draft]) -> None:
         """Learn entries that were just appended without reading them, where nothing came between.
@@ -141,12 +152,29 @@ class Journal:
         numbers = list(range(self.seq + 1, self.seq + 1 + len(drafts)))
         if not drafts or not self._following.seq or [entry.seq for entry in entries] != numbers:
             return
+        made = {draft.header.trace_id for draft in drafts if isinstance(draft.header, Result)}
+        if any(draft.header.trace_id not in self._by_trace.keys() | made for draft in drafts if _is_decision(draft)):
+            return  # it is about a result of the past that nobody has asked for
         for entry, draft in zip(entries, drafts, strict=True):
             self._learn(entry, draft.body)
         self._foreseen, self._is_foreseen = entries[-1].seq, True
 
+    def match_all(self, texts: Sequence[tuple[str, str]]) -> list[ResultMatch | None]:
+        """What `match` answers for each call id and text, after reading what the record has of them."""
+        if self._past is None:
+            return [self.match(call_id, text) for call_id, text in texts]
+        call_ids = {call_id for call_id, _ in texts} - self._calls_read
+        if call_ids:
+            self._add_results(self._past.results_of_calls(call_ids))
+            self._calls_read |= call_ids
+        found = [self.match(call_id, text) for call_id, text in texts]
+        unknown = {text for (_, text), match in zip(texts, found, strict=True) if match is None}
+        if unknown:
+            self._add_results(self._past.results_showing(map(digest_of_text, unknown)))
+        return [match or self.match(*one) for one, match in zip(texts, found, strict=True)]
+
     def match(self, call_id: str, text: str) -> ResultMatch | None:
-        """The result on record that a text in a message stands for; None where there is none."""
+        """The result on record that a text in a message stands for, as far as it is known; None where there is none."""
         candidates = self._by_call.get(call_id, ())
         if not candidates and not self._by_view:
             return None
@@ -154,8 +182,8 @@ class Journal:
         for known in reversed(candidates):
             if known.digest == digest or digest.hex() in known.views or self._is_made_showable(known, text):
                 return ResultMatch(known, known.digest == digest)
-        known = self._by_view.get(digest.hex())
-        return None if known is None else ResultMatch(known, False)
+        shown = self._by_view.get(digest.hex())
+        return None if shown is None else ResultMatch(shown[1], False)
 
     def is_foreign_cut(self, call_id: str, text: str) -> bool:
         """Whether the client cut a result that is on record: the text is shorter and has a known truncation mark."""
@@ -177,25 +205,39 @@ class Journal:
 
     def find(self, any_id: str) -> KnownResult | None:
         """The result with this trace id or artifact id."""
-        known = self._by_trace.get(any_id)
-        if known is not None:
-            return known
-        return next((each for each in self._by_trace.values() if each.result.artifact_id == any_id), None)
+        try:
+            row = self._store.find(self._session, any_id)
+        except Damaged:
+            return None
+        return None if row is None else self._find_trace(row.trace_id)
+
+    def _find_trace(self, trace_id: str) -> KnownResult | None:
+        if trace_id not in self._by_trace and self._past is not None:
+            self._add_results(self._past.results([trace_id]))
+        return self._by_trace.get(trace_id)
 
     def of_tool(self, tool: str) -> list[KnownResult]:
-        """The results of one tool, the newest first."""
+        """The results of one of Keepwhole's own tools, the newest first."""
         return list(reversed(self._by_tool.get(tool, ())))
 
     def decisions_with(self, seq: int) -> list[str]:
         """Trace ids of the decisions that were appended together with the entry of this number."""
         found: list[str] = []
+        if self._past is not None and seq < self._past.upto:
+            with suppress(StoreError):  # it only says what changed
+                found = self._past.decisions_after(seq)
+            seq += len(found)
         while (trace_id := self._decision_at.get(seq := seq + 1)) is not None:
             found.append(trace_id)
         return found
 
     def origin_of(self, text: str) -> Origin | None:
         """Which entries produce exactly this text; None where none do."""
-        return self._origins.get(digest_of_text(text).hex()) if self._origins else None
+        if self._past is None and not self._origins:
+            return None
+        digest = digest_of_text(text)
+        origin = None if self._past is None else self._past.origin_of(digest)
+        return origin or self._origins.get(digest.hex())
 
     def _learn_row(self, row: Row) -> None:
         entry = entry_of(row)
@@ -206,34 +248,41 @@ class Journal:
         if isinstance(header, Result):
             if entry.facts.encoding != "bytes":  # bytes that are no text produce no text again
                 self._origins.setdefault(entry.facts.digest.hex(), Origin(header.trace_id))
-            self._add_result(KnownResult(header, body, entry.seq))
+            self._add_results([KnownResult(header, body, entry.seq)])
         elif isinstance(header, Decision):
             self._origins.setdefault(header.shown_digest, Origin(header.trace_id, entry.seq))
             if entry.seq not in self._decision_at:
-                with self._store.open(body) as reader:
-                    self._add_decision(header, decode_cut(reader.read()))
+                self._add_decision(entry.seq, header, read_cut(self._store, body))
                 self._decision_at[entry.seq] = header.trace_id
         else:
             self.bills.learn(entry.seq, header)
 
-    def _add_result(self, known: KnownResult) -> None:
-        if known.result.trace_id in self._by_trace:
-            return
-        self._by_trace[known.result.trace_id] = known
-        self._by_tool.setdefault(known.result.tool, []).append(known)
-        if known.result.call_id is not None:
-            self._by_call.setdefault(known.result.call_id, []).append(known)
+    def _add_results(self, found: Iterable[KnownResult]) -> None:
+        """Learn results with the decisions about them; those that are known stay as they are."""
+        for known in found:
+            result = known.result
+            if result.trace_id in self._by_trace:
+                continue
+            self._by_trace[result.trace_id] = known
+            if result.tool.startswith(OWN_TOOLS):
+                self._by_tool.setdefault(result.tool, []).append(known)
+            if result.call_id is not None:
+                insort(self._by_call.setdefault(result.call_id, []), known, key=lambda known: known.seq)
+            self._add_views(known, known.named)
 
-    def _add_decision(self, decision: Decision, cut: Cut) -> None:
-        known = self._by_trace.get(decision.trace_id)
-        if known is None:
-            return
-        known.decision = (decision, cut)
-        known.views.add(decision.shown_digest)
-        notices = cut.above + cut.below
-        if known.result.artifact_id in notices or known.result.trace_id in notices:
-            self._by_view[decision.shown_digest] = known
-        self.decided.append(decision.trace_id)
+    def _add_decision(self, seq: int, decision: Decision, cut: Cut) -> None:
+        known = self._find_trace(decision.trace_id)
+        if known is not None:
+            known.decide(seq, decision, cut)
+            self._add_views(known, [decision.shown_digest])
+            self.decided.append(decision.trace_id)
+
+    def _add_views(self, known: KnownResult, digests: Iterable[str]) -> None:
+        """Let a result be known by its views that name it; where several have the same text, by the newest."""
+        for digest in digests:
+            seq = known.named.get(digest, 0)
+            if seq > self._by_view.get(digest, (0,))[0]:
+                self._by_view[digest] = seq, known
 
     def _is_made_showable(self, known: KnownResult, text: str) -> bool:
         """Whether a text is a result whose lone surrogates were replaced so that it can be shown."""
@@ -244,6 +293,10 @@ class Journal:
         except StoreError:
             return False
         return original is not None and showable(original) == text
+
+
+def _is_decision(draft: Draft) -> bool:
+    return isinstance(draft.header, Decision)
 
 
 def digest_of_text(text: str) -> bytes:

@@ -168,8 +168,8 @@ class SessionReader:
         """What a recall tool answers. Never raises for what a model wrote."""
         return self._recall_tools.answer(name, arguments or {})
 
-    def artifacts(self, newest: int | None = None) -> "list[StoredArtifact]":
-        """The results of this session that were shown cut or replaced, in order; or the `newest` of them."""
+    def artifacts(self, newest: int | None = 1_000) -> "list[StoredArtifact]":
+        """The results of this session that were shown cut or replaced, in order: the `newest` of them; None for all."""
         return self._recall_tools.artifacts(newest)
 
     def verify(self) -> "Verification":

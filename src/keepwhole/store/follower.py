@@ -39,6 +39,16 @@ class RecordFollower:
         self._last = self._store.last(self._session)
         return False
 
+    @property
+    def last_seq(self) -> int:
+        """The number of the last entry at the last `look`; 0 where there was none."""
+        return 0 if self._last is None else self._last.seq
+
+    def skip(self) -> None:
+        """Count the entries that were new at the last `look` as read."""
+        if self._last is not None:
+            self.seq, self._chain = self._last.seq, self._last.chain
+
     def new(self) -> Iterator[Row]:
         """Yield the entries that were new at the last `look`, once, without bodies except those of decisions."""
         last = self._last

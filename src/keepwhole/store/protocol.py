@@ -5,8 +5,8 @@ Must not know: any back end. `tests/contracts` is the real interface: a back end
 
 A store is synchronous and thread-safe. `append` returns only when all of its entries are durable. A store that can do
 more than `Store` asks for declares it by having the methods of a capability (`HasResultFiles`, `ChecksBlobs`,
-`CollectsOrphans`, `ChecksStorage`, `Forgets`, `ReportsTrouble`, `SharesSecrets`, `Watchable`); callers test for it with
-`isinstance`.
+`CollectsOrphans`, `ChecksStorage`, `Forgets`, `HasLookups`, `ReportsTrouble`, `SharesSecrets`, `Watchable`); callers
+test for it with `isinstance`.
 """
 
 import time
@@ -346,6 +346,45 @@ class Forgets(Protocol):
     def add_forgotten(self, session: str, row: Row) -> None:
         """Add what is left of an entry of another record, after the session's last entry; durable on return."""
         ...
+
+
+class Lookups(Protocol):
+    """Finds entries of a session up to the number `upto`. Rows are light: only decisions come with their bodies."""
+
+    def results_of_calls(self, session: str, upto: int, call_ids: Iterable[str]) -> list[Row]:
+        """Return the results of these calls, in order."""
+        ...
+
+    def results(self, session: str, upto: int, trace_ids: Iterable[str]) -> list[Row]:
+        """Return the results with these trace ids, in order."""
+        ...
+
+    def decisions_about(self, session: str, upto: int, trace_ids: Iterable[str]) -> list[Row]:
+        """Return all decisions about these results, in order."""
+        ...
+
+    def first_with_text(self, session: str, upto: int, digest: bytes, most: int) -> list[Row]:
+        """Return the first entries that produce the text with this digest: results and decisions, in order."""
+        ...
+
+    def newest_views(self, session: str, upto: int, digest: bytes, most: int) -> list[Row]:
+        """Return the newest decisions that show the text with this digest, newest first."""
+        ...
+
+    def notes(self, session: str, upto: int) -> list[Row]:
+        """Return the results of Keepwhole's own tools, in order."""
+        ...
+
+    def newest_requests(self, session: str, upto: int, most: int) -> list[Row]:
+        """Return the newest requests and responses, in order."""
+        ...
+
+
+@runtime_checkable
+class HasLookups(Protocol):
+    """A back end that finds what a conversation asks for without reading the session from its beginning."""
+
+    lookups: Lookups
 
 
 @runtime_checkable

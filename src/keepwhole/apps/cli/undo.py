@@ -36,7 +36,7 @@ def _one(context: CommandContext, args: argparse.Namespace) -> int:
 
 def _all(context: CommandContext, args: argparse.Namespace) -> int:
     session = context.session(context.current_session().name)
-    hidden = session.artifacts()
+    hidden = session.artifacts(newest=None)
     tokens = sum(session.undo(known.artifact_id) for known in hidden)
     if args.json:
         screen.print_json({"session": session.id, "results": len(hidden), "tokens": tokens})

@@ -62,6 +62,7 @@ from keepwhole.store.protocol import (
 from keepwhole.store.sql_store import COLUMNS, INLINE_BODY, SqlStore, as_bytes, as_row, as_session, protect_in_fork
 from keepwhole.store.sqlite import check, purge, table
 from keepwhole.store.sqlite.database import Database
+from keepwhole.store.sqlite.lookups import SqliteLookups
 from keepwhole.store.sqlite.session_locks import SessionLocks
 from keepwhole.store.sqlite.text_index import TextIndex
 
@@ -90,6 +91,7 @@ class SqliteStore(SqlStore):
         self._own = own = BlobFolder(os.path.join(self.folder, "blobs"))
         outside = external_blobs(blobs, self._record_id, os.path.join(self.folder, "spool"), patience)
         super().__init__(BlobStores(own, outside), ResultFiles(os.path.join(self.folder, "results")), inline_body)
+        self.lookups = SqliteLookups(self.database)
         self._index = TextIndex(self.database, self.open)
         self._locks = SessionLocks(self.folder)
         protect_in_fork(self)

@@ -10,11 +10,13 @@ from keepwhole.store.sqlite.marks import describe
 FROM = f"{ENTRIES} ?"
 SESSIONS = """
 SELECT s.name, s.agent, s.workspace, s.created_at, s.ephemeral, d.at,
-       (SELECT count(*) FROM entries e WHERE e.session = s.id),
+       (SELECT seq FROM entries e WHERE e.session = s.id ORDER BY e.seq DESC LIMIT 1)
+       - coalesce((SELECT seq FROM tombstones t WHERE t.name = s.name), 0),
        (SELECT stored FROM entries e WHERE e.session = s.id ORDER BY e.seq DESC LIMIT 1),
        coalesce((SELECT at FROM entries e WHERE e.session = s.id ORDER BY e.seq DESC LIMIT 1), s.created_at) AS last
 FROM sessions s LEFT JOIN endings d ON d.session = s.id
 """
+"""Numbers have no gap, so the entries of a session need not be counted."""
 BY_LAST = " ORDER BY last DESC, s.id DESC"
 AMONG_NEWEST = """
 WHERE s.id IN (
@@ -23,7 +25,6 @@ WHERE s.id IN (
         s.id DESC LIMIT ?
 )
 """
-"""Entries are counted only where they are shown."""
 LAST_DECISIONS = (
     "SELECT seq, trace_id FROM entries WHERE session = ? AND kind = 'decision' AND seq < ? ORDER BY seq DESC LIMIT ?"
 )

@@ -1,0 +1,66 @@
+"""`KnownResult`: a result on record with the decision that holds for it, and `Origin`: which entries make a text."""
+
+from typing import NamedTuple
+
+from keepwhole.canonical.entry import Decision, Result
+from keepwhole.errors import Damaged
+from keepwhole.store.protocol import Body, Row, Store, entry_of
+from keepwhole.truncation.cut import Cut, decode_cut
+
+OWN_TOOLS = "keepwhole_"
+"""How the names of the tools begin under which Keepwhole records its own notes."""
+
+
+class KnownResult:
+    """One result on record, with the decision that holds for it."""
+
+    __slots__ = ("body", "decision", "digest", "named", "result", "seq", "views")
+
+    def __init__(self, result: Result, body: Body, seq: int = 0) -> None:
+        self.result = result
+        self.seq = seq
+        self.body = body
+        self.digest = body.facts.digest
+        self.decision: tuple[Decision, Cut] | None = None
+        self.views: set[str] = set()
+        """Digests of all views that were shown of it."""
+        self.named: dict[str, int] = {}
+        """Of the views with a notice that names it, each with the number of its newest decision."""
+
+    def decide(self, seq: int, decision: Decision, cut: Cut) -> None:
+        """Take over a decision; decisions come in the order of their numbers."""
+        self.decision = (decision, cut)
+        self.views.add(decision.shown_digest)
+        notices = cut.above + cut.below
+        if self.result.artifact_id in notices or self.result.trace_id in notices:
+            self.named[decision.shown_digest] = seq
+
+
+class Origin(NamedTuple):
+    """Which entries produce a text again: a result, whole or as a decision shows it."""
+
+    trace_id: str
+    decision: int = 0
+    """The number of the decision; 0 for the whole result."""
+
+
+def read_result(row: Row) -> KnownResult | None:
+    """The result that a row records; None for another kind of entry. Raises `Damaged`."""
+    entry = entry_of(row)
+    if not isinstance(entry.header, Result):
+        return None
+    return KnownResult(entry.header, Body(entry.facts, row.inline, row.blob), entry.seq)
+
+
+def read_decision(store: Store, row: Row) -> tuple[Decision, Cut]:
+    """The decision that a row records, and its cut. Raises `Damaged`."""
+    entry = entry_of(row)
+    if not isinstance(entry.header, Decision):
+        raise Damaged(f"Entry {row.seq} of session `{row.session}` is no decision. Run `keepwhole sessions verify`.")
+    return entry.header, read_cut(store, Body(entry.facts, row.inline, row.blob))
+
+
+def read_cut(store: Store, body: Body) -> Cut:
+    """The cut in the body of a decision. Raises `Damaged`."""
+    with store.open(body) as reader:
+        return decode_cut(reader.read())

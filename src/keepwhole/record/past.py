@@ -1,0 +1,105 @@
+"""`Past`: the entries that a session had when it was first read, looked up one by one as a conversation asks for them.
+
+Owns: what is read of them and when, so that a first view takes as long in a session of 50,000 results as in one of 50.
+Must not know: which of them are known already, and what came since (`journal`).
+
+Whatever is returned is complete: a result comes with all decisions about it up to the number `upto`, or an error is
+raised and nothing is returned. Damaged entries are left out.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from typing import TypeVar
+
+from keepwhole.canonical.entry import Decision, Entry, Result
+from keepwhole.errors import Damaged
+from keepwhole.record.known_result import KnownResult, Origin, read_decision, read_result
+from keepwhole.store.protocol import Lookups, Row, Store, entry_of
+from keepwhole.truncation.cut import Cut
+
+_REQUESTS = 1_024
+"""The newest requests and responses, which bills are learned from."""
+_SAME = 64
+"""Most entries with the same text that are looked at: more are damaged or have nothing to say."""
+_T = TypeVar("_T")
+
+
+class Past:
+    """The entries of a session up to a number."""
+
+    def __init__(self, store: Store, lookups: Lookups, session: str, upto: int) -> None:
+        self._store, self._lookups, self._session = store, lookups, session
+        self.upto = upto
+        self._origins: dict[bytes, Origin | None] = {}
+
+    def notes(self) -> list[KnownResult]:
+        """The results of Keepwhole's own tools, in order."""
+        return self._results(self._lookups.notes(self._session, self.upto))
+
+    def bills(self) -> list[Entry]:
+        """The newest requests and responses, in order."""
+        return _undamaged(entry_of, self._lookups.newest_requests(self._session, self.upto, _REQUESTS))
+
+    def results_of_calls(self, call_ids: Collection[str]) -> list[KnownResult]:
+        """The results of these calls, in order."""
+        return self._results(self._lookups.results_of_calls(self._session, self.upto, call_ids))
+
+    def results(self, trace_ids: Collection[str]) -> list[KnownResult]:
+        """The results with these trace ids, in order."""
+        return self._results(self._lookups.results(self._session, self.upto, trace_ids))
+
+    def results_showing(self, digests: Iterable[bytes]) -> list[KnownResult]:
+        """The results of which a text with one of these digests was shown, in order."""
+        views = (self._lookups.newest_views(self._session, self.upto, digest, _SAME) for digest in digests)
+        trace_ids = {row.trace_id for rows in views for row in rows}
+        return self.results(trace_ids) if trace_ids else []
+
+    def origin_of(self, digest: bytes) -> Origin | None:
+        """The first entry that produces the text with this digest."""
+        if digest not in self._origins:
+            rows = self._lookups.first_with_text(self._session, self.upto, digest, _SAME)
+            found = (_origin(entry, digest) for entry in _undamaged(entry_of, rows))
+            self._origins[digest] = next((origin for origin in found if origin is not None), None)
+        return self._origins[digest]
+
+    def decisions_after(self, seq: int) -> list[str]:
+        """Trace ids of the decisions that follow the entry of this number without a gap."""
+        found: list[str] = []
+        for row in self._store.rows(self._session, after=seq, light=True):
+            if row.seq != seq + len(found) + 1 or row.seq > self.upto or not self._is_decision(row):
+                break
+            found.append(row.trace_id)
+        return found
+
+    def _is_decision(self, row: Row) -> bool:
+        return row.kind == "decision" and bool(_undamaged(self._read_decision, [row]))
+
+    def _read_decision(self, row: Row) -> tuple[Decision, Cut]:
+        return read_decision(self._store, row)
+
+    def _results(self, rows: Iterable[Row]) -> list[KnownResult]:
+        """The results in these rows, each with all decisions about it."""
+        found = {known.result.trace_id: known for known in _undamaged(read_result, rows) if known is not None}
+        for row in self._lookups.decisions_about(self._session, self.upto, found):
+            for decision, cut in _undamaged(self._read_decision, [row]):
+                if decision.trace_id in found:
+                    found[decision.trace_id].decide(row.seq, decision, cut)
+        return list(found.values())
+
+
+def _origin(entry: Entry, digest: bytes) -> Origin | None:
+    header = entry.header
+    if isinstance(header, Result) and entry.facts.digest == digest and entry.facts.encoding != "bytes":
+        return Origin(header.trace_id)
+    if isinstance(header, Decision) and header.shown_digest == digest.hex():
+        return Origin(header.trace_id, entry.seq)
+    return None
+
+
+def _undamaged(read: Callable[[Row], _T], rows: Iterable[Row]) -> list[_T]:
+    found: list[_T] = []
+    for row in rows:
+        try:
+            found.append(read(row))
+        except Damaged:
+            continue
+    return found

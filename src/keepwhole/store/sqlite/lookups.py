@@ -1,0 +1,83 @@
+"""`SqliteLookups`: the entries that a conversation asks for, found by indexes, so that old ones cost nothing.
+
+Owns: the queries that the indexes in `sql/0005_texts.sql` are made for; each is written as its index has it.
+Must not know: what the entries mean. Rows are not checked.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from keepwhole.canonical.utf8 import showable
+from keepwhole.store.protocol import Row
+from keepwhole.store.sql_store import LIGHT, as_bytes, as_row
+from keepwhole.store.sqlite import table
+from keepwhole.store.sqlite.database import Database
+
+_SELECT = f"SELECT {LIGHT} {table.FROM} AND e.seq <= ? AND"
+_MANY = 200
+"""Ids in one query."""
+_TEXT = (
+    "e.kind IN ('result', 'decision') AND CASE e.kind WHEN 'result' THEN e.digest "
+    'ELSE substr(e.header, instr(e.header, CAST(\'"shown_digest":"\' AS BLOB)) + 16, 64) END = ?'
+)
+_NOTE = "e.kind = 'result' AND instr(e.header, CAST('\"tool\":\"keepwhole_' AS BLOB)) > 0"
+
+
+class SqliteLookups:
+    """Finds entries of a session up to a number, by indexes."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def results_of_calls(self, session: str, upto: int, call_ids: Iterable[str]) -> list[Row]:
+        """Return the results of these calls, in order."""
+        return self._each(session, upto, "e.call_id", map(as_bytes, call_ids))
+
+    def results(self, session: str, upto: int, trace_ids: Iterable[str]) -> list[Row]:
+        """Return the results with these trace ids, in order."""
+        return self._each(session, upto, "e.kind = 'result' AND e.trace_id", map(showable, trace_ids))
+
+    def decisions_about(self, session: str, upto: int, trace_ids: Iterable[str]) -> list[Row]:
+        """Return all decisions about these results, in order, with their bodies."""
+        return self._each(session, upto, "e.kind = 'decision' AND e.trace_id", map(showable, trace_ids))
+
+    def first_with_text(self, session: str, upto: int, digest: bytes, most: int) -> list[Row]:
+        """Return the first entries that produce the text with this digest: results and decisions, in order."""
+        found = [*self._with_key(session, upto, digest, "", most)]
+        found += self._with_key(session, upto, digest.hex().encode(), "", most)
+        return sorted(found, key=lambda row: row.seq)[:most]
+
+    def newest_views(self, session: str, upto: int, digest: bytes, most: int) -> list[Row]:
+        """Return the newest decisions that show the text with this digest, newest first."""
+        return list(self._with_key(session, upto, digest.hex().encode(), " DESC", most))
+
+    def notes(self, session: str, upto: int) -> list[Row]:
+        """Return the results of Keepwhole's own tools, in order."""
+        return self._rows(f"{_SELECT} {_NOTE} ORDER BY e.seq", session, upto)
+
+    def newest_requests(self, session: str, upto: int, most: int) -> list[Row]:
+        """Return the newest requests and responses, in order."""
+        query = f"{_SELECT} e.kind IN ('request', 'response') ORDER BY e.seq DESC LIMIT ?"
+        return self._rows(query, session, upto, most)[::-1]
+
+    def _with_key(self, session: str, upto: int, key: bytes, order: str, most: int) -> list[Row]:
+        return self._rows(f"{_SELECT} {_TEXT} ORDER BY e.seq{order} LIMIT ?", session, upto, key, most)
+
+    def _each(self, session: str, upto: int, column: str, wanted: Iterable[Any]) -> list[Row]:
+        found: list[Row] = []
+        for some in _parts(wanted):
+            # with `+`, the index of the ids is used, and not that of the numbers
+            query = f"SELECT {LIGHT} {table.FROM} AND +e.seq <= ? AND {column} IN ({', '.join('?' * len(some))})"
+            found += self._rows(query, session, upto, *some)
+        return sorted(found, key=lambda row: row.seq)
+
+    def _rows(self, query: str, *values: Any) -> list[Row]:
+        return [as_row(row) for row in self._database.select(query, values)]
+
+
+def _parts(wanted: Iterable[Any]) -> Iterator[Sequence[Any]]:
+    """Yield the values in parts that fit into one query."""
+    rest = iter(wanted)
+    while some := list(islice(rest, _MANY)):
+        yield some
