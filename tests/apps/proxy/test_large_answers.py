@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from keepwhole.apps.proxy import unpacking
-from keepwhole.apps.proxy.unpacking import AnswerBuffer, AnswerTooLarge, Unpacker
+from keepwhole.apps.proxy import answer_buffer
+from keepwhole.apps.proxy.answer_buffer import AnswerBuffer, AnswerTooLarge, Unpacker
 from tests.apps.proxy.proxy_server import Process, ask, proxy, request
 from tests.upstream.answer import Answer
 from tests.upstream.server import upstream
@@ -79,7 +79,7 @@ def test_the_proxy_does_not_grow_with_an_answer(running: Process, name: str, pac
 def test_the_client_gets_all_of_an_answer_that_is_too_large_to_be_read(
     packed: bool, kind: str, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unpacking, "MOST_HELD", 100_000)
+    monkeypatch.setattr(answer_buffer, "MOST_HELD", 100_000)
     data = EVENT * 1_000 + b"data: the end\n\n"
     headers = (("content-type", kind), *([("content-encoding", "gzip")] if packed else []))
     answer = Answer(status=status, body=gzip.compress(data) if packed else data, headers=headers)

@@ -16,6 +16,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 from yarl import URL
 
+from keepwhole.apps.proxy.answer_buffer import AnswerBuffer, AnswerTooLarge, Unpacker, Unreadable, can_unpack
 from keepwhole.apps.proxy.connection import (
     BodyTimeout,
     ClientGone,
@@ -27,7 +28,6 @@ from keepwhole.apps.proxy.connection import (
     write,
 )
 from keepwhole.apps.proxy.proxied_request import ProxiedRequest
-from keepwhole.apps.proxy.unpacking import AnswerBuffer, AnswerTooLarge, Unpacker, Unreadable, can_unpack
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.wire.sse import is_between_events, is_event_stream
 
