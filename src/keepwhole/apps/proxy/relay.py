@@ -113,7 +113,7 @@ class Relay:
             data = await asyncio.to_thread(buffer.unpacked)
         except (AnswerTooLarge, Unreadable):
             return await self._pass_on(exchange, upstream, buffer, pieces)
-        self._proxied.note_answer(exchange, upstream.status, buffer.data, is_stream=False)
+        self._proxied.note_answer(exchange, upstream.status, lambda: data, is_stream=False)
         out = await asyncio.to_thread(exchange.read_answer, data)
         if out is None:
             return None
