@@ -67,7 +67,7 @@ clients: .venv/dev .clients/installed  ## real coding agents, offline, against a
 	PATH="$(CURDIR)/.clients/node_modules/.bin:$$PATH" $(BIN)/python -m pytest -m clients
 
 requirements: .venv/uv  ## pin the newest versions, with hashes and without addresses
-	for name in uv run dev browser; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
+	for name in uv run server dev browser; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
 	  --generate-hashes --no-header --no-annotate --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt; done
 
 .venv/uv: requirements/uv.txt

@@ -1,6 +1,7 @@
 """What `compose.yaml` says is what the commands take, and nothing secret is in it."""
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import yaml
 from keepwhole.apps.cli.main import COMMANDS
 from keepwhole.apps.cli.parser import parser_for
 
-FILE = Path(__file__).parents[1] / "compose.yaml"
+ROOT = Path(__file__).parents[1]
+FILE = ROOT / "compose.yaml"
+EXTRAS = ("proxy", "postgres", "s3")
 SERVICES: dict[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))["services"]
 OURS = [name for name, service in SERVICES.items() if "build" in service]
 SECRET = re.compile(r"PASSWORD|KEY|SECRET|TOKEN")
@@ -47,3 +50,21 @@ def test_each_of_our_variables_is_in_the_docs() -> None:
     ours = {name for service in SERVICES.values() for name in service.get("environment", {}) if "KEEPWHOLE" in name}
     assert ours
     assert all(f"`{name}`" in told for name in ours), sorted(ours)
+
+
+def test_every_package_is_pinned_by_a_hash_and_covers_what_the_proxy_needs() -> None:
+    build = SERVICES["proxy"]["build"]["dockerfile_inline"]
+    installs = [line for line in build.splitlines() if "pip install" in line]
+    assert all("--require-hashes" in line or "--no-deps --no-build-isolation" in line for line in installs)
+    files = re.findall(r"-r /src/(requirements/\S+)", build)
+    pinned = "\n".join((ROOT / name).read_text(encoding="utf-8") for name in files)
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*extras["dependencies"], *(each for name in EXTRAS for each in extras["optional-dependencies"][name])]
+    for name in (re.split(r"[\[>=<]", each)[0].lower() for each in [*wanted, "hatchling", "psycopg-pool"]):
+        assert re.search(rf"(?m)^{name}==.*\\\n +--hash=sha256:", pinned), name
+
+
+def test_the_http_library_has_no_known_holes() -> None:
+    """Releases before 3.13.3 unpack a request without a limit, and more."""
+    said = [(ROOT / name).read_text(encoding="utf-8") for name in ("pyproject.toml", "requirements/run.in")]
+    assert all("aiohttp>=3.13.3" in text for text in said)

@@ -4,11 +4,12 @@ The only place that hops threads. A twin has the signature of its method.
 """
 
 from collections.abc import AsyncIterable, Callable, Coroutine, Iterator
+from contextlib import suppress
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop
+    from asyncio import AbstractEventLoop, Task
 
 S = TypeVar("S")
 P = ParamSpec("P")
@@ -29,14 +30,39 @@ def twin(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], 
     return call
 
 
-def chunks_from_loop(chunks: "AsyncIterable[str | bytes]", loop: "AbstractEventLoop") -> Iterator[str | bytes]:
-    """The chunks of an async iterator of `loop`, for a worker thread."""
-    import asyncio
+class LoopChunks(Iterator[str | bytes]):
+    """The chunks of an async iterator of a loop, for a worker thread, until `stop` is called on the loop."""
 
-    iterator = aiter(chunks)
+    def __init__(self, chunks: "AsyncIterable[str | bytes]", loop: "AbstractEventLoop") -> None:
+        self._iterator, self._loop = aiter(chunks), loop
+        self._task: Task[Any] | None = None
+        self._is_stopped = False
 
-    async def next_chunk() -> str | bytes | None:
-        return await anext(iterator, None)
+    def __next__(self) -> str | bytes:
+        import asyncio
 
-    while (chunk := asyncio.run_coroutine_threadsafe(next_chunk(), loop).result()) is not None:
-        yield chunk
+        chunk = asyncio.run_coroutine_threadsafe(self._next_chunk(), self._loop).result()
+        if chunk is None:
+            raise StopIteration
+        return chunk
+
+    async def _next_chunk(self) -> str | bytes | None:
+        import asyncio
+
+        if self._is_stopped:
+            raise asyncio.CancelledError
+        self._task = asyncio.current_task()
+        try:
+            return await anext(self._iterator, None)
+        finally:
+            self._task = None
+
+    async def stop(self) -> None:
+        """End the thread's iteration, and wait until nothing runs in the async iterator: its owner may close it."""
+        import asyncio
+
+        self._is_stopped = True
+        while (task := self._task) is not None:
+            task.cancel()
+            with suppress(asyncio.CancelledError):  # of whoever stops it: they are told when it is done
+                await asyncio.wait([task])

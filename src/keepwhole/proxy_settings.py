@@ -20,7 +20,7 @@ class ProxySettings(SettingsSection):
     upstreams: Mapping[str, str] = MappingProxyType({})
     """Where requests go, by name: `openai`, `anthropic`, and others that are reached under `/NAME/`."""
     tenants: Literal["key", "one"] = "key"
-    """Whose sessions are apart: `key`, each provider key has its own; `one`, all requests are of one owner."""
+    """Whose sessions are apart: `key`, other credentials have others; `one`, all requests are of one owner."""
     holdout: Share = 0.0
     """Share of sessions that are left untouched, so that `keepwhole report` has something to compare with."""
     hosts: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast, overload
 
 from keepwhole import config
-from keepwhole.async_calls import chunks_from_loop, twin
+from keepwhole.async_calls import LoopChunks, twin
 from keepwhole.errors import UsageError
 from keepwhole.metrics import Metrics
 from keepwhole.recall.links import Recall
@@ -299,12 +299,16 @@ class Session(SessionReader):
 
         loop = asyncio.get_running_loop()
         given: list[Any] = [
-            chunks_from_loop(cast("AsyncIterable[str | bytes]", each), loop)
-            if isinstance(each, AsyncIterable)
-            else each
+            LoopChunks(cast("AsyncIterable[str | bytes]", each), loop) if isinstance(each, AsyncIterable) else each
             for each in (arguments, output)
         ]
-        return await asyncio.to_thread(self._keep_any, tool_or_call, *given, **options)
+        try:
+            return await asyncio.to_thread(self._keep_any, tool_or_call, *given, **options)
+        except asyncio.CancelledError:
+            for each in given:
+                if isinstance(each, LoopChunks):
+                    await each.stop()
+            raise
 
     def _keep_any(self, tool_or_call: Any, arguments: Any, output: Any, **options: Unpack[KeepOptions]) -> KeptResult:
         return self.keep(tool_or_call, arguments, output, **options)

@@ -1,14 +1,15 @@
 """The desk of a transport: one session for one agent, or one for each conversation, in whose name it says."""
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
 
 from keepwhole import MemoryStore, Session
 from keepwhole.exchange.exchange import Exchange
-from keepwhole.exchange.router import OwnAnswer, SessionRouter
-from keepwhole.wire.request_body import read_request
+from keepwhole.exchange.router import OwnAnswer, Scope, SessionRouter
+from keepwhole.wire.request_body import RequestBody, read_request
 from tests.exchange.checked_proxy import long_log
 from tests.wire.clients import ClaudeCode, Codex, Nameless, Sent
 
@@ -53,11 +54,15 @@ def test_each_conversation_has_its_own_session_where_that_is_asked_for() -> None
     assert desk.own.id not in names(desk)
 
 
+def _scope(tenant: str, _: RequestBody) -> Scope:
+    return f"{tenant}:{{}}".format
+
+
 def test_a_scope_parts_what_two_tenants_call_the_same() -> None:
     desk = SessionRouter(each=True, store=MemoryStore())
     for tenant in ("acme", "other"):
         for client in (ClaudeCode("s"), Nameless(), ClaudeCode("l" * 128)):
-            send(desk, begun(client), scope=f"{tenant}:{{}}".format)
+            send(desk, begun(client), scope_of=partial(_scope, tenant))
     found = names(desk)
     assert len(found) == 6
     assert {"acme:s", "other:s"} <= found

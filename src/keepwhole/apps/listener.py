@@ -15,6 +15,7 @@ import stat
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from keepwhole.canonical.value import Value
 from keepwhole.errors import StoreError, UsageError
@@ -24,7 +25,8 @@ TOKEN_TAG = "kw-"
 TOKEN_HEADER = "x-keepwhole-token"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _ANY_TAG = re.compile("[a-z]{2}-")
-_OPEN_PATHS = ("/healthz",)
+HEALTH = "/healthz"
+"""The path that needs no token."""
 _LONGEST_SECRET = 4_096
 
 
@@ -69,6 +71,7 @@ class Gate:
     def __init__(self, address: Address, token: str | None, hosts: tuple[str, ...] = ()) -> None:
         """Without a `token` none is asked for; `hosts` are accepted besides those of the address."""
         self._token = token
+        self.asks_for_token = token is not None
         self._hosts = address.hosts | frozenset(hosts) if address.is_loopback or hosts else None
         self._origins = frozenset(f"{scheme}://{host}" for host in self._hosts or () for scheme in ("http", "https"))
 
@@ -89,7 +92,9 @@ class Gate:
         first, slash, rest = target[1:].partition("/")
         if self._is_token(first):
             given, target = first[len(TOKEN_TAG) :], slash + rest or "/"
-        if self._token is None or target in _OPEN_PATHS or is_same(given or "", self._token):
+        if is_health(target):
+            return HEALTH
+        if self._token is None or is_same(given or "", self._token):
             return target
         return Refusal(
             401,
@@ -105,6 +110,12 @@ class Gate:
         # of this form, such as `/ai-gateway`, is part of the path.
         tag, shown = segment[: len(TOKEN_TAG)], segment[len(TOKEN_TAG) :]
         return self._token is not None and bool(_ANY_TAG.fullmatch(tag)) and is_same(shown, self._token)
+
+
+def is_health(target: str) -> bool:
+    """Whether a path asks for the listener's health, however it is spelled: with a query, a slash more, escaped."""
+    path = unquote(target.partition("?")[0]).lower()
+    return "/" + path.strip("/") == HEALTH
 
 
 @contextmanager

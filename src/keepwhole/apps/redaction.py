@@ -7,7 +7,8 @@ Must not know: where a key comes from.
 import logging
 import re
 
-_HIDDEN = "[redacted]"
+HIDDEN = "[redacted]"
+"""What is written in the place of a key."""
 _SHAPES = re.compile(
     r"(?i:\bbearer\s+)[\w.~+/=-]{8,}"
     r"|\b(?:sk|pk|rk)-[\w-]{8,}"
@@ -28,7 +29,12 @@ def redacted(text: str) -> str:
     >>> redacted("sent with Bearer sk-ant-api03-AAAABBBB to the provider")
     'sent with [redacted] to the provider'
     """
-    return _SHAPES.sub(_HIDDEN, text)
+    return _SHAPES.sub(HIDDEN, text)
+
+
+def has_key_shape(text: str) -> bool:
+    """Whether something in a text looks like a key."""
+    return _SHAPES.search(text) is not None
 
 
 class Redaction(logging.Filter):

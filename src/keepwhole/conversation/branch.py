@@ -133,6 +133,8 @@ class Branch:
         """Whether results were met while the record could not be read."""
         self._waits = False
         """Whether new results are sent whole before they are recorded; `settle` records them."""
+        self._sent_whole: set[tuple[str, int]] = set()
+        """Results that were sent whole and are not on record, by their call and a hash of their text."""
         self._pairs = _Pairs()
 
     # Following the client
@@ -371,8 +373,14 @@ class Branch:
         self.changes = self.changes._replace(summaries=self.summary.compact(situation))
 
     def count_unstored(self) -> None:
-        """Count the results that are sent whole because they could not be recorded."""
+        """Count the results that are sent whole because they could not be recorded, and remember which they are."""
         self.changes = self.changes._replace(unstored=0 if self._waits else len(self._new))
+        self._sent_whole = {_key_of(seen.item) for seen in self._new.values()} if self.mode == "on" else set()
+
+    @property
+    def unsent_items(self) -> list[Item]:
+        """The results that are not on record and were never sent; those that were sent whole stay whole."""
+        return [item for item in self.new_items if not self._sent_whole or _key_of(item) not in self._sent_whole]
 
     def _record(self, fresh: Sequence[Item], plan: Plan, after: int | None) -> None:
         at = self.context.writer.now()
@@ -597,3 +605,7 @@ class _Pairs:
     def cut_back(self, length: int) -> None:
         """Forget the messages from `length` on."""
         self._checked = min(self._checked, length)
+
+
+def _key_of(item: Item) -> tuple[str, int]:
+    return item.returned.call_id, hash(item.returned.text)

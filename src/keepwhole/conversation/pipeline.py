@@ -71,7 +71,8 @@ def _arrive_and_age(branch: Branch, view: View, situation: Situation) -> None:
 def _plan(branch: Branch, view: View, situation: Situation, is_alone: bool) -> Plan:
     transcript, decisions, policy, fresh = branch.transcript, branch.decisions, view.policy, branch.new_items
     near = situation._replace(margin=branch.summary.with_margin(situation).margin)
-    arrivals = plan_arrivals(transcript, decisions, fresh, policy, near, branch.may_hide, is_alone=is_alone)
+    unsent = branch.unsent_items
+    arrivals = plan_arrivals(transcript, decisions, unsent, policy, near, branch.may_hide, is_alone=is_alone)
     if is_alone or view.mode.restores:
         return Plan(arrivals)
     if view.mode.is_between_rounds or (view.mode.may_settle and branch.is_planned_already()):

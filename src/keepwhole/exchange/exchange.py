@@ -229,6 +229,16 @@ class Exchange:
             data = self._begin_reading(self._passthrough)
         return b"".join(map(self._feed_event, self._events.feed(data)))
 
+    def pass_unread(self, data: bytes) -> bytes | None:
+        """Return what the client gets of a piece of a stream that is not read any more; None where reading has begun.
+
+        Nothing of the stream is held from then on.
+        """
+        if self._passthrough is None:
+            return None
+        rest, self._passthrough = self._passthrough.rest, StreamPassthrough(NAMES)
+        return rest + data
+
     @property
     def is_unread(self) -> bool:
         """Whether a stream has had no recall tool in it so far, so that its end takes no work."""

@@ -38,6 +38,8 @@ _LARGEST_REMEMBERED = 4 * 1024 * 1024
 
 Scope: TypeAlias = Callable[[str], str]
 """Makes the final name of a session from the one that a request has: it says whose it is."""
+ScopeOf: TypeAlias = Callable[[RequestBody], Scope]
+"""Finds out whose a request is."""
 
 
 class OwnAnswer(NamedTuple):
@@ -83,7 +85,7 @@ class SessionRouter:
         """Requests by what became of them."""
 
     def begin(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes, scope: Scope = str
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes, scope_of: ScopeOf = lambda _: str
     ) -> Exchange | OwnAnswer | None:
         """Begin the exchange of a request; None for a request that is passed on as it came."""
         endpoint = endpoint_of(path) if method == "POST" else None
@@ -91,12 +93,16 @@ class SessionRouter:
             return None
         self.counts["requests"] += 1
         try:
-            return self._begin(endpoint, headers, body, scope)
+            return self._begin(endpoint, headers, body, scope_of)
         except KeepwholeError as error:
             return self._pass_on(type(error).__name__)
         except Exception as error:  # a conversation is worth more than our part in it
             events.log_passed_on("request", type(error).__name__)
             return self._pass_on(type(error).__name__)
+
+    def session(self, name: str) -> Session:
+        """The session with this final name."""
+        return self._open(name).session
 
     def close(self) -> None:
         """Close the sessions, and the store if it is the router's own."""
@@ -107,7 +113,7 @@ class SessionRouter:
             self.own.close()
 
     def _begin(
-        self, endpoint: Endpoint, headers: Mapping[str, str], body: bytes, scope: Scope
+        self, endpoint: Endpoint, headers: Mapping[str, str], body: bytes, scope_of: ScopeOf
     ) -> Exchange | OwnAnswer | None:
         request = self._read(headers, body)
         if request is None:
@@ -120,6 +126,7 @@ class SessionRouter:
         self.counts[identity.purpose] += 1
         if identity.purpose == "side":
             return None
+        scope = scope_of(request)
         routed = self._route(identity, scope)
         session = routed.session if routed is not None else self.own
         self._weigh(session.id, len(body))

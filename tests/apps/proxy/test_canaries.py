@@ -1,17 +1,23 @@
 """Keys that clients show are in no log, no line, no metric, no error and no file, whatever goes wrong."""
 
+import gzip
 import json
 import os
 import signal
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
-from tests.apps.proxy.proxy_server import PATHS, Process, Talk, ask, request, until, written
+from keepwhole import Session, config
+from keepwhole.exchange.request_log import RequestLog
+from keepwhole.store.sqlite.store import SqliteStore
+from tests.apps.proxy.proxy_server import PATHS, Process, Talk, ask, proxy, request, until, written
 from tests.upstream.answer import Answer, refusal
 from tests.upstream.server import upstream
 from tests.upstream.spelling import Text, Tool
@@ -121,3 +127,48 @@ def test_no_key_is_anywhere_after_every_kind_of_trouble(tmp_path: Path) -> None:
     files = [found for found in everywhere(process) if found[0] != "what it printed"]
     for where, data in [("what it printed", printed), ("an error", said), ("the metrics", metrics), *files]:
         assert token not in data, where
+
+
+KEY = "sk-CANARY/0123456789+abc=="
+ECHOES: dict[str, Any] = {
+    "an error": lambda said: Answer(status=401, body=json.dumps({"error": {"message": said}}).encode()),
+    "an error in plain text": lambda said: Answer(status=403, body=said.encode()),
+    "a packed error": lambda said: Answer(
+        status=401, body=gzip.compress(said.encode()), headers=(("content-encoding", "gzip"),)
+    ),
+    "an error packed in an unknown way": lambda said: Answer(
+        status=401, body=b"unknown " + said.encode(), headers=(("content-encoding", "br"),)
+    ),
+    "an answer": lambda said: [Text(said)],
+    "a cut answer": lambda said: Answer([Text(said)], after=300),
+}
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("way", ECHOES)
+def test_a_key_that_an_upstream_repeats_is_not_recorded(way: str, streamed: bool, tmp_path: Path) -> None:
+    shown: Any = {"authorization": f"Bearer {KEY}", "cookie": f"sid={KEY}-cookie", "x-keepwhole-session": "s"}
+    said = f"Invalid: Bearer {KEY}, {KEY}, {KEY}-cookie, {KEY}-query, {quote(KEY)}."
+    settings = config.load().replace(home=str(tmp_path), session_quota=1 << 30)
+    store = SqliteStore(str(tmp_path))
+    with upstream(lambda _: ECHOES[way](said)) as served, closing(store):
+        with proxy(served.url, store=store, settings=settings) as running:
+            path = f"/v1/messages?key={quote(KEY)}-query"
+            heard = ask(running.port, path, request("anthropic", streamed), shown)
+            running.rest()
+            assert "refused" in running.outcomes or heard.status == 200
+        session = next(info.name for info in store.sessions())
+        with Session(session, store=store) as kept:
+            log = RequestLog(kept)
+            recorded = b"".join(log.response(each.request.trace_id) for each in log.all() if each.response)
+    for text in (KEY, KEY.replace("/", "\\/"), quote(KEY), f"{KEY}-cookie"):
+        assert text.encode() not in recorded
+        assert not [name for name, data in files(tmp_path) if text.encode() in data]
+    if way not in ("an error packed in an unknown way", "a cut answer"):
+        assert b"[redacted]" in recorded, recorded
+
+
+def files(folder: Path) -> Iterator[tuple[str, bytes]]:
+    for path in folder.rglob("*"):
+        if path.is_file():
+            yield str(path), path.read_bytes()

@@ -89,7 +89,11 @@ class Connection(RequestHandler):
 
 
 class Connections(web.Server):
-    """The server of all clients; it closes connections on which no request arrives."""
+    """The server of all clients; it closes connections on which no request arrives.
+
+    Strangers, who have shown no token yet, are counted apart from clients: when there are too many of either, the
+    stranger that has been there longest goes, or the client that came last.
+    """
 
     connection_type = Connection
 
@@ -97,27 +101,39 @@ class Connections(web.Server):
         super().__init__(handler, handler_cancellation=True, auto_decompress=False, **options)
         self._most = most
         self._spoke: set[Any] = set()
+        self._strangers: dict[Any, asyncio.Transport] = {}
+        self._clients: set[Any] = set()
 
     def __call__(self) -> RequestHandler:
         """Create the handler of one more client."""
         return self.connection_type(self, loop=asyncio.get_running_loop(), **self._kwargs)
 
     def connection_made(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
-        """Register a client that connected; above the limit, cut it off."""
+        """Register a stranger that connected; above the limit, cut the oldest one off."""
         super().connection_made(handler, transport)
-        if len(self.connections) > self._most:
-            transport.abort()
-            return
+        self._strangers[handler] = transport
+        if len(self._strangers) > self._most:
+            self._strangers.pop(next(iter(self._strangers))).abort()
         asyncio.get_running_loop().call_later(HEADERS_WITHIN, self._close_if_silent, handler, transport)
 
     def connection_lost(self, handler: RequestHandler, exc: BaseException | None = None) -> None:
         """Forget a client that left."""
         self._spoke.discard(handler)
+        self._strangers.pop(handler, None)
+        self._clients.discard(handler)
         super().connection_lost(handler, exc)
 
     def note_request(self, handler: Any) -> None:
         """Remember that a client sent the head of a request."""
         self._spoke.add(handler)
+
+    def note_client(self, handler: Any) -> bool:
+        """Remember that a request on a connection was let in; False where there are too many clients already."""
+        self._strangers.pop(handler, None)
+        if handler not in self._clients and len(self._clients) >= self._most:
+            return False
+        self._clients.add(handler)
+        return True
 
     def _close_if_silent(self, handler: Any, transport: asyncio.Transport) -> None:
         if handler not in self._spoke and not transport.is_closing():

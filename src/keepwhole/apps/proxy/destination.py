@@ -1,8 +1,8 @@
 """Where a request goes: to which upstream, and into which session of which tenant.
 
-Hosts come from the settings alone; nothing that a client sends can name another. A tenant is the owner of a provider
-key, known by a keyed hash that reveals nothing about the key; no key is kept, written or compared beyond the request
-that carries it.
+Hosts come from the settings alone; nothing that a client sends can name another. A tenant is the owner of the
+credentials that a request shows, known by a keyed hash that reveals nothing about them; none is kept, written or
+compared beyond the request that carries it.
 
 Owns: the upstream of a path and its URL, the names of tenants and of their sessions, and which sessions are held out.
 Must not know: what is in a session, how a request is sent.
@@ -10,8 +10,9 @@ Must not know: what is in a session, how a request is sent.
 
 import hashlib
 import hmac
+import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 from urllib.request import getproxies, proxy_bypass
@@ -19,18 +20,22 @@ from urllib.request import getproxies, proxy_bypass
 from yarl import URL
 
 from keepwhole.apps.listener import read_secret
+from keepwhole.apps.proxy.accounts import AccountSessions
+from keepwhole.apps.proxy.credentials import Credential, account_forms, credentials_of
 from keepwhole.config import Settings
 from keepwhole.exchange.exchange import Exchange
-from keepwhole.exchange.router import OwnAnswer, SessionRouter
+from keepwhole.exchange.router import OwnAnswer, Scope, SessionRouter
 from keepwhole.metrics import Metrics
 from keepwhole.proxy_settings import check_upstream
-from keepwhole.store.protocol import Store
+from keepwhole.store.protocol import ReportsTrouble, Store
 from keepwhole.wire import dialects
 from keepwhole.wire.dialects import dialect_of_headers, endpoint_of
+from keepwhole.wire.identity import session_id
+from keepwhole.wire.request_body import RequestBody
 
+_log = logging.getLogger("keepwhole.proxy")
 _VERSION = "/v1"
 _SECRET = "tenants.secret"
-_KEY_HEADERS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
 _LONGEST_NAME = 100
 _EVERYBODY = ""
 
@@ -90,12 +95,19 @@ class Tenants:
         shared = getattr(self._store, "secret", None)
         return (shared(_SECRET) if shared is not None else self._local).encode()
 
-    def of(self, headers: Mapping[str, str]) -> str:
-        """The tenant of a request; the same for all requests where tenants are not told apart."""
-        if self._kind == "one":
+    @property
+    def are_apart(self) -> bool:
+        """Whether owners are told apart."""
+        return self._kind != "one"
+
+    def of(self, shown: Sequence[Credential], use: str = "tenant") -> str:
+        """The tenant of a request by the credentials that it shows; the same for all where none are told apart.
+
+        All requests that show none have one owner, which no request with a credential can be.
+        """
+        if not self.are_apart:
             return _EVERYBODY
-        shown = [f"{name}={headers[name]}" for name in _KEY_HEADERS if name in headers]
-        return self._hash("tenant", "\n".join(shown))[:16]
+        return self._hash(use, "\n".join(f"{place}={value}" for place, value in shown))[:16]
 
     def scoped(self, owner: str, session: str) -> str:
         """The stored name of a session: it contains the tenant, so that no client can name another tenant's."""
@@ -122,6 +134,8 @@ class TenantRouter:
     ) -> None:
         self.settings = settings
         self._store, self._tenants = store, tenants
+        self._accounts = AccountSessions()
+        self._has_warned = False
         self._held_out = settings.replace(mode="shadow")
         self.metrics = metrics or Metrics()
         """Metrics of all sessions since the proxy started."""
@@ -131,16 +145,36 @@ class TenantRouter:
         self._router = SessionRouter(each=True, settles=True, settings_of=self._settings_of, **own)
 
     def begin(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Exchange | OwnAnswer | None:
-        """Begin the exchange of a request; None for a request that is passed through unread."""
-        return self._router.begin(method, path, headers, body, partial(self._scoped, headers))
+        """Begin the exchange of a request for a path with its query; None for one that is passed through unread."""
+        bare = path.partition("?")[0]
+        return self._router.begin(method, bare, headers, body, partial(self._scope_of, path, headers))
 
-    def is_store_away(self) -> bool:
-        """Whether the store knows that nothing can be stored now; it is not asked."""
-        trouble = getattr(self._store, "trouble", None)
-        return trouble is not None and trouble() is not None
+    def trouble(self) -> str | None:
+        """Why nothing can be stored now; None where all is in order. It may read from a disk."""
+        return self._store.trouble() if isinstance(self._store, ReportsTrouble) else None
 
-    def _scoped(self, headers: Mapping[str, str], session: str) -> str:
-        return self._tenants.scoped(self._tenants.of(headers), session)
+    def _scope_of(self, path: str, headers: Mapping[str, str], request: RequestBody) -> Scope:
+        """Whose a request is: the owner of its credentials, or of the account that its sign-in token is of."""
+        if not self._tenants.are_apart:
+            return str
+        shown = credentials_of(path, headers, request.fields)
+        if not shown and not self._has_warned:
+            self._has_warned = True
+            _log.warning("requests without any credential come: they share one owner, and see each other's sessions")
+        owner = self._tenants.of(shown)
+        forms = account_forms(shown, headers, request.fields)
+        if forms is None:
+            return partial(self._tenants.scoped, owner)
+        endpoint = endpoint_of(path.partition("?")[0])
+        may_write = endpoint is not None and not endpoint.counts
+        return partial(self._scoped_by_account, owner, self._tenants.of(forms, "account"), request, may_write)
+
+    def _scoped_by_account(self, owner: str, account: str, request: RequestBody, may_write: bool, session: str) -> str:
+        """The session of an account, where this token may enter it; else one of the token's own."""
+        shared = session_id(session, partial(self._tenants.scoped, account))
+        if self._accounts.admit(self._router.session(shared), owner, request, may_write):
+            return shared
+        return self._tenants.scoped(owner, session)
 
     def _settings_of(self, session: str) -> Settings:
         return self._held_out if self._tenants.is_held_out(session) else self.settings

@@ -5,10 +5,11 @@ Must not know: sockets.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+from keepwhole.apps.proxy.credentials import Credential, CredentialMask
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.request_log import Outcome
 from keepwhole.wire.dialects import Endpoint
@@ -22,7 +23,8 @@ class Answer(NamedTuple):
 
     number: int
     status: int
-    data: bytes
+    read: Callable[[], bytes]
+    """Returns the whole answer; unpacking it takes a while."""
     is_stream: bool
     is_cut: bool
     took: tuple[int, int]
@@ -32,8 +34,12 @@ class Answer(NamedTuple):
 class ProxiedRequest:
     """One request from its head to its record."""
 
-    def __init__(self, endpoint: Endpoint | None, trace: Mapping[str, str] = _UNTRACED) -> None:
+    def __init__(
+        self, endpoint: Endpoint | None, trace: Mapping[str, str] = _UNTRACED, shown: Sequence[Credential] = ()
+    ) -> None:
+        """`shown` are the client's credentials: they are hidden in everything that is recorded of its answers."""
         self.endpoint = endpoint
+        self._shown = shown
         self.trace = trace
         """The headers that name the trace of this request."""
         self.exchange: Exchange | None = None
@@ -65,11 +71,13 @@ class ProxiedRequest:
         self.status = status
         self.first = self.first or time.monotonic() - self._started
 
-    def note_answer(self, exchange: Exchange, status: int, data: bytes, is_stream: bool, is_cut: bool = False) -> None:
-        """Remember the answer to a round at its end."""
+    def note_answer(
+        self, exchange: Exchange, status: int, read: Callable[[], bytes], is_stream: bool, is_cut: bool = False
+    ) -> None:
+        """Remember the answer to a round at its end; it is read when it is recorded."""
         now = time.monotonic()
         took = round((self.first or now - self._started) * 1000), round((now - self._sent) * 1000)
-        self._answers.append(Answer(exchange.count, status, data, is_stream, is_cut, took))
+        self._answers.append(Answer(exchange.count, status, read, is_stream, is_cut, took))
 
     def figures(self) -> dict[str, str]:
         """The figures for the client, by the names of their headers."""
@@ -98,15 +106,18 @@ class ProxiedRequest:
         if self.exchange is not None:
             self._record_answers(self.exchange)
         self._answers.clear()
+        self._shown = ()
         self.outcome = self.broken or self.outcome
 
     def _record_answers(self, exchange: Exchange) -> None:
         if exchange.is_unsettled:  # it was never sent, or the client left before it was settled
             exchange.settle()
+        mask = CredentialMask(self._shown)
         for answer in self._answers:
-            outcome = _outcome(exchange, answer)
-            usage = exchange.learn_bill(answer.status, answer.data, outcome == "complete")
-            exchange.record(answer.number, answer.status, answer.data, outcome, usage, answer.took)
+            data = answer.read()
+            outcome = _outcome(exchange, answer, data)
+            usage = exchange.learn_bill(answer.status, data, outcome == "complete")
+            exchange.record(answer.number, answer.status, mask(data), outcome, usage, answer.took)
             self.outcome, self.usage = outcome, usage
             expected = exchange.expected
             self.predicted = expected.cached if expected is not None else None
@@ -114,8 +125,8 @@ class ProxiedRequest:
             exchange.record_unanswered(self._newest)
 
 
-def _outcome(exchange: Exchange, answer: Answer) -> Outcome:
+def _outcome(exchange: Exchange, answer: Answer, data: bytes) -> Outcome:
     if answer.status != 200:
         return "refused"
-    is_complete = not answer.is_cut and exchange.dialect.is_whole(answer.data, answer.is_stream)
+    is_complete = not answer.is_cut and exchange.dialect.is_whole(data, answer.is_stream)
     return "complete" if is_complete else "incomplete"

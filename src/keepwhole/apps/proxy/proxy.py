@@ -25,16 +25,20 @@ from keepwhole.apps.proxy.connection import (
     read_body,
     stream_body,
 )
+from keepwhole.apps.proxy.credentials import credentials_of
 from keepwhole.apps.proxy.destination import TenantRouter, Upstreams
 from keepwhole.apps.proxy.proxied_request import ProxiedRequest
 from keepwhole.apps.proxy.relay import Relay, Unreachable, unreachable_response
 from keepwhole.apps.proxy.telemetry import Counters, Reporter
+from keepwhole.apps.redaction import redacted
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.router import OwnAnswer
 from keepwhole.version import VERSION
 from keepwhole.wire.dialects import Endpoint, endpoint_of
 
 _TRACE = ("traceparent", "tracestate")
+_HEALTH_WITHIN = 2.0
+"""Seconds that the record may take to say how it is."""
 
 
 class Setup(NamedTuple):
@@ -55,6 +59,8 @@ class Proxy:
         self.counters = Counters()
         self.on_request: Callable[[Any], None] = lambda _: None
         """Called with the connection of every request."""
+        self.on_admitted: Callable[[Any], bool] = lambda _: True
+        """Called with the connection of every request that is let in; False where there are too many."""
         self._pending: set[asyncio.Future[Any]] = set()
         self._latest: dict[str, asyncio.Future[Any]] = {}
         """The last action of each queue that still runs."""
@@ -68,11 +74,20 @@ class Proxy:
         target = setup.gate.admit(request.raw_path, request.headers)
         if isinstance(target, Refusal):
             self.counters.add_refused(target.status)
-            return error_response(target.status, target.message, endpoint_of(request.raw_path.partition("?")[0]))
-        if request.method == "GET" and target in ("/healthz", "/metrics"):
-            return self._own_response(target)
+            refused = error_response(target.status, target.message, endpoint_of(request.raw_path.partition("?")[0]))
+            refused.force_close()
+            return refused
+        is_client = target != "/healthz" or not setup.gate.asks_for_token
+        if is_client and not self.on_admitted(request.protocol):
+            hang_up(request)
+            return web.Response()  # nobody reads it
+        if target == "/healthz":
+            return await self._health(setup)
+        if target == "/metrics" and request.method == "GET":
+            return self._metrics()
         endpoint = endpoint_of(target.partition("?")[0]) if request.method == "POST" else None
-        proxied = ProxiedRequest(endpoint, {name: value for name in _TRACE if (value := request.headers.get(name))})
+        trace = {name: value for name in _TRACE if (value := request.headers.get(name))}
+        proxied = ProxiedRequest(endpoint, trace, credentials_of(target, request.headers, {}))
         with self.counters.open():
             try:
                 return await self._relay(setup, request, target, proxied)
@@ -85,17 +100,23 @@ class Proxy:
         while self._pending:
             await asyncio.gather(*self._pending, return_exceptions=True)
 
-    def _own_response(self, target: str) -> web.Response:
-        """The proxy's own answer to `/healthz` or `/metrics`."""
-        if target == "/metrics":
-            return web.Response(
-                text=self.counters.text() + self.setup.router.metrics.prometheus(),
-                content_type="text/plain",
-                charset="utf-8",
-            )
-        record = "away" if self.setup.router.is_store_away() else "ok"
-        health = {"status": "ok", "record": record, "version": VERSION}
-        return web.Response(text=json.dumps(health), content_type="application/json")
+    def _metrics(self) -> web.Response:
+        text = self.counters.text() + self.setup.router.metrics.prometheus()
+        return web.Response(text=text, content_type="text/plain", charset="utf-8")
+
+    async def _health(self, setup: Setup) -> web.Response:
+        """Whether results can be stored now; 503 with the reason where they cannot, and are sent whole."""
+        try:
+            async with asyncio.timeout(_HEALTH_WITHIN):
+                trouble = await asyncio.to_thread(setup.router.trouble)
+        except TimeoutError:
+            trouble = "the record does not answer"
+        health = {"status": "trouble" if trouble else "ok", "record": "away" if trouble else "ok", "version": VERSION}
+        body = json.dumps({**health, **({"reason": redacted(trouble)} if trouble else {})})
+        response = web.Response(status=503 if trouble else 200, text=body, content_type="application/json")
+        if setup.gate.asks_for_token:
+            response.force_close()  # who asks may be a stranger
+        return response
 
     async def _relay(
         self, setup: Setup, request: web.BaseRequest, target: str, proxied: ProxiedRequest
@@ -134,7 +155,7 @@ class Proxy:
             return None, stream_body(request) if request.body_exists else None
         body = await read_body(request, setup.router.settings.proxy.max_body)
         begin = setup.router.begin
-        return await asyncio.to_thread(begin, request.method, path.partition("?")[0], request.headers, body), body
+        return await asyncio.to_thread(begin, request.method, path, request.headers, body), body
 
     def _finish(self, proxied: ProxiedRequest, loop: asyncio.AbstractEventLoop) -> None:
         """Learn from the answers and record them on a worker thread, then report the request on the event loop."""

@@ -16,6 +16,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 from yarl import URL
 
+from keepwhole.apps.proxy.answer_buffer import AnswerBuffer, AnswerTooLarge, Unpacker, Unreadable, can_unpack
 from keepwhole.apps.proxy.connection import (
     BodyTimeout,
     ClientGone,
@@ -38,8 +39,6 @@ _ADDED_HEADERS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 """Headers that the HTTP library would add by itself."""
 _BROKEN_OFF = (aiohttp.ClientError, TimeoutError, ConnectionError, zlib.error)
 """The exceptions with which an answer breaks off."""
-_MOST_HELD = 64 * 1024 * 1024
-"""Bytes of an answer that are buffer to be recorded."""
 
 
 class Unreachable(Exception):
@@ -102,8 +101,19 @@ class Relay:
             return await self._relay_stream(exchange, upstream)
         if self._response is not None:
             raise Unreachable(f"{self._url.host} went on with a stream in another form.")
-        data = await self._read_all(upstream)
-        self._proxied.note_answer(exchange, upstream.status, data, is_stream=False)
+        return await self._relay_whole(exchange, upstream)
+
+    async def _relay_whole(self, exchange: Exchange, upstream: aiohttp.ClientResponse) -> web.StreamResponse | None:
+        """Read an answer that comes at once; None where another round follows. One too large goes on as it comes."""
+        buffer = AnswerBuffer(upstream.headers.get("content-encoding", ""))
+        pieces = stream_answer(upstream)
+        if not await self._hold(buffer, pieces):
+            return await self._pass_on(exchange, upstream, buffer, pieces)
+        try:
+            data = await asyncio.to_thread(buffer.unpacked)
+        except (AnswerTooLarge, Unreadable):
+            return await self._pass_on(exchange, upstream, buffer, pieces)
+        self._proxied.note_answer(exchange, upstream.status, lambda: data, is_stream=False)
         out = await asyncio.to_thread(exchange.read_answer, data)
         if out is None:
             return None
@@ -112,51 +122,91 @@ class Relay:
         await response.write_eof()
         return response
 
+    async def _hold(self, buffer: AnswerBuffer, pieces: AsyncIterator[bytes]) -> bool:
+        """Read an answer to its end; False where it is too large, with the pieces so far still in the buffer."""
+        try:
+            async for piece in pieces:
+                if buffer.would_be_too_large(piece):
+                    buffer.pieces.append(piece)
+                    return False
+                buffer.add(piece)
+        except _BROKEN_OFF as error:
+            raise Unreachable(f"{self._url.host} was cut off ({type(error).__name__}).") from error
+        return True
+
+    async def _pass_on(
+        self,
+        exchange: Exchange,
+        upstream: aiohttp.ClientResponse,
+        buffer: AnswerBuffer,
+        pieces: AsyncIterator[bytes],
+    ) -> web.StreamResponse:
+        """Forward an answer unread: what is held of it, then the rest as it comes."""
+        self._proxied.note_answer(exchange, upstream.status, bytes, is_stream=False)
+        response = await self._begin_response(upstream, is_changed=False)
+        try:
+            for piece in buffer.pieces:
+                await write(response, self._request, piece)
+            buffer.pieces.clear()
+            async for piece in pieces:
+                await write(response, self._request, piece)
+        except _BROKEN_OFF as error:
+            self._note_broken(error)
+            hang_up(self._request)
+            return response
+        await response.write_eof()
+        return response
+
     async def _relay_answer(self, exchange: Exchange, upstream: aiohttp.ClientResponse) -> web.StreamResponse:
         """Forward an answer unchanged while it arrives, and hold it to be read at its end."""
         is_stream = is_event_stream(upstream.headers.get("content-type", ""))
         if self._response is not None:  # a later round was refused
-            data = await self._read_all(upstream)
-            self._proxied.note_answer(exchange, upstream.status, data, is_stream)
+            buffer = AnswerBuffer(upstream.headers.get("content-encoding", ""))
+            is_held = await self._hold(buffer, stream_answer(upstream))
+            data = await asyncio.to_thread(buffer.data) if is_held else b""
+            self._proxied.note_answer(exchange, upstream.status, lambda: data, is_stream)
             await write(self._response, self._request, exchange.error_event(upstream.status, data))
             await self._response.write_eof()
             return self._response
         response = await self._begin_response(upstream, is_changed=False)
-        buffer = _AnswerBuffer(upstream.headers.get("content-encoding", ""))
+        buffer = AnswerBuffer(upstream.headers.get("content-encoding", ""))
         try:
             async for piece in stream_answer(upstream):
                 buffer.add(piece)
                 await write(response, self._request, piece)
         except _BROKEN_OFF as error:
-            self._proxied.note_answer(exchange, upstream.status, buffer.data(), is_stream, is_cut=True)
+            self._proxied.note_answer(exchange, upstream.status, buffer.data, is_stream, is_cut=True)
             await self._end_broken(exchange, buffer.last, is_stream, error)
             return response
         except (asyncio.CancelledError, ClientGone):
-            self._proxied.note_answer(exchange, upstream.status, buffer.data(), is_stream, is_cut=True)
+            self._proxied.note_answer(exchange, upstream.status, buffer.data, is_stream, is_cut=True)
             raise
-        self._proxied.note_answer(exchange, upstream.status, buffer.data(), is_stream)
+        self._proxied.note_answer(exchange, upstream.status, buffer.data, is_stream)
         await response.write_eof()
         return response
 
     async def _relay_stream(self, exchange: Exchange, upstream: aiohttp.ClientResponse) -> web.StreamResponse | None:
         """Forward a stream without Keepwhole's own calls in it; None where another round follows."""
         response = self._response or await self._begin_response(upstream, is_changed=True)
-        buffer = _AnswerBuffer("")
+        buffer = AnswerBuffer()
+        unpacker = Unpacker(upstream.headers.get("content-encoding", ""))
         last = b""
         try:
-            async for piece in stream_unpacked(upstream):
-                buffer.add(piece)
-                if out := exchange.feed_chunk(piece):
-                    last = out[-4:]
-                    await write(response, self._request, out)
+            async for packed in stream_answer(upstream):
+                for piece in unpacker.feed(packed):
+                    buffer.add(piece)
+                    out = self._read_piece(exchange, piece, unpacker.is_too_large)
+                    if out:
+                        last = out[-4:]
+                        await write(response, self._request, out)
         except _BROKEN_OFF as error:
-            self._proxied.note_answer(exchange, upstream.status, buffer.data(), is_stream=True, is_cut=True)
+            self._proxied.note_answer(exchange, upstream.status, buffer.data, is_stream=True, is_cut=True)
             await self._end_broken(exchange, last, True, error)
             return response
         except (asyncio.CancelledError, ClientGone):
-            self._proxied.note_answer(exchange, upstream.status, buffer.data(), is_stream=True, is_cut=True)
+            self._proxied.note_answer(exchange, upstream.status, buffer.data, is_stream=True, is_cut=True)
             raise
-        self._proxied.note_answer(exchange, upstream.status, buffer.data(), is_stream=True)
+        self._proxied.note_answer(exchange, upstream.status, buffer.data, is_stream=True)
         rest = exchange.end_stream() if exchange.is_unread else await asyncio.to_thread(exchange.end_stream)
         if rest is None:
             return None
@@ -164,6 +214,16 @@ class Relay:
             await write(response, self._request, rest)
         await response.write_eof()
         return response
+
+    @staticmethod
+    def _read_piece(exchange: Exchange, piece: bytes, is_too_large: bool) -> bytes:
+        """What the client gets of a piece of a stream; a stream that is too large is no longer read."""
+        if not is_too_large:
+            return exchange.feed_chunk(piece)
+        unread = exchange.pass_unread(piece)
+        if unread is None:
+            raise aiohttp.ClientPayloadError("the stream is too large to be read on")
+        return unread
 
     async def _end_broken(self, exchange: Exchange, last: bytes, is_stream: bool, error: Exception) -> None:
         """End an answer that the provider broke off: between two events with an error of the dialect, else abruptly."""
@@ -207,19 +267,13 @@ class Relay:
 
     async def _begin_response(self, upstream: aiohttp.ClientResponse, is_changed: bool) -> web.StreamResponse:
         """Send the head of the answer to the client."""
-        is_decompressed = is_changed and decompressor(upstream.headers.get("content-encoding", "")) is not None
+        is_decompressed = is_changed and can_unpack(upstream.headers.get("content-encoding", ""))
         headers = headers_to_client(upstream.headers, is_decompressed, self._proxied.figures())
         if is_changed:
             headers.popall("content-length", None)
         self._response = response = web.StreamResponse(status=upstream.status, reason=upstream.reason, headers=headers)
         await response.prepare(self._request)
         return response
-
-    async def _read_all(self, upstream: aiohttp.ClientResponse) -> bytes:
-        try:
-            return b"".join([piece async for piece in stream_unpacked(upstream)])
-        except _BROKEN_OFF as error:
-            raise Unreachable(f"{self._url.host} was cut off ({type(error).__name__}).") from error
 
 
 def unreachable_response(error: Unreachable, proxied: ProxiedRequest) -> web.Response:
@@ -251,13 +305,6 @@ async def stream_answer(upstream: aiohttp.ClientResponse) -> AsyncIterator[bytes
             closed.add_done_callback(_retrieve_exception)
 
 
-async def stream_unpacked(upstream: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-    """Yield an answer decompressed, where the provider compressed it although it was asked not to."""
-    unpack = decompressor(upstream.headers.get("content-encoding", "identity"))
-    async for piece in stream_answer(upstream):
-        yield piece if unpack is None else unpack.decompress(piece)
-
-
 def _retrieve_exception(closed: asyncio.Future[None]) -> None:
     """Take the exception of a closed connection that no answer waits for, so that asyncio does not log it."""
     if not closed.cancelled():
@@ -270,37 +317,3 @@ def _fail_reader(content: aiohttp.StreamReader, closed: asyncio.Future[None] | N
         _retrieve_exception(closed)
     if not content.is_eof() and content.exception() is None:
         content.set_exception(aiohttp.ClientPayloadError("the answer is no HTTP"))
-
-
-class _AnswerBuffer:
-    """An upstream's answer, held to be read and recorded at its end."""
-
-    def __init__(self, encoding: str) -> None:
-        self._pieces: list[bytes] = []
-        self._size = 0
-        self._encoding = encoding
-        self.last = b""
-        """The last four bytes."""
-
-    def add(self, piece: bytes) -> None:
-        """Add a piece; an answer that is too large is not held at all."""
-        self.last = (self.last + piece)[-4:]
-        self._size += len(piece)
-        if self._size <= _MOST_HELD:
-            self._pieces.append(piece)
-        else:
-            self._pieces.clear()
-
-    def data(self) -> bytes:
-        """The whole answer, decompressed where that is possible."""
-        data = b"".join(self._pieces)
-        unpack = decompressor(self._encoding)
-        try:
-            return data if unpack is None else unpack.decompress(data, _MOST_HELD)
-        except zlib.error:
-            return data
-
-
-def decompressor(encoding: str) -> Any:
-    """The decompressor of a content encoding; None where there is none or it is unknown."""
-    return zlib.decompressobj(47) if encoding.lower() in ("gzip", "x-gzip", "deflate") else None

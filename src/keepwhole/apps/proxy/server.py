@@ -69,7 +69,7 @@ async def start_proxy(settings: Settings, store: Store, options: ProxyOptions) -
         proxy = Proxy(build_setup(settings, store, options, options.address.port), client, options.reporters)
         server = Connections(proxy.handle, settings.proxy.max_connections, **_limits())
         runner = web.ServerRunner(server, shutdown_timeout=_LET_GO_WITHIN)
-        proxy.on_request = server.note_request
+        proxy.on_request, proxy.on_admitted = server.note_request, server.note_client
         await runner.setup()
         try:
             with usage_error_if_taken(options.address):
