@@ -28,8 +28,8 @@ from keepwhole.standalone.processor import TruncationProcessor
 from keepwhole.store.reader import BodyReader
 from keepwhole.truncation.configuration import Limits, ToolOverride, TruncationConfiguration
 from keepwhole.truncation.cut import Source, TextSource, render_body
+from keepwhole.truncation.error_words import ERRORS
 from keepwhole.truncation.head_tail import head_tail
-from keepwhole.truncation.log import ERROR_WORDS
 from keepwhole.truncation.notice import omitted
 from keepwhole.truncation.present import Artifact, present
 from keepwhole.truncation.result import TruncationResult
@@ -318,7 +318,7 @@ def _log(setup: Setup) -> list[Row]:
     _check("log", shown, TextSource(text))
     if sample.fact not in shown.body or "similar lines" not in shown.body:
         raise RuntimeError("`log` does not keep the error line, or folds no repeats")
-    words = [word.encode() for word in ERROR_WORDS]
+    words = [word.encode() for word in ERRORS]
     what, scans = "10 MB log with `log`, errors kept, repeats folded", "scans"
     spent = _rounds(
         setup,

@@ -28,7 +28,7 @@ _LONG_QUESTION = " ".join(f"word{number} Name_{number}" for number in range(5_00
 _ARTIFACT = Artifact(artifact_id="art_1_x", summary="bash", size=1)
 _KINDS = ("json", "xml", "csv", "ndjson", "log", "code", "diff", "search", "text")
 
-SLOWER: Mapping[str, float] = {"noise": 1.2, "words": 0.25}
+SLOWER: Mapping[str, float] = {"noise": 1.2, "words": 1.0}
 """CPU seconds for a megabyte of passes that make something for every word or color code of a text.
 
 Noise is only ever looked for in what is shown, and words once, for the index."""

@@ -19,9 +19,11 @@ import pytest
 
 import keepwhole
 
-_SIZES, _LIMITS = (1_000, 20_000), (0.02, 0.1)
+_SIZES, _LIMITS = (1_000, 20_000), (0.02, 0.05)
 """Characters of a text, and CPU seconds for it; a search that is linear takes a hundredth of that."""
 _RUNS = 5
+_CERTAIN = 4
+"""What takes so many times its limit is not timed again: a busy machine does not add that much CPU time."""
 _MOST_TEXTS = 60
 _MOST_REPEATS = 4_096
 """A repeat with a smaller bound is no repeat here."""
@@ -29,7 +31,9 @@ _T = "keepwhole.truncation"
 MATCHED = frozenset(
     (
         *(f"keepwhole.canonical.json_text.{name}" for name in ("_next_member", "_next_element", "_closing")),
-        *(f"{_T}.diff._FIRST", f"{_T}.xml_element._TAG"),
+        *(f"{_T}.diff._FIRST", f"{_T}.xml_element._TAG", "keepwhole.apps.mcp.line_reader._VALUE"),
+        *("keepwhole.policies.kinds._SHOWS", "keepwhole.policies.kinds._SIFTS"),
+        "keepwhole.standalone.contexts.context.OURS",
     )
 )
 """Patterns that are only ever matched at one place of a text."""
@@ -38,17 +42,10 @@ SHORT: Mapping[str, int] = {
     **{f"{_T}.sniff.{name}": 161 for name in (*_OF_LINES, "_DATUM", "_PROSE")},
     **{f"{_T}.element._MATCH": 160, f"{_T}.log._FAILED_EXIT": 240, f"{_T}.log._NONE_AFTER": 241},
     **{"keepwhole.policies.failures._BEGINS": 240, "keepwhole.policies.failures._TALLY": 240},
+    **{"keepwhole.policies.kinds._BETWEEN": 400, "keepwhole.policies.references._VALUE": 19},
+    "keepwhole.recall.json_path._STEP": 300,
 }
-"""Patterns that are given the beginning of a line only, no more than so many characters."""
-NOT_OUTPUT = {
-    **dict.fromkeys([f"keepwhole.policies.kinds.{name}" for name in ("_BETWEEN", "_SHOWS", "_SIFTS")], "a command"),
-    "keepwhole.policies.references._VALUE": "a word",
-    "keepwhole.recall.json_path._STEP": "a path that a model asks for",
-    "keepwhole.replay.missed_evidence._ARGUMENT": "a call in a recorded run",
-    "keepwhole.standalone.contexts.context.OURS": "the name of a file",
-    "keepwhole.wire.cache_markers._MARKER": "a part of a request that was read before",
-}
-"""Patterns that are slow on long text and are not given tool output, with what they are given."""
+"""Patterns that are given short text only, mostly the beginning of a line: no more than so many characters."""
 
 
 def patterns() -> dict[str, re.Pattern[Any]]:
@@ -172,9 +169,18 @@ def slow_text(pattern: re.Pattern[Any], variable: str = "") -> Any:
     """A text over which a pattern is slow, its beginning; None where there is none."""
     for size, limit in zip(_SIZES, _LIMITS, strict=True):
         for text in hostile_texts(pattern, size):
-            if not any(_seconds(pattern, variable, text) <= limit for _ in range(_RUNS)):
+            if _is_slow(pattern, variable, text, limit):
                 return text[:80]
     return None
+
+
+def _is_slow(pattern: re.Pattern[Any], variable: str, text: Any, limit: float) -> bool:
+    """Whether no run keeps the limit."""
+    for _ in range(_RUNS):
+        spent = _seconds(pattern, variable, text)
+        if not limit < spent < _CERTAIN * limit:
+            return spent > limit
+    return True
 
 
 def _seconds(pattern: re.Pattern[Any], variable: str, text: Any) -> float:
@@ -192,12 +198,10 @@ PATTERNS = patterns()
 @pytest.mark.parametrize("name", PATTERNS)
 def test_no_pattern_is_slow_on_text_made_for_it(name: str) -> None:
     variable = name.partition(",")[0]
-    if variable in NOT_OUTPUT:
-        pytest.skip(f"it is given {NOT_OUTPUT[variable]}")
     assert slow_text(PATTERNS[name], variable) is None
 
 
-@pytest.mark.parametrize("pattern", [r"\([^;]*\{", r"\d+,\d+x", r"\s*;", r"<!--.*?-->"])
+@pytest.mark.parametrize("pattern", [r"\([^;]*\{", r"\d+x", r"\s*;", r"<!--.*?-->"])
 def test_what_is_slow_is_found(pattern: str) -> None:
     assert slow_text(re.compile(pattern, re.S)) is not None
 

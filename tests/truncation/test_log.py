@@ -4,6 +4,8 @@ import random
 
 import pytest
 
+from keepwhole.policies.failures import error_line
+from keepwhole.truncation import error_words
 from keepwhole.truncation.cut import TextSource
 from keepwhole.truncation.log import error_lines, log
 from keepwhole.truncation.question import fold
@@ -70,9 +72,48 @@ def test_a_process_that_ended_badly_is_an_error(words: str) -> None:
     assert error_lines(fold(f"first\nworker {words}\nlast\n"), "\n") == [6]
 
 
+CRASHES = (
+    "Segmentation fault",
+    "./run.sh: line 3: 4711 Segmentation fault      (core dumped) ./server",
+    "Aborted (core dumped)",
+    "Killed",
+    "12:00:01 Killed",
+    "./run.sh: line 3: 4711 Killed                  ./server",
+    "signal: killed",
+    "Killed: 9",
+    "Out of memory: Killed process 4711 (python)",
+    "panic: runtime error: index out of range [5] with length 3",
+    "fatal error: all goroutines are asleep - deadlock!",
+    "Traceback (most recent call last):",
+)
+
+
+@pytest.mark.parametrize("crash", CRASHES)
+def test_a_crash_in_the_middle_of_a_log_is_kept(crash: str) -> None:
+    lines = quiet(2_000)
+    lines[900] = crash
+    assert crash in shown(text_of(lines), 2_000).body
+
+
+@pytest.mark.parametrize("words", error_words.CRASHES)
+def test_a_crash_is_an_error_line_of_a_log_and_a_failed_result(words: str) -> None:
+    assert error_lines(f"first\nserver: {words}\nlast\n", "\n") == [6]
+    assert error_line(f"first\nserver: {words}\nlast\n") == f"server: {words}"
+
+
 @pytest.mark.parametrize(
     "line",
-    ["0 errors", "build done, no failures", "failed: 0", "exited with code 0", "exit status 0", "the exit is left"],
+    [
+        *(
+            "0 errors",
+            "build done, no failures",
+            "failed: 0",
+            "exited with code 0",
+            "exit status 0",
+            "the exit is left",
+        ),
+        *("a skilled worker", "12 mutants killed", "mutants: killed 12", "killed-jobs: none", "jobs killed by hand: 3"),
+    ],
 )
 def test_a_line_that_tells_of_no_error_is_none(line: str) -> None:
     assert error_lines(f"first\n{line}\nlast\n", "\n") == []

@@ -31,7 +31,7 @@ Invariants: nothing here changes, normalizes or re-writes a character; a text th
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, TypeAlias, TypeVar, cast, overload
 
 from keepwhole.canonical.message import Path
@@ -308,6 +308,15 @@ class _LongArray(Sequence[Member]):
         while len(self._back) < size - at:
             self._extend_back()
         return self._back[size - at - 1]
+
+    def __iter__(self) -> Iterator[Member]:
+        """All elements in order; none is remembered."""
+        text, at = self._text, self._start
+        for raw in map(bytes, self._raw):
+            at = skip_space(text, at + 1)
+            stop = at + (len(raw) if self._ascii else len(raw.decode("utf-8", "surrogateescape")))
+            yield Member(at, at, stop)
+            at = skip_space(text, stop)
 
     def length(self, at: int) -> int:
         """Characters of element `at`; its position is not needed for that."""

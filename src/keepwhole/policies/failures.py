@@ -26,6 +26,7 @@ neither is a text that only talks of errors (`class ParseError`, `# Error handli
 import re
 
 from keepwhole.truncation.cut import Source
+from keepwhole.truncation.error_words import CRASHES
 
 _LINES, _LONGEST = 5, 240
 _WINDOW = 1_200
@@ -33,8 +34,9 @@ _WINDOW = 1_200
 _HINTS = (
     *("error", "err!", "fail", "fatal", "panic", "exception", "traceback", "exit", 'code"', "denied", "not found"),
     *("no such", "abort", "killed", "terminated", "conflict", '"ok"', '"success"', "no module", "curl: ("),
-    *("core dumped", "segm", "cannot", "could not", "can't", "refused", "timed out", "unable", "critical", "***"),
-    *("forbidden", "unauthorized", "out of memory", " bad gateway", " unavailable", " bad request", "too many"),
+    *("cannot", "could not", "can't", "refused", "timed out", "unable", "critical", "***"),
+    *CRASHES,
+    *("forbidden", "unauthorized", " bad gateway", " unavailable", " bad request", "too many"),
 )
 _COLOR = re.compile(r"\x1b\[[0-9;]*m")
 _BEGINS = re.compile(
@@ -68,7 +70,7 @@ _ANYWHERE = re.compile(
     r""":\ (?:(?:fatal\ )?error[:\ ]
           |(?:command\ not\ found|no\ such\ file\ or\ directory|permission\ denied|not\ found|connection\ refused
              |no\ module\ named|no\ space\ left\ on\ device)\b)
-    | \b(?:segmentation\ fault|core\ dumped|operation\ timed\ out|out\ of\ memory)\b
+    | \b(?:CRASHES)\b
     | \bexit(?:ed)?\s?(?:with\s)?(?:non-zero\s)?(?:(?:code|status)\s?[:=]?|[:=])\s?-?[1-9]\d{0,2}\b(?![.\w])
     | "(?:exit_?code|return_?code|status_?code)"\s*:\s*-?(?:[1-9]\d?|1\d\d|[45]\d\d)\b
     | "(?:error|is_?error)"\s*:\s*(?!null|false|""|\[\]|\{\}|0\b|none)\S
@@ -76,7 +78,7 @@ _ANYWHERE = re.compile(
     | \b(?:build|tests?|compilation|command|result):?\ (?:failed|failure)\b
     | \bcannot\ access\ ['"‘/]
     | :in\ [`'].{1,80}\((?:\w+::)*\w*error\)\s*$
-    """,
+    """.replace("CRASHES", "|".join(CRASHES).replace(" ", r"\ ")),
     re.VERBOSE,
 )
 _TALLY = re.compile(

@@ -67,8 +67,8 @@ def parse_path(text: str) -> list[PathStep]:
     steps: list[PathStep] = []
     at = 0
     while at < len(rest):
-        found = _STEP.match(rest, at)
-        if found is None or len(text) > _LONGEST:
+        found = _STEP.match(rest, at) if len(text) <= _LONGEST else None
+        if found is None:
             message = f'"{text[:60]}" is no address. Write it as $.items[40:60].name, $["a key"] or $[-1].'
             raise UsageError(message, message)
         steps.append(_step(found))

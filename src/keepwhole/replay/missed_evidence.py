@@ -18,7 +18,7 @@ _LINES_AROUND = 3
 """Lines on either side of a string that an agent would read back."""
 _LONG = 4_000
 """If the lines have more characters than this, the call asks for characters instead."""
-_ARGUMENT = re.compile(r'(\w+)=(?:"([^"]*)"|(\d+))')
+_ARGUMENT = re.compile(r'\b(\w++)=(?:"([^"]*+)"|(\d++))')
 
 
 class MissedEvidence(NamedTuple):

@@ -10,6 +10,8 @@ from functools import lru_cache
 from keepwhole.truncation.cut import Source
 
 _LOOK = 64
+_LONGEST = 64
+"""Characters of a grapheme that is kept whole where a unit is split; no script needs half as many."""
 _ESCAPE = 32
 """No terminal sequence that is worth keeping whole is longer."""
 _JOINER = "\u200d"
@@ -85,12 +87,16 @@ def _on(source: Source, at: int) -> int:
 
 
 def whole_before(text: str, at: int, low: int, reach: int) -> int:
-    """The nearest position from `at` back to `at - reach` that splits nothing, else `low`, which is known to be one."""
+    """The nearest position before `at` that splits nothing, else `low`, which is known to be one.
+
+    Flags are counted from `at - reach` on.
+    """
     base = low if at - low <= 2 * reach else at - reach
     if not base < at < len(text):
         return at
     near = text[base : at + 1]
-    while at > base:
+    furthest = max(base, at - _LONGEST)
+    while at > furthest:
         if not joined(near, at - base, base == low):
             return at
         at -= 1

@@ -35,20 +35,20 @@ def element(source: Source, budget: int, options: StrategyOptions) -> Cut:
     if source.chars > _LARGEST:
         return head_tail(source, budget, options)
     text = source.text(0, source.chars)
-    wanted = tuple(terms(options.question))
+    wanted = terms(options.question)
     try:
-        cut = _json(text, budget, options)
+        cut = _json(text, budget, wanted, options)
     except NotJson:
         try:
             cut = XmlCut(text, wanted, options.max_depth).cut(budget)
         except NotXml:
-            cut = _by_group(source, text, budget, options)
+            cut = _by_group(source, text, budget, wanted, options)
     return cut if cut is not None else nothing(source.chars)
 
 
-def _json(text: str, budget: int, options: StrategyOptions) -> Cut | None:
+def _json(text: str, budget: int, wanted: Iterable[str], options: StrategyOptions) -> Cut | None:
     """JSON by its structure; what a shell's wrapper says before it is kept."""
-    wanted, keys = tuple(terms(options.question)), frozenset(options.keep_keys)
+    keys = frozenset(options.keep_keys)
     try:
         return JsonCut(text, wanted, options.max_depth, keys).cut(budget)
     except NotJson:
@@ -59,12 +59,12 @@ def _json(text: str, budget: int, options: StrategyOptions) -> Cut | None:
         return None if cut is None else behind(cut, skip)
 
 
-def _by_group(source: Source, text: str, budget: int, options: StrategyOptions) -> Cut | None:
+def _by_group(source: Source, text: str, budget: int, wanted: dict[str, float], options: StrategyOptions) -> Cut | None:
     """As many lines of each group as fit for all groups alike, in their order."""
     bounds = line_bounds(text, source.eol)
     chosen = ChosenUnits(bounds, budget, widest_mark(source))
-    if options.question:
-        found = scores(fold(text), bounds, terms(options.question))
+    if wanted:
+        found = scores(fold(text), bounds, wanted)
         chosen.add_all(sorted(found, key=lambda unit: (-found[unit], unit)), 0.5)
     chosen.add_rounds(zip_longest(*map(chain.from_iterable, _groups(text, budget, len(bounds) - 1)), fillvalue=-1))
     chosen.fill(options.head_ratio)

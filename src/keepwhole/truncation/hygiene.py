@@ -17,6 +17,8 @@ _BARE_RETURN = re.compile(r"\r(?!\n)")
 _PASSES = 4
 _FULL = 0.85
 """A view this full is left as it is."""
+_MOST = 64
+"""How many times its budget a strategy may be given: so the work depends on the budget, not on the text."""
 
 
 def without_noise(strategy: ITruncationStrategy, source: Source, budget: int, options: StrategyOptions) -> Cut:
@@ -36,7 +38,7 @@ def without_noise(strategy: ITruncationStrategy, source: Source, budget: int, op
             best = tidy
         if size > budget * _FULL or not tidy.gaps:
             break
-        allowance = int(allowance * min(8.0, 0.98 * budget / max(size, 1)))
+        allowance = min(_MOST * budget, int(allowance * min(8.0, 0.98 * budget / max(size, 1))))
     return best if best is not None else strategy(source, budget, options)
 
 

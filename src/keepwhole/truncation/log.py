@@ -30,26 +30,18 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from keepwhole.canonical.utf8 import contains_any
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, Source, length, whole
+from keepwhole.truncation.error_words import ELSEWHERE, ERRORS
 from keepwhole.truncation.lines import after_ends
 from keepwhole.truncation.notice import similar_lines
 from keepwhole.truncation.question import fold, hits_of, scores, terms
 from keepwhole.truncation.strategy import StrategyOptions
 from keepwhole.truncation.units import ChosenUnits, cut_of, split_long, unit_at, widest_mark
 
-ERROR_WORDS = ("error", "fail", "exception", "traceback", "fatal", "panic", "critical", "assert", "segfault")
-_ELSEWHERE = {
-    "LATIN": ("fehler", "ausnahme", "erreur", "échec", "fallo", "falló", "falha", "błąd", "hata"),
-    "CYRILLIC": ("ошибк", "исключени", "сбой", "помилк"),
-    "CJK": ("错误", "錯誤", "异常", "異常", "失败", "失敗"),
-    "KATAKANA": ("エラー", "例外"),
-    "HANGUL": ("오류", "실패", "예외"),
-    "ARABIC": ("خطأ",),
-    "DEVANAGARI": ("त्रुटि",),
-}
-"""The same in other languages, by the script in which they are written."""
 _SAMPLE = 32_768
-_EXIT = "exit"
+_EXIT, _KILLED = "exit", "killed"
 _FAILED_EXIT = re.compile(r"exit[a-z]*(?:[ _]?(?:with|code|status|value))*[\s:=(\"']*-?[1-9]")
+_KILLED_LINE = re.compile(r"(?:^|[\])]|:\d\d\S*)\s*killed(?::? \d+)?\s*$|:\s+(?:\d+ )?killed\b(?!\s+\d)")
+"""What a shell, a build tool or the kernel says of a process; mutants and jobs are killed in other words."""
 _NONE_BEFORE = tuple(f"{edge}{word} " for edge in " ,;(=[\t" for word in ("0", "no", "without"))
 _NONE_AFTER = re.compile(r"\w*[=:] ?0\b")
 _COUNTED = frozenset(("error", "fail"))
@@ -128,7 +120,7 @@ def _units(bounds: Sequence[int], start: int, stop: int) -> range:
 
 def error_lines(lowered: str, eol: str) -> list[int]:
     """Where lines with an error begin, those that are most unlike the others first."""
-    words = (*ERROR_WORDS, _EXIT, *_words_elsewhere(lowered))
+    words = (*ERRORS, _EXIT, _KILLED, *_words_elsewhere(lowered))
     there = (word for word in words if contains_any(lowered, (word,)))
     lines = {start: line for word in there for start, line in _lines_with(lowered, word, eol)}
     starts = sorted(lines)
@@ -147,8 +139,8 @@ def _words_elsewhere(lowered: str) -> Iterator[str]:
     middle = len(lowered) // 2
     seen = {*lowered[:_SAMPLE], *lowered[middle : middle + _SAMPLE], *lowered[-_SAMPLE:]}
     scripts = {unicodedata.name(char, "").split(" ")[0] for char in seen if not char.isascii()}
-    for script in _ELSEWHERE.keys() & scripts:
-        yield from _ELSEWHERE[script]
+    for script in ELSEWHERE.keys() & scripts:
+        yield from ELSEWHERE[script]
 
 
 def _lines_with(lowered: str, word: str, eol: str) -> Iterator[tuple[int, str]]:
@@ -176,8 +168,8 @@ def _line(text: str, start: int, eol: str) -> str:
 
 def _is_error(line: str, word: str) -> bool:
     """Whether a line with `word` reports an error: not "no errors", nor an exit code of 0."""
-    if word == _EXIT:
-        return _FAILED_EXIT.search(line) is not None
+    if word in (_EXIT, _KILLED):
+        return (_FAILED_EXIT if word == _EXIT else _KILLED_LINE).search(line) is not None
     if word not in _COUNTED:
         return True
     line = " " + line

@@ -25,7 +25,7 @@ _SHORT = 120
 """Adjacent paragraphs shorter than this are one unit: a heading and what follows it."""
 _TINY = 60
 """So are adjacent elements shorter than this."""
-_MOST_WORK = 24
+_MOST_WORK = 12
 """How often all of a text may be read, level by level; what is nested deeper is split like plain text."""
 _EVENT = re.compile(r"\n(?=[^\s])")
 _TAG = re.compile(r">\s*+(?=<[^/])")

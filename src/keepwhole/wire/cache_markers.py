@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 NAME = "cache_control"
 _NAMED = re.compile(rf'"{NAME}"\s*:')
 """The name of the field in a request; a string that quotes it has backslashes before its quotes."""
-_VALUE = rf'"{NAME}"\s*:\s*(?:\{{[^{{}}]*\}}|null)'
-_MARKER = re.compile(rf"\s*,\s*{_VALUE}|{_VALUE}\s*,?\s*")
+_VALUE = rf'"{NAME}"\s*+:\s*+(?:\{{[^{{}}]*+\}}|null)'
+_MARKER = re.compile(rf"(?<!\s)\s*+,\s*+{_VALUE}|{_VALUE}\s*+,?\s*+")
+"""A marker with one comma; a run of white space is only looked at from its beginning, so no run is looked at twice."""
 _BARE = frozenset(("thinking", "redacted_thinking"))
 """Blocks that may not carry a marker."""
 _SECONDS = {"5m": 300, "1h": 3_600}
