@@ -2,7 +2,7 @@
 
 CPU time of the thread, the best of up to five runs, since a busy machine only ever adds. Growth is the slope of a line
 through the logarithms of sizes and times. The default run looks for what is quadratic in short texts; `make torture`
-times five sizes up to 4 MB, shape by shape, and holds the limits of `docs/decisions/0024-linear-time.md`.
+times five sizes up to 4 MB, shape by shape, and holds the limits of `docs/decisions/0026-linear-time.md`.
 """
 
 import math
