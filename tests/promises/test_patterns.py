@@ -34,6 +34,7 @@ MATCHED = frozenset(
         *(f"{_T}.diff._FIRST", f"{_T}.xml_element._TAG", "keepwhole.apps.mcp.line_reader._VALUE"),
         *("keepwhole.policies.kinds._SHOWS", "keepwhole.policies.kinds._SIFTS"),
         "keepwhole.standalone.contexts.context.OURS",
+        *("keepwhole.apps.proxy.credentials._SECRET_SEGMENT", "keepwhole.apps.proxy.credentials._JWT"),
     )
 )
 """Patterns that are only ever matched at one place of a text."""

@@ -36,6 +36,7 @@ from typing import Any, NamedTuple
 from keepwhole.canonical.entry import Result
 from keepwhole.canonical.message import Message, Path, ResultText
 from keepwhole.conversation.context import BranchContext
+from keepwhole.conversation.pair_check import PairCheck
 from keepwhole.conversation.plan import Plan, without_repeats
 from keepwhole.conversation.summary import BranchSummary
 from keepwhole.errors import Overtaken, StoreError
@@ -135,7 +136,7 @@ class Branch:
         """Whether new results are sent whole before they are recorded; `settle` records them."""
         self._sent_whole: set[tuple[str, int]] = set()
         """Results that were sent whole and are not on record, by their call and a hash of their text."""
-        self._pairs = _Pairs()
+        self._pairs = PairCheck()
 
     # Following the client
 
@@ -577,34 +578,6 @@ class Branch:
     def _is_edit(self, number: int) -> bool:
         choice = self.decisions[number]
         return choice.rule not in SHOWN and self.transcript.items[number].index not in self._unedited
-
-
-class _Pairs:
-    """Whether the calls and results of a branch belong together, checked as it grows."""
-
-    def __init__(self) -> None:
-        self.is_broken = False
-        self.repaired = 0
-        self.continues = False
-        """Whether the request continues another one, and so holds half of its pairs."""
-        self._checked = 0
-        """Messages that are known to be whole."""
-
-    def check(self, messages: Sequence[Any], transcript: Transcript, continues: bool) -> None:
-        """Look for broken pairs; only in what is new, where the rest is known to be whole."""
-        self.repaired, self.continues = 0, continues
-        if continues:
-            self.is_broken, self._checked = False, 0
-            return
-        start = 0 if self.is_broken else transcript.last_calls_before(self._checked)
-        dialect = dialect_of(messages[start:]) or DEFAULT
-        is_broken = dialect.is_broken(messages[start:])
-        self.is_broken = is_broken and (dialect_of(messages) or dialect).is_broken(messages)
-        self._checked = len(messages)
-
-    def cut_back(self, length: int) -> None:
-        """Forget the messages from `length` on."""
-        self._checked = min(self._checked, length)
 
 
 def _key_of(item: Item) -> tuple[str, int]:
