@@ -285,7 +285,8 @@ def test_a_purge_by_itself_against_appends_leaves_nothing_behind(url: str, tmp_p
     over.set()
     for one in writers:
         one.join()
-    store.purge("race", NOON)
+    with suppress(KeepwholeError):  # the last purge may have been after the last append
+        store.purge("race", NOON)
     assert store.count_strays() == 0
     assert store.select("SELECT count(*) FROM pieces") == [(0,)]
     store.close()
