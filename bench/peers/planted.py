@@ -4,9 +4,8 @@ In each case headroom was seen to lose the fact or to return the text uncut; the
 """
 
 import random
-from collections.abc import Callable
 
-from bench.texts.planted_results import Sample
+from bench.texts.planted_results import Sample, plant
 
 _WORDS = ("request", "cache", "worker", "shard", "flush", "commit", "upstream", "index", "queue", "replica", "lease")
 _CITIES = ("Amsterdam", "Bergen", "Cork", "Dresden", "Espoo", "Faro", "Ghent", "Hamburg", "Inverness", "Jena")
@@ -22,7 +21,7 @@ def info_log(size: int, seed: int) -> Sample:
         return f"{_time(number)} INFO {words} id={chance.randint(0, 10**9)}\n"
 
     planted = f"{_time(7)} INFO {fact}\n"
-    return _plant(size, seed, line, planted, fact, "What is the one-time deploy token for release 9.4.1?")
+    return plant(size, seed, line, planted, fact, "What is the one-time deploy token for release 9.4.1?")
 
 
 def dates_first(size: int, seed: int) -> Sample:
@@ -32,7 +31,7 @@ def dates_first(size: int, seed: int) -> Sample:
     def row(chance: random.Random, number: int) -> str:
         return f"{_date(chance)},{chance.choice(_CITIES)},{chance.randint(1, 10**6)}.{chance.randint(10, 99)}\n"
 
-    sample = _plant(size, seed, row, fact + "\n", fact, "What was the amount of the order from Wolverhampton?")
+    sample = plant(size, seed, row, fact + "\n", fact, "What was the amount of the order from Wolverhampton?")
     return Sample("date,city,amount\n" + sample.text, fact, sample.question)
 
 
@@ -45,7 +44,7 @@ def dates_last(size: int, seed: int) -> Sample:
             f"{number},{chance.choice(_CITIES)},{chance.randint(1, 10**6)}.{chance.randint(10, 99)},{_date(chance)}\n"
         )
 
-    sample = _plant(size, seed, row, f"0,{fact}\n", fact, "When was the order from Wolverhampton placed?")
+    sample = plant(size, seed, row, f"0,{fact}\n", fact, "When was the order from Wolverhampton placed?")
     return Sample("id,city,amount,date\n" + sample.text, fact, sample.question)
 
 
@@ -56,7 +55,7 @@ def one_line_html(size: int, seed: int) -> Sample:
     def row(chance: random.Random, number: int) -> str:
         return f"<tr><td>{chance.choice(_CITIES)} {number}</td><td>{chance.randint(300, 4000)} m</td></tr>"
 
-    sample = _plant(size, seed, row, f"<tr>{fact}</tr>", fact, "How high is Ptarmigan Ridge?")
+    sample = plant(size, seed, row, f"<tr>{fact}</tr>", fact, "How high is Ptarmigan Ridge?")
     page = f"<!DOCTYPE html><html><body><table>{sample.text}</table></body></html>"
     return Sample(page, fact, sample.question)
 
@@ -68,7 +67,7 @@ def chinese(size: int, seed: int) -> Sample:
     def paragraph(chance: random.Random, number: int) -> str:
         return "".join(chance.choices(_HAN, k=120)) + "。\n\n"
 
-    return _plant(size // 3, seed, paragraph, fact + "。\n\n", fact, "哪个泊位交给了翠鸟号?")
+    return plant(size // 3, seed, paragraph, fact + "。\n\n", fact, "哪个泊位交给了翠鸟号?")
 
 
 def _time(number: int) -> str:
@@ -77,17 +76,3 @@ def _time(number: int) -> str:
 
 def _date(chance: random.Random) -> str:
     return f"2026-0{chance.randint(1, 9)}-{chance.randint(10, 28)}"
-
-
-def _plant(
-    size: int, seed: int, unit: Callable[[random.Random, int], str], planted: str, fact: str, question: str
-) -> Sample:
-    """Units up to `size` characters, the planted one a bit after the middle."""
-    chance = random.Random(seed)
-    units: list[str] = []
-    total = 0
-    while total < size:
-        units.append(unit(chance, len(units) + 1))
-        total += len(units[-1])
-    units.insert(int(len(units) * 0.55), planted)
-    return Sample("".join(units), fact, question)

@@ -26,7 +26,7 @@ def prose(size: int, seed: int = 1) -> Sample:
         lines = (" ".join(chance.choices(_WORDS + _NAMES, k=12)) for _ in range(4))
         return f"{number}. " + ".\n".join(lines) + ".\n\n"
 
-    return _plant(size, seed, paragraph, fact + ".\n\n", fact, "Which berth was signed over to the Halcyon?")
+    return plant(size, seed, paragraph, fact + ".\n\n", fact, "Which berth was signed over to the Halcyon?")
 
 
 def log(size: int, seed: int = 1, errors: int = 1) -> Sample:
@@ -43,7 +43,7 @@ def log(size: int, seed: int = 1, errors: int = 1) -> Sample:
         words = " ".join(chance.choices(_WORDS, k=5))
         return f"{time} INFO {chance.choice(_NAMES)}: {words} id={chance.randint(0, 10**9)}\n"
 
-    return _plant(size, seed, line, f"2026-03-04T12:00:00Z {fact}\n", fact, "Why was the settlement batch rejected?")
+    return plant(size, seed, line, f"2026-03-04T12:00:00Z {fact}\n", fact, "Why was the settlement batch rejected?")
 
 
 def json_array(size: int, seed: int = 1) -> Sample:
@@ -62,7 +62,7 @@ def json_array(size: int, seed: int = 1) -> Sample:
         return json.dumps(found) + ",\n"
 
     planted = element(random.Random(seed), 0, fact)
-    sample = _plant(size, seed, element, planted, fact, "What is the score of the user with the quokka address?")
+    sample = plant(size, seed, element, planted, fact, "What is the score of the user with the quokka address?")
     return Sample(f"[{sample.text[:-2]}]", fact, sample.question)
 
 
@@ -74,7 +74,7 @@ def csv(size: int, seed: int = 1) -> Sample:
         return f"{number},{when},{chance.choice(_STATES)},{city},{chance.randint(1, 10**6)}.{chance.randint(10, 99)}\n"
 
     question = "What was the amount of the order from Wolverhampton?"
-    sample = _plant(size, seed, row, f"0,2026-05-05,paid,{fact}\n", fact, question)
+    sample = plant(size, seed, row, f"0,2026-05-05,paid,{fact}\n", fact, question)
     return Sample("id,date,state,city,amount\n" + sample.text, fact, question)
 
 
@@ -98,7 +98,7 @@ def source_code(size: int, seed: int = 1) -> Sample:
         )
 
     planted = f'def accrued_interest(principal: int) -> int:\n    """Interest of a day."""\n    {fact}\n\n\n'
-    sample = _plant(size, seed, function, planted, fact, "What does accrued_interest return?")
+    sample = plant(size, seed, function, planted, fact, "What does accrued_interest return?")
     return Sample("import os\nimport sys\n\n\n" + sample.text, fact, sample.question)
 
 
@@ -113,7 +113,7 @@ def diff(size: int, seed: int = 1) -> Sample:
         )
 
     planted = f"diff --git a/gate.py b/gate.py\n--- a/gate.py\n+++ b/gate.py\n@@ -7,1 +7,2 @@\n limit = 3\n{fact}\n"
-    return _plant(size, seed, hunk, planted, fact, "What is the timeout for the aardvark gateway now?")
+    return plant(size, seed, hunk, planted, fact, "What is the timeout for the aardvark gateway now?")
 
 
 def html(size: int, seed: int = 1) -> Sample:
@@ -124,7 +124,7 @@ def html(size: int, seed: int = 1) -> Sample:
         return f'<tr class="peak" id="p{number}"><td>{name} {other}</td><td>{chance.randint(300, 4000)} m</td></tr>\n'
 
     planted = f'<tr class="peak">{fact}</tr>\n'
-    sample = _plant(size, seed, row, planted, fact, "How high is Ptarmigan Ridge?")
+    sample = plant(size, seed, row, planted, fact, "How high is Ptarmigan Ridge?")
     head = "<!DOCTYPE html>\n<html><head><title>Peaks</title></head><body>\n<table>\n"
     return Sample(f"{head}{sample.text}</table>\n</body></html>\n", fact, sample.question)
 
@@ -135,7 +135,7 @@ def xml(size: int, seed: int = 1) -> Sample:
     return Sample(f'<?xml version="1.0"?>\n{body}', page.fact, page.question)
 
 
-def _plant(
+def plant(
     size: int,
     seed: int,
     unit: Callable[[random.Random, int], str],

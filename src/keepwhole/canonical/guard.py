@@ -9,9 +9,10 @@ size of a body, whatever is in it.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 
+from keepwhole.canonical.anchors import stretches_around
 from keepwhole.canonical.utf8 import contains_any
 
 CANONICAL_TOOL_RESULT_IS_LOSSLESS = "canonical_tool_result_is_lossless"
@@ -92,30 +93,8 @@ def _mark_in(data: bytes) -> str | None:
     folded = data.lower()
     if not contains_any(folded, _ANCHORS):
         return None
-    for start, stop in _windows(folded):
+    for start, stop in stretches_around(folded, _ANCHORS, _NEAR, _NEAR):
         found = _pattern().search(folded, start, stop)
         if found is not None:
             return data[found.start() : found.end()].decode("utf-8", "replace")
     return None
-
-
-def _windows(folded: bytes) -> Iterator[tuple[int, int]]:
-    """The stretches around anchors, those that touch joined."""
-    start, stop = 0, -1
-    for at in sorted(at for anchor in _ANCHORS for at in _places_of(folded, anchor)):
-        if at - _NEAR > stop:
-            if stop >= 0:
-                yield start, stop
-            start = max(0, at - _NEAR)
-        stop = at + _NEAR
-    if stop >= 0:
-        yield start, stop
-
-
-def _places_of(folded: bytes, anchor: bytes) -> Iterator[int]:
-    """Where an anchor is; of several within one stretch only the last is needed."""
-    at = folded.find(anchor)
-    while at >= 0:
-        yield at
-        near = folded.rfind(anchor, at + 1, at + _NEAR)
-        at = near if near >= 0 else folded.find(anchor, at + 1)

@@ -35,10 +35,10 @@ from keepwhole.policies.policy import Choice, Policy
 from keepwhole.policies.settings import AutoSettings
 from keepwhole.policies.transcript import Item
 from keepwhole.truncation.configuration import SMALLEST_INLINE_LIMIT, Limits, TruncationConfiguration
-from keepwhole.truncation.cut import Source, TextSource, whole
+from keepwhole.truncation.cut import Source, TextSource
 from keepwhole.truncation.notice import imitates
-from keepwhole.truncation.present import Artifact, choose, present, summarize
-from keepwhole.truncation.result import TruncationMetadata, TruncationResult
+from keepwhole.truncation.present import Artifact, choose, present, show_whole, summarize
+from keepwhole.truncation.result import TruncationResult
 from keepwhole.truncation.strategy import STRATEGIES, ITruncationStrategy
 
 RULE = "arrival"
@@ -143,7 +143,7 @@ def show_within(
     if source.chars <= limits.inline_limit and arriving.artifact.is_text:
         text = source.text(0, source.chars)
         if limits.trusted or not imitates(text):
-            return _whole(showable(text), arriving)
+            return show_whole(source, showable(text), arriving.artifact.size)
     else:
         question = question_of(arriving) if arriving.question is None else arriving.question
         limits = limits.replace(options=limits.options.replace(question=question))
@@ -221,16 +221,3 @@ def question_of(arriving: Arriving) -> str:
         return ""
     asked = (cast("dict[str, object]", arguments).get(key) for key in _QUESTION_KEYS)
     return next((text for text in asked if isinstance(text, str)), "")
-
-
-def _whole(text: str, arriving: Arriving) -> TruncationResult:
-    source = arriving.source
-    metadata = TruncationMetadata(
-        original_size=source.chars,
-        truncated_size=len(text),
-        strategy_used="none",
-        was_truncated=False,
-        original_lines=source.lines,
-        original_bytes=arriving.artifact.size,
-    )
-    return TruncationResult(content=text, body=text, cut=whole(source.chars), metadata=metadata)

@@ -13,10 +13,11 @@ from keepwhole.canonical.media import TEXT
 from keepwhole.canonical.utf8 import showable
 from keepwhole.recall.links import RecallLinks
 from keepwhole.recall.names import is_recall
-from keepwhole.record.kept_result import artifact_of, whole_view
+from keepwhole.record.kept_result import artifact_of
 from keepwhole.store.reader import BodyReader
 from keepwhole.truncation.configuration import SMALLEST_INLINE_LIMIT
 from keepwhole.truncation.notice import imitates
+from keepwhole.truncation.present import show_whole
 from keepwhole.truncation.result import TruncationResult
 
 if TYPE_CHECKING:
@@ -35,10 +36,10 @@ class Display:
 
     def show(self, result: Result, reader: BodyReader) -> TruncationResult:
         """The view of a result that has just been stored."""
-        if is_recall(result.tool):  # bounded already, and never an artifact of an artifact
-            return whole_view(showable(reader.text()), reader)
-        if reader.chars <= SMALLEST_INLINE_LIMIT and result.media_type == TEXT and not imitates(reader.text()):
-            return whole_view(showable(reader.text()), reader)  # no policy cuts so little
+        is_short = reader.chars <= SMALLEST_INLINE_LIMIT and result.media_type == TEXT  # no policy cuts so little
+        # What a recall tool returned is bounded already, and never an artifact of an artifact.
+        if is_recall(result.tool) or (is_short and not imitates(reader.text())):
+            return show_whole(reader, showable(reader.text()), reader.facts.size)
         from keepwhole.policies.arrival import Arriving, show_arriving
 
         artifact = artifact_of(result, reader, self.links.of(result.trace_id, result.artifact_id))

@@ -13,8 +13,8 @@ from keepwhole.errors import NotStored, StoreError, UsageError
 from keepwhole.store.feed import Feed, Output
 from keepwhole.store.protocol import Row, Store, body_of, decision_of, result_of
 from keepwhole.store.reader import BodyReader
-from keepwhole.truncation.cut import decode_cut, render_body, whole
-from keepwhole.truncation.present import Artifact, summarize
+from keepwhole.truncation.cut import decode_cut, render_body
+from keepwhole.truncation.present import Artifact, show_whole, summarize
 from keepwhole.truncation.recall_link import RecallLink
 from keepwhole.truncation.result import TruncationMetadata, TruncationResult
 
@@ -44,23 +44,6 @@ def as_kept(view: TruncationResult, result: Result) -> KeptResult:
     return KeptResult(**fields, call_id=result.call_id, is_error=result.is_error)
 
 
-def whole_view(text: str, reader: BodyReader) -> TruncationResult:
-    """The view that shows all of a result."""
-    return TruncationResult(
-        content=text,
-        body=text,
-        cut=whole(reader.chars),
-        metadata=TruncationMetadata(
-            original_size=reader.chars,
-            truncated_size=len(text),
-            strategy_used="none",
-            was_truncated=False,
-            original_lines=reader.lines,
-            original_bytes=reader.facts.size,
-        ),
-    )
-
-
 def artifact_of(result: Result, reader: BodyReader, link: RecallLink | None = None) -> Artifact:
     """What notices say of a result."""
     return Artifact(
@@ -78,7 +61,7 @@ def read_kept(store: Store, row: Row) -> KeptResult:
     result, decided = result_of(row), store.decision(row.session, row.trace_id)
     with store.open(body_of(row)) as reader:
         if decided is None:
-            return as_kept(whole_view(showable(reader.text()), reader), result)
+            return as_kept(show_whole(reader, showable(reader.text()), reader.facts.size), result)
         with store.open(body_of(decided)) as cut_reader:
             cut = decode_cut(cut_reader.read())
         body = render_body(cut, reader)

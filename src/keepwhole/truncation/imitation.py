@@ -13,9 +13,10 @@ forms are bounded, so no text takes more time than its length.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
+from keepwhole.canonical.anchors import stretches_around
 from keepwhole.canonical.utf8 import contains_any
 from keepwhole.truncation.skeleton import Skeleton
 
@@ -86,7 +87,11 @@ def imitations(text: str, grammars: tuple[Grammar, ...] = GRAMMARS) -> list[int]
     found = [match.start() for match in _bracketed(grammars).finditer(seen)] if "[" in seen else []
     if anchors:
         near = _others(grammars)
-        found += [match.start() for window in _windows(seen, anchors) for match in near.finditer(seen, *window)]
+        found += [
+            match.start()
+            for window in stretches_around(seen, anchors, _BEFORE, _AFTER)
+            for match in near.finditer(seen, *window)
+        ]
     return list(dict.fromkeys(skeleton.places(sorted(found)))) if found else []
 
 
@@ -98,25 +103,3 @@ def _bracketed(grammars: tuple[Grammar, ...]) -> re.Pattern[str]:
 
 def _others(grammars: tuple[Grammar, ...]) -> re.Pattern[str]:
     return re.compile("|".join([form for grammar in grammars for form in grammar.others]))
-
-
-def _windows(text: str, anchors: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The stretches around anchors, those that touch joined."""
-    start, stop = 0, -1
-    for at in sorted(at for anchor in anchors for at in _places_of(text, anchor)):
-        if at - _BEFORE > stop:
-            if stop >= 0:
-                yield start, stop
-            start = max(0, at - _BEFORE)
-        stop = at + _AFTER
-    if stop >= 0:
-        yield start, stop
-
-
-def _places_of(text: str, anchor: str) -> Iterator[int]:
-    """Where an anchor is; of several within one stretch only the last is needed."""
-    at = text.find(anchor)
-    while at >= 0:
-        yield at
-        near = text.rfind(anchor, at + 1, at + _BEFORE)
-        at = near if near >= 0 else text.find(anchor, at + 1)

@@ -78,6 +78,23 @@ class Artifact(Value):
         return self.media_type.startswith("text/")
 
 
+def show_whole(source: Source, text: str, size: int) -> TruncationResult:
+    """Return the view that shows all of a result of `size` bytes; `text` is what can be shown of it."""
+    return TruncationResult(
+        content=text,
+        body=text,
+        cut=whole(source.chars),
+        metadata=TruncationMetadata(
+            original_size=source.chars,
+            truncated_size=len(text),
+            strategy_used="none",
+            was_truncated=False,
+            original_lines=source.lines,
+            original_bytes=size,
+        ),
+    )
+
+
 def summarize(tool: str, arguments: str | None) -> str:
     """Return one line of at most 100 characters that says which call a result came from.
 
