@@ -39,7 +39,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     collecting = add_action(
         commands, "collect", collect_orphans, help="move bodies that no entry has to `trash/`", session=False
     )
-    collecting.add_argument("--all", action="store_true", help="however many there are")
+    collecting.add_argument("--all", action="store_true", help="even if they are more than a few per cent")
 
 
 def list_artifacts(args: argparse.Namespace) -> int:
@@ -148,19 +148,20 @@ def collect_orphans(args: argparse.Namespace) -> int:
     """Move away bodies that killed processes left behind."""
     context = CommandContext(args)
     if isinstance(context.store, SqliteStore):
-        count, what = (
+        count, done = (
             context.store.collect_orphans(any_number=args.all),
-            "Moved to `trash/`; delete it when you are sure",
+            "moved to `trash/`; delete it when you are sure",
         )
     elif isinstance(context.store, CollectsOrphans):
-        count, what = context.store.collect_orphans(), "Removed"
+        count, done = context.store.collect_orphans(), "removed"
     else:
         raise UsageError("This record leaves no bodies behind that could be collected.")
     context.close()
     if args.json:
         screen.print_json({"collected": count})
     else:
-        screen.say(f"{what}: {count} {'body' if count == 1 else 'bodies'} that no entry has.")
+        bodies = f"{count} {'body' if count == 1 else 'bodies'} that no entry has"
+        screen.say(f"{bodies}: {done}." if count else "Every body has an entry; nothing was moved.")
     return 0
 
 

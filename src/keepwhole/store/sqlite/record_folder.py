@@ -31,7 +31,7 @@ def _left_behind(folder: str, with_log: bool) -> str:
     if with_log and size_of(os.path.join(folder, "record.db-wal")):
         return "its log is"
     if os.path.lexists(os.path.join(folder, "record.marks")):
-        return "its marks are"
+        return "`record.marks`, which is written when something is stored, is"
     for _, _, names in os.walk(os.path.join(folder, "blobs")):
         if names:
             return "its large bodies are"
