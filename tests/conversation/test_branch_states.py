@@ -21,7 +21,11 @@ ALLOWED = {
     (State.GONE, State.KEPT),
     (State.GONE, State.DECIDED),
 }
-EAGER = Auto(AutoSettings(start=500, most=3_000, clear_at_least=100, min_tokens=50, patience=0.01, keep={"other": 1}))
+EAGER = Auto(
+    AutoSettings(
+        start=500, most=3_000, clear_at_least=100, min_tokens=50, patience=0.01, keep={"other": 1}, keep_steps=1
+    )
+)
 
 
 def step(number: int, size: int = 3_000) -> list[dict[str, Any]]:

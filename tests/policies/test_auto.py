@@ -13,7 +13,13 @@ from keepwhole.policies.transcript import Name, Transcript
 
 AT_ONCE = dict.fromkeys(("shell", "search", "read", "report", "other"), 1)
 SMALL = CAREFUL.replace(
-    start=1_000, clear_at_least=100, min_tokens=20, patience=0.001, old_after=AT_ONCE, keep={"shell": 1, "read": 2}
+    start=1_000,
+    clear_at_least=100,
+    min_tokens=20,
+    patience=0.001,
+    old_after=AT_ONCE,
+    keep={"shell": 1, "read": 2},
+    keep_steps=1,
 )
 HERE = Situation(DEFAULT)
 

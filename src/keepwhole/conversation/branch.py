@@ -36,10 +36,12 @@ from typing import Any, NamedTuple
 from keepwhole.canonical.entry import Result
 from keepwhole.canonical.message import Message, Path, ResultText
 from keepwhole.conversation.context import BranchContext
+from keepwhole.conversation.costs import BranchCosts
 from keepwhole.conversation.pair_check import PairCheck
-from keepwhole.conversation.plan import Plan, without_repeats
+from keepwhole.conversation.plan import Plan, is_recall_answer, plan_restored, without_repeats
 from keepwhole.conversation.summary import BranchSummary
 from keepwhole.errors import Overtaken, StoreError
+from keepwhole.models.ledger import Costs
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.account import Account, Edit, edit_of
 from keepwhole.policies.policy import SHOWN, Choice, Policy, Situation, TrackedChoices, sent_tokens, shown_text
@@ -111,6 +113,7 @@ class Branch:
         self.transcript = Transcript()
         self.decisions = TrackedChoices()
         self.summary = BranchSummary(context, self.transcript, self.decisions)
+        self.costs = BranchCosts(self.transcript, self.decisions)
         self.changes = Changes()
         self.sent_at: float | None = None
         """When these messages were last viewed to be sent."""
@@ -136,6 +139,8 @@ class Branch:
         """Whether new results are sent whole before they are recorded; `settle` records them."""
         self._sent_whole: set[tuple[str, int]] = set()
         """Results that were sent whole and are not on record, by their call and a hash of their text."""
+        self._restored: Collection[int] = ()
+        """Numbers of the results that this view shows whole once more."""
         self._pairs = PairCheck()
 
     # Following the client
@@ -265,6 +270,7 @@ class Branch:
             self.decisions.open.pop(seen.item.number, None)
             self._new.pop(seen.item.number, None)
         del self._results[left:]
+        self.costs.cut_back(length)
         self.transcript.cut_back(length)
         first = len(self._messages) - len(self._copies)
         del self._copies[max(0, length - first) :]
@@ -369,9 +375,17 @@ class Branch:
         self.summary.find()
         return True
 
-    def compact(self, situation: Situation) -> None:
-        """Record a summary where the window is nearly full."""
-        self.changes = self.changes._replace(summaries=self.summary.compact(situation))
+    def compact(self, situation: Situation, *, client_compacts: bool) -> None:
+        """Record a summary where the window is nearly full, or where it costs too much to go on without one."""
+        made = self.summary.compact(situation, client_compacts=client_compacts)
+        self.changes = self.changes._replace(summaries=made)
+
+    def restore(self, situation: Situation, answer_tokens: int | None) -> None:
+        """Choose the results that this view shows whole once more; none without `answer_tokens`."""
+        self._restored = ()
+        if answer_tokens is not None:
+            summarized, max_loss = self.summary.with_margin(situation), self.context.max_loss
+            self._restored = plan_restored(self.transcript, self.decisions, summarized, answer_tokens, max_loss)
 
     def count_unstored(self) -> None:
         """Count the results that are sent whole because they could not be recorded, and remember which they are."""
@@ -474,6 +488,32 @@ class Branch:
                 self._show(self._results[choice.number], choice)
         self._changed = {choice.number for choice in plan.batch}
 
+    # Costs
+
+    def costs_before(self, situation: Situation, *, is_recall: bool) -> Costs:
+        """What the branch has cost before the request that is viewed now; with `is_recall` it is made for recall."""
+        newest = takewhile(lambda item: item.step == self.transcript.steps, reversed(self.transcript.items))
+        is_recall = is_recall or {is_recall_answer(item) for item in newest} == {True}
+        summarized = self.summary.situation(situation)
+        return self.costs.before(summarized, situation.overhead, self._known_results, is_recall=is_recall)
+
+    def _known_results(self) -> dict[int, KnownResult]:
+        return {seen.item.number: seen.known for seen in self._results if seen.known is not None}
+
+    def count_costs(self, costs: Costs, situation: Situation) -> None:
+        """Count the request as it is sent."""
+        indices = [self.transcript.items[number].index for number in (*self._changed, *self._restored)]
+        is_summarized = self.changes.summaries > 0
+        situation = self.summary.situation(situation)
+        situation = situation._replace(overhead=situation.overhead + self._restored_tokens)
+        self.costs.add(costs, situation, min(indices, default=None), is_summarized=is_summarized)
+
+    @property
+    def _restored_tokens(self) -> int:
+        """Tokens that are sent only because results are shown whole once more."""
+        items, decided = self.transcript.items, self.decisions
+        return sum(items[number].tokens - decided[number].tokens for number in self._restored)
+
     # Editing
 
     def _show(self, seen: SeenResult, choice: Choice) -> None:
@@ -500,20 +540,20 @@ class Branch:
             if item.number in self.decisions:
                 self.decisions.hold(item, self.decisions[item.number]._replace(tokens=item.tokens))
 
-    def edited_messages(self, messages: Sequence[Any], whole: Collection[int] = ()) -> list[Any]:
-        """The messages to send, the results in `whole` as they are on record."""
+    def edited_messages(self, messages: Sequence[Any]) -> list[Any]:
+        """The messages to send."""
         if self.mode == "shadow":
             return list(messages)
-        edited = apply(self._messages, self.edited_texts(whole)).messages if whole else self._edited.copy()
+        edited = apply(self._messages, self.edited_texts()).messages if self._restored else self._edited.copy()
         return self.rearranged_messages(edited) if self.is_rearranged else edited
 
-    def edited_texts(self, whole: Collection[int] = ()) -> dict[int, list[tuple[Path, str]]]:
-        """The edits by message: the path and the new text; the results in `whole` as they are on record."""
+    def edited_texts(self) -> dict[int, list[tuple[Path, str]]]:
+        """The edits by message: the path and the new text."""
         found: dict[int, list[tuple[Path, str]]] = {}
         for number in sorted(self.decisions):  # only a decision makes an edit
             seen, item = self._results[number], self.transcript.items[number]
             text = seen.text
-            if number in whole:
+            if number in self._restored:
                 text = None if item.text == seen.came else item.text
             if text is not None and item.index not in self._unedited:
                 found.setdefault(item.index, []).append((item.returned.path, text))
@@ -545,17 +585,17 @@ class Branch:
             if self._is_edit(number)
         )
 
-    def account(self, policy: Policy, situation: Situation, explained: bool, whole: Collection[int] = ()) -> Account:
+    def account(self, policy: Policy, situation: Situation, explained: bool) -> Account:
         """The figures of what is sent; those that need a look at every result only if `explained`."""
         items, decided = self.transcript.items, self.decisions
         sent = sent_tokens(self.transcript, decided) + self.summary.situation(situation).overhead
-        sent += sum(items[number].tokens - decided[number].tokens for number in whole)
+        sent += self._restored_tokens
         edited = sum(map(self._is_edit, decided)) if self._unedited else decided.edits
         return Account(
             policy=policy.name,
             mode=self.mode,
             results=len(items),
-            edited=edited - sum(map(self._is_edit, whole)),
+            edited=edited - sum(map(self._is_edit, self._restored)),
             tokens_whole=int((self.transcript.tokens + situation.overhead) * situation.scale),
             tokens_sent=int(sent * situation.scale),
             window=situation.profile.window,
@@ -567,13 +607,17 @@ class Branch:
             compacted=self.summary.replaced_count,
             tail=int(explained and recall_at_tail(self.transcript, decided) is not None),
             scale=situation.scale,
-            changed_from=self._first_changed_message(),
+            changed_last=self._changed_last(),
         )
 
-    def _first_changed_message(self) -> int | None:
-        """The first message that changes with this view; None where messages were rearranged."""
-        indices = [self.transcript.items[number].index for number in self._changed]
-        return None if self.is_rearranged else min(indices, default=None)
+    def _changed_last(self) -> int | None:
+        """How many messages at the end begin with the first one that changes with this view.
+
+        Counted from the end, where messages are as they came; a summary takes the place of those at the front.
+        """
+        items = (self.transcript.items[number] for number in self._changed)
+        indices = [item.index for item in items if not item.gone]
+        return len(self._messages) - min(indices) if indices else None
 
     def _is_edit(self, number: int) -> bool:
         choice = self.decisions[number]

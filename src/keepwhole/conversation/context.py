@@ -13,6 +13,7 @@ from keepwhole.canonical.utf8 import encode
 from keepwhole.errors import StoreError
 from keepwhole.models.thresholds import Thresholds
 from keepwhole.policies.policy import Summarizer
+from keepwhole.policies.settings import CAREFUL
 from keepwhole.policies.transcript import Item
 from keepwhole.record.journal import Journal
 from keepwhole.record.writer import SessionWriter
@@ -28,6 +29,8 @@ class BranchContext(NamedTuple):
     summarizer: Summarizer | None = None
     """Writes summaries; without one they are written from the record alone."""
     thresholds: Thresholds = Thresholds()
+    max_loss: float = CAREFUL.max_loss
+    """Share by which a conversation may at most cost more than with `mode: off`."""
 
     def append_decisions(self, drafts: Sequence[Draft], after: int | None = None) -> None:
         """Append entries and learn them; raise `Overtaken` where an entry was added `after` the ones they rest on."""
@@ -82,6 +85,8 @@ class ViewMode(NamedTuple):
     """Whether results that are sent whole may be recorded later, by `settle`, once the request is on its way."""
     branch: str = "main"
     """Which of the conversations that a session holds side by side this is."""
+    client_compacts: bool = False
+    """Whether the client compacts by itself: then a summary of ours comes only where its own has not come in time."""
     is_between_rounds: bool = False
     """Whether the request is another hidden round of one answer. Nothing ages there but what the window forces:
     another process that sends the same request must not depend on how many rounds this one has made."""

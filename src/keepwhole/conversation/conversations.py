@@ -61,7 +61,9 @@ class Conversations:
         """Without a `policy` it is the one that the settings name."""
         self._writer, self._settings = writer, settings
         self.journal = Journal(writer.store, writer.name)
-        self._context = BranchContext(writer, self.journal, summarizer, settings.thresholds)
+        self._context = BranchContext(
+            writer, self.journal, summarizer, settings.thresholds, max_loss=settings.auto.max_loss
+        )
         self._strategies, self._own_policy = strategies, policy
         self._lock = self.journal.lock
         self._branches: list[tuple[_Key, Branch]] = []
@@ -100,9 +102,9 @@ class Conversations:
             is_read = self._catch_up()
             situation = self._situation(view)
             branch = self._bring_up(view, mode, situation, is_read)
-            edited, restored = edit(branch, view, situation)
+            edited = edit(branch, view)
             edits = branch.edits() if explained else ()
-            account = branch.account(chosen, situation, explained, restored)
+            account = branch.account(chosen, situation, explained)
         return Projection(messages=edited, edits=edits, account=account)
 
     @property
@@ -174,6 +176,7 @@ class Conversations:
             branch, shared = self._find_branch(view.messages, key)
             now = self.billing.now()
             here = situation._replace(cold=self._is_cold(branch, now, view, situation.profile))
+            branch.costs.begin(now, self.billing.lifetime(view.model, situation.profile))
             try:
                 run_pipeline(branch, view, shared, here, is_read)
             except BaseException:

@@ -11,13 +11,12 @@ Owns: the order of the steps. Must not know: how a step works. Follow and edit a
 `plan` and the policies, compact in `summary`; which branch is meant is in `conversations`.
 """
 
-from collections.abc import Collection
 from functools import partial
 from typing import Any, NamedTuple
 
 from keepwhole.conversation.branch import Branch
 from keepwhole.conversation.context import ViewMode
-from keepwhole.conversation.plan import Plan, may_wait, plan_arrivals, plan_batch, plan_restored, without_repeats
+from keepwhole.conversation.plan import Plan, may_wait, plan_arrivals, plan_batch, without_repeats
 from keepwhole.errors import Overtaken
 from keepwhole.policies.policy import Policy, Situation
 from keepwhole.wire import dialects
@@ -43,12 +42,16 @@ class View(NamedTuple):
 def run_pipeline(branch: Branch, view: View, shared: int, situation: Situation, is_record_read: bool) -> None:
     """Bring a branch up to the messages of a view, of which it has the first `shared`, and decide how they are sent."""
     is_record_read = branch.follow(view.messages, shared, is_record_read=is_record_read, continues=view.continues)
+    costs = branch.costs_before(situation, is_recall=view.mode.is_between_rounds)
+    situation = situation._replace(costs=costs)
     if is_record_read:  # else results may be on record already, so nothing is recorded or decided
         _arrive_and_age(branch, view, situation)
     branch.count_unstored()
     is_compacted = branch.mode == "on" and not view.mode.restores and view.policy.name != "everything"
     if is_record_read and is_compacted:
-        branch.compact(situation)
+        branch.compact(situation, client_compacts=view.mode.client_compacts)
+    branch.restore(situation, _answer_tokens(view.request) if view.mode.restores else None)
+    branch.count_costs(costs, situation)
 
 
 def _arrive_and_age(branch: Branch, view: View, situation: Situation) -> None:
@@ -86,17 +89,11 @@ def _plan(branch: Branch, view: View, situation: Situation, is_alone: bool) -> P
     return Plan(arrivals, plan_batch(transcript, decisions, arrivals, policy, situated, may_age))
 
 
-def edit(branch: Branch, view: View, situation: Situation) -> tuple[Any, Collection[int]]:
-    """Return the messages or the request to send, and the results that are restored in them."""
-    restored: Collection[int] = ()
-    if view.mode.restores:
-        summarized = branch.summary.with_margin(situation)
-        restored = plan_restored(branch.transcript, branch.decisions, summarized, _answer_tokens(view.request))
+def edit(branch: Branch, view: View) -> Any:
+    """Return the messages or the request to send."""
     if view.request is None:
-        return branch.edited_messages(view.messages, restored), restored
-    if branch.mode == "shadow":
-        return view.request.data, restored
-    return _edit_request(branch, view.request, restored), restored
+        return branch.edited_messages(view.messages)
+    return view.request.data if branch.mode == "shadow" else _edit_request(branch, view.request)
 
 
 def _answer_tokens(request: RequestBody | None) -> int:
@@ -106,12 +103,12 @@ def _answer_tokens(request: RequestBody | None) -> int:
     return next((limit for limit in limits if isinstance(limit, int)), 0)
 
 
-def _edit_request(branch: Branch, request: RequestBody, restored: Collection[int]) -> bytes:
+def _edit_request(branch: Branch, request: RequestBody) -> bytes:
     """The request's bytes, edited in place; where messages are rearranged, the list is written again."""
-    data = request.splice(branch.edited_texts(restored))
+    data = request.splice(branch.edited_texts())
     if request.skipped:  # a message is edited in all its places or in none
         for index in {index for index, _ in request.skipped}:
             branch.leave_unedited(index)
-        data = request.splice(branch.edited_texts(restored))
+        data = request.splice(branch.edited_texts())
     again = read_request(data) if branch.is_rearranged else None
     return data if again is None else again.joined(branch.rearranged_messages(again.messages))

@@ -9,6 +9,7 @@ other process has decided anything since; else it is made again from what is on 
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from math import inf
 from typing import NamedTuple
 
 from keepwhole.models.tokens import MARGINS, upper_bound
@@ -117,25 +118,32 @@ def may_wait(
 
 
 def plan_restored(
-    transcript: Transcript, decided: Choices, situation: Situation, answer_tokens: int
+    transcript: Transcript, decided: Choices, situation: Situation, answer_tokens: int, max_loss: float
 ) -> Collection[int]:
     """The numbers of the results that fit if they are shown whole once more, the newest first.
 
     A client that summarizes by itself keeps nothing of what its summary leaves out, so the summary should be written
-    from the originals. Nothing of this is recorded: the next turn is sent as the turns before it.
+    from the originals, as far as the conversation can afford it: all behind the first of them is sent uncached.
+    Nothing of this is recorded: the next turn is sent as the turns before it.
     """
     sent = sent_tokens(transcript, decided) + situation.overhead
     room = (
         _RESTORED_SHARE * situation.profile.window - answer_tokens - max(_RESTORED_MARGIN, situation.most_billed) * sent
     )
+    budget = inf if situation.costs is None else situation.costs.budget(max_loss)
     found: set[int] = set()
+    restored = 0
     for item in reversed(transcript.items):
         choice = decided.get(item.number)
         if choice is None or item.gone or choice.tokens >= item.tokens:
             continue
         more = upper_bound(item.text) - choice.tokens
         if more <= room:
+            behind = transcript.tokens_from(item.index)
+            if situation.costs is not None and situation.costs.of_batch(behind, -restored - more) > budget:
+                break
             room -= more
+            restored += more
             found.add(item.number)
     return frozenset(found)
 

@@ -33,6 +33,8 @@ TOOL = "keepwhole_summary"
 RULE = "compaction"
 _KEPT_SHARE = 0.5
 """Share of the window for the newest steps, which stay as they are."""
+_KEPT_STEPS = 5
+"""Newest steps that stay where no more can be afforded."""
 _WINDOW_PART = 8
 """Of a small window, a summary takes at most one part in this many."""
 _COVERED = 0.05
@@ -101,14 +103,18 @@ class BranchSummary:
         sent = sent_tokens(self._transcript, decisions) + situation.overhead
         return situation._replace(margin=max(1.0, 1 - _COVERED + more / max(1, sent)))
 
-    def compact(self, situation: Situation) -> int:
-        """Record a summary of the oldest steps when the window is nearly full; return how many were recorded."""
-        situation = self.with_margin(situation)
+    def compact(self, situation: Situation, *, client_compacts: bool = False) -> int:
+        """Record a summary of the oldest steps when the window is nearly full, or when they cost too much to carry.
+
+        Where the `client_compacts` by itself, it is given the time to. Return how many summaries were recorded.
+        """
+        situation, max_loss, limits = self.with_margin(situation), self._context.max_loss, self._context.thresholds
         sent = sent_tokens(self._transcript, self._decisions) + situation.overhead
-        if sent < self._context.thresholds.compact * situation.window:
+        is_full = sent >= (limits.hard if client_compacts else limits.compact) * situation.window
+        if not is_full and (situation.costs is None or not situation.costs.is_outgrown(max_loss)):
             return 0
         try:
-            drafts = self._drafts(situation.window)
+            drafts = self._drafts(situation.window, self._tokens_to_keep(situation, is_full=is_full))
             if not self._context.lay_out_summary(drafts, self._transcript.items):
                 return 0
             self._context.append_decisions(drafts, after=self._context.journal.seq)
@@ -133,12 +139,21 @@ class BranchSummary:
         self.find()
         return int(self.current != before)
 
-    def _drafts(self, window: int) -> list[Draft]:
+    def _tokens_to_keep(self, situation: Situation, *, is_full: bool) -> int:
+        """How many tokens of the newest steps stay: half a window, else the last steps, as far as that is afforded."""
+        half = int(_KEPT_SHARE * situation.window)
+        recent = min(half, self._transcript.tokens_from(self._transcript.start_of_step(-_KEPT_STEPS)))
+        costs = situation.costs
+        if costs is None or (is_full and costs.affords_to_carry(half, self._context.max_loss)):
+            return half
+        return recent if not is_full or costs.affords_to_carry(recent, self._context.max_loss) else 0
+
+    def _drafts(self, window: int, keep_tokens: int) -> list[Draft]:
         """The entries that record a summary; none where nothing can be made smaller."""
         own = self._context.writer.draw_name()
         most = max(MIN_TOKENS, min(MAX_TOKENS, window // _WINDOW_PART))
         compaction = Compaction(self._context.summarizer, max_tokens=most)
-        upto = compaction.boundary(self._transcript, self._decisions, int(_KEPT_SHARE * window))
+        upto = compaction.boundary(self._transcript, self._decisions, keep_tokens)
         beyond = self.current.upto if self.current is not None else 0
         if upto <= beyond or any(item.name is None for item in self._transcript.items if item.index < upto):
             return []

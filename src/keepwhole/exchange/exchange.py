@@ -196,6 +196,7 @@ class Exchange:
             restores=self.identity.purpose == "compaction",
             may_settle=self._may_settle,
             branch=self.identity.branch,
+            client_compacts=self.identity.client_compacts,
             is_between_rounds=self.count > 0,
         )
         return view_request(self._session, self._endpoint, data, mode if self._rounds is not None else None)

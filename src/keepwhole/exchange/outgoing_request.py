@@ -69,23 +69,24 @@ def view_request(
 
 def _with_marker(session: Session, endpoint: Endpoint, body: bytes, account: Account) -> bytes:
     """The request with a cache marker before the first change, where new decisions change what was sent before."""
-    if account.changed_from is None or account.mode != "on" or endpoint.counts:
+    if account.changed_last is None or account.mode != "on" or endpoint.counts:
         return body
     if not endpoint.dialect.caches_at_breakpoints:
         return body
     try:
-        return _mark_before(session, endpoint, body, account.changed_from) or body
+        return _mark_before(session, endpoint, body, account.changed_last) or body
     except Exception as error:  # a marker saves something; a request without one is as good
         events.log_passed_on("marker", type(error).__name__)
         return body
 
 
-def _mark_before(session: Session, endpoint: Endpoint, body: bytes, changed: int) -> bytes | None:
+def _mark_before(session: Session, endpoint: Endpoint, body: bytes, changed_last: int) -> bytes | None:
     """The marked request; made only of what every process knows, so that each sends the same bytes."""
     request = read_request(body)
     if request is None or not cache_markers(request):
         return None  # a client that sets no marker does not want to pay for cache writes
     breakpoints = session.billing.profile(request.model).breakpoints
+    changed = len(request.messages) - changed_last
     users = (at for at in range(changed - 1, -1, -1) if fields_of(request.messages[at]).get("role") == "user")
     newest = next(users, None)
     return None if newest is None else endpoint.dialect.with_cache_marker(request, newest, breakpoints)

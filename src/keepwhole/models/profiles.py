@@ -27,6 +27,11 @@ class Profile(Value):
     """Price of a cached token; an uncached one costs 1."""
     write: _Price = 1.25
     """Price of a token written to the cache."""
+    write_hour: _Price = 2.0
+    """Price of a token written to the cache where the client wants it to stay there for an hour."""
+    long_from: _Number = 0
+    """Tokens of a request above which all of its input costs `long_price` times as much; 0 where none does."""
+    long_price: _Price = 2.0
     minimum: _Number = 1_024
     """Shortest prefix that is cached."""
     lifetime: _Number = 300
@@ -35,6 +40,10 @@ class Profile(Value):
     """Explicit breakpoints a request may carry; 0 where prefixes are cached automatically."""
     assumed: tuple[str, ...] = ()
     """Fields that no source gives: a guess on the careful side, worth overriding where it matters."""
+
+    def factor(self, tokens: int) -> float:
+        """How many times the usual price the input of a request of this size costs."""
+        return self.long_price if 0 < self.long_from < tokens else 1.0
 
 
 DEFAULT = Profile("default", assumed=("window", "read", "write", "minimum", "lifetime", "breakpoints"))

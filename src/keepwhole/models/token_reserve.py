@@ -51,7 +51,7 @@ _RESERVES: dict[range, float] = {
     range(0xD8, 0xE0): 0.2,  # halves of emoji and everything else beyond the first plane
     range(0xE0, 0xFB): 2.4,  # private use
     range(0xFB, 0xFF): 1.4,
-    range(0xFF, 0x100): 0.75,  # full width, and what stands for bytes that are no text
+    range(0xFF, 0x100): 0.95,  # full width, and what stands for bytes that are no text
 }
 """Tokens that a character may take beyond its estimate, by its page, in the most expensive language."""
 _PAGES = bytes(

@@ -73,8 +73,8 @@ class Account(Value):
     """Units that recall at the tail would append now; they are only counted."""
     scale: float = 1.0
     """Tokens billed per estimated token, learned from bills."""
-    changed_from: int | None = None
-    """The first message that differs from what was sent before, where `new_decisions` change one."""
+    changed_last: int | None = None
+    """How many messages at the end begin with the first one that differs from what was sent before; None for none."""
 
     @property
     def tokens_saved(self) -> int:

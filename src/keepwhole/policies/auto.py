@@ -16,10 +16,11 @@ On arrival (`arrive`), once per result and before it was ever sent, so that no c
 
 Later (`age`), before each request. A result is *old* after `old_after` turns of its kind, sooner once the user has
 written again. Leaving it out changes the prompt from its message on, and everything behind that is written to the
-provider's cache anew. So nothing happens below `start` tokens, and above that only a batch that pays (`payback.py`):
+provider's cache anew. So nothing happens below `start` tokens, and above that only a batch that pays (`payback.py`)
+and that the conversation can afford (`models/ledger.py`), so that it never costs more than `mode: off` by `max_loss`:
 
-    tokens sent      20k      50k (`start`)                118k (`most`), or `ceiling` of the window
-                     nothing  |  a batch, when it pays     |  the oldest for their kind, at any price, to two thirds
+    tokens sent      20k      50k (`start`)                            0.9 of the window (`ceiling`)
+                     nothing  |  a batch, when it pays and is afforded |  one deep batch, if it frees enough
 
         turn 60   shell #3 (9,000 tokens, old for 20 turns), read #5 (old in 8 turns), shell #9 (young)
                   carrying #3 has cost 20 x 9,000 cached reads; rewriting the 6,000 tokens behind it costs less
@@ -27,16 +28,18 @@ provider's cache anew. So nothing happens below `start` tokens, and above that o
 
 Invariants:
 - A choice `aged` is final; a later batch only adds to it, so a prefix that was sent is sent again unchanged.
-- Never aged while there is room: the newest `keep` of each kind, the step at work, pinned results, those under
-  `min_tokens`, and, where a batch is for cost, unresolved errors and the newest source of each thing that a recent call
-  or the user refers to (`_in_use`).
+- Never aged while there is room: the newest `keep` of each kind, the last `keep_steps` steps, pinned results, those
+  under `min_tokens`, and, where a batch is for cost, unresolved errors and the newest source of each thing that a
+  recent call or the user refers to (`_in_use`).
 - A base of repeats ages only with all that point to it. A batch frees at least `clear_at_least` tokens.
+- Nothing is forced in vain: a batch above the limit frees so much that the next one is far away, or is not made.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import inf
 
+from keepwhole.models.ledger import last_end
 from keepwhole.models.profiles import payback
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.arrival import ArrivalRule, Arriving, cap_by_kind
@@ -68,8 +71,10 @@ _LEAST_STEP = 8_000
 room for it."""
 _POINTER = 30
 """Tokens of the reference that is shown in place of a result, about."""
-_DOWN_TO = 2 / 3
+_DOWN_TO = 0.25
 """Share of the limit down to which results age when they must."""
+_AT_MOST = 0.6
+"""Share of the limit that may be left after that: where more would be, it would be full again soon."""
 
 
 class Auto:
@@ -154,7 +159,7 @@ class Auto:
         if sent < min(self.settings.start / situation.scale, limit // 2):
             return []
         if sent > limit:
-            return self._batch_to_fit(transcript, decided, sent - limit * _DOWN_TO, sent - limit)
+            return self._batch_to_fit(transcript, decided, sent, limit, situation.window)
         if situation.frozen:
             return []
         batch = self._batch_that_pays(transcript, decided, situation)
@@ -163,7 +168,8 @@ class Auto:
 
     def _limit(self, situation: Situation) -> int:
         """Return the estimated tokens above which results age at any price."""
-        return int(min(self.settings.most / situation.scale, self.settings.ceiling * situation.window))
+        most = self.settings.most / situation.scale or inf
+        return int(min(most, self.settings.ceiling * situation.window))
 
     def _batch_that_pays(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Item]:
         """Return the batch that pays, if one does; with a cold cache all results that have begun to be old."""
@@ -171,13 +177,23 @@ class Auto:
         oldish = [(item, overdue) for item, share, overdue in aged if share >= self.settings.along]
         if situation.cold:
             return [item for item, _ in oldish]
-        price = self.settings.patience * payback(situation.profile, 1, 1)
-        batch = best_batch(_carry_costs(transcript, decided, oldish), price)
+        batch = self._best_batch(transcript, decided, oldish, situation)
         if batch:
             in_use = self._in_use(transcript, decided, [transcript.items[number] for number in batch])
             oldish = [(item, overdue) for item, overdue in oldish if item.number not in in_use]
-            batch = best_batch(_carry_costs(transcript, decided, oldish), price)
+            batch = self._best_batch(transcript, decided, oldish, situation)
         return [transcript.items[number] for number in reversed(batch)]
+
+    def _best_batch(
+        self, transcript: Transcript, decided: Choices, old: Sequence[tuple[Item, float]], situation: Situation
+    ) -> list[int]:
+        price = self.settings.patience * payback(situation.profile, 1, 1)
+        costs = situation.costs
+        if costs is None:
+            return best_batch(_carry_costs(transcript, decided, old, None), price)
+        budget = costs.budget(self.settings.max_loss)
+        carried = _carry_costs(transcript, decided, old, costs.ends)
+        return best_batch(carried, price, lambda behind, freed: costs.of_batch(behind, freed) <= budget)
 
     def _age(self, transcript: Transcript, item: Item) -> tuple[float, float]:
         """Return how far a result is on the way to being old, where 1 is old, and how many requests carried it since.
@@ -193,20 +209,28 @@ class Auto:
         since = min(turns - sooner, transcript.turns - asked)
         return turns / sooner, max(turns - after, since) + 1
 
-    def _batch_to_fit(self, transcript: Transcript, decided: Choices, wanted: float, needed: float) -> list[Choice]:
-        """Return the oldest for their kind until enough is free; all but the newest step where that is not enough."""
+    def _batch_to_fit(
+        self, transcript: Transcript, decided: Choices, sent: int, limit: int, window: int
+    ) -> list[Choice]:
+        """Return one deep batch of the oldest for their kind, if it leaves at most `_AT_MOST` of the limit.
+
+        Where it would not, nothing is left out: the window is full of something else, and a summary makes room. Only
+        what the provider would refuse is made to fit with all but the newest step.
+        """
         ages = {item.number: self._age(transcript, item)[0] for item in self._may_age(transcript, decided)}
         free = 0
         taken: list[int] = []
         for number in sorted(ages, key=lambda number: -ages[number]):
-            if free >= wanted and ages[number] < self.settings.along:
+            if free >= sent - limit * _DOWN_TO and ages[number] < self.settings.along:
                 break
             free += _shown_tokens(transcript.items[number], decided.get(number)) - _POINTER
             taken.append(number)
         choices = self._choices(transcript, decided, [transcript.items[number] for number in sorted(taken)])
-        if _tokens_freed(transcript, decided, choices) >= needed:
+        if sent - _tokens_freed(transcript, decided, choices) <= limit * _AT_MOST:
             return choices
-        return self._choices(transcript, decided, self._may_age(transcript, decided, hard=True))
+        return (
+            self._choices(transcript, decided, self._may_age(transcript, decided, hard=True)) if sent > window else []
+        )
 
     def _choices(self, transcript: Transcript, decided: Choices, items: Sequence[Item]) -> list[Choice]:
         """Return the choices that leave these results out, except those that other results point to."""
@@ -220,16 +244,17 @@ class Auto:
         ]
 
     def _may_age(self, transcript: Transcript, decided: Choices, hard: bool = False) -> list[Item]:
-        """Return the results that may age: large, named, sent before, not pinned, not the newest of their kind."""
+        """Return the results that may age: large, named, sent before, not pinned, not among the newest."""
         found: list[Item] = []
         seen: dict[Kind, int] = {}
         keep: Mapping[Kind, int] = {} if hard else self.settings.keep
+        newest = transcript.steps - (1 if hard else self.settings.keep_steps)
         for item in reversed(open_items(transcript, decided)):
             newer = seen.get(item.kind, 0)
             seen[item.kind] = newer + 1
             choice = decided.get(item.number)
             small = _shown_tokens(item, choice) < self.settings.min_tokens and not _is_repeat(choice)
-            young = newer < keep.get(item.kind, 0) or item.step == transcript.steps
+            young = newer < keep.get(item.kind, 0) or item.step > newest
             if not (small or young or item.pinned or item.name is None):
                 found.append(item)
         return found[::-1]
@@ -278,18 +303,22 @@ def age_choice(item: Item) -> Choice:
     return Choice(item.number, AGED, replacement_cut(item, words), estimate(words))
 
 
-def _carry_costs(transcript: Transcript, decided: Choices, old: Sequence[tuple[Item, float]]) -> Iterator[Numbers]:
-    """Yield these results, newest first, with the tokens that are sent from each on."""
+def _carry_costs(
+    transcript: Transcript, decided: Choices, old: Sequence[tuple[Item, float]], ends: Sequence[int] | None
+) -> Iterator[Numbers]:
+    """Yield these results, newest first, with the tokens that are sent anew where one is left out: those from the end
+    of the last cached prefix before it on, or where `ends` are not known, from its message on."""
     saved = 0
     changed = iter(sorted(decided, reverse=True))
     number = next(changed, -1)
     for item, overdue in reversed(old):
-        while number >= item.number:
+        first = item.index if ends is None else last_end(ends, item.index)
+        while number >= 0 and transcript.items[number].index >= first:
             saved += transcript.items[number].tokens - decided[number].tokens
             number = next(changed, -1)
         choice = decided.get(item.number)
         frees = (item.tokens if choice is None else choice.tokens) - _POINTER
-        yield item.number, frees if frees > 0 else 0, overdue, transcript.tokens_from(item.index) - saved
+        yield item.number, frees if frees > 0 else 0, overdue, transcript.tokens_from(first) - saved
 
 
 def _is_repeat(choice: Choice | None) -> bool:

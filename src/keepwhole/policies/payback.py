@@ -8,7 +8,7 @@ A batch is made once carrying its results, since they became old, has cost as mu
 would cost. So at most twice the least possible cost is paid, however long the run lasts.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias
 
 
@@ -21,14 +21,22 @@ class Carried(NamedTuple):
     overdue: float
     """Requests that have carried it since it became old; a negative number counts as 0."""
     behind: int
-    """Tokens of its message and all messages after it."""
+    """Tokens that are sent anew if it is left out, its own included."""
 
 
 Numbers: TypeAlias = tuple[int, int, float, int]
 """The fields of `Carried` as a plain tuple, which is faster where there are thousands."""
 
 
-def best_batch(carried: Iterable[Carried | Numbers], price: float) -> list[int]:
+Affords: TypeAlias = Callable[[int, int], bool]
+"""Whether a batch may be made that sends so many tokens anew, those that it frees included, and frees so many."""
+
+
+def _anything(behind: int, freed: int) -> bool:
+    return True
+
+
+def best_batch(carried: Iterable[Carried | Numbers], price: float, affords: Affords = _anything) -> list[int]:
     """Return the numbers of the batch that saves most: the newest results, up to some result; none if nothing saves.
 
     `price` is the cost of sending a token uncached, as a number of requests that carry it.
@@ -46,6 +54,6 @@ def best_batch(carried: Iterable[Carried | Numbers], price: float) -> list[int]:
         freed += frees
         spent += frees * overdue if overdue > 0 else 0
         gain = spent - price * (behind - freed)
-        if gain > best:
+        if gain > best and affords(behind, freed):
             best, many = gain, len(numbers)
     return numbers[:many]

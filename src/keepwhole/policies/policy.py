@@ -10,6 +10,7 @@ only choices that change something.
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
+from keepwhole.models.ledger import Costs
 from keepwhole.models.profiles import DEFAULT, Profile
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.truncation.cut import Cut, Segment, TextSource, render
@@ -119,6 +120,8 @@ class Situation(NamedTuple):
     """Share of the margin that no bill has proved needless."""
     frozen: bool = False
     """Whether only the window may force results to age, since the provider's cache is not understood."""
+    costs: Costs | None = None
+    """What the conversation has cost, and what a batch would cost now; None where that is not followed."""
 
     @property
     def window(self) -> int:

@@ -42,12 +42,16 @@ class AutoSettings(SettingsSection):
     """A batch is made when carrying its results has cost this many times what it costs to send the rest anew."""
     start: Count = 50_000
     """Tokens below which nothing ages; half of what may be sent, where that is less."""
-    most: Count = 118_000
-    """Tokens above which results age whatever it costs, oldest first, down to two thirds of it."""
+    max_loss: Annotated[float, Range(0, 1_000)] = 0.02
+    """Share by which a conversation may at most cost more than with `mode: off`, wherever it ends."""
     ceiling: Annotated[float, Range(0, 1, above=True)] = 0.9
-    """The same as a share of the window; the smaller of both holds."""
+    """Share of the window above which results age whatever it costs, if that makes room enough."""
+    most: Annotated[int, Range(0)] = 0
+    """The same in tokens, where that is less; 0 for the window alone."""
     keep: Mapping[Kind, Count] = MappingProxyType({"shell": 1, "search": 1, "other": 1, "read": 1, "report": 1})
     """Newest results of each kind that never age, unless the window forces it."""
+    keep_steps: Count = 5
+    """Newest steps whose results never age, unless the window forces it."""
     clear_at_least: Count = 1_000
     """Tokens that a batch must free."""
     min_tokens: Count = 100

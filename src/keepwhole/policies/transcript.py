@@ -7,7 +7,7 @@ Built message by message and cut back at a fork, so that a new step costs only i
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
@@ -122,6 +122,13 @@ class Transcript:
             self._asked.pop()
         del self.messages[length:], self.items[items:], self._marks[length:], self._undo[length:]
 
+    def requests(self) -> Iterator[tuple[int, int]]:
+        """Yield the messages and the original tokens of each request that the model has answered, in order."""
+        turns = [mark[2] for mark in self._marks[1:]] + [self.turns]
+        for index, (_, _, before, tokens, _) in enumerate(self._marks):
+            if turns[index] > before:
+                yield index, tokens
+
     def last_calls_before(self, length: int) -> int:
         """Return where the last run of model messages with calls begins in the first `length`; 0 for none."""
         found = False
@@ -135,6 +142,16 @@ class Transcript:
         """Return the results in message `index`."""
         after = self._marks[index + 1][0] if index + 1 < len(self._marks) else len(self.items)
         return self.items[self._marks[index][0] : after]
+
+    def start_of_step(self, number: int) -> int:
+        """Return the index of the message that begins a step; counted from the end where `number` is below 0.
+
+        The number of messages where there is no such step, 0 where there are fewer.
+        """
+        wanted = number if number >= 0 else self.steps + number
+        if wanted < 0:
+            return 0
+        return bisect_right(self._marks, wanted, key=itemgetter(1)) - 1 if wanted < self.steps else len(self.messages)
 
     def same_text(self, item: Item) -> list[int]:
         """Return the numbers of all results with the same text, in order."""

@@ -14,7 +14,7 @@ OWN_TOOLS = "keepwhole_"
 class KnownResult:
     """One result on record, with the decision that holds for it."""
 
-    __slots__ = ("body", "decision", "digest", "named", "result", "seq", "views")
+    __slots__ = ("body", "decided", "decision", "digest", "named", "result", "seq", "views")
 
     def __init__(self, result: Result, body: Body, seq: int = 0) -> None:
         self.result = result
@@ -22,6 +22,8 @@ class KnownResult:
         self.body = body
         self.digest = body.facts.digest
         self.decision: tuple[Decision, Cut] | None = None
+        self.decided = 0
+        """The number of the entry of that decision."""
         self.views: set[str] = set()
         """Digests of all views that were shown of it."""
         self.named: dict[str, int] = {}
@@ -29,7 +31,7 @@ class KnownResult:
 
     def decide(self, seq: int, decision: Decision, cut: Cut) -> None:
         """Take over a decision; decisions come in the order of their numbers."""
-        self.decision = (decision, cut)
+        self.decision, self.decided = (decision, cut), seq
         self.views.add(decision.shown_digest)
         notices = cut.above + cut.below
         if self.result.artifact_id in notices or self.result.trace_id in notices:

@@ -64,8 +64,8 @@ def call_for(item: Item, needle: str) -> str:
     at = max(next(positions(needle, text), 0), 0)
     start, stop = lines_around(text, at, at + len(needle))
     if stop - start > _LONG:
-        start = max(0, at - 4 * CONTEXT)
-        return f'get_artifact(id="{name}", start_char={start}, length={len(needle) + 8 * CONTEXT})'
+        start, stop = _span_around(text, at, at + len(needle))
+        return f'get_artifact(id="{name}", start_char={start}, length={stop - start})'
     first = text.count("\n", 0, start) + 1
     last = max(first, first + text.count("\n", start, stop) - (text[stop - 1 : stop] == "\n"))
     return f'get_artifact(id="{name}", lines="{first}-{last}")'
@@ -89,7 +89,8 @@ def answer_to(call: str, text: str) -> str:
 
 
 def text_around(text: str, needles: Iterable[str]) -> str:
-    """Return three lines before and after the first occurrence of each needle, each line once.
+    """Return three lines before and after the first occurrence of each needle, each line once; of very long lines
+    the characters around it.
 
     >>> text_around("a\\nb\\nc\\nd\\nname=7\\ne\\nf\\ng\\nh", ["name=7"])
     'b\\nc\\nd\\nname=7\\ne\\nf\\ng\\n'
@@ -97,11 +98,19 @@ def text_around(text: str, needles: Iterable[str]) -> str:
     found = ((at, at + len(needle)) for needle in needles if (at := next(positions(needle, text), -1)) >= 0)
     pieces: list[str] = []
     reached = 0
-    for start, stop in sorted(lines_around(text, *span) for span in found):
+    for start, stop in sorted(_span_around(text, *span) for span in found):
         if stop > reached:
             pieces.append(text[max(start, reached) : stop])
             reached = stop
     return "".join(pieces)
+
+
+def _span_around(text: str, start: int, stop: int) -> tuple[int, int]:
+    """Return what an agent reads back around a stretch: lines, or characters where the lines are very long."""
+    lines = lines_around(text, start, stop)
+    if lines[1] - lines[0] <= _LONG:
+        return lines
+    return max(0, start - 4 * CONTEXT), min(len(text), stop + 4 * CONTEXT)
 
 
 def lines_around(text: str, start: int, stop: int) -> tuple[int, int]:

@@ -33,7 +33,9 @@ Invariants:
 from collections.abc import Sequence
 from itertools import groupby
 
+from keepwhole.models.ledger import CachedPrefixes, Costs, Ledger, SentRequest, last_end
 from keepwhole.models.profiles import DEFAULT, Profile
+from keepwhole.models.unmanaged import ClientRequest
 from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Policy, Situation, shown_text
 from keepwhole.policies.transcript import Item, Name, Transcript
 from keepwhole.replay.cache import BreakpointCache, RequestEndCache, RequestShape
@@ -93,8 +95,9 @@ class _Replay:
         self._sizes: list[int] = []
         self._new: list[Item] = []
         """Results that no request has sent yet."""
-        self._last = self._frontier = self._whole = 0
-        """Messages of the last request, messages up to the newest changed one, tokens of everything."""
+        self._last = self._frontier = self._whole = self._whole_before = 0
+        """Messages of the last request, messages up to the newest changed one, tokens of everything now and then."""
+        self._ledger, self._prefixes = Ledger(), CachedPrefixes()
         self._rewritten: list[int] = []
         self._changes: list[ResultChange] = []
         self._requests: list[RequestTokens] = []
@@ -121,8 +124,10 @@ class _Replay:
         now, cold = self._clock(index)
         situation = Situation(self._profile, cold=cold)
         first_changed = self._apply(self._policy.arrive(transcript, self._new, self._decided, situation))
-        aged = self._apply(self._policy.age(transcript, self._decided, situation))
+        costs = self._costs(index, now, cold)
+        aged = self._apply(self._policy.age(transcript, self._decided, situation._replace(costs=costs)))
         first_changed = min(first_changed, aged, self._last)
+        self._add_to_ledger(costs, index, first_changed, now)
         if first_changed < self._last:
             self._rewritten.append(step)
         total = sum(self._sizes)
@@ -133,6 +138,21 @@ class _Replay:
             self._tail_recall.count(step, transcript, self._decided)
         self._last = index
         self._new = []
+
+    def _costs(self, index: int, now: float, cold: bool) -> Costs:
+        """Return what the run has cost before a request, and this request as it would be sent without a batch."""
+        ends = self._prefixes.alive(now, self._profile.lifetime, self._profile)
+        came = ClientRequest(self._whole, self._whole_before, cold)
+        request = SentRequest(sum(self._sizes), 0 if cold else sum(self._sizes[: last_end(ends, index)]), came)
+        return Costs(self._ledger, request, self._profile, ends)
+
+    def _add_to_ledger(self, costs: Costs, index: int, first_changed: int, now: float) -> None:
+        cached = sum(self._sizes[: last_end(costs.ends, first_changed)])
+        request = costs.request._replace(tokens=sum(self._sizes), cached=min(cached, costs.request.cached))
+        self._ledger.send(request, self._profile)
+        self._prefixes.drop_after(first_changed)
+        self._prefixes.add(index, now)
+        self._whole_before = self._whole
 
     def _tokens_of(self, total: int, first_changed: int, now: float) -> RequestTokens:
         shape = RequestShape(self._sizes, self._facts.blocks, first_changed, self._frontier, now)

@@ -48,6 +48,8 @@ class Identity(NamedTuple):
     purpose: Purpose = "turn"
     by: By = "nobody"
     """Who names the session: Keepwhole's header, the client in its own way, or else the messages alone."""
+    client_compacts: bool = False
+    """Whether it comes from a client that is known to compact its conversations by itself."""
 
     @property
     def explicit(self) -> bool:
@@ -59,11 +61,12 @@ def identity_of(endpoint: Endpoint, headers: Mapping[str, str], request: Request
     """Whose request this is and what it is for, from the request alone."""
     purpose = purpose_of(endpoint, headers, request)
     branch = _branch(headers)
+    client_compacts = any(headers.get(name) for name in _HEADERS)
     for by, given in _given_names(headers, request.fields):
         if given:
-            return Identity(session_id(given), branch, purpose, by)
+            return Identity(session_id(given), branch, purpose, by, client_compacts)
     name = None if continues(request) else conversation(request.messages)
-    return Identity(name, branch, purpose, "messages" if name else "nobody")
+    return Identity(name, branch, purpose, "messages" if name else "nobody", client_compacts)
 
 
 def sender_of(headers: Mapping[str, str]) -> tuple[str | None, ...]:

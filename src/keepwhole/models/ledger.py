@@ -1,0 +1,175 @@
+"""What a conversation was paid for, beside what it would have cost with `mode: off`, and so what a batch may cost.
+
+Owns: the sums, and which prefixes of what was sent the provider's cache still has.
+Must not know: which results a batch leaves out.
+
+Theory of operation
+-------------------
+Nobody knows when a run ends. A batch costs now, because everything behind the first change is written to the cache
+again, and pays back only if the run goes on. So a batch may cost at most what the conversation has saved so far, and
+`share` of what it would have cost unmanaged. Then wherever the run ends, it has cost at most 1 + `share` of that:
+
+    unmanaged so far 500k   paid 460k   share .02   →   a batch may cost 40k + 10k
+    a batch rewrites 60k tokens behind its first result, and frees 20k of them:
+        1.15 · 60k  −  1.25 · 20k  =  44k            →   it may be made
+
+A prefix can be served again only if it ended where a request ended, and was used within the cache's lifetime. A request
+uses the longest such prefix alone, so a batch deep inside a conversation that goes slowly finds nothing.
+
+Invariants
+- Everything that is sent is counted once; what only recall needs is counted as paid and not as unmanaged.
+- Savings are counted at half the price of reading, so that a batch holds its promise where the true price is half.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from copy import copy
+from functools import lru_cache
+from typing import NamedTuple
+
+from keepwhole.models.profiles import Profile
+from keepwhole.models.unmanaged import ClientRequest, UnmanagedClient, request_cost
+
+_WHILE = 20
+"""Requests for which it must be affordable to carry what a summary leaves."""
+_DOUBT = 0.5
+"""Share of the price of reading from the cache that savings are counted at."""
+
+
+class SentRequest(NamedTuple):
+    """A request as it is sent, beside the same as the client would have sent it."""
+
+    tokens: int
+    cached: int
+    """Tokens of it that the cache serves."""
+    came: ClientRequest | None
+    """None for a request that is made only to recall something."""
+
+
+class Ledger:
+    """What one conversation has cost."""
+
+    def __init__(self) -> None:
+        self.paid = 0.0
+        self._client = UnmanagedClient()
+
+    @property
+    def unmanaged(self) -> float:
+        """What it would have cost with `mode: off`."""
+        return self._client.cost
+
+    def send(self, request: SentRequest, profile: Profile) -> None:
+        """Add a request."""
+        profile = _doubted(profile)
+        self.paid += request_cost(profile, request.tokens, request.cached)
+        if request.came is not None:
+            self._client.send(request.came, profile)
+
+    @property
+    def client(self) -> UnmanagedClient:
+        """The client as it would be with `mode: off`."""
+        return self._client
+
+    def after(self, request: SentRequest, profile: Profile) -> "Ledger":
+        """Return the ledger as it would be with one more request."""
+        ahead = copy(self)
+        ahead._client = copy(self._client)
+        ahead.send(request, profile)
+        return ahead
+
+    def budget(self, share: float) -> float:
+        """Return what may be spent so that the conversation costs at most `share` more than unmanaged."""
+        return (1 + share) * self.unmanaged - self.paid
+
+
+class CachedPrefixes:
+    """The prefixes of a conversation that the cache has: each ends where a request ended."""
+
+    def __init__(self) -> None:
+        self._ends: list[int] = []
+        """Numbers of messages, rising."""
+        self._used: list[float] = []
+        """When each was last used."""
+
+    def add(self, messages: int, now: float) -> None:
+        """Note a request of so many messages; it uses the longest prefix that is there."""
+        self.drop_after(messages)
+        if self._ends:
+            self._used[-1] = now
+            if self._ends[-1] == messages:
+                return
+        self._ends.append(messages)
+        self._used.append(now)
+
+    def drop_after(self, messages: int) -> None:
+        """Forget the prefixes that are longer than so many messages: something in them has changed."""
+        keep = bisect_right(self._ends, messages)
+        del self._ends[keep:], self._used[keep:]
+
+    def alive(self, now: float, lifetime: float, profile: Profile) -> list[int]:
+        """Return the numbers of messages of the prefixes that are served now."""
+        if not self._used or now - self._used[-1] > lifetime:
+            return []
+        if not profile.breakpoints:  # each use renews all that is before it
+            return self._ends
+        return [end for end, used in zip(self._ends, self._used, strict=True) if now - used <= lifetime]
+
+
+class Costs(NamedTuple):
+    """What a conversation has cost before a request, and what a batch would cost in it."""
+
+    ledger: Ledger
+    request: SentRequest
+    """The request as it would be sent without a batch, in tokens as they are billed."""
+    profile: Profile
+    ends: Sequence[int] = ()
+    """Numbers of messages of the prefixes that the cache has."""
+    scale: float = 1.0
+    """Tokens billed per estimated token."""
+
+    def budget(self, share: float) -> float:
+        """Return what a batch may cost so that the conversation costs at most `share` more than unmanaged."""
+        return self.ledger.after(self.request, self.profile).budget(share)
+
+    def is_outgrown(self, share: float) -> bool:
+        """Return whether the conversation can hardly afford to go on at its size.
+
+        A client with `mode: off` would have compacted, and carries less since. What is carried beyond that is paid
+        from the budget, of which enough must be left to send a summary and the newest steps in place of all that.
+        """
+        ahead = self.ledger.after(self.request, self.profile)
+        over = self.request.tokens - ahead.client.size
+        if not ahead.client.compactions or over <= 0:
+            return False
+        return ahead.budget(share) < self.profile.write * ahead.client.size + self.profile.read * over
+
+    def affords_to_carry(self, tokens: int, share: float) -> bool:
+        """Return whether so many estimated tokens may be sent uncached now, and carried for a while."""
+        ahead = self.ledger.after(self.request, self.profile)
+        billed = self.scale * tokens
+        carried = _WHILE * self.profile.read * max(0.0, billed - ahead.client.size)
+        return self.profile.write * billed + carried <= ahead.budget(share)
+
+    def of_batch(self, behind: int, freed: int) -> float:
+        """Return what a batch costs more now than sending the same without it.
+
+        `behind` are the estimated tokens behind the prefix that stays, `freed` those of them that are left out.
+        """
+        profile = _doubted(self.profile)
+        rewritten = self.scale * behind - (self.request.tokens - self.request.cached)
+        return (profile.write - profile.read) * rewritten - profile.write * self.scale * freed
+
+
+def last_end(ends: Sequence[int], index: int) -> int:
+    """Return the longest of these prefixes that does not reach beyond message `index`; 0 for none.
+
+    >>> last_end([1, 3, 9], 5), last_end([], 5)
+    (3, 0)
+    """
+    place = bisect_right(ends, index)
+    return ends[place - 1] if place else 0
+
+
+@lru_cache(maxsize=64)
+def _doubted(profile: Profile) -> Profile:
+    return profile.replace(read=_DOUBT * profile.read)
