@@ -111,7 +111,8 @@ class BranchSummary:
         situation, max_loss, limits = self.with_margin(situation), self._context.max_loss, self._context.thresholds
         sent = sent_tokens(self._transcript, self._decisions) + situation.overhead
         is_full = sent >= (limits.hard if client_compacts else limits.compact) * situation.window
-        if not is_full and (situation.costs is None or not situation.costs.is_outgrown(max_loss)):
+        left = situation.overhead + self._newest_tokens + MAX_TOKENS
+        if not is_full and (situation.costs is None or not situation.costs.is_outgrown(left, max_loss)):
             return 0
         try:
             drafts = self._drafts(situation.window, self._tokens_to_keep(situation, is_full=is_full))
@@ -142,11 +143,16 @@ class BranchSummary:
     def _tokens_to_keep(self, situation: Situation, *, is_full: bool) -> int:
         """How many tokens of the newest steps stay: half a window, else the last steps, as far as that is afforded."""
         half = int(_KEPT_SHARE * situation.window)
-        recent = min(half, self._transcript.tokens_from(self._transcript.start_of_step(-_KEPT_STEPS)))
+        recent = min(half, self._newest_tokens)
         costs = situation.costs
         if costs is None or (is_full and costs.affords_to_carry(half, self._context.max_loss)):
             return half
         return recent if not is_full or costs.affords_to_carry(recent, self._context.max_loss) else 0
+
+    @property
+    def _newest_tokens(self) -> int:
+        """Tokens of the newest steps as they came."""
+        return self._transcript.tokens_from(self._transcript.start_of_step(-_KEPT_STEPS))
 
     def _drafts(self, window: int, keep_tokens: int) -> list[Draft]:
         """The entries that record a summary; none where nothing can be made smaller."""

@@ -18,7 +18,7 @@ uses the longest such prefix alone, so a batch deep inside a conversation that g
 
 Invariants
 - Everything that is sent is counted once; what only recall needs is counted as paid and not as unmanaged.
-- Savings are counted at half the price of reading, so that a batch holds its promise where the true price is half.
+- Where the price of reading is a guess, savings are counted at half of it, so that the promise holds if that is true.
 """
 
 from bisect import bisect_right
@@ -31,9 +31,9 @@ from keepwhole.models.profiles import Profile
 from keepwhole.models.unmanaged import ClientRequest, UnmanagedClient, request_cost
 
 _WHILE = 20
-"""Requests for which it must be affordable to carry what a summary leaves."""
+"""Requests within which a summary must pay, and for which it must be affordable to carry what it leaves."""
 _DOUBT = 0.5
-"""Share of the price of reading from the cache that savings are counted at."""
+"""Share of a guessed price of reading from the cache that savings are counted at."""
 
 
 class SentRequest(NamedTuple):
@@ -131,17 +131,18 @@ class Costs(NamedTuple):
         """Return what a batch may cost so that the conversation costs at most `share` more than unmanaged."""
         return self.ledger.after(self.request, self.profile).budget(share)
 
-    def is_outgrown(self, share: float) -> bool:
-        """Return whether the conversation can hardly afford to go on at its size.
+    def is_outgrown(self, left: int, share: float) -> bool:
+        """Return whether a summary that leaves so many estimated tokens is due because of what the rest costs.
 
         A client with `mode: off` would have compacted, and carries less since. What is carried beyond that is paid
-        from the budget, of which enough must be left to send a summary and the newest steps in place of all that.
+        from the budget, of which enough must be left to send what the summary leaves; and that must pay soon.
         """
         ahead = self.ledger.after(self.request, self.profile)
-        over = self.request.tokens - ahead.client.size
+        over, left = self.request.tokens - ahead.client.size, int(self.scale * left)
         if not ahead.client.compactions or over <= 0:
             return False
-        return ahead.budget(share) < self.profile.write * ahead.client.size + self.profile.read * over
+        rewrite, saved = self.profile.write * left, self.profile.read * (self.request.tokens - left)
+        return ahead.budget(share) < rewrite + self.profile.read * over and rewrite <= _WHILE * saved
 
     def affords_to_carry(self, tokens: int, share: float) -> bool:
         """Return whether so many estimated tokens may be sent uncached now, and carried for a while."""
@@ -172,4 +173,4 @@ def last_end(ends: Sequence[int], index: int) -> int:
 
 @lru_cache(maxsize=64)
 def _doubted(profile: Profile) -> Profile:
-    return profile.replace(read=_DOUBT * profile.read)
+    return profile.replace(read=_DOUBT * profile.read) if "read" in profile.assumed else profile

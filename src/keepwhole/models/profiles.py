@@ -79,6 +79,8 @@ _ROWS: dict[str, Profile] = {
     "gpt-6": _GPT_LATER,
     "gpt-6-1-sol": _GPT_LATER.replace(read=0.05),
     "gemini": _GEMINI,
+    "gemini-2-5-pro": _GEMINI.replace(long_from=200_000),
+    "gemini-3-pro": _GEMINI.replace(long_from=200_000),
     "gemini-2-5-flash": _GEMINI.replace(minimum=1_024),
     "gemini-3-flash": _GEMINI.replace(minimum=1_024),
     "deepseek": _DEEPSEEK,
@@ -146,11 +148,16 @@ def profile_for(model: str | None, overrides: Mapping[str, Mapping[str, object]]
     check_overrides(overrides)
     name = _normalize(model or "")
     found = max((key for key in PROFILES if _is_prefix(name, key)), key=len, default="")
-    profile = PROFILES[found] if found else DEFAULT.replace(**overrides.get("default", {}))
+    profile = PROFILES[found] if found else _with_given(DEFAULT, overrides.get("default", {}))
     for key in sorted(overrides, key=len):
         if _is_prefix(name, _normalize(key)):
-            profile = profile.replace(**overrides[key])
+            profile = _with_given(profile, overrides[key])
     return profile
+
+
+def _with_given(profile: Profile, given: Mapping[str, object]) -> Profile:
+    """Return a profile with the fields that a user gives, which are no guesses."""
+    return profile.replace(**given, assumed=tuple(name for name in profile.assumed if name not in given))
 
 
 def check_overrides(overrides: Mapping[str, Mapping[str, object]]) -> None:

@@ -31,7 +31,7 @@ class AutoSettings(SettingsSection):
     step_cap: Count = 200_000
     """Most characters of all results of one step; never more than half of what is left of the window."""
     old_after: Mapping[Kind, Count] = MappingProxyType(
-        {"shell": 19, "search": 33, "other": 5, "read": 48, "report": 96}
+        {"shell": 19, "search": 33, "other": 48, "read": 48, "report": 96}
     )
     """Turns after which a result of each kind is old."""
     new_task: Annotated[float, Range(0, 1_000, above=True)] = 2.0
@@ -42,7 +42,7 @@ class AutoSettings(SettingsSection):
     """A batch is made when carrying its results has cost this many times what it costs to send the rest anew."""
     start: Count = 50_000
     """Tokens below which nothing ages; half of what may be sent, where that is less."""
-    max_loss: Annotated[float, Range(0, 1_000)] = 0.02
+    max_loss: Annotated[float, Range(0, 1_000)] = 0.05
     """Share by which a conversation may at most cost more than with `mode: off`, wherever it ends."""
     ceiling: Annotated[float, Range(0, 1, above=True)] = 0.9
     """Share of the window above which results age whatever it costs, if that makes room enough."""
