@@ -52,6 +52,11 @@ def log_aging_resumed(session: str, requests: int) -> None:
     _info("ageing goes on, forecasts hold: session=%s requests=%d", session, requests)
 
 
+def log_budget_spent(paid: int, unmanaged: int) -> None:
+    """Log that a conversation costs more than it may, so that nothing ages for cost any more."""
+    _warning("ageing stopped, nothing more can be afforded: paid=%d with_mode_off=%d", paid, unmanaged)
+
+
 def log_purged(session: str, entries: int, size: int) -> None:
     """Log that a session was purged."""
     _info("purged session=%s entries=%d bytes=%d", session, entries, size)

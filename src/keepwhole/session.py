@@ -11,6 +11,7 @@ from keepwhole.async_calls import LoopChunks, twin
 from keepwhole.errors import UsageError
 from keepwhole.metrics import Metrics
 from keepwhole.recall.links import Recall
+from keepwhole.recall.names import OFFERED
 from keepwhole.record.arrival import keep_output
 from keepwhole.record.display import Display
 from keepwhole.record.kept_result import ExitCode, KeptResult
@@ -257,10 +258,10 @@ class Session(SessionReader):
         Once they were offered, by any process and under any settings, they always are: they come before everything
         that a provider has cached.
         """
-        own = self.tools(dialect) if self.settings.mode == "on" else []
-        if own or not self.conversations.has_offered_tools():
-            return own
-        return self._tool_definitions(dialect)
+        is_wanted = self.settings.mode == "on" and self.recall_by == "tools"
+        if not is_wanted and not self.conversations.has_offered_tools():
+            return []
+        return self._tool_definitions(dialect, OFFERED)
 
     # The session and its record
 

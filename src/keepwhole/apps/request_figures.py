@@ -8,16 +8,19 @@ Must not know: where the requests come from, how figures are printed.
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
+from keepwhole.canonical.entry import Response
 from keepwhole.exchange.request_log import LoggedRequest
 from keepwhole.models.profiles import Profile, input_price
 from keepwhole.models.thresholds import Thresholds
+from keepwhole.models.unmanaged import ClientRequest, UnmanagedClient
 
 ProfileOf: TypeAlias = Callable[[str], Profile]
 _MILLION = 1_000_000
 
 
 class Cost(NamedTuple):
-    """The cost of the input as sent and as it would have been whole, in tokens at the price of uncached input."""
+    """The cost of the input as it was sent, and as it would have been with `mode: off`, the client's own compaction
+    included; in tokens at the price of uncached input."""
 
     paid: float = 0.0
     whole: float = 0.0
@@ -63,8 +66,9 @@ def branches(steps: Iterable[LoggedRequest]) -> list[list[LoggedRequest]]:
 def cost_of(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Cost | None:
     """The cost of a session's requests; None where the provider reported no usage.
 
-    Whole, every request is taken to find all of the one before it in the cache, which is the best that can happen: a
-    saving is rather more than it says here.
+    With `mode: off`, every request is taken to find all of the one before it in the cache, which is the best that can
+    happen: a saving is rather more than it says here. A request that the window could not hold has no price: the client
+    would have compacted.
     """
     total = Cost()
     paid = [one for branch in branches(steps) if (one := _cost_of_branch(branch, profile_of)) is not None]
@@ -72,28 +76,30 @@ def cost_of(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Cost | Non
 
 
 def _cost_of_branch(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Cost | None:
-    billed_steps = [step for step in steps if billed(step) is not None]
-    is_cached = any(step.response.cached for step in billed_steps if step.response)
-    total, before = Cost(), None
-    for step in billed_steps:
-        cost, before = _cost_of_step(step, profile_of(step.request.model), before if is_cached else 0.0)
-        total += cost
-    return total if billed_steps else None
+    answers = [(step, step.response) for step in steps if step.response is not None and billed(step) is not None]
+    is_cached = any(answer.cached for _, answer in answers)
+    total, client, before = Cost(), UnmanagedClient(), 0
+    for number, (step, answer) in enumerate(answers):
+        profile = profile_of(step.request.model)
+        paid = _paid(answer, profile)
+        size = round(sizes(step)[1])
+        shared = min(size, before if number else answer.cached or 0) if is_cached else 0
+        before_cost = client.cost
+        write = profile.write if answer.written else 1.0
+        client.send(ClientRequest(size, shared), profile.replace(write=write, minimum=0))
+        before = size
+        price = input_price(step.request.model)
+        rate = None if price is None else price / _MILLION
+        whole = client.cost - before_cost
+        total += Cost(paid, whole, _times(rate, paid), _times(rate, whole))
+    return total if answers else None
 
 
-def _cost_of_step(step: LoggedRequest, profile: Profile, before: float | None) -> tuple[Cost, float]:
-    """The cost of a step and its size whole; `before` is the whole size of the step before it, where that is known."""
-    response = step.response
-    assert response is not None
-    cached, written = response.cached or 0, response.written or 0
-    plain = max(0, (response.input or 0) - cached - written)
-    paid = plain + cached * profile.read + written * profile.write
-    _, size = sizes(step)
-    found = min(cached if before is None else before, size)
-    whole = found * profile.read + (size - found) * (profile.write if written else 1.0)
-    price = input_price(step.request.model)
-    rate = None if price is None else price / _MILLION
-    return Cost(paid, whole, _times(rate, paid), _times(rate, whole)), size
+def _paid(answer: Response, profile: Profile) -> float:
+    """The cost of a request as it was billed."""
+    cached, written = answer.cached or 0, answer.written or 0
+    plain = max(0, (answer.input or 0) - cached - written)
+    return (plain + cached * profile.read + written * profile.write) * profile.factor(answer.input or 0)
 
 
 def first_full(steps: Sequence[LoggedRequest], profile_of: ProfileOf, *, whole: bool) -> int | None:

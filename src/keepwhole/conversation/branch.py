@@ -506,7 +506,8 @@ class Branch:
         is_summarized = self.changes.summaries > 0
         situation = self.summary.situation(situation)
         situation = situation._replace(overhead=situation.overhead + self._restored_tokens)
-        self.costs.add(costs, situation, min(indices, default=None), is_summarized=is_summarized)
+        first, max_loss = min(indices, default=None), self.context.max_loss
+        self.costs.add(costs, situation, first, max_loss, is_summarized=is_summarized)
 
     @property
     def _restored_tokens(self) -> int:

@@ -176,7 +176,8 @@ class Conversations:
             branch, shared = self._find_branch(view.messages, key)
             now = self.billing.now()
             here = situation._replace(cold=self._is_cold(branch, now, view, situation.profile))
-            branch.costs.begin(now, self.billing.lifetime(view.model, situation.profile))
+            lifetime = self.billing.lifetime(view.model, situation.profile)
+            branch.costs.begin(now, lifetime, self.billing.shortfall)
             try:
                 run_pipeline(branch, view, shared, here, is_read)
             except BaseException:

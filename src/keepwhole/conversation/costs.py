@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 from typing import NamedTuple, TypeAlias
 
+from keepwhole import events
 from keepwhole.canonical.message import Message
 from keepwhole.conversation.plan import is_recall_answer
 from keepwhole.models.ledger import CachedPrefixes, Costs, Ledger, SentRequest, last_end
@@ -22,6 +23,9 @@ from keepwhole.policies.policy import Situation, TrackedChoices, sent_tokens
 from keepwhole.policies.transcript import Transcript
 from keepwhole.recall.names import is_recall
 from keepwhole.record.known_result import KnownResult
+
+_CENT = 3_000
+"""Input tokens of a usual model for about a cent: less is not worth a warning."""
 
 KnownResults: TypeAlias = Mapping[int, KnownResult]
 """The results of a branch that are on record, by number."""
@@ -52,16 +56,22 @@ class BranchCosts:
         self._transcript, self._decisions = transcript, decisions
         self._ledger, self._prefixes = Ledger(), CachedPrefixes()
         self._now = self._lifetime = 0.0
+        self._shortfall = self._unserved = 0
+        """Tokens that the cache should have served, in all, and since the request before."""
         self._before = _Came(0, 0)
         """The request before."""
+        self._is_told = False
+        """Whether it was said that nothing more can be afforded."""
         self._forgotten: _Forgotten | None = None
         """The messages that came differently with the request that is viewed now."""
         self._recalled: list[int] = []
         """For each message the tokens of recall calls and answers up to and with it."""
 
-    def begin(self, now: float, lifetime: float) -> None:
-        """Set the time of the next request, and how long the cache remembers one."""
+    def begin(self, now: float, lifetime: float, shortfall: int) -> None:
+        """Set the time of the next request, how long the cache remembers one, and what bills say it did not serve."""
         self._now, self._lifetime = now, lifetime
+        self._unserved = shortfall - self._shortfall if self._before.messages else 0
+        self._shortfall = shortfall
 
     def cut_back(self, length: int) -> None:
         """Note that the messages from `length` on are about to be forgotten, since they came differently.
@@ -99,6 +109,8 @@ class BranchCosts:
         if not self._before.messages and self._transcript.turns and whole == situation.overhead:
             self._rebuild(situation, known())
         scale, profile = situation.scale, situation.profile
+        self._ledger.charge(self._unserved, profile)
+        self._unserved = 0
         ends = [] if situation.cold else self._prefixes.alive(self._now, self._lifetime, profile)
         sent = sent_tokens(self._transcript, self._decisions) + situation.overhead
         cached = sent - self._sent_from(ends[-1]) if ends else 0
@@ -109,8 +121,13 @@ class BranchCosts:
             came = ClientRequest(int(tokens * scale), int(shared * scale), situation.cold, int(whole * scale))
         return Costs(self._ledger, SentRequest(int(sent * scale), int(cached * scale), came), profile, ends, scale)
 
-    def add(self, costs: Costs, situation: Situation, first_changed: int | None, *, is_summarized: bool) -> None:
-        """Count the request as it is sent: `first_changed` is the first message that changes with it."""
+    def add(
+        self, costs: Costs, situation: Situation, first_changed: int | None, max_loss: float, *, is_summarized: bool
+    ) -> None:
+        """Count the request as it is sent: `first_changed` is the first message that changes with it.
+
+        Where the conversation costs more than `max_loss` allows, which only the window can force, that is said once.
+        """
         messages = len(self._transcript.messages)
         if messages == self._before.messages and first_changed is None and not is_summarized:
             return  # the same request once more
@@ -121,6 +138,9 @@ class BranchCosts:
             cached = min(cached, int((sent - self._sent_from(end)) * costs.scale) if end else 0)
             self._prefixes.drop_after(end)
         self._ledger.send(costs.request._replace(tokens=int(sent * costs.scale), cached=cached), costs.profile)
+        if not self._is_told and self._ledger.budget(max_loss) < -_CENT:
+            self._is_told = True
+            events.log_budget_spent(round(self._ledger.paid), round(self._ledger.unmanaged))
         self._prefixes.add(messages, self._now)
         came = costs.request.came
         self._before = _Came(messages, int(came.tokens / costs.scale) if came is not None else self._before.tokens)

@@ -65,6 +65,10 @@ class Ledger:
         if request.came is not None:
             self._client.send(request.came, profile)
 
+    def charge(self, tokens: int, profile: Profile) -> None:
+        """Add tokens that the cache should have served, and that were billed as uncached."""
+        self.paid += (profile.write - profile.read) * tokens
+
     @property
     def client(self) -> UnmanagedClient:
         """The client as it would be with `mode: off`."""

@@ -1,6 +1,8 @@
 """What the recall tools are called and how they are described to a model.
 
-The definitions come first in a prompt, so they are short, and the same bytes in every request of a session.
+The definitions come first in a prompt, so they are short, and the same bytes in every request of a session. Those that
+are offered on the way, in every request of a client that does not know of them, are shorter still: every notice spells
+out the call that reads it back.
 """
 
 from typing import Any, NamedTuple
@@ -42,6 +44,14 @@ DEFINITIONS = (
     Definition(GET_TASK_TRACE, "A call and its raw output", {"type": "object", "properties": {"trace_id": _TEXT}}),
     Definition(SEARCH_ARTIFACTS, "Find stored results", {"type": "object", "properties": {"query": _TEXT}}),
 )
+
+
+_SHORT = {GET_ARTIFACT: "Read [Artifact: id]", GET_TASK_TRACE: "A call", SEARCH_ARTIFACTS: "Search"}
+OFFERED = tuple(
+    Definition(name, _SHORT[name], {"type": "object", "properties": {key: {} for key in schema["properties"]}})
+    for name, _, schema in DEFINITIONS
+)
+"""The same as they are offered on the way: at most 120 tokens."""
 
 
 def is_recall(tool: str) -> bool:

@@ -177,6 +177,8 @@ class Billing:
         """Tokens from the cache that providers said they served for these."""
         self.requests = 0
         """Requests that these were."""
+        self.shortfall = 0
+        """Tokens that the cache should have served and did not, of all requests that were billed."""
         self.frozen = False
         """Whether nothing ages by itself, since forecasts fail."""
         self.reason = ""
@@ -314,6 +316,7 @@ class Billing:
         """Stop aging when forecasts fail, resume when they are right again; with `is_told`, report it."""
         if expected < max(1, profile.minimum):
             return
+        self.shortfall += max(0, expected - cached)
         self._judged.append((expected, cached))
         self._held = self._held + 1 if 2 * cached >= expected else 0
         predicted, billed = (sum(figures) for figures in zip(*self._judged, strict=True))
