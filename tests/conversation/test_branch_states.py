@@ -23,7 +23,14 @@ ALLOWED = {
 }
 EAGER = Auto(
     AutoSettings(
-        start=500, most=3_000, clear_at_least=100, min_tokens=50, patience=0.01, keep={"other": 1}, keep_steps=1
+        start=500,
+        most=3_000,
+        clear_at_least=100,
+        min_tokens=50,
+        patience=0.01,
+        keep={"other": 1},
+        keep_steps=1,
+        max_loss=1_000,
     )
 )
 

@@ -209,9 +209,12 @@ def test_undo_shows_a_result_whole_from_then_on_everywhere(dialect: str) -> None
     assert len(list(store.rows("s", kind="decision"))) == 2
 
 
+EAGER = CAREFUL.replace(start=4_000, patience=0.001, old_after={"other": 4}, keep_steps=1, max_loss=1_000)
+
+
 def test_a_pinned_result_stays_whole_when_everything_else_ages() -> None:
     store, messages = MemoryStore(), conversation("anthropic", *(f"{n} {LONG[:6_000]}" for n in range(8)), tool="fetch")
-    tight = Settings(home="unused", policy="auto", auto=CAREFUL.replace(start=4_000, patience=0.001))
+    tight = Settings(home="unused", policy="auto", auto=EAGER)
     first = Session("s", store=store, settings=tight)
     first.view(messages[:3])
     (pinned,) = store.find_call("s", "c0")

@@ -18,7 +18,17 @@ LONG = "".join(f"line {number} of a long output\n" for number in range(2_000))
 DIALECTS = pytest.mark.parametrize("dialect", talk.DIALECTS)
 AT_ONCE = dict.fromkeys(("shell", "search", "read", "report", "other"), 1)
 EAGER = Auto(
-    AutoSettings(start=10, keep={}, clear_at_least=1, min_tokens=1, recent_steps=0, patience=0.001, old_after=AT_ONCE)
+    AutoSettings(
+        start=10,
+        keep={},
+        keep_steps=1,
+        max_loss=1_000,
+        clear_at_least=1,
+        min_tokens=1,
+        recent_steps=0,
+        patience=0.001,
+        old_after=AT_ONCE,
+    )
 )
 """Ages whatever it may."""
 

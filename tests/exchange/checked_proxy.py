@@ -7,8 +7,10 @@ import json
 from typing import Any
 
 from keepwhole import MemoryStore, Session
+from keepwhole.config import Settings
 from keepwhole.exchange.exchange import Exchange
 from keepwhole.exchange.router import SessionRouter
+from keepwhole.policies.settings import CAREFUL
 from keepwhole.store.protocol import Store, result_of
 from keepwhole.wire.dialects import DEFAULT, decode_message, dialect_of
 from tests.wire.clients import Json, Sent, bare
@@ -24,6 +26,7 @@ class CheckedProxy:
 
     def __init__(self, store: Store | None = None, **options: Any) -> None:
         self.store: Store = store or MemoryStore()
+        options.setdefault("settings", Settings(home="unused", auto=CAREFUL.replace(max_loss=1_000)))
         self.router = SessionRouter(each=True, settles=True, store=self.store, **options)
 
     def begin(self, sent: Sent) -> Any:

@@ -21,6 +21,8 @@ WINDOW = 100_000
 
 
 EAGER: dict[str, Any] = {
+    "keep_steps": 1,
+    "max_loss": 1_000,
     "start": 10,
     "keep": {},
     "clear_at_least": 1,
@@ -34,7 +36,7 @@ EAGER: dict[str, Any] = {
 
 def settings(window: int = WINDOW, **auto: Any) -> Settings:
     models = {name: {"window": window} for name in ("claude", "gpt")}
-    return Settings(home="unused", models=models, auto=AutoSettings(**auto))
+    return Settings(home="unused", models=models, auto=AutoSettings(**{"max_loss": 1_000, **auto}))
 
 
 def more(client: Any, call: str, text: str | None = None) -> list[Json]:
@@ -177,9 +179,9 @@ def test_what_a_summary_of_ours_stands_for_takes_no_room_from_the_others() -> No
     for item in transcript.items:
         decided.hold(item, Choice(item.number, "cap", replacement_cut(item, "gone"), 1))
     room = int((upper_bound(long_log("c1")) + 1.3 * transcript.tokens) / 0.9)
-    assert plan_restored(transcript, decided, Situation(DEFAULT.replace(window=room)), 0) >= {2}
+    assert plan_restored(transcript, decided, Situation(DEFAULT.replace(window=room)), 0, 0.0) >= {2}
     transcript.items[2].gone = True
-    assert 2 not in plan_restored(transcript, decided, Situation(DEFAULT.replace(window=10 * room)), 0)
+    assert 2 not in plan_restored(transcript, decided, Situation(DEFAULT.replace(window=10 * room)), 0, 0.0)
 
 
 def test_a_result_that_is_whole_again_keeps_the_clients_own_spelling() -> None:

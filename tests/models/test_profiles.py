@@ -50,7 +50,7 @@ def test_a_row_says_what_no_source_gives() -> None:
 
 def test_overrides_change_what_they_name_and_nothing_else() -> None:
     changed = profile_for("claude-opus-5", {"claude": {"window": 1_000_000}, "gpt-5": {"read": 0.5}})
-    assert changed == PROFILES["claude-opus-5"].replace(window=1_000_000)
+    assert changed == PROFILES["claude-opus-5"].replace(window=1_000_000, assumed=())
 
 
 def test_the_longer_override_holds() -> None:

@@ -5,7 +5,9 @@ import time
 import pytest
 
 from keepwhole.canonical.message import Call, Message, ResultText
+from keepwhole.models.ledger import Costs, Ledger, SentRequest
 from keepwhole.models.profiles import DEFAULT
+from keepwhole.models.unmanaged import ClientRequest
 from keepwhole.policies.auto import Auto
 from keepwhole.policies.policy import Choice, Situation, TrackedChoices
 from keepwhole.policies.settings import CAREFUL, AutoSettings
@@ -153,11 +155,47 @@ def test_with_a_cold_cache_everything_that_is_getting_old_ages() -> None:
 
 
 def test_when_it_must_the_oldest_for_their_kind_age_first_and_only_as_many_as_needed() -> None:
-    made = transcript(*map(words, range(9)))
+    made = transcript(*map(words, range(40)))
     slow = SMALL.replace(patience=1_000, old_after={"shell": 1_000}, most=made.tokens - 10)
     gone = aged(made, slow)
     assert gone == list(range(len(gone)))
-    assert 0 < len(gone) < 8
+    assert 28 < len(gone) < 38, "down to a quarter, so that the next time is far away"
+
+
+def test_nothing_is_forced_where_it_would_be_in_vain() -> None:
+    made = transcript(*map(words, range(8)))
+    made.extend([Message("user", words(99, 2_000))])
+    assert aged(made, SMALL.replace(patience=1_000, most=made.tokens - 10)) == []
+
+
+def test_nothing_is_forced_below_nine_tenths_of_any_window() -> None:
+    made = transcript(*map(words, range(40)))
+    slow = Auto(SMALL.replace(patience=1_000))
+    for share, is_forced in ((0.89, False), (0.91, True)):
+        window = int(made.tokens / share)
+        assert bool(slow.age(made, {}, Situation(DEFAULT.replace(window=window)))) is is_forced
+
+
+def test_the_last_five_steps_stay_while_there_is_room() -> None:
+    assert aged(transcript(*map(words, range(9))), SMALL.replace(keep_steps=5)) == [0, 1, 2, 3]
+
+
+def test_a_batch_is_made_only_if_it_is_afforded() -> None:
+    made = transcript(*map(words, range(20)))
+    request = SentRequest(made.tokens, made.tokens, ClientRequest(2 * made.tokens, 0))
+    ends = list(range(1, 42, 2))
+    chosen = {
+        paid: bool(Auto(SMALL).age(made, {}, HERE._replace(costs=Costs(_ledger(paid), request, DEFAULT, ends))))
+        for paid in (0, 10**6)
+    }
+    assert chosen == {0: True, 10**6: False}
+
+
+def _ledger(paid: float) -> Ledger:
+    """A conversation that would have cost nothing yet with `mode: off`, and has cost so much."""
+    ledger = Ledger()
+    ledger.paid = paid
+    return ledger
 
 
 def test_forgotten_messages_are_no_longer_asked_about() -> None:

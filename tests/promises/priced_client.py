@@ -45,8 +45,11 @@ class Prices(NamedTuple):
 
     read: float = 0.1
     write: float = 1.25
-    told: float = 1.0
-    """The read price in the profile, as a multiple of the true one."""
+    told: float | None = 1.0
+    """The read price in the profile, as a multiple of the true one; None where it is not told, and so guessed."""
+
+
+LIST = Prices()
 
 
 def prose(seed: str, chars: int) -> str:
@@ -168,18 +171,18 @@ def run_both(
     weights: Weights,
     steps: int,
     window: int = 200_000,
-    prices: Prices = Prices(),
+    prices: Prices = LIST,
     marker: Callable[[int], bool] = lambda number: True,
     **settings: Any,
 ) -> Iterator[tuple[Client, ManagedClient]]:
     """Run the script with and without Keepwhole; yield both after each step."""
-    clock = Clock()
-    tills = [Breakpoints(clock, window, read=prices.read, write=prices.write) for _ in range(2)]
-    plain_clock = Clock()
-    tills[0]._now = plain_clock
-    off = Client(weights, tills[0], plain_clock, marker)
-    told = {"window": window, "read": prices.read * prices.told, "write": prices.write, "minimum": 1_024}
-    on = ManagedClient(weights, tills[1], clock, marker, told, **settings)
+    clocks = Clock(), Clock()
+    tills = [Breakpoints(clock, window, read=prices.read, write=prices.write) for clock in clocks]
+    off = Client(weights, tills[0], clocks[0], marker)
+    told: Json = {"window": window, "write": prices.write, "minimum": 1_024}
+    if prices.told is not None:
+        told["read"] = prices.read * prices.told
+    on = ManagedClient(weights, tills[1], clocks[1], marker, told, **settings)
     for number in range(steps):
         off.step(number)
         on.step(number)

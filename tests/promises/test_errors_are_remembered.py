@@ -15,6 +15,8 @@ from tests.build import fixed_clock, numbered_lines, seeded
 from tests.promises import conversations as talk
 
 _SOON = AutoSettings(
+    keep_steps=1,
+    max_loss=1_000,
     start=100,
     old_after={"shell": 1},
     keep={"shell": 1},

@@ -38,6 +38,8 @@ from tests.promises import conversations as talk
 from tests.stores import everywhere, made
 
 SMALL = AutoSettings(
+    max_loss=1_000,
+    keep_steps=1,
     arrival_cap={"shell": 400, "search": 400, "other": 400},
     structured_cap=600,
     outsized=3_000,

@@ -118,7 +118,7 @@ class BranchCosts:
         if not is_recall:
             tokens = self._transcript.tokens - self._recalled_upto(len(self._recalled)) + whole
             shared = min(self._before.tokens, tokens)
-            came = ClientRequest(int(tokens * scale), int(shared * scale), situation.cold, int(whole * scale))
+            came = ClientRequest(int(tokens * scale), int(shared * scale), not ends, int(whole * scale))
         return Costs(self._ledger, SentRequest(int(sent * scale), int(cached * scale), came), profile, ends, scale)
 
     def add(
@@ -168,7 +168,7 @@ class BranchCosts:
         transcript, scale = self._transcript, situation.scale
         saved, changed = self._changes_by_turn(known)
         times = {transcript.items[number].turn: one.result.at / 1000 for number, one in known.items()}
-        now = left_out = 0.0
+        now, left_out = min(times.values(), default=self._now), 0
         for turn, (messages, tokens) in enumerate(transcript.requests()):
             now = max(now, times.get(turn, now))
             left_out += saved.get(turn, 0)

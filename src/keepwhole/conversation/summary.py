@@ -108,10 +108,10 @@ class BranchSummary:
 
         Where the `client_compacts` by itself, it is given the time to. Return how many summaries were recorded.
         """
+        left = situation.overhead + self._newest_tokens + MAX_TOKENS
         situation, max_loss, limits = self.with_margin(situation), self._context.max_loss, self._context.thresholds
         sent = sent_tokens(self._transcript, self._decisions) + situation.overhead
         is_full = sent >= (limits.hard if client_compacts else limits.compact) * situation.window
-        left = situation.overhead + self._newest_tokens + MAX_TOKENS
         if not is_full and (situation.costs is None or not situation.costs.is_outgrown(left, max_loss)):
             return 0
         try:

@@ -28,6 +28,8 @@ from tests.upstream.server import Asked
 from tests.upstream.spelling import Dialect, Json
 
 EAGER = CAREFUL.replace(
+    keep_steps=1,
+    max_loss=1_000,
     start=3_000,
     most=24_000,
     old_after={"shell": 3, "search": 3, "other": 3, "read": 4, "report": 9},

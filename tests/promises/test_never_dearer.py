@@ -1,0 +1,87 @@
+"""Never more expensive than doing nothing: the same client, with `mode: off` and with Keepwhole, ending at any step.
+
+The provider's cache is simulated by its published rules. What is compared is the bill, request by request: a run that
+ends after any step must have cost at most `max_loss` more, or a cent. Batches and summaries that the window forces are
+exempt from the budget; what they cost is checked here all the same, with a wider limit.
+"""
+
+import pytest
+
+from keepwhole.policies.settings import CAREFUL
+from tests.promises.priced_client import LIST, Prices, Weights, run_both
+
+CENT = 3_333
+"""Tokens for a cent at three dollars a million."""
+
+SESSIONS: dict[str, tuple[Weights, int, int]] = {
+    "results": (Weights(result=7_000), 52, 128_000),
+    "large results": (Weights(result=30_000), 45, 200_000),
+    "arguments": (Weights(result=4_000, arguments=15_000), 30, 200_000),
+    "system prompt": (Weights(result=6_000, system=100_000), 40, 128_000),
+    "declarations": (Weights(result=6_000, tools=100_000), 40, 128_000),
+    "words": (Weights(result=2_000, words=8_000), 40, 200_000),
+    "slow": (Weights(result=12_000, pause=100), 40, 200_000),
+    "cold": (Weights(result=12_000, pause=400), 30, 200_000),
+    "questions": (Weights(result=12_000, question=7), 45, 200_000),
+    "tiny": (Weights(result=300, system=500, tools=300), 30, 200_000),
+    "a million": (Weights(result=24_000), 60, 1_000_000),
+}
+LONG: dict[str, tuple[Weights, int, int]] = {
+    "results, compacted": (Weights(result=7_000), 150, 200_000),
+    "arguments, compacted": (Weights(result=4_000, arguments=15_000), 70, 200_000),
+    "words, compacted": (Weights(result=2_000, words=8_000), 90, 200_000),
+}
+"""Sessions that outgrow the window, so that the client compacts by itself with `mode: off`."""
+
+
+def overspent(name: str, prices: Prices = LIST, **options: object) -> float:
+    """How many times the cost of `mode: off` a session costs at the most, wherever it ends; 0 for less than a cent."""
+    weights, steps, window = (SESSIONS | LONG)[name]
+    runs = run_both(weights, steps, window, prices, **options)  # pyright: ignore
+    return max(on.cost / off.cost if on.cost - off.cost > CENT else 0.0 for off, on in runs)
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_wherever_it_ends_a_session_costs_no_more_than_with_mode_off(name: str) -> None:
+    assert overspent(name) <= 1 + CAREFUL.max_loss
+
+
+@pytest.mark.parametrize("name", ["results", "large results"])
+@pytest.mark.parametrize("prices", [Prices(read=0.05), Prices(read=0.02, write=1.0), Prices(read=1.0, write=1.0)])
+def test_at_other_prices(name: str, prices: Prices) -> None:
+    assert overspent(name, prices) <= 1 + CAREFUL.max_loss
+
+
+@pytest.mark.parametrize("prices", [Prices(told=0.5), Prices(read=0.05, told=None), Prices(read=0.2, told=None)])
+def test_with_a_read_price_that_is_guessed_wrong_by_a_factor_of_two(prices: Prices) -> None:
+    assert overspent("results", prices) <= 1 + CAREFUL.max_loss
+
+
+def test_a_read_price_that_was_told_twice_too_high_costs_at_most_twice_the_loss() -> None:
+    assert overspent("results", Prices(read=0.05, told=2.0)) <= 1 + 2 * CAREFUL.max_loss
+
+
+def test_with_markers_that_come_and_go() -> None:
+    assert overspent("results", marker=lambda number: number % 3 != 1) <= 1 + CAREFUL.max_loss
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("name", LONG)
+@pytest.mark.parametrize("read", [0.1, 0.05])
+def test_a_session_that_outgrows_the_window_costs_no_more_than_the_clients_own_compaction(
+    name: str, read: float
+) -> None:
+    assert overspent(name, Prices(read=read)) <= 1 + CAREFUL.max_loss
+
+
+def test_the_last_five_results_are_seen_below_nine_tenths_of_the_window() -> None:
+    weights, steps, window = SESSIONS["arguments"]
+    for off, on in run_both(weights, steps, window):
+        assert on.till.bills[-1].tokens < 0.9 * window
+        assert on.visible[-5:] == off.visible[-5:], "nothing in this session needs to be left out"
+    assert on.cost <= 1.02 * off.cost
+
+
+def test_without_the_budget_the_same_session_costs_more() -> None:
+    eager = CAREFUL.replace(max_loss=1_000, patience=0.01, keep_steps=1, start=5_000)
+    assert overspent("results", auto=eager) > 1 + CAREFUL.max_loss
