@@ -161,7 +161,9 @@ def test_the_figures_of_settings_in_the_concepts_are_the_defaults() -> None:
             f"anything else after {auto.old_after['other']}",
             f"results under {auto.min_tokens} tokens",
             f"below {auto.start:,} tokens",
-            f"Above {auto.most:,} tokens, or {auto.ceiling} of a smaller window",
+            f"Above {auto.ceiling} of the window",
+            f"`max_loss` ({auto.max_loss})",
+            f"the last {auto.keep_steps} steps",
         ],
     }
     for page, phrases in quoted.items():
