@@ -1,6 +1,6 @@
 """A process that has imported the command line and runs every command in a copy of itself.
 
-Starting Python and importing takes ten times as long as most commands. Each command still has a process of its own,
+Starting Python and importing takes longer than most commands. Each command still has a process of its own,
 with its own environment, folder, standard streams and exit code. `python -m tests.apps.cli.fork_server FD` serves the
 process at the other end of the socket FD, until that ends.
 """
@@ -8,12 +8,15 @@ process at the other end of the socket FD, until that ends.
 import gc
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +40,7 @@ class ForkServer:
                 cwd=Path(__file__).parents[3],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
+                start_new_session=True,
             )
 
     def run(
@@ -50,7 +54,12 @@ class ForkServer:
             files = [given.fileno(), out.fileno(), err.fileno()]
             socket.send_fds(self._socket, [len(asked).to_bytes(_NUMBER, "big")], files)
             self._socket.sendall(asked)
-            code = int.from_bytes(_read(self._socket, _NUMBER), "big", signed=True)
+            try:
+                code = int.from_bytes(_read(self._socket, _NUMBER), "big", signed=True)
+            except OSError:  # no end in time; a late answer would be taken for the next one's
+                os.killpg(self._process.pid, signal.SIGKILL)
+                fork_server.cache_clear()
+                raise
             return subprocess.CompletedProcess([*words], code, *(_content(file) for file in (out, err)))
 
 
@@ -78,6 +87,8 @@ def _read(channel: socket.socket, size: int) -> bytes:
 def _serve(channel: socket.socket) -> None:
     for name in COMMANDS:
         parser_for(name, COMMANDS)
+    with suppress(ImportError):  # without the extra `proxy`
+        import_module("keepwhole.apps.proxy.server")
     gc.freeze()
     while True:
         head, files, _, _ = socket.recv_fds(channel, _NUMBER, 3)
