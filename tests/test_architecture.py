@@ -6,48 +6,42 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import keepwhole
 from bench import structure
 
 SOURCE = Path(str(keepwhole.__file__)).parent
-FILES = sorted(SOURCE.rglob("*.py"))
+MODULES = structure.read_modules(SOURCE)
 LONGEST_FILE = 600
 LONGEST_FUNCTION = 60
-TEXTS = {str(path.relative_to(SOURCE)): path.read_text(encoding="utf-8") for path in FILES}
 
 
 def test_every_file_says_what_it_is_for() -> None:
-    assert [name for name, text in TEXTS.items() if not ast.get_docstring(ast.parse(text))] == []
+    assert [name for name, module in MODULES.items() if not ast.get_docstring(module.tree)] == []
 
 
 def test_no_file_is_too_long_to_read() -> None:
-    assert [name for name, text in TEXTS.items() if len(text.splitlines()) > LONGEST_FILE] == []
+    assert [name for name, module in MODULES.items() if len(module.text.splitlines()) > LONGEST_FILE] == []
 
 
 def test_no_function_has_to_be_scrolled() -> None:
-    functions = (
-        (name, node)
-        for name, text in TEXTS.items()
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    )
+    functions = ((name, function) for name, module in MODULES.items() for function in module.functions)
     long = [f"{name}:{it.name}" for name, it in functions if (it.end_lineno or 0) - it.lineno >= LONGEST_FUNCTION]
     assert long == []
 
 
 def test_no_file_or_folder_is_a_drawer_for_everything() -> None:
     words = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "base", "v2", "legacy"}
-    names = [part for path in FILES for part in path.relative_to(SOURCE).with_suffix("").parts]
+    names = [part for name in MODULES for part in name.split(".")]
     assert [name for name in names if set(name.split("_")) & words] == []
 
 
 def test_the_tests_open_with_a_docstring_of_one_line_too() -> None:
     for path in Path(__file__).parent.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        if text:
-            assert ast.get_docstring(ast.parse(text)), path
+        assert not text or text.startswith(('"""', 'r"""')), path
 
 
 QUIET = """
@@ -80,7 +74,6 @@ def test_importing_starts_no_thread_writes_nothing_and_opens_no_socket(tmp_path:
     assert done.stderr == ""
 
 
-MODULES = structure.read_modules(SOURCE)
 CORE = frozenset(
     f"keepwhole.{name}"
     for name in (
@@ -161,9 +154,10 @@ def is_value(node: ast.ClassDef) -> bool:
     """Whether the annotations of a class are its fields: by its bases, those of its own package's bases included."""
     names = {ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases}
     is_dataclass = any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list)
-    return is_dataclass or bool(names & VALUE_CLASSES)
+    return is_dataclass or bool(names & value_classes())
 
 
+@cache
 def value_classes() -> set[str]:
     """The names of all classes that are values, because a class above them is."""
     bases = {
@@ -176,9 +170,6 @@ def value_classes() -> set[str]:
     while more := {name for name, above in bases.items() if above & found and name not in found}:
         found |= more
     return found
-
-
-VALUE_CLASSES = value_classes()
 
 
 def attributes_set_in(node: ast.ClassDef) -> set[str]:

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 
 import keepwhole
@@ -19,6 +20,8 @@ def test_every_example_in_a_docstring_is_true() -> None:
             module = importlib.import_module(found.name)
         except ImportError:
             assert found.name.startswith(OPTIONAL), found.name
+            continue
+        if ">>> " not in inspect.getsource(module):  # looking through a module takes longer than running its examples
             continue
         results = doctest.testmod(module)
         examples += results.attempted

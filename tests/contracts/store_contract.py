@@ -63,53 +63,8 @@ def texts_found(store: Store, *groups: tuple[str, ...], **only: str) -> list[str
     return [Session("s", store=store).recall(places[number].trace_id) for number in numbers]
 
 
-class StoreContract:
-    """What `keepwhole.store.protocol.Store` promises, a test for each sentence."""
-
-    # Sessions
-
-    def test_a_session_is_found_by_its_name_and_by_no_other(self, store: Store) -> None:
-        opened(store, "s")
-        opened(store, "another")
-        store.append("s", [draft(store), draft(store)])
-        found = store.session("s")
-        assert found in store.sessions()
-        assert found is not None
-        assert (found.name, found.entries) == ("s", 2)
-        assert [store.session(name) for name in ("", "S", "s ", "s\0", "\ud800", "x" * 5_000)] == [None] * 6
-
-    def test_a_new_session_is_as_it_was_asked_for(self, store: Store) -> None:
-        wanted = SessionInfo(name="s", agent="me", workspace="/here", created_at=5, ephemeral=True)
-        got = store.open_session(wanted)
-        assert (got.name, got.agent, got.workspace, got.created_at, got.ephemeral) == ("s", "me", "/here", 5, True)
-        assert (got.ended_at, got.entries, got.stored, got.last_at) == (None, 0, 0, 5)
-
-    def test_a_session_that_is_opened_again_stays_as_it_was_made(self, store: Store) -> None:
-        first = store.open_session(SessionInfo(name="s", agent="me", created_at=5))
-        assert store.open_session(SessionInfo(name="s", agent="you", created_at=9, ephemeral=True)) == first
-        assert len(store.sessions()) == 1
-
-    def test_the_session_written_to_last_is_listed_first(self, store: Store) -> None:
-        for at, name in enumerate(("a", "b", "c"), 1):
-            store.open_session(SessionInfo(name=name, created_at=at))
-        store.append("a", [draft(store, at=9)])
-        assert [info.name for info in store.sessions()] == ["a", "c", "b"]
-        assert store.sessions()[0].last_at == 9
-
-    def test_a_session_knows_how_many_entries_and_bytes_it_holds(self, store: Store) -> None:
-        opened(store, "s")
-        opened(store, "other")
-        store.append("s", [draft(store, b"12345"), draft(store, b"678")])
-        store.append("other", [draft(store, b"x")])
-        info = next(info for info in store.sessions() if info.name == "s")
-        assert (info.entries, info.stored, store.stored("s")) == (2, 8, 8)
-
-    def test_a_session_that_does_not_exist_holds_nothing(self, store: Store) -> None:
-        assert store.stored("nobody") == 0
-        assert list(store.rows("nobody")) == []
-        assert store.find("nobody", "trace_x") is None
-
-    # Bodies
+class BodyContract:
+    """What a store promises about bodies, wherever it keeps the large ones."""
 
     @pytest.mark.parametrize("size", SIZES)
     def test_a_body_comes_back_byte_for_byte(self, store: Store, size: int) -> None:
@@ -163,6 +118,98 @@ class StoreContract:
         found = store.store_body(Feed(pieces(patterned(size))), size)
         found.reader.close()
         assert found.body.facts.size == size
+
+    # Searching, purging, proving
+
+    def test_a_search_finds_words_far_inside_a_long_body(self, store: Store) -> None:
+        opened(store)
+        far = draft(store, numbered_lines(40_000) + "the needle\n")
+        store.append("s", [far, draft(store, numbered_lines(10))])
+        (match,) = store.search("s", "needle text")
+        assert match.trace_id == far.header.trace_id
+        (match,) = store.search("s", "needle")
+        assert (match.line, match.text) == (40_001, "the needle")
+
+    def test_a_purge_leaves_a_tombstone_and_nothing_else(self, store: Store) -> None:
+        session = filled(store, "gone")
+        before = verify(store, "gone")
+        trace = next(store.rows("gone")).trace_id
+        stone = store.purge("gone", 99)
+        assert (stone.name, stone.at, stone.entries, stone.stored) == ("gone", 99, before.entries, before.bytes)
+        assert (stone.seq, stone.chain.hex()) == (before.entries, before.head)
+        assert store.tombstones() == [stone]
+        assert store.sessions() == []
+        assert list(store.rows("gone")) == []
+        assert store.find("gone", trace) is None
+        assert store.find_call("gone", "call_1") == []
+        assert store.search("gone", "line") == []
+        assert store.stored("gone") == 0
+        session.close()
+
+    def test_a_purge_leaves_other_sessions_alone(self, store: Store) -> None:
+        filled(store, "gone")
+        filled(store, "stays")
+        before = verify(store, "stays")
+        found = len(store.search("stays", "line text"))
+        store.purge("gone", NOON)
+        assert verify(store, "stays") == before
+        assert len(store.search("stays", "line text")) == found > 0
+
+    def test_verify_finds_nothing_in_a_good_record(self, store: Store) -> None:
+        filled(store)
+        proof = verify(store, "work")
+        assert proof.findings == ()
+        assert proof.whole
+        assert proof.entries == len(list(store.rows("work"))) > 7
+        assert proof.bytes == store.stored("work")
+        assert proof.head == list(store.rows("work"))[-1].chain.hex()
+
+
+class StoreContract(BodyContract):
+    """What `keepwhole.store.protocol.Store` promises, a test for each sentence."""
+
+    # Sessions
+
+    def test_a_session_is_found_by_its_name_and_by_no_other(self, store: Store) -> None:
+        opened(store, "s")
+        opened(store, "another")
+        store.append("s", [draft(store), draft(store)])
+        found = store.session("s")
+        assert found in store.sessions()
+        assert found is not None
+        assert (found.name, found.entries) == ("s", 2)
+        assert [store.session(name) for name in ("", "S", "s ", "s\0", "\ud800", "x" * 5_000)] == [None] * 6
+
+    def test_a_new_session_is_as_it_was_asked_for(self, store: Store) -> None:
+        wanted = SessionInfo(name="s", agent="me", workspace="/here", created_at=5, ephemeral=True)
+        got = store.open_session(wanted)
+        assert (got.name, got.agent, got.workspace, got.created_at, got.ephemeral) == ("s", "me", "/here", 5, True)
+        assert (got.ended_at, got.entries, got.stored, got.last_at) == (None, 0, 0, 5)
+
+    def test_a_session_that_is_opened_again_stays_as_it_was_made(self, store: Store) -> None:
+        first = store.open_session(SessionInfo(name="s", agent="me", created_at=5))
+        assert store.open_session(SessionInfo(name="s", agent="you", created_at=9, ephemeral=True)) == first
+        assert len(store.sessions()) == 1
+
+    def test_the_session_written_to_last_is_listed_first(self, store: Store) -> None:
+        for at, name in enumerate(("a", "b", "c"), 1):
+            store.open_session(SessionInfo(name=name, created_at=at))
+        store.append("a", [draft(store, at=9)])
+        assert [info.name for info in store.sessions()] == ["a", "c", "b"]
+        assert store.sessions()[0].last_at == 9
+
+    def test_a_session_knows_how_many_entries_and_bytes_it_holds(self, store: Store) -> None:
+        opened(store, "s")
+        opened(store, "other")
+        store.append("s", [draft(store, b"12345"), draft(store, b"678")])
+        store.append("other", [draft(store, b"x")])
+        info = next(info for info in store.sessions() if info.name == "s")
+        assert (info.entries, info.stored, store.stored("s")) == (2, 8, 8)
+
+    def test_a_session_that_does_not_exist_holds_nothing(self, store: Store) -> None:
+        assert store.stored("nobody") == 0
+        assert list(store.rows("nobody")) == []
+        assert store.find("nobody", "trace_x") is None
 
     # Entries
 
@@ -501,15 +548,6 @@ class StoreContract:
         store.append("s", [draft(store, "text")])
         assert store.search("s", words) == []
 
-    def test_a_search_finds_words_far_inside_a_long_body(self, store: Store) -> None:
-        opened(store)
-        far = draft(store, numbered_lines(40_000) + "the needle\n")
-        store.append("s", [far, draft(store, numbered_lines(10))])
-        (match,) = store.search("s", "needle text")
-        assert match.trace_id == far.header.trace_id
-        (match,) = store.search("s", "needle")
-        assert (match.line, match.text) == (40_001, "the needle")
-
     # Passages
 
     def test_a_passage_is_found_by_its_words_and_by_those_of_its_call(self, store: Store) -> None:
@@ -589,31 +627,6 @@ class StoreContract:
             store.end("nobody", 1)
 
     # Purging
-
-    def test_a_purge_leaves_a_tombstone_and_nothing_else(self, store: Store) -> None:
-        session = filled(store, "gone")
-        before = verify(store, "gone")
-        trace = next(store.rows("gone")).trace_id
-        stone = store.purge("gone", 99)
-        assert (stone.name, stone.at, stone.entries, stone.stored) == ("gone", 99, before.entries, before.bytes)
-        assert (stone.seq, stone.chain.hex()) == (before.entries, before.head)
-        assert store.tombstones() == [stone]
-        assert store.sessions() == []
-        assert list(store.rows("gone")) == []
-        assert store.find("gone", trace) is None
-        assert store.find_call("gone", "call_1") == []
-        assert store.search("gone", "line") == []
-        assert store.stored("gone") == 0
-        session.close()
-
-    def test_a_purge_leaves_other_sessions_alone(self, store: Store) -> None:
-        filled(store, "gone")
-        filled(store, "stays")
-        before = verify(store, "stays")
-        found = len(store.search("stays", "line text"))
-        store.purge("gone", NOON)
-        assert verify(store, "stays") == before
-        assert len(store.search("stays", "line text")) == found > 0
 
     def test_a_session_that_does_not_exist_cannot_be_purged(self, store: Store) -> None:
         with pytest.raises(NotFound, match="nobody"):
@@ -697,15 +710,6 @@ class StoreContract:
         assert stored_bytes(store, next(store.rows("s"))) == b"x" * 50_000
 
     # Proof
-
-    def test_verify_finds_nothing_in_a_good_record(self, store: Store) -> None:
-        filled(store)
-        proof = verify(store, "work")
-        assert proof.findings == ()
-        assert proof.whole
-        assert proof.entries == len(list(store.rows("work"))) > 7
-        assert proof.bytes == store.stored("work")
-        assert proof.head == list(store.rows("work"))[-1].chain.hex()
 
     def test_verify_goes_over_every_entry(self, store: Store) -> None:
         filled(store)

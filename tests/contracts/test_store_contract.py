@@ -7,11 +7,11 @@ import pytest
 
 from keepwhole.store.protocol import Store
 from tests.contracts.archive_contract import ArchiveContract
-from tests.contracts.store_contract import StoreContract
+from tests.contracts.store_contract import BodyContract, StoreContract
 from tests.stores import EACH, KINDS, SELDOM, made
 
 
-@pytest.fixture(params=[*KINDS, *SELDOM])
+@pytest.fixture(params=["memory", *EACH, *SELDOM])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     store = made(request.param, tmp_path / "one")
     yield store
@@ -32,6 +32,16 @@ def other(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 class TestStore(StoreContract):
     """The contract, once for each back end."""
+
+
+class TestBodiesInABucket(BodyContract):
+    """The part that depends on where large bodies are."""
+
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Iterator[Store]:
+        store = made("postgres+s3", tmp_path / "one")
+        yield store
+        store.close()
 
 
 class TestArchive(ArchiveContract):

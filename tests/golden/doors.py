@@ -30,7 +30,7 @@ from keepwhole.logs.reader import read_runs
 from keepwhole.logs.run import Run
 from keepwhole.policies.catalog import BUILT_IN
 from keepwhole.policies.compaction import Compaction
-from keepwhole.policies.peers import PEERS
+from keepwhole.policies.other_systems import PEERS
 from keepwhole.policies.rolling import RollingContext
 from keepwhole.policies.transcript import Name, Transcript
 from keepwhole.recall import tools

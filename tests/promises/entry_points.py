@@ -6,9 +6,9 @@ session of its own; the user's message is "do", so no word of it can select a pa
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from tests.golden import doors
 from tests.promises import conversations as talk
@@ -42,41 +42,35 @@ class Setup(NamedTuple):
         return doors.open_session(settings=doors.settings(self.text), seed="same", **self.options)
 
 
+Show: TypeAlias = Callable[[Setup, ToolCall], str]
+"""What shows a result to the model; the text that the model gets to see."""
+
+
 def shown_by_each(setup: Setup, call: ToolCall) -> dict[str, str]:
     """The text that the model is shown of the result, by entry point, without the ids in it."""
-    return {name: without_ids(show(setup, call)) for name, show in _entry_points(setup)}
-
-
-def _entry_points(setup: Setup) -> Iterator[tuple[str, Callable[[Setup, ToolCall], str]]]:
-    yield "keep", _keep
-    for dialect in talk.DIALECTS:
-        yield f"view of {dialect} messages", _view_of_messages(dialect)
-        yield f"view of an {dialect} request", _view_of_request(dialect)
-        yield f"router, {dialect}", _router(dialect)
-    if not setup.options:  # a hook has the settings file only
-        yield "hook", _hook
-    yield "MCP gateway", _gateway
+    names = [name for name in ENTRY_POINTS if name != "hook" or not setup.options]  # a hook has the settings file only
+    return {name: without_ids(ENTRY_POINTS[name](setup, call)) for name in names}
 
 
 def _keep(setup: Setup, call: ToolCall) -> str:
     return setup.session().keep(call.tool, call.arguments, call.output, call_id="c1").content
 
 
-def _view_of_messages(dialect: str) -> Callable[[Setup, ToolCall], str]:
+def _view_of_messages(dialect: str) -> Show:
     def show(setup: Setup, call: ToolCall) -> str:
         return _only_result(dialect, setup.session().view(_messages(dialect, call)))
 
     return show
 
 
-def _view_of_request(dialect: str) -> Callable[[Setup, ToolCall], str]:
+def _view_of_request(dialect: str) -> Show:
     def show(setup: Setup, call: ToolCall) -> str:
         return _sent_result(dialect, setup.session().view(_request(dialect, call)))
 
     return show
 
 
-def _router(dialect: str) -> Callable[[Setup, ToolCall], str]:
+def _router(dialect: str) -> Show:
     def show(setup: Setup, call: ToolCall) -> str:
         given = {"clock": doors.Clock(), "seed": "same", "settings": doors.settings(setup.text), **setup.options}
         router = doors.open_desk(session="s", **given)
@@ -99,6 +93,16 @@ def _gateway(setup: Setup, call: ToolCall) -> str:
     result = {"content": [{"type": "text", "text": call.output}]}
     passed = doors.gateway_result(setup.session(), call.tool, call.arguments, "2025-06-18", result)
     return passed["content"][0]["text"]
+
+
+ENTRY_POINTS: Mapping[str, Show] = {
+    "keep": _keep,
+    **{f"view of {dialect} messages": _view_of_messages(dialect) for dialect in talk.DIALECTS},
+    **{f"view of an {dialect} request": _view_of_request(dialect) for dialect in talk.DIALECTS},
+    **{f"router, {dialect}": _router(dialect) for dialect in talk.DIALECTS},
+    "hook": _hook,
+    "MCP gateway": _gateway,
+}
 
 
 def _messages(dialect: str, call: ToolCall) -> list[dict[str, Any]]:

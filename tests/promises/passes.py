@@ -11,8 +11,8 @@ from keepwhole.policies.failures import error_line
 from keepwhole.recall.patterns import finder
 from keepwhole.truncation.configuration import ToolOverride, TruncationConfiguration
 from keepwhole.truncation.cut import TextSource, whole
-from keepwhole.truncation.hygiene import tidied
 from keepwhole.truncation.log import error_lines
+from keepwhole.truncation.noise import tidied
 from keepwhole.truncation.notice import imitates, neutralized, quoted
 from keepwhole.truncation.present import Artifact, present
 from keepwhole.truncation.question import fold, terms

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.frontier import main
-from keepwhole.policies.peers import PEERS
+from keepwhole.policies.other_systems import PEERS
 from keepwhole.policies.policy import Choice, Choices, Situation
 from keepwhole.policies.transcript import Transcript
 from keepwhole.replay.contenders import Contender, contender_named, same_policy

@@ -21,7 +21,7 @@ _ROLLING, _RETENTION = RollingContext(), RetentionSettings()
 
 def known_policies() -> tuple[str, ...]:
     """Return every name that `policy_named` knows."""
-    from keepwhole.policies.peers import PEERS
+    from keepwhole.policies.other_systems import PEERS
 
     return (*BUILT_IN, *PEERS, *plugins.names("policies"))
 
@@ -58,7 +58,7 @@ def policy_named(
         from keepwhole.policies.retention import Retention
 
         return Retention(retention)
-    from keepwhole.policies.peers import PEERS
+    from keepwhole.policies.other_systems import PEERS
 
     make = PEERS.get(name) or plugins.load("policies", name)
     if make is None:
@@ -73,7 +73,7 @@ def policy_named(
 
 
 def _list_names() -> str:
-    from keepwhole.policies.peers import PEERS
+    from keepwhole.policies.other_systems import PEERS
 
     installed = plugins.names("policies")
     words = f"Ours: {', '.join(BUILT_IN)}. Others': {', '.join(PEERS)}."

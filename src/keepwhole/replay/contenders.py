@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 from keepwhole.errors import UsageError
 from keepwhole.policies.auto import Auto
 from keepwhole.policies.catalog import BUILT_IN, policy_named
-from keepwhole.policies.peers import PEERS
+from keepwhole.policies.other_systems import PEERS
 from keepwhole.policies.policy import Policy
 from keepwhole.policies.settings import LEAN
 from keepwhole.replay.oracles import ORACLES, oracle_named

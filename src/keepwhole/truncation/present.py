@@ -37,7 +37,7 @@ from keepwhole.errors import StoreError
 from keepwhole.truncation import notice
 from keepwhole.truncation.configuration import Limits
 from keepwhole.truncation.cut import Cut, Inserted, Segment, Source, check_cut, length, nothing, render_body, whole
-from keepwhole.truncation.hygiene import without_noise
+from keepwhole.truncation.noise import without_noise
 from keepwhole.truncation.notice import neutralized
 from keepwhole.truncation.recall_link import RecallLink
 from keepwhole.truncation.result import TruncationMetadata, TruncationResult

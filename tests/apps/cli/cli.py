@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.apps.cli.fork_server import fork_server
+
 
 class Cli:
     """`keepwhole` in `folder`, with the record in `folder/home`."""
@@ -21,10 +23,7 @@ class Cli:
         }
 
     def __call__(self, *words: str, input: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-        command = [sys.executable, "-m", "keepwhole", *words]
-        return subprocess.run(
-            command, input=input, capture_output=True, env=self.environ, cwd=self.folder, timeout=60, check=False
-        )
+        return fork_server().run(words, input, self.environ, self.folder)
 
     def json(self, *words: str, input: bytes = b"") -> Any:
         at = 1 if words[0] == "run" else len(words)

@@ -81,7 +81,10 @@ def test_the_command_serves_a_real_client_over_pipes(mode: str, tmp_path: Path) 
     run(work())
 
 
-@pytest.mark.parametrize(("revision", "links"), [("2024-11-05", 0), ("2025-03-26", 0), ("2025-06-18", 1)])
+@pytest.mark.parametrize(
+    ("revision", "links"),
+    [pytest.param("2024-11-05", 0, marks=pytest.mark.torture), ("2025-03-26", 0), ("2025-06-18", 1)],
+)
 def test_older_revisions_get_only_what_they_know(tmp_path: Path, revision: str, links: int) -> None:
     start = command(tmp_path, "mcp")
     about = {"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}}

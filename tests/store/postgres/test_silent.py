@@ -141,17 +141,32 @@ CALLS: dict[str, Callable[[PostgresStore], object]] = {
 
 
 @pytest.mark.parametrize("is_used", [True, False], ids=["in use", "not opened yet"])
-@pytest.mark.parametrize("call", CALLS)
-def test_no_call_waits_much_longer_than_the_patience(store: PostgresStore, call: str, is_used: bool) -> None:
-    opened(store)
-    if not is_used:
-        store.close()
-    with stopped():
+def test_no_call_waits_much_longer_than_the_patience(tmp_path: Path, is_used: bool) -> None:
+    """All of them at once, each with a store of its own."""
+    url = fresh_url()
+    stores = {name: PostgresStore(url, str(tmp_path / name), patience=PATIENCE) for name in CALLS}
+    took: dict[str, float] = {}
+
+    def call(name: str) -> None:
         began = time.monotonic()
         with suppress(KeepwholeError):
-            CALLS[call](store)
-        took = time.monotonic() - began
-    assert took < 2 * PATIENCE + SLACK
+            CALLS[name](stores[name])
+        took[name] = time.monotonic() - began
+
+    for store in stores.values():
+        opened(store)
+        if not is_used:
+            store.close()
+    with stopped():
+        threads = [threading.Thread(target=call, args=(name,)) for name in CALLS]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(20)
+    for store in stores.values():
+        store.close()
+    assert took.keys() == CALLS.keys()
+    assert {name: spent for name, spent in took.items() if spent > 2 * PATIENCE + SLACK} == {}
 
 
 def test_threads_that_wait_together_do_not_wait_for_one_another(store: PostgresStore) -> None:

@@ -23,7 +23,7 @@ from keepwhole.logs.own_format import run_of
 from keepwhole.logs.run import Run
 from keepwhole.models.profiles import Profile, input_price, profile_for
 from keepwhole.policies.catalog import BUILT_IN, policy_named
-from keepwhole.policies.peers import PEERS
+from keepwhole.policies.other_systems import PEERS
 from keepwhole.policies.settings import PRESETS, AutoSettings
 from keepwhole.replay.cost import price_of
 from keepwhole.replay.frequency import Frequency

@@ -9,7 +9,7 @@ from keepwhole.canonical.message import Call, Message, ResultText
 from keepwhole.errors import UsageError
 from keepwhole.models.profiles import DEFAULT
 from keepwhole.models.tokens import estimate
-from keepwhole.policies.peers import (
+from keepwhole.policies.other_systems import (
     PEERS,
     Capped,
     ClearToolUses,
