@@ -490,24 +490,18 @@ class Branch:
 
     # Costs
 
-    def costs_before(self, situation: Situation, *, is_recall: bool) -> Costs:
-        """What the branch has cost before the request that is viewed now; with `is_recall` it is made for recall."""
+    def costs_before(self, situation: Situation, shortfall: int, *, is_recall: bool) -> Costs:
+        """What the branch has cost before the request that is viewed now, and `shortfall` tokens that the cache should
+        have served; with `is_recall` the request is made for recall."""
         newest = takewhile(lambda item: item.step == self.transcript.steps, reversed(self.transcript.items))
         is_recall = is_recall or {is_recall_answer(item) for item in newest} == {True}
         summarized = self.summary.situation(situation)
-        return self.costs.before(summarized, situation.overhead, self._known_results, is_recall=is_recall)
+        costs = self.costs.before(summarized, situation.overhead, self._known_results, is_recall=is_recall)
+        self.costs.charge(shortfall, situation, self.context.max_loss)
+        return costs
 
     def _known_results(self) -> dict[int, KnownResult]:
         return {seen.item.number: seen.known for seen in self._results if seen.known is not None}
-
-    def count_costs(self, costs: Costs, situation: Situation) -> None:
-        """Count the request as it is sent."""
-        indices = [self.transcript.items[number].index for number in (*self._changed, *self._restored)]
-        is_summarized = self.changes.summaries > 0
-        situation = self.summary.situation(situation)
-        situation = situation._replace(overhead=situation.overhead + self._restored_tokens)
-        first, max_loss = min(indices, default=None), self.context.max_loss
-        self.costs.add(costs, situation, first, max_loss, is_summarized=is_summarized)
 
     @property
     def _restored_tokens(self) -> int:

@@ -100,6 +100,7 @@ class Conversations:
         view = View(messages, chosen, view_mode, request, model, is_continued)
         with self._lock:
             is_read = self._catch_up()
+            view = view._replace(shortfall=self.billing.shortfall)
             situation = self._situation(view)
             branch = self._bring_up(view, mode, situation, is_read)
             edited = edit(branch, view)
@@ -177,7 +178,7 @@ class Conversations:
             now = self.billing.now()
             here = situation._replace(cold=self._is_cold(branch, now, view, situation.profile))
             lifetime = self.billing.lifetime(view.model, situation.profile)
-            branch.costs.begin(now, lifetime, self.billing.shortfall)
+            branch.costs.begin(now, lifetime)
             try:
                 run_pipeline(branch, view, shared, here, is_read)
             except BaseException:

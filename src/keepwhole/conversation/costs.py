@@ -3,9 +3,20 @@
 Owns: the requests of a branch as a ledger sees them: how large they came and were sent, what of them was cached.
 Must not know: what a batch leaves out, how a provider spells a message.
 
-A branch that is followed from its beginning, after a restart or by another process, has its earlier requests worked out
-from the record: each turn of the model was one request; a result was first sent in the request of its turn, as it was
-cut on arrival; a batch was sent with the results that were recorded before it.
+Theory of operation. Each turn of the model was one request, whichever process sent it. So the requests are worked out
+from the messages and the record, once for each turn, when the next request is viewed:
+
+    a result was first sent in the request of its turn, as it was cut on arrival
+    a batch was sent with the request after the newest result that was recorded before it
+    a request was sent when the newest of its results was recorded
+
+Example. Turn 7 came with 40k tokens and was sent with 30k; then `bash` returned 2k tokens. Turn 8 came with 42k, and
+was sent with 32k, of which the cache had 30k. A batch before turn 9 leaves 12k out: 22k are sent, and of these the
+cache has what ended before the first change.
+
+Invariants
+- The costs depend on the messages, the record and the bills alone: each process that views a branch has the same.
+- What clients spell anew at each request, as markers move, is not sent anew.
 """
 
 from bisect import bisect_left
@@ -31,12 +42,14 @@ KnownResults: TypeAlias = Mapping[int, KnownResult]
 """The results of a branch that are on record, by number."""
 
 
-class _Came(NamedTuple):
-    """The messages of a request as the client sent them."""
+class _Request(NamedTuple):
+    """A request that was counted, in estimated tokens."""
 
-    messages: int
-    tokens: int
+    messages: int = 0
+    came: int = 0
     """Without what only recall needs."""
+    sent: int = 0
+    at: float = 0.0
 
 
 class _Forgotten(NamedTuple):
@@ -45,8 +58,6 @@ class _Forgotten(NamedTuple):
     length: int
     """How many messages are before them."""
     messages: Sequence[Message]
-    tokens: int
-    """Tokens of all messages, these included."""
 
 
 class BranchCosts:
@@ -56,22 +67,24 @@ class BranchCosts:
         self._transcript, self._decisions = transcript, decisions
         self._ledger, self._prefixes = Ledger(), CachedPrefixes()
         self._now = self._lifetime = 0.0
-        self._shortfall = self._unserved = 0
-        """Tokens that the cache should have served, in all, and since the request before."""
-        self._before = _Came(0, 0)
+        self._shortfall: int | None = None
+        """Tokens that the cache should have served, by all bills that were seen."""
+        self._before = _Request()
         """The request before."""
-        self._is_told = False
-        """Whether it was said that nothing more can be afforded."""
-        self._forgotten: _Forgotten | None = None
-        """The messages that came differently with the request that is viewed now."""
+        self._turns = 0
+        """Requests that were counted."""
+        self._saved: dict[int, int] = {}
+        """By the number of a result the tokens that are left out of it, as far as that was counted."""
         self._recalled: list[int] = []
         """For each message the tokens of recall calls and answers up to and with it."""
+        self._forgotten: _Forgotten | None = None
+        """The messages that came differently with the request that is viewed now."""
+        self._is_told = False
+        """Whether it was said that nothing more can be afforded."""
 
-    def begin(self, now: float, lifetime: float, shortfall: int) -> None:
-        """Set the time of the next request, how long the cache remembers one, and what bills say it did not serve."""
+    def begin(self, now: float, lifetime: float) -> None:
+        """Set the time of the next request, and how long the cache remembers one."""
         self._now, self._lifetime = now, lifetime
-        self._unserved = shortfall - self._shortfall if self._before.messages else 0
-        self._shortfall = shortfall
 
     def cut_back(self, length: int) -> None:
         """Note that the messages from `length` on are about to be forgotten, since they came differently.
@@ -80,21 +93,12 @@ class BranchCosts:
         there again.
         """
         del self._recalled[length:]
+        messages = self._transcript.messages
         if self._forgotten is None:
-            self._forgotten = _Forgotten(length, self._transcript.messages[length:], self._transcript.tokens)
+            self._forgotten = _Forgotten(length, messages[length:])
         elif length < self._forgotten.length:
-            between = self._transcript.messages[length : self._forgotten.length]
-            self._forgotten = self._forgotten._replace(length=length, messages=[*between, *self._forgotten.messages])
-
-    def _take_back(self, forgotten: "_Forgotten") -> None:
-        """Forget the part of what was sent that the client has taken back."""
-        again = self._transcript.messages[forgotten.length :]
-        pairs = zip(forgotten.messages, again, strict=False)
-        length = forgotten.length + sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-        if length < self._before.messages:
-            left = self._transcript.tokens - self._transcript.tokens_from(length)
-            self._before = _Came(length, max(0, self._before.tokens - (forgotten.tokens - left)))
-            self._prefixes.drop_after(length)
+            between = messages[length : self._forgotten.length]
+            self._forgotten = _Forgotten(length, [*between, *self._forgotten.messages])
 
     def before(self, situation: Situation, whole: int, known: Callable[[], KnownResults], *, is_recall: bool) -> Costs:
         """Return what the branch has cost before the request that is viewed now.
@@ -106,52 +110,106 @@ class BranchCosts:
             self._take_back(self._forgotten)
             self._forgotten = None
         self._count_recalled()
-        if not self._before.messages and self._transcript.turns and whole == situation.overhead:
-            self._rebuild(situation, known())
-        scale, profile = situation.scale, situation.profile
-        self._ledger.charge(self._unserved, profile)
-        self._unserved = 0
-        ends = [] if situation.cold else self._prefixes.alive(self._now, self._lifetime, profile)
+        if self._turns < self._transcript.turns:
+            self._count_requests(situation, whole, known())
+        ends = [] if situation.cold else self._prefixes.alive(self._now, self._lifetime, situation.profile)
         sent = sent_tokens(self._transcript, self._decisions) + situation.overhead
-        cached = sent - self._sent_from(ends[-1]) if ends else 0
-        came: ClientRequest | None = None
-        if not is_recall:
-            tokens = self._transcript.tokens - self._recalled_upto(len(self._recalled)) + whole
-            shared = min(self._before.tokens, tokens)
-            came = ClientRequest(int(tokens * scale), int(shared * scale), not ends, int(whole * scale))
-        return Costs(self._ledger, SentRequest(int(sent * scale), int(cached * scale), came), profile, ends, scale)
+        came = self._transcript.tokens - self._recalled_upto(len(self._recalled)) + whole
+        request = self._request(situation, came, sent, self._sent_upto(ends[-1], sent) if ends else 0, whole)
+        request = request._replace(came=None) if is_recall else request
+        return Costs(self._ledger, request, situation.profile, ends, situation.scale)
 
-    def add(
-        self, costs: Costs, situation: Situation, first_changed: int | None, max_loss: float, *, is_summarized: bool
-    ) -> None:
-        """Count the request as it is sent: `first_changed` is the first message that changes with it.
-
-        Where the conversation costs more than `max_loss` allows, which only the window can force, that is said once.
-        """
-        messages = len(self._transcript.messages)
-        if messages == self._before.messages and first_changed is None and not is_summarized:
-            return  # the same request once more
-        sent = sent_tokens(self._transcript, self._decisions) + situation.overhead
-        cached = costs.request.cached
-        if first_changed is not None or is_summarized:
-            end = 0 if is_summarized else last_end(costs.ends, first_changed or 0)
-            cached = min(cached, int((sent - self._sent_from(end)) * costs.scale) if end else 0)
-            self._prefixes.drop_after(end)
-        self._ledger.send(costs.request._replace(tokens=int(sent * costs.scale), cached=cached), costs.profile)
+    def charge(self, shortfall: int, situation: Situation, max_loss: float) -> None:
+        """Charge what the cache should have served and did not, of `shortfall` tokens in all; say once where the
+        conversation has cost more than it may, which only the window can force."""
+        if self._shortfall is not None:
+            self._ledger.charge(shortfall - self._shortfall, situation.profile)
+        self._shortfall = shortfall
         if not self._is_told and self._ledger.budget(max_loss) < -_CENT:
             self._is_told = True
             events.log_budget_spent(round(self._ledger.paid), round(self._ledger.unmanaged))
-        self._prefixes.add(messages, self._now)
-        came = costs.request.came
-        self._before = _Came(messages, int(came.tokens / costs.scale) if came is not None else self._before.tokens)
 
-    def _sent_from(self, index: int) -> int:
-        """Return the tokens of the messages from `index` on, as they are sent."""
-        found = self._transcript.tokens_from(index)
-        for item in takewhile(lambda item: item.index >= index, reversed(self._transcript.items)):
+    def _take_back(self, forgotten: _Forgotten) -> None:
+        """Forget the part of what was sent that the client has taken back."""
+        transcript = self._transcript
+        pairs = zip(forgotten.messages, transcript.messages[forgotten.length :], strict=False)
+        length = forgotten.length + sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        self._turns = min(self._turns, transcript.turns_before(length))
+        if length < self._before.messages:
+            left = transcript.tokens - transcript.tokens_from(length)
+            self._before = self._before._replace(messages=length, came=left, sent=min(left, self._before.sent))
+            self._prefixes.drop_after(length)
+
+    def _count_requests(self, situation: Situation, whole: int, known: KnownResults) -> None:
+        """Count the requests that were sent since the last time, by any process."""
+        times: dict[int, float] = {}
+        for number in range(len(self._transcript.items) - 1, -1, -1):
+            turn = self._transcript.items[number].turn
+            if turn < self._turns:
+                break
+            if number in known:
+                times[turn] = max(times.get(turn, 0.0), known[number].result.at / 1000)
+        changes = self._changes_by_turn(known)
+        at = self._before.at or min(times.values(), default=self._now)
+        for turn, messages, tokens in self._transcript.requests(self._turns):
+            at = max(at, times.get(turn, at))
+            self._count_request(situation, whole, turn, messages, tokens, at, changes.get(turn, ()))
+        self._turns = self._transcript.turns
+
+    def _count_request(
+        self,
+        situation: Situation,
+        whole: int,
+        turn: int,
+        messages: int,
+        tokens: int,
+        at: float,
+        changes: Sequence[tuple[int, int]],
+    ) -> None:
+        """Count one request: its messages and their original tokens, when it was sent, and what it left out anew."""
+        items, profile = self._transcript.items, situation.profile
+        self._saved |= dict(changes)
+        old = [items[number].index for number, _ in changes if items[number].turn < turn]
+        ends = self._prefixes.alive(at, self._lifetime, profile)
+        if old:
+            self._prefixes.drop_after(last_end(ends, min(old)))
+            ends = self._prefixes.alive(at, self._lifetime, profile)
+        sent = tokens - sum(self._saved.values()) + situation.overhead
+        cached = self._before.sent if ends and not old else 0
+        if ends and old:
+            left_out = sum(saved for number, saved in self._saved.items() if items[number].index < ends[-1])
+            cached = self._transcript.tokens - self._transcript.tokens_from(ends[-1]) - left_out + situation.overhead
+        came = tokens - self._recalled_upto(messages) + whole
+        self._ledger.send(self._request(situation, came, sent, min(cached, sent), whole), profile)
+        self._prefixes.add(messages, at)
+        self._before = _Request(messages, came, sent, at)
+
+    def _request(self, situation: Situation, came: int, sent: int, cached: int, whole: int) -> SentRequest:
+        """A request in tokens as they are billed."""
+        scale, shared = situation.scale, min(self._before.came, came)
+        client = ClientRequest(int(came * scale), int(shared * scale), not cached, int(whole * scale))
+        return SentRequest(int(sent * scale), int(cached * scale), client)
+
+    def _changes_by_turn(self, known: KnownResults) -> dict[int, list[tuple[int, int]]]:
+        """Return for each turn the results that its request showed otherwise than those before, and what it left out
+        of each."""
+        items = self._transcript.items
+        recorded = sorted((one.seq, items[number].turn) for number, one in known.items())
+        found: dict[int, list[tuple[int, int]]] = {}
+        for number in self._decisions.take_changed():
+            choice, item, one = self._decisions.get(number), items[number], known.get(number)
+            before = bisect_left(recorded, (one.decided, 0)) if one is not None else 0
+            turn = max(item.turn, recorded[before - 1][1] if before else 0, self._turns)
+            found.setdefault(turn, []).append((number, 0 if choice is None else item.tokens - choice.tokens))
+        return found
+
+    def _sent_upto(self, end: int, sent: int) -> int:
+        """Return the tokens of the first messages, as they are sent, of `sent` in all."""
+        found = self._transcript.tokens_from(end)
+        for item in takewhile(lambda item: item.index >= end, reversed(self._transcript.items)):
             choice = self._decisions.get(item.number)
             found -= item.tokens - choice.tokens if choice is not None else 0
-        return found
+        return max(0, sent - found)
 
     def _count_recalled(self) -> None:
         transcript = self._transcript
@@ -162,40 +220,3 @@ class BranchCosts:
 
     def _recalled_upto(self, length: int) -> int:
         return self._recalled[length - 1] if length else 0
-
-    def _rebuild(self, situation: Situation, known: KnownResults) -> None:
-        """Count the requests that were sent before this process followed the branch."""
-        transcript, scale = self._transcript, situation.scale
-        saved, changed = self._changes_by_turn(known)
-        times = {transcript.items[number].turn: one.result.at / 1000 for number, one in known.items()}
-        now, left_out = min(times.values(), default=self._now), 0
-        for turn, (messages, tokens) in enumerate(transcript.requests()):
-            now = max(now, times.get(turn, now))
-            left_out += saved.get(turn, 0)
-            whole = tokens - self._recalled_upto(messages) + situation.overhead
-            sent = tokens - left_out + situation.overhead
-            end = self._before.messages
-            if turn in changed:
-                self._prefixes.drop_after(changed[turn])
-                end = 0
-            cached = self._before.tokens - left_out if end else 0
-            came = ClientRequest(int(whole * scale), int(min(self._before.tokens, whole) * scale))
-            self._ledger.send(SentRequest(int(sent * scale), int(max(0, cached) * scale), came), situation.profile)
-            self._prefixes.add(messages, now)
-            self._before = _Came(messages, whole)
-
-    def _changes_by_turn(self, known: KnownResults) -> tuple[dict[int, int], dict[int, int]]:
-        """Return for each turn the tokens that are left out from then on, and the first message that it changed."""
-        items = self._transcript.items
-        recorded = sorted((one.seq, items[number].turn) for number, one in known.items())
-        seqs = [seq for seq, _ in recorded]
-        saved: dict[int, int] = {}
-        changed: dict[int, int] = {}
-        for number, choice in self._decisions.items():
-            item, one = items[number], known.get(number)
-            before = bisect_left(seqs, one.decided) if one is not None else 0
-            turn = max(item.turn, recorded[before - 1][1] if before else 0)
-            saved[turn] = saved.get(turn, 0) + item.tokens - choice.tokens
-            if turn > item.turn:
-                changed[turn] = min(changed.get(turn, item.index), item.index)
-        return saved, changed

@@ -37,12 +37,14 @@ class View(NamedTuple):
     model: str | None = None
     continues: bool = False
     """Whether the request continues one that the provider has."""
+    shortfall: int = 0
+    """Tokens that the provider's cache should have served in earlier requests of the session, and did not."""
 
 
 def run_pipeline(branch: Branch, view: View, shared: int, situation: Situation, is_record_read: bool) -> None:
     """Bring a branch up to the messages of a view, of which it has the first `shared`, and decide how they are sent."""
     is_record_read = branch.follow(view.messages, shared, is_record_read=is_record_read, continues=view.continues)
-    costs = branch.costs_before(situation, is_recall=view.mode.is_between_rounds)
+    costs = branch.costs_before(situation, view.shortfall, is_recall=view.mode.is_between_rounds)
     situation = situation._replace(costs=costs)
     if is_record_read:  # else results may be on record already, so nothing is recorded or decided
         _arrive_and_age(branch, view, situation)
@@ -51,7 +53,6 @@ def run_pipeline(branch: Branch, view: View, shared: int, situation: Situation, 
     if is_record_read and is_compacted:
         branch.compact(situation, client_compacts=view.mode.client_compacts)
     branch.restore(situation, _answer_tokens(view.request) if view.mode.restores else None)
-    branch.count_costs(costs, situation)
 
 
 def _arrive_and_age(branch: Branch, view: View, situation: Situation) -> None:

@@ -66,15 +66,22 @@ class TrackedChoices(dict[int, Choice]):
         """The results about which a choice may still be made, in order."""
         self.edits = 0
         """Results that a choice does not show whole."""
+        self._changed: set[int] = set()
 
     def hold(self, item: Item, choice: Choice) -> None:
         """Put a choice in force, in place of the one about the same result."""
         self.drop(item)
         self[item.number] = choice
+        self._changed.add(item.number)
         self.saved += item.tokens - choice.tokens
         self.edits += choice.rule not in SHOWN
         if choice.rule in FINAL:
             self.open.pop(item.number, None)
+
+    def take_changed(self) -> list[int]:
+        """Return the numbers of the results about which a choice was put in force since the last time, in order."""
+        found, self._changed = sorted(self._changed), set()
+        return found
 
     def copy_with(self, items: Sequence[Item], choices: Iterable[Choice]) -> "TrackedChoices":
         """Return a copy with other choices in force too, to see what follows from them."""
@@ -88,6 +95,7 @@ class TrackedChoices(dict[int, Choice]):
     def drop(self, item: Item) -> None:
         """Take the choice about a result out of force."""
         before = self.pop(item.number, None)
+        self._changed.discard(item.number)
         if before is not None:
             self.saved -= item.tokens - before.tokens
             self.edits -= before.rule not in SHOWN

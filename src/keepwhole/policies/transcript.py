@@ -122,12 +122,16 @@ class Transcript:
             self._asked.pop()
         del self.messages[length:], self.items[items:], self._marks[length:], self._undo[length:]
 
-    def requests(self) -> Iterator[tuple[int, int]]:
-        """Yield the messages and the original tokens of each request that the model has answered, in order."""
-        turns = [mark[2] for mark in self._marks[1:]] + [self.turns]
-        for index, (_, _, before, tokens, _) in enumerate(self._marks):
-            if turns[index] > before:
-                yield index, tokens
+    def requests(self, start: int = 0) -> Iterator[tuple[int, int, int]]:
+        """Yield the requests that the model has answered, from the turn `start` on: the number of turns before each,
+        of its messages, and of their original tokens."""
+        for turn in range(start, self.turns):
+            index = bisect_right(self._marks, turn, key=itemgetter(2)) - 1
+            yield turn, index, self._marks[index][3]
+
+    def turns_before(self, length: int) -> int:
+        """Return how many turns of the model are in the first `length` messages."""
+        return self._marks[length][2] if length < len(self._marks) else self.turns
 
     def last_calls_before(self, length: int) -> int:
         """Return where the last run of model messages with calls begins in the first `length`; 0 for none."""
