@@ -363,12 +363,15 @@ class Lookups(Protocol):
         """Return all decisions about these results, in order."""
         ...
 
-    def first_with_text(self, session: str, upto: int, digest: bytes, most: int) -> list[Row]:
-        """Return the first entries that produce the text with this digest: results and decisions, in order."""
+    def first_with_text(self, session: str, upto: int, digests: Iterable[bytes], most: int) -> list[Row]:
+        """Return the first results and the first decisions that produce a text with one of these digests, in order.
+
+        At most `most` of each for every digest.
+        """
         ...
 
-    def newest_views(self, session: str, upto: int, digest: bytes, most: int) -> list[Row]:
-        """Return the newest decisions that show the text with this digest, newest first."""
+    def newest_views(self, session: str, upto: int, digests: Iterable[bytes], most: int) -> list[Row]:
+        """Return the newest decisions, at most `most` for each digest, that show a text with it, in order."""
         ...
 
     def notes(self, session: str, upto: int) -> list[Row]:

@@ -20,6 +20,7 @@ from keepwhole.store.files import ResultFiles
 from keepwhole.store.postgres.address import address_of
 from keepwhole.store.postgres.append import Append
 from keepwhole.store.postgres.bodies import BlobTable
+from keepwhole.store.postgres.lookups import PostgresLookups
 from keepwhole.store.postgres.notifications import Watchers
 from keepwhole.store.postgres.server import LONG, Server, one_line
 from keepwhole.store.postgres.session_locks import SessionLocks
@@ -51,7 +52,8 @@ LEFT JOIN LATERAL (SELECT seq, stored, at FROM entries e WHERE e.session = s.id 
 """Numbers have no gap, so the entries of a session need not be counted."""
 _OPEN_SESSION = "SELECT open_session(%s, %s, %s, %s, %s)"
 _OF_CALL = f"""
-SELECT {COLUMNS} {ENTRIES} %s AND e.call_id IS NOT NULL AND sha256(e.call_id) = sha256(%s) AND e.call_id = %s
+SELECT {COLUMNS} {ENTRIES.replace("?", "%s")}
+AND e.call_id IS NOT NULL AND sha256(e.call_id) = sha256(%s) AND e.call_id = %s
 ORDER BY e.seq
 """
 _STRAYS = """
@@ -96,6 +98,7 @@ class PostgresStore(SqlStore):
         spool = os.path.join(folder, "spool")
         places = BlobStores(BlobTable(self.server, spool), external_blobs(blobs, self._record_id, spool, patience))
         super().__init__(places, ResultFiles(os.path.join(folder, "results")), inline_body)
+        self.lookups = PostgresLookups(self.server, self.as_text)
         self._index = TextIndex(self.server, self.open)
         self._locks = SessionLocks(self.server)
         self.server.on_lost = self._locks.renew

@@ -59,7 +59,16 @@ from keepwhole.store.protocol import (
     nothing_known,
     number_drafts,
 )
-from keepwhole.store.sql_store import COLUMNS, INLINE_BODY, SqlStore, as_bytes, as_row, as_session, protect_in_fork
+from keepwhole.store.sql_store import (
+    COLUMNS,
+    ENTRIES,
+    INLINE_BODY,
+    SqlStore,
+    as_bytes,
+    as_row,
+    as_session,
+    protect_in_fork,
+)
 from keepwhole.store.sqlite import check, purge, table
 from keepwhole.store.sqlite.database import Database
 from keepwhole.store.sqlite.lookups import SqliteLookups
@@ -69,7 +78,6 @@ from keepwhole.store.sqlite.text_index import TextIndex
 TRASH = "trash"
 """The folder for bodies that no entry has."""
 _FEW_ORPHANS, _ORPHAN_SHARE = 3, 0.05
-_BEYOND_ANY = 1 << 62
 
 
 class SqliteStore(SqlStore):
@@ -211,19 +219,8 @@ class SqliteStore(SqlStore):
 
     def find_call(self, session: str, call_id: str) -> list[Row]:
         """Return the results of this call in this session, in order."""
-        query = f"SELECT {COLUMNS} {table.FROM} AND e.call_id = ? ORDER BY +e.seq"
+        query = f"SELECT {COLUMNS} {ENTRIES} AND e.call_id = ? ORDER BY +e.seq"
         return [as_row(values) for values in self.select(query, (session, as_bytes(call_id)))]
-
-    def last_decided(self, session: str, most: int) -> list[str]:
-        """Return the trace ids of the `most` results that were decided about last, newest first."""
-        number, found, below = self.number_of(session) or 0, dict[str, None](), _BEYOND_ANY
-        while len(found) < most:
-            page = self.select(table.LAST_DECISIONS, (number, below, most))
-            found.update(dict.fromkeys(trace_id for _, trace_id in page))
-            if len(page) < most:
-                break
-            below = page[-1][0]
-        return list(found)[:most]
 
     def passages(
         self,
