@@ -347,6 +347,10 @@ class Forgets(Protocol):
         """Add what is left of an entry of another record, after the session's last entry; durable on return."""
         ...
 
+    def remove_leftovers(self, is_wanted: Callable[[bytes], bool]) -> int:
+        """Delete bodies and files that no entry needs and whose bytes are wanted gone; return how many."""
+        ...
+
 
 class Lookups(Protocol):
     """Finds entries of a session up to the number `upto`. Rows are light: only decisions come with their bodies."""

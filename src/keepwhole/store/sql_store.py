@@ -169,6 +169,13 @@ class SqlStore(ABC):
         query = f"SELECT {COLUMNS} {ALL_ENTRIES} AND e.format = {FORGOTTEN} ORDER BY e.seq"
         return [as_row(values) for values in self._select(query, session)]
 
+    def _remove_copies(self, session: str, seqs: Sequence[int]) -> None:
+        """Delete the copies for reading, on this machine, of the results among these entries."""
+        for seq in seqs:
+            row = self.entry(session, seq)
+            if row is not None and row.kind == "result":
+                self.files.remove_one(session, row.trace_id)
+
     def newest(self, session: str, kind: str, trace_id: str) -> Row | None:
         """Return the newest entry of a kind with this trace id."""
         if kind not in KINDS:

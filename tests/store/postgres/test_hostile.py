@@ -155,6 +155,7 @@ class Hostile:
 
 CALLS = {
     "append": "may add to any session, at its end",
+    "add_forgotten": "adds hashes to any session, at its end",
     "next_chain": "computes",
     "open_session": "makes a session where there is none",
     "end_session": "notes an end",

@@ -14,11 +14,11 @@ import psycopg
 
 from keepwhole.canonical.entry import Entry
 from keepwhole.canonical.utf8 import showable
-from keepwhole.errors import NotStored, StoreError, UsageError
+from keepwhole.errors import NotStored, StoreError, StoreRefused, UsageError
 from keepwhole.store.blobs.stores import BlobStores, external_blobs
-from keepwhole.store.files import ResultFiles
+from keepwhole.store.files import ResultFiles, remove_files
 from keepwhole.store.postgres.address import address_of
-from keepwhole.store.postgres.append import Append
+from keepwhole.store.postgres.append import Append, raise_refusal
 from keepwhole.store.postgres.bodies import BlobTable
 from keepwhole.store.postgres.lookups import PostgresLookups
 from keepwhole.store.postgres.notifications import Watchers
@@ -56,6 +56,10 @@ SELECT {COLUMNS} {ENTRIES.replace("?", "%s")}
 AND e.call_id IS NOT NULL AND sha256(e.call_id) = sha256(%s) AND e.call_id = %s
 ORDER BY e.seq
 """
+_ADD_FORGOTTEN = "SELECT add_forgotten(%s, %s, %s, %s, %s, %s, %s)"
+_ORPHANS = (
+    "SELECT p.blob FROM pieces p WHERE p.piece = 0 AND NOT EXISTS (SELECT 1 FROM entries e WHERE e.blob = p.blob)"
+)
 _STRAYS = """
 WITH RECURSIVE owner (id) AS (
     (SELECT session FROM entries ORDER BY session LIMIT 1)
@@ -95,8 +99,9 @@ class PostgresStore(SqlStore):
         """
         self.address = address_of(url)
         self.server = Server(self.address, patience)
-        spool = os.path.join(folder, "spool")
-        places = BlobStores(BlobTable(self.server, spool), external_blobs(blobs, self._record_id, spool, patience))
+        self._spool = os.path.join(folder, "spool")
+        self._own = BlobTable(self.server, self._spool)
+        places = BlobStores(self._own, external_blobs(blobs, self._record_id, self._spool, patience))
         super().__init__(places, ResultFiles(os.path.join(folder, "results")), inline_body)
         self.lookups = PostgresLookups(self.server, self.as_text)
         self._index = TextIndex(self.server, self.open)
@@ -188,6 +193,50 @@ class PostgresStore(SqlStore):
         self.blobs.remove(outside)
         self.files.remove(session)
         return as_tombstone(stone)
+
+    def forget(self, session: str, seqs: Sequence[int]) -> int:
+        """Remove header, body and index of these entries; return how many. Their numbers and hashes stay.
+
+        Only the owner of the schema may. Raises `StoreError` if a body outside could not be deleted; the entries are
+        removed all the same.
+        """
+        if self.select("SELECT has_function_privilege('forget(text, bigint[])', 'EXECUTE')") != [(True,)]:
+            raise StoreRefused(
+                f"The role of `{self.address.shown}` may add to the record and not forget anything of it. Nothing was "
+                "changed. Set `KEEPWHOLE_STORE` to the address of the schema's owner, and try again."
+            )
+        self._remove_copies(session, seqs)
+        with self._changing() as execute:
+            row = execute("SELECT entries, outside FROM forget(%s, %s)", (session, list(seqs))).fetchone()
+            if row is None:
+                raise unknown_session(session)
+            count, outside = row
+            self.blobs.check_reachable(outside)
+        self.blobs.remove_for_good(outside)
+        return count
+
+    def add_forgotten(self, session: str, row: Row) -> None:
+        """Add what is left of an entry of another record, after the session's last entry; durable on return."""
+        left = (session, row.previous, row.kind, row.trace_id, row.artifact_id, row.header, row.digest)
+
+        def add() -> None:
+            try:
+                self.server.ask(_ADD_FORGOTTEN, left)
+            except psycopg.Error as error:
+                raise_refusal(error, session)
+                raise
+
+        self._write(add)
+
+    def remove_leftovers(self, is_wanted: Callable[[bytes], bool]) -> int:
+        """Delete what no entry needs and whose bytes are wanted gone; return how many.
+
+        These are bodies in the database that no entry has, and copies of results for reading on this machine.
+        """
+        orphans = [blob for (blob,) in self.select(_ORPHANS) if is_wanted(self._own.read_all(blob))]
+        if orphans:
+            self._own.remove(self._condemn(orphans))
+        return len(orphans) + remove_files([self.files.path, self._spool], is_wanted)
 
     def restart(self, session: str, seq: int, chain: bytes) -> None:
         """Let a session without entries begin after this number and hash."""

@@ -45,7 +45,7 @@ from keepwhole.errors import NotStored, StoreError, StoreRefused
 from keepwhole.store.blobs.folder import BlobFolder, Unread
 from keepwhole.store.blobs.stores import BlobStores, external_blobs
 from keepwhole.store.feed import Feed
-from keepwhole.store.files import ResultFiles
+from keepwhole.store.files import ResultFiles, remove_file, remove_files
 from keepwhole.store.protocol import (
     Body,
     Draft,
@@ -254,9 +254,7 @@ class SqliteStore(SqlStore):
 
     def forget(self, session: str, seqs: Sequence[int]) -> int:
         """Remove header, body and index of these entries; return how many. Their numbers and hashes stay."""
-        trace_ids = [row.trace_id for seq in seqs if (row := self.entry(session, seq)) and row.kind == "result"]
-        for trace_id in trace_ids:
-            self.files.remove_one(session, trace_id)
+        self._remove_copies(session, seqs)
         return purge.forget(self.database, self._index, self.blobs, session, seqs)
 
     def add_forgotten(self, session: str, row: Row) -> None:
@@ -272,17 +270,9 @@ class SqliteStore(SqlStore):
 
         These are bodies that no entry has, those in `trash/`, and copies of results for reading.
         """
+        orphans = [os.path.join(self.folder, "blobs", name.lstrip(".")[0], name) for name in self.orphans()]
         folders = [os.path.join(self.folder, name) for name in (TRASH, "results", "spool")]
-        paths = [os.path.join(at, name) for folder in folders for at, _, names in os.walk(folder) for name in names]
-        paths += [os.path.join(self.folder, "blobs", name.lstrip(".")[0], name) for name in self.orphans()]
-        count = 0
-        for path in paths:
-            with open(path, "rb") as file:
-                if not is_wanted(file.read()):
-                    continue
-            os.unlink(path)
-            count += 1
-        return count
+        return remove_files(folders, is_wanted) + sum(remove_file(path, is_wanted) for path in orphans)
 
     def restart(self, session: str, seq: int, chain: bytes) -> None:
         """Let a session without entries begin after this number and hash."""
