@@ -330,6 +330,10 @@ class ChecksStorage(Protocol):
         """Yield the numbers of entries that are not as they were written, and in what; 0 for the session itself."""
         ...
 
+    def accept(self) -> None:
+        """Take the record, which went back in time, for what it should be, without what is missing."""
+        ...
+
 
 @runtime_checkable
 class Forgets(Protocol):

@@ -101,7 +101,8 @@ def objects(at: Place) -> dict[str, bytes]:
 
     store: Any = at.open()
     client = store.blobs.outside()._patient
-    names = [found["path"] for batch in obstore.list(client) for found in batch]
+    listing: Any = obstore.list(client)  # pyright: ignore[reportUnknownMemberType] - Arrow is not here
+    names = [found["path"] for batch in listing for found in batch]
     store.close()
     return {name: bytes(obstore.get(client, name).bytes()) for name in names}
 

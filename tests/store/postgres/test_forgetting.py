@@ -105,12 +105,16 @@ def test_a_session_is_searched_after_something_of_it_was_forgotten(url: str, tmp
     store.close()
 
 
+def nothing(*_: object) -> None:
+    """Delete nothing."""
+
+
 def test_a_body_outside_that_cannot_be_deleted_is_reported(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = filled(url, tmp_path / "home", str(tmp_path / "shared"))
     with monkeypatch.context() as patch:
-        patch.setattr(BlobFolder, "remove", lambda *_: None)
+        patch.setattr(BlobFolder, "remove", nothing)
         with pytest.raises(StoreError, match="artifacts collect"):
             store.forget("s", [3])
     assert verify(store, "s").whole

@@ -138,6 +138,17 @@ class BlobStores:
                 "from now."
             )
 
+    def missing(self, blobs: Iterable[str]) -> Iterator[str]:
+        """Yield those of these bodies outside that are not there. Raises `StoreError` if that cannot be told.
+
+        The place is listed, which takes a request for a thousand bodies; only what is not listed is asked for.
+        """
+        blobs = list(blobs)
+        if blobs:
+            listed = set(self.outside().old())
+            names = [blob for blob in blobs if blob.removeprefix(MARK) not in listed]
+            yield from (blob for blob in names if not self.outside().has(blob.removeprefix(MARK)))
+
     def check_reachable(self, blobs: Iterable[str]) -> None:
         """Raise `StoreError` if one of these bodies is outside and no place outside is set."""
         if any(blob.startswith(MARK) for blob in blobs):

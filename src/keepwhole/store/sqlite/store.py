@@ -208,6 +208,10 @@ class SqliteStore(SqlStore):
         """Yield the numbers of entries that are not as they were written, and in what; 0 for the session itself."""
         return check.session_findings(self.database, session)
 
+    def accept(self) -> None:
+        """Take the record, which went back in time, for what it should be, without what is missing."""
+        self.database.accept()
+
     def trouble(self) -> str | None:
         """Return why nothing is written now, and what to do; None if everything is in order."""
         if self.database.failure is not None:

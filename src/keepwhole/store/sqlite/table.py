@@ -4,8 +4,8 @@ from keepwhole.canonical.entry import GENESIS
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import NotStored
 from keepwhole.store.protocol import Draft, Head, Row, SessionInfo, call_id_of
+from keepwhole.store.row_check import describe
 from keepwhole.store.sql_store import COLUMNS, ENTRIES, Execute, as_bytes, as_row, unknown_session
-from keepwhole.store.sqlite.marks import describe
 
 SESSIONS = """
 SELECT s.name, s.agent, s.workspace, s.created_at, s.ephemeral, d.at,
