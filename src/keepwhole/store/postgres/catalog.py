@@ -28,8 +28,9 @@ _FUNCTIONS = (
 )
 _TRIGGERS = (
     "SELECT c.relname, t.tgname, p.proname, p.pronamespace = c.relnamespace, t.tgtype, "
-    "coalesce(substring(pg_get_triggerdef(t.oid) FROM 'WHEN [(](.*)[)] EXECUTE'), ''), t.tgattr::text, "
-    "t.tgenabled::text FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_proc p ON p.oid = t.tgfoid "
+    "coalesce(substring(replace(pg_get_triggerdef(t.oid), '\"', '') FROM 'WHEN [(](.*)[)] EXECUTE'), ''), "
+    "t.tgattr::text, t.tgenabled::text FROM pg_trigger t "
+    "JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_proc p ON p.oid = t.tgfoid "
     f"WHERE c.relnamespace = {_HERE} AND (NOT t.tgisinternal OR t.tgenabled <> 'O') ORDER BY c.relname, t.tgname"
 )
 _RELATIONS = (
