@@ -32,7 +32,7 @@ Must not know: messages, policies.
 import hashlib
 import threading
 from bisect import insort
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -236,13 +236,11 @@ class Journal:
         if self._past is None and not self._origins:
             return {}
         digests = {text: digest_of_text(text) for text in texts}
-        past = None if self._past is None else self._past.origins_of(set(digests.values()))
-        found: dict[str, Origin] = {}
-        for text, digest in digests.items():
-            origin = (past and past[digest.hex()]) or self._origins.get(digest.hex())
-            if origin is not None:
-                found[text] = origin
-        return found
+        past: Mapping[str, Origin | None] = {}
+        if self._past is not None:
+            past = self._past.origins_of(set(digests.values()))
+        found = ((text, past.get(digest.hex()) or self._origins.get(digest.hex())) for text, digest in digests.items())
+        return {text: origin for text, origin in found if origin is not None}
 
     def _learn_row(self, row: Row) -> None:
         entry = entry_of(row)
