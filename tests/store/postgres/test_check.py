@@ -17,7 +17,9 @@ pytest.importorskip("psycopg_pool", reason="needs the extra `postgres`")
 
 import psycopg
 
+from keepwhole.store.postgres import schema
 from keepwhole.store.postgres.address import address_of
+from keepwhole.store.postgres.server import migrate
 from keepwhole.store.postgres.store import PostgresStore
 
 __all__ = ["url"]
@@ -88,6 +90,25 @@ def test_a_record_as_it_was_left_is_in_order_for_every_role(
 ) -> None:
     assert is_in_order()
     monkeypatch.setenv("KEEPWHOLE_STORE", url)
+    assert is_in_order()
+
+
+def test_a_record_that_was_made_by_an_earlier_version_is_in_order_after_its_migration(
+    url: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    earlier, first = url + "_earlier", schema.scripts()[:6]
+    with monkeypatch.context() as patch:
+        patch.setattr(schema, "scripts", lambda: first)
+        migrate(earlier)
+        store = PostgresStore(earlier, str(home))
+        Session("s", store=store).keep("t", None, LONG)
+        store.close()
+    assert migrate(earlier, "keepwhole_writer") == len(schema.scripts()) - len(first)
+    monkeypatch.setenv("KEEPWHOLE_STORE", as_writer(earlier))
+    assert is_in_order()
+    store = PostgresStore(earlier, str(home))
+    assert store.forget("s", [1, 2]) == 2
+    store.close()
     assert is_in_order()
 
 
