@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
-from keepwhole import Session, SqliteStore
+from keepwhole import Session
 from keepwhole.errors import StoreError
+from keepwhole.store.protocol import HasLookups
 from tests.build import numbered_lines
+from tests.stores import place
 
 
 def messages(results: int) -> list[dict[str, Any]]:
@@ -19,17 +21,23 @@ def messages(results: int) -> list[dict[str, Any]]:
     return found
 
 
+each_kind = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+
+
+@each_kind
 @pytest.mark.parametrize("lookup", ["results_of_calls", "decisions_about", "newest_views"])
 def test_a_lookup_that_fails_hides_nothing_and_records_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lookup: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, lookup: str
 ) -> None:
-    first = SqliteStore(str(tmp_path))
+    at = place(kind, tmp_path)
+    first = at.open()
     sent = Session("s", store=first).view(messages(3), policy="truncation")
     assert sent != messages(3), "something is cut"
     entries = len(list(first.rows("s")))
     first.close()
 
-    store = SqliteStore(str(tmp_path))
+    store = at.open()
+    assert isinstance(store, HasLookups)
     session = Session("s", store=store)
 
     def fail(*_: object) -> None:
@@ -46,10 +54,12 @@ def test_a_lookup_that_fails_hides_nothing_and_records_nothing(
     store.close()
 
 
-def test_another_process_sends_the_same_and_records_nothing_again(tmp_path: Path) -> None:
-    first = SqliteStore(str(tmp_path))
+@each_kind
+def test_another_process_sends_the_same_and_records_nothing_again(tmp_path: Path, kind: str) -> None:
+    at = place(kind, tmp_path)
+    first = at.open()
     sent = Session("s", store=first).view(messages(3), policy="truncation")
-    store = SqliteStore(str(tmp_path))
+    store = at.open()
     session = Session("s", store=store)
     assert session.view(messages(3), policy="truncation") == sent
     assert session.view(sent, policy="truncation") == sent, "views come back as the results they stand for"

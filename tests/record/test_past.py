@@ -14,19 +14,22 @@ from keepwhole.record.bills import BillLog
 from keepwhole.record.journal import Journal, ResultMatch
 from keepwhole.record.known_result import KnownResult
 from keepwhole.record.writer import decision_draft
-from keepwhole.store.protocol import Draft, HasLookups
+from keepwhole.store.protocol import Draft, HasLookups, Store
 from keepwhole.truncation.cut import Cut, whole
 from tests.build import NOON, draft, opened, request, response
+from tests.stores import made
 
 TEXTS = ["ok", "", "one\ntwo\n", "three", "lone \ud800 surrogate", "lone \ufffd surrogate", "x" * 70_000, "never kept"]
 CALLS = [f"call-{number}" for number in range(6)]
 TOOLS = ["bash", "keepwhole_round", "keepwhole_summary"]
+each_kind = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+POSTGRES = [("postgres", seed) for seed in range(6)]
 
 
 class WithoutLookups:
     """A store in which everything has to be read."""
 
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
 
     def __getattr__(self, name: str) -> Any:
@@ -38,7 +41,7 @@ class WithoutLookups:
 class RandomSession:
     """Appends entries of all kinds: results with the same texts and calls, views that name them or do not."""
 
-    def __init__(self, store: SqliteStore, random: Random) -> None:
+    def __init__(self, store: Store, random: Random) -> None:
         self.store, self.random = store, random
         self.results: list[Draft] = []
         self.asked: list[str] = []
@@ -74,15 +77,22 @@ class RandomSession:
         return decision_draft(header.trace_id, NOON, self.random.choice(["cap", "undo"]), "head", cut, shown)
 
 
-def damage(store: SqliteStore, seqs: list[int]) -> None:
+def damage(store: Store, seqs: list[int]) -> None:
     """Change the headers of some entries behind the store's back."""
-    with sqlite3.connect(store.path) as connection:
-        ((trigger,),) = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'entries_never_change'")
-        connection.execute("DROP TRIGGER entries_never_change")
-        for seq in seqs:
-            connection.execute("UPDATE entries SET header = CAST(header || x'20' AS BLOB) WHERE seq = ?", (seq,))
-        connection.execute(trigger)
-    connection.close()
+    if isinstance(store, SqliteStore):
+        with sqlite3.connect(store.path) as connection:
+            ((trigger,),) = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'entries_never_change'")
+            connection.execute("DROP TRIGGER entries_never_change")
+            for seq in seqs:
+                connection.execute("UPDATE entries SET header = CAST(header || x'20' AS BLOB) WHERE seq = ?", (seq,))
+            connection.execute(trigger)
+        connection.close()
+        return
+    server: Any = getattr(store, "server")  # noqa: B009
+    with server.transaction() as execute:
+        execute("ALTER TABLE entries DISABLE TRIGGER never_changed")
+        execute("UPDATE entries SET header = header || ' '::bytea WHERE seq = ANY (%s)", (seqs,))
+        execute("ALTER TABLE entries ENABLE TRIGGER never_changed")
 
 
 def known(one: KnownResult | None) -> object:
@@ -104,7 +114,8 @@ def answers(journal: Journal, session: RandomSession, random: Random) -> list[ob
     """What a journal answers to every question, asked in a random order: what is asked first is looked up first."""
     texts = [*TEXTS, *sorted(session.shown)]
     questions: list[tuple[str, Any]] = [("match", (call_id, text)) for call_id in CALLS for text in texts]
-    questions += [("origin", text) for text in texts]
+    questions += [("origins", [text]) for text in texts]
+    questions.append(("origins", texts))
     questions += [("find", each.header.trace_id) for each in session.results]
     questions += [("find", each.header.artifact_id) for each in session.results if isinstance(each.header, Result)]
     questions += [("with", seq) for seq in range(journal.seq + 1)]
@@ -117,17 +128,18 @@ def answers(journal: Journal, session: RandomSession, random: Random) -> list[ob
 def _answer(journal: Journal, kind: str, about: Any) -> object:
     if kind == "match":
         return [*map(matched, journal.match_all([about])), journal.is_foreign_cut(*about)]
-    if kind == "origin":
-        return journal.origin_of(about)
+    if kind == "origins":
+        return journal.origins_of(about)
     if kind == "find":
         return known(journal.find(about))
     return journal.decisions_with(about) if kind == "with" else [known(one) for one in journal.of_tool(about)]
 
 
-@pytest.mark.parametrize("seed", range(25))
-def test_a_journal_that_looks_up_answers_like_one_that_read_everything(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize(("kind", "seed"), [*(("sqlite", seed) for seed in range(25)), *POSTGRES])
+def test_a_journal_that_looks_up_answers_like_one_that_read_everything(tmp_path: Path, kind: str, seed: int) -> None:
     random = Random(seed)
-    store = SqliteStore(str(tmp_path))
+    store = made(kind, tmp_path)
+    assert isinstance(store, HasLookups)
     session = RandomSession(store, random)
     opened(store)
     session.append(random.randrange(1, 30))
@@ -150,8 +162,9 @@ def test_a_journal_that_looks_up_answers_like_one_that_read_everything(tmp_path:
     store.close()
 
 
-def test_a_purge_is_noticed_and_the_session_read_from_its_beginning(tmp_path: Path) -> None:
-    store = SqliteStore(str(tmp_path))
+@each_kind
+def test_a_purge_is_noticed_and_the_session_read_from_its_beginning(tmp_path: Path, kind: str) -> None:
+    store = made(kind, tmp_path)
     opened(store)
     store.append("s", [draft(store, "old", call_id="c")])
     journal = Journal(store, "s")
@@ -169,8 +182,9 @@ def test_a_purge_is_noticed_and_the_session_read_from_its_beginning(tmp_path: Pa
     store.close()
 
 
-def test_what_is_first_appended_to_an_empty_session_is_known_without_being_asked_for(tmp_path: Path) -> None:
-    store = SqliteStore(str(tmp_path))
+@each_kind
+def test_what_is_first_appended_to_an_empty_session_is_known_without_being_asked_for(tmp_path: Path, kind: str) -> None:
+    store = made(kind, tmp_path)
     opened(store)
     journal = Journal(store, "s")
     journal.catch_up()

@@ -20,7 +20,7 @@ from keepwhole.errors import KeepwholeError
 from keepwhole.install import UPDATE_HINT, install_hint
 from keepwhole.store.blobs.stores import BlobStores
 from keepwhole.store.postgres.address import redacted
-from keepwhole.store.protocol import Store
+from keepwhole.store.protocol import ChecksStorage, Store
 from keepwhole.store.sqlite import record_folder
 from keepwhole.store.sqlite.database import FIXED_IN, connect_read_only, needs_turnstile
 from keepwhole.store.sqlite.schema import scripts, version_of
@@ -103,6 +103,9 @@ def _server(address: str, store: Store) -> Iterator[Diagnosis]:
     strays = store.count_strays() if isinstance(store, PostgresStore) else 0
     if strays:
         yield Diagnosis("bad", f"entries without a session, which no command finds: {strays}; restore a backup")
+    if isinstance(store, ChecksStorage):
+        for what in store.record_findings():
+            yield Diagnosis("bad", what)
     yield from _on_server(address, len(store.sessions()))
 
 

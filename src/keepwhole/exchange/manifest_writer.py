@@ -21,7 +21,7 @@ Must not know: the record; where a text comes from is asked of a function.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple, cast
 
@@ -128,7 +128,8 @@ _NEAR = 0.9
 _WORTH = 0.1
 """Share of a request below which an earlier one is no base."""
 
-FindOrigin = Callable[[str], Origin | None]
+FindOrigins = Callable[[Collection[str]], Mapping[str, Origin]]
+"""Return which entries produce these texts; one question for all of them, since each may be a round trip."""
 
 
 class RequestPart:
@@ -211,17 +212,19 @@ class EarlierRequests:
         self._remembered = [*others, request][-_REMEMBERED:]
 
 
-def split_into_pieces(texts: Sequence[str], base: EarlierRequest | None, find_origin: FindOrigin) -> ManifestPieces:
+def split_into_pieces(texts: Sequence[str], base: EarlierRequest | None, find_origins: FindOrigins) -> ManifestPieces:
     """The manifest of a request with these parts."""
     parts = _same_parts(texts, base)
     same, count = len(parts), parts[-1].stop if parts else 0
     pieces: list[Piece] = [CopiedPiece(0, count)] if parts else []
-    for at, text in enumerate(texts[same:], same):
-        earlier = _earlier_part(text, at - len(texts), base)
+    rest = [(text, _earlier_part(text, at - len(texts), base)) for at, text in enumerate(texts[same:], same)]
+    split_up = {text: strings(text) for text, earlier in rest if earlier is None}
+    values = {written: string_of(written) for split in split_up.values() for written in split[1::2]}
+    origins = find_origins({value for value in values.values() if value is not None})
+    for text, earlier in rest:
         if earlier is None:
-            part = RequestPart(text, count, strings(text))
-            for number, one in enumerate(part.pieces):  # every second one is a string
-                pieces.append(_piece(one, number % 2 == 1, base, find_origin))
+            part = RequestPart(text, count, split_up[text])
+            pieces += (_piece(one, values.get(one), base, origins) for one in part.pieces)
         else:
             part = RequestPart(earlier.text, count, earlier.pieces)
             pieces.append(CopiedPiece(earlier.first, earlier.stop))
@@ -249,9 +252,9 @@ def _earlier_part(text: str, from_end: int, base: EarlierRequest | None) -> Requ
     return base.by_text.get(text)
 
 
-def _piece(text: str, is_string: bool, base: EarlierRequest | None, find_origin: FindOrigin) -> Piece:
-    value = string_of(text) if is_string else None
-    origin = find_origin(value) if value is not None else None
+def _piece(text: str, value: str | None, base: EarlierRequest | None, origins: Mapping[str, Origin]) -> Piece:
+    """The piece for a text; `value` is what it stands for if it is a string."""
+    origin = origins.get(value) if value is not None else None
     if value is not None and origin is not None and (spelling := spelling_of(value, text)):
         return ShownPiece(origin.trace_id, origin.decision, spelling)
     number = base.piece_number(text) if base is not None and len(text) > 16 else None

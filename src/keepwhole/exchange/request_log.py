@@ -155,7 +155,7 @@ class RequestLog:
             with journal.lock:
                 journal.catch_up()
                 base = self._find_base(parts, facts.branch)
-                made = split_into_pieces(parts, base, journal.origin_of)
+                made = split_into_pieces(parts, base, journal.origins_of)
                 known_up_to = journal.seq
             request = partial(_request, body, facts, base, made, parts)
             entry = self._session.writer.append_made((request, encode_manifest(made.pieces)), *beside)

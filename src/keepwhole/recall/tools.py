@@ -64,8 +64,10 @@ class RecallTools(NamedTuple):
 
     def unknown(self, asked: str) -> RecallAnswer:
         """The answer for an id that the session does not have; it names some of the newest ids that it has."""
-        newest = (self._find(trace_id) for trace_id in reversed(self.store.last_decided(self.session, LISTED + 1)))
-        return unknown(asked, [_stored_artifact(row) for row in newest if row is not None], self.limit())
+        decided = self.store.last_decided(self.session, LISTED + 1)
+        found = {row.trace_id: row for row in self._find_all(decided)}
+        newest = [_stored_artifact(found[trace_id]) for trace_id in reversed(decided) if trace_id in found]
+        return unknown(asked, newest, self.limit())
 
     def _read(self, name: str, asked: str, row: Row, arguments: Mapping[str, Any]) -> RecallAnswer:
         from keepwhole.recall.get_artifact import read_artifact

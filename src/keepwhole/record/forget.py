@@ -59,11 +59,16 @@ def plan_by_result(store: Store, session: str, row: Row) -> Forgetting:
 
 def carry_out(store: Store, forgetting: Forgetting) -> int:
     """Remove the entries; return how many."""
+    return as_forgetful(store).forget(forgetting.session, forgetting.seqs)
+
+
+def as_forgetful(store: Store) -> Forgets:
+    """Return the store, or raise `UsageError` if it cannot forget single entries."""
     if not isinstance(store, Forgets):
         raise UsageError(
             "This record cannot forget single entries; remove the whole session with `keepwhole sessions purge`."
         )
-    return store.forget(forgetting.session, forgetting.seqs)
+    return store
 
 
 def spellings_of(text: str) -> frozenset[bytes]:

@@ -6,7 +6,7 @@ are asked for are looked up (`past`), where the store can do so. Each later entr
 answers these questions:
 
     match_all(texts)       Which of these texts in messages are results on record, whole or as one of our views?
-    origin_of(text)        Which entries produce exactly this text again? (for manifests of requests)
+    origins_of(texts)      Which entries produce exactly these texts again? (for manifests of requests)
     bills                  Which requests were sent and billed, by any process?
 
 Example. Entry 1 is the result `art_1` of call `c1`, entry 2 a decision that shows its first 2,000 characters.
@@ -32,7 +32,7 @@ Must not know: messages, policies.
 import hashlib
 import threading
 from bisect import insort
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -231,13 +231,16 @@ class Journal:
             found.append(trace_id)
         return found
 
-    def origin_of(self, text: str) -> Origin | None:
-        """Which entries produce exactly this text; None where none do."""
+    def origins_of(self, texts: Collection[str]) -> dict[str, Origin]:
+        """Which entries produce exactly these texts; a text that no entry produces is left out."""
         if self._past is None and not self._origins:
-            return None
-        digest = digest_of_text(text)
-        origin = None if self._past is None else self._past.origin_of(digest)
-        return origin or self._origins.get(digest.hex())
+            return {}
+        digests = {text: digest_of_text(text) for text in texts}
+        past: Mapping[str, Origin | None] = {}
+        if self._past is not None:
+            past = self._past.origins_of(set(digests.values()))
+        found = ((text, past.get(digest.hex()) or self._origins.get(digest.hex())) for text, digest in digests.items())
+        return {text: origin for text, origin in found if origin is not None}
 
     def _learn_row(self, row: Row) -> None:
         entry = entry_of(row)

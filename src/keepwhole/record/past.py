@@ -7,7 +7,7 @@ Whatever is returned is complete: a result comes with all decisions about it up 
 raised and nothing is returned. Damaged entries are left out.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TypeVar
 
 from keepwhole.canonical.entry import Decision, Entry, Result
@@ -29,7 +29,7 @@ class Past:
     def __init__(self, store: Store, lookups: Lookups, session: str, upto: int) -> None:
         self._store, self._lookups, self._session = store, lookups, session
         self.upto = upto
-        self._origins: dict[bytes, Origin | None] = {}
+        self._origins: dict[str, Origin | None] = {}
 
     def notes(self) -> list[KnownResult]:
         """The results of Keepwhole's own tools, in order."""
@@ -49,17 +49,20 @@ class Past:
 
     def results_showing(self, digests: Iterable[bytes]) -> list[KnownResult]:
         """The results of which a text with one of these digests was shown, in order."""
-        views = (self._lookups.newest_views(self._session, self.upto, digest, _SAME) for digest in digests)
-        trace_ids = {row.trace_id for rows in views for row in rows}
+        trace_ids = {row.trace_id for row in self._lookups.newest_views(self._session, self.upto, digests, _SAME)}
         return self.results(trace_ids) if trace_ids else []
 
-    def origin_of(self, digest: bytes) -> Origin | None:
-        """The first entry that produces the text with this digest."""
-        if digest not in self._origins:
-            rows = self._lookups.first_with_text(self._session, self.upto, digest, _SAME)
-            found = (_origin(entry, digest) for entry in _undamaged(entry_of, rows))
-            self._origins[digest] = next((origin for origin in found if origin is not None), None)
-        return self._origins[digest]
+    def origins_of(self, digests: Collection[bytes]) -> Mapping[str, Origin | None]:
+        """The first entries that produce the texts with these digests, by the digests in hex; None for no entry."""
+        new = [digest for digest in digests if digest.hex() not in self._origins]
+        if new:
+            rows = self._lookups.first_with_text(self._session, self.upto, new, _SAME)
+            found: dict[str, Origin] = {}
+            for entry in _undamaged(entry_of, rows):
+                if (produced := _produced_by(entry)) is not None:
+                    found.setdefault(*produced)
+            self._origins.update((digest.hex(), found.get(digest.hex())) for digest in new)
+        return self._origins
 
     def decisions_after(self, seq: int) -> list[str]:
         """Trace ids of the decisions that follow the entry of this number without a gap."""
@@ -86,12 +89,13 @@ class Past:
         return list(found.values())
 
 
-def _origin(entry: Entry, digest: bytes) -> Origin | None:
+def _produced_by(entry: Entry) -> tuple[str, Origin] | None:
+    """The digest of the text that an entry produces, in hex, and the entry as the origin of the text."""
     header = entry.header
-    if isinstance(header, Result) and entry.facts.digest == digest and entry.facts.encoding != "bytes":
-        return Origin(header.trace_id)
-    if isinstance(header, Decision) and header.shown_digest == digest.hex():
-        return Origin(header.trace_id, entry.seq)
+    if isinstance(header, Result) and entry.facts.encoding != "bytes":
+        return entry.facts.digest.hex(), Origin(header.trace_id)
+    if isinstance(header, Decision):
+        return header.shown_digest, Origin(header.trace_id, entry.seq)
     return None
 
 

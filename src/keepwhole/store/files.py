@@ -9,7 +9,7 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
 from keepwhole.errors import NotStored
@@ -22,7 +22,7 @@ class ResultFiles:
     """The folder of these files, with one folder for each session."""
 
     def __init__(self, path: str) -> None:
-        self._path = path
+        self.path = path
         self._there: set[str] = set()
 
     def path_of(self, session: str, trace_id: str) -> str:
@@ -80,7 +80,22 @@ class ResultFiles:
             os.rmdir(folder)
 
     def _folder(self, session: str) -> str:
-        return os.path.join(self._path, _digest(session))
+        return os.path.join(self.path, _digest(session))
+
+
+def remove_files(folders: Iterable[str], is_wanted: Callable[[bytes], bool]) -> int:
+    """Delete the files in these folders whose bytes are wanted gone; return how many."""
+    paths = [os.path.join(at, name) for folder in folders for at, _, names in os.walk(folder) for name in names]
+    return sum(remove_file(path, is_wanted) for path in paths)
+
+
+def remove_file(path: str, is_wanted: Callable[[bytes], bool]) -> bool:
+    """Delete a file if its bytes are wanted gone; return whether they are."""
+    with open(path, "rb") as file:
+        if not is_wanted(file.read()):
+            return False
+    os.unlink(path)
+    return True
 
 
 def _digest(name: str) -> str:

@@ -330,6 +330,10 @@ class ChecksStorage(Protocol):
         """Yield the numbers of entries that are not as they were written, and in what; 0 for the session itself."""
         ...
 
+    def accept(self) -> None:
+        """Take the record, which went back in time, for what it should be, without what is missing."""
+        ...
+
 
 @runtime_checkable
 class Forgets(Protocol):
@@ -345,6 +349,10 @@ class Forgets(Protocol):
 
     def add_forgotten(self, session: str, row: Row) -> None:
         """Add what is left of an entry of another record, after the session's last entry; durable on return."""
+        ...
+
+    def remove_leftovers(self, is_wanted: Callable[[bytes], bool]) -> int:
+        """Delete bodies and files that no entry needs and whose bytes are wanted gone; return how many."""
         ...
 
 
@@ -363,12 +371,15 @@ class Lookups(Protocol):
         """Return all decisions about these results, in order."""
         ...
 
-    def first_with_text(self, session: str, upto: int, digest: bytes, most: int) -> list[Row]:
-        """Return the first entries that produce the text with this digest: results and decisions, in order."""
+    def first_with_text(self, session: str, upto: int, digests: Iterable[bytes], most: int) -> list[Row]:
+        """Return the first results and the first decisions that produce a text with one of these digests, in order.
+
+        At most `most` of each for every digest.
+        """
         ...
 
-    def newest_views(self, session: str, upto: int, digest: bytes, most: int) -> list[Row]:
-        """Return the newest decisions that show the text with this digest, newest first."""
+    def newest_views(self, session: str, upto: int, digests: Iterable[bytes], most: int) -> list[Row]:
+        """Return the newest decisions, at most `most` for each digest, that show a text with it, in order."""
         ...
 
     def notes(self, session: str, upto: int) -> list[Row]:

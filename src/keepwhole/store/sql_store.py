@@ -11,8 +11,9 @@ inherited before it does anything else, in a way that the parent does not notice
 import os
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from keepwhole.canonical.body import measure
 from keepwhole.canonical.entry import KINDS
@@ -34,6 +35,7 @@ from keepwhole.store.protocol import (
 )
 from keepwhole.store.reader import BodyReader, bytes_reader
 
+_T = TypeVar("_T")
 Execute: TypeAlias = Callable[..., Any]
 
 INLINE_BODY = 32_768
@@ -45,10 +47,16 @@ COLUMNS = (
     "e.body, e.blob"
 )
 LIGHT = COLUMNS.replace("e.body", "CASE e.kind WHEN 'decision' THEN e.body END")
-ALL_ENTRIES = "FROM entries e JOIN sessions s ON s.id = e.session WHERE s.name ="
+ALL_ENTRIES = "FROM entries e JOIN sessions s ON s.id = e.session WHERE s.id = (SELECT id FROM sessions WHERE name = ?)"
+"""The session's number is one value here, so that PostgreSQL reads entries in the order of an index. With `s.name = ?`
+it would read the whole session and sort it."""
 FORGOTTEN = 1
 """The `format` of an entry that was forgotten: its `header` is the hash of the one it had, and it has no body."""
-ENTRIES = f"FROM entries e JOIN sessions s ON s.id = e.session WHERE e.format <> {FORGOTTEN} AND s.name ="
+ENTRIES = f"{ALL_ENTRIES} AND e.format <> {FORGOTTEN}"
+_LAST_DECISIONS = (  # as an index has it, so that no entry is read; some may be of results that were forgotten
+    f"SELECT e.seq, e.trace_id {ALL_ENTRIES} AND e.kind = 'decision' AND e.seq < ? ORDER BY e.seq DESC LIMIT ?"
+)
+_BEYOND_ANY = 1 << 62
 STONE = "name, seq, chain, at, entries, stored"
 
 
@@ -87,12 +95,12 @@ class SqlStore(ABC):
         return self.select(query.replace("?", self.placeholder), values)
 
     def _one(self, which: str, *values: Any, columns: str = COLUMNS) -> Row | None:
-        rows = self._select(f"SELECT {columns} {ENTRIES} ? {which}", *values)
+        rows = self._select(f"SELECT {columns} {ENTRIES} {which}", *values)
         return as_row(rows[0]) if rows else None
 
     def _any_one(self, which: str, *values: Any, columns: str = COLUMNS) -> Row | None:
         """Return one entry, also if it was forgotten."""
-        rows = self._select(f"SELECT {columns} {ALL_ENTRIES} ? {which}", *values)
+        rows = self._select(f"SELECT {columns} {ALL_ENTRIES} {which}", *values)
         return as_row(rows[0]) if rows else None
 
     def session(self, name: str) -> SessionInfo | None:
@@ -111,7 +119,7 @@ class SqlStore(ABC):
 
     def stored(self, session: str) -> int:
         """Return the bytes of all bodies of a session."""
-        rows = self._select(f"SELECT e.stored {ALL_ENTRIES} ? ORDER BY e.seq DESC LIMIT 1", session)
+        rows = self._select(f"SELECT e.stored {ALL_ENTRIES} ORDER BY e.seq DESC LIMIT 1", session)
         return rows[0][0] if rows else 0
 
     def store_body(self, feed: Feed, room: int) -> StoredBody:
@@ -139,7 +147,7 @@ class SqlStore(ABC):
         """Yield the stored entries of a session in order, read a page at a time."""
         kinds = kinds_of(kind)
         only = f" AND e.kind IN ({', '.join('?' * len(kinds))})" if kinds else ""
-        query = f"SELECT {LIGHT if light else COLUMNS} {ENTRIES} ? AND e.seq > ?{only} ORDER BY e.seq LIMIT {_PAGE}"
+        query = f"SELECT {LIGHT if light else COLUMNS} {ENTRIES} AND e.seq > ?{only} ORDER BY e.seq LIMIT {_PAGE}"
         while True:
             page = self._select(query, session, after, *kinds)
             for values in page:
@@ -158,8 +166,15 @@ class SqlStore(ABC):
 
     def forgotten(self, session: str) -> list[Row]:
         """Return what is left of the entries that were forgotten, in order: their headers are hashes."""
-        query = f"SELECT {COLUMNS} {ALL_ENTRIES} ? AND e.format = {FORGOTTEN} ORDER BY e.seq"
+        query = f"SELECT {COLUMNS} {ALL_ENTRIES} AND e.format = {FORGOTTEN} ORDER BY e.seq"
         return [as_row(values) for values in self._select(query, session)]
+
+    def _remove_copies(self, session: str, seqs: Sequence[int]) -> None:
+        """Delete the copies for reading, on this machine, of the results among these entries."""
+        for seq in seqs:
+            row = self.entry(session, seq)
+            if row is not None and row.kind == "result":
+                self.files.remove_one(session, row.trace_id)
 
     def newest(self, session: str, kind: str, trace_id: str) -> Row | None:
         """Return the newest entry of a kind with this trace id."""
@@ -185,8 +200,14 @@ class SqlStore(ABC):
 
     def last_decided(self, session: str, most: int) -> list[str]:
         """Return the trace ids of the `most` results that were decided about last, newest first."""
-        query = f"SELECT e.trace_id {ENTRIES} ? AND e.kind = 'decision' GROUP BY e.trace_id ORDER BY max(e.seq) DESC"
-        return [trace_id for (trace_id,) in self._select(query + " LIMIT ?", session, most)]
+        found, below = dict[str, None](), _BEYOND_ANY
+        while len(found) < most:
+            page = self._select(_LAST_DECISIONS, session, below, most)
+            found.update(dict.fromkeys(trace_id for _, trace_id in page))
+            if len(page) < most:
+                break
+            below = page[-1][0]
+        return list(found)[:most]
 
     def search(self, session: str, words: str, limit: int = 20, *, until: float | None = None) -> list[Match]:
         """Return the results in which all these words occur, best first; the index is brought up to date first."""
@@ -220,6 +241,13 @@ def as_row(values: Any) -> Row:
 
 def _bytes_or_none(value: object) -> bytes | None:
     return value if isinstance(value, bytes) else None
+
+
+def in_parts(wanted: Iterable[_T], most: int) -> Iterator[list[_T]]:
+    """Yield the values in parts that fit into one query."""
+    rest = iter(wanted)
+    while some := list(islice(rest, most)):
+        yield some
 
 
 def as_session(values: Any) -> SessionInfo:

@@ -1,8 +1,9 @@
-"""`keepwhole forget`: what is forgotten is nowhere in the home, and what is left still verifies."""
+"""`keepwhole forget`: what is forgotten is nowhere in the record, and what is left still verifies."""
 
 import json
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,9 +11,11 @@ from keepwhole import Session, SqliteStore
 from keepwhole.apps.cli.main import main
 from keepwhole.errors import NotFound
 from keepwhole.exchange.request_log import LoggedAnswer, RequestFacts, RequestLog
+from keepwhole.store.protocol import HasResultFiles, Store
 from keepwhole.store.verify import verify
 from keepwhole.transfer.copy import carry_out, plan
 from tests.build import numbered_lines
+from tests.stores import DURABLE, Place, place
 
 SECRET = 'hunter2-"é\\n<b>-canary'
 """A string that every spelling of JSON writes in another way."""
@@ -25,7 +28,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-def everywhere(store: SqliteStore) -> Session:
+@pytest.fixture(params=DURABLE)
+def at(request: pytest.FixtureRequest, home: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """A record of every kind, which commands find by the settings."""
+    found = place(request.param, home)
+    for name, value in found.environ.items():
+        monkeypatch.setenv(name, value)
+    return found
+
+
+def everywhere(store: Store) -> Session:
     """A session with the secret in a body, a file, arguments, a view, a copy for reading, a request and answers."""
     session = Session("s", store=store, recall="path")
     session.keep("t", None, "before")
@@ -49,25 +61,67 @@ def everywhere(store: SqliteStore) -> Session:
     return session
 
 
+MARKS = (b"hunter2", b"canary")
+
+
 def remains(home: Path) -> list[str]:
     """The files in which something of the secret is left, in plain or packed bytes."""
-    marks = (b"hunter2", b"canary")
-    return [path.name for path in home.rglob("*") if path.is_file() and any(m in path.read_bytes() for m in marks)]
+    files = [path for path in home.rglob("*") if path.is_file()]
+    return [path.name for path in files if any(mark in path.read_bytes() for mark in MARKS)]
 
 
-def test_a_string_is_gone_from_rows_files_index_log_and_requests(home: Path) -> None:
-    store = SqliteStore(str(home))
+def remains_anywhere(at: Place) -> list[str]:
+    """The files, tables and objects in which something of the secret is left."""
+    found = remains(Path(at.folder))
+    if at.address:
+        found += [name for name, data in tables(at.address).items() if any(mark in data for mark in MARKS)]
+    if at.blobs:
+        found += [name for name, data in objects(at).items() if any(mark in data for mark in MARKS)]
+    return found
+
+
+def tables(address: str) -> dict[str, bytes]:
+    """Every table of a schema, as the server copies it out."""
+    import psycopg
+
+    from keepwhole.store.postgres.address import address_of
+
+    where, found = address_of(address), dict[str, bytes]()
+    with psycopg.connect(where.url) as connection:
+        query = "SELECT tablename FROM pg_tables WHERE schemaname = %s"
+        for (name,) in connection.execute(query, (where.schema,)).fetchall():
+            with connection.cursor().copy(f"COPY {where.schema}.{name} TO STDOUT (FORMAT binary)".encode()) as copied:
+                found[name] = b"".join(map(bytes, copied))
+    return found
+
+
+def objects(at: Place) -> dict[str, bytes]:
+    """Every object of a record in a bucket."""
+    import obstore
+
+    store: Any = at.open()
+    client = store.blobs.outside()._patient
+    listing: Any = obstore.list(client)  # pyright: ignore[reportUnknownMemberType] - Arrow is not here
+    names = [found["path"] for batch in listing for found in batch]
+    store.close()
+    return {name: bytes(obstore.get(client, name).bytes()) for name in names}
+
+
+def test_a_string_is_gone_from_rows_files_index_log_and_requests(at: Place) -> None:
+    store = at.open()
     everywhere(store)
-    assert {"record.db-wal"} < set(remains(home))
-    head = verify(store, "s").head
+    Session("other", store=store).keep("t", None, "nothing of it")
+    assert len(set(remains_anywhere(at))) >= 3
+    head, other = verify(store, "s").head, verify(store, "other")
     store.close()
     assert main(["forget", "--text", SECRET, "--yes"]) == 0
-    assert remains(home) == []
-    store = SqliteStore(str(home))
+    assert remains_anywhere(at) == []
+    store = at.open()
     found = verify(store, "s")
     assert found.whole, found.findings
     assert found.head == head
     assert found.forgotten > 5
+    assert verify(store, "other") == other
     session = Session("s", store=store)
     assert [session.recall(row.trace_id) for row in store.rows("s", kind="result")] == ["before", "after"]
     assert store.search("s", WORDS) == []
@@ -82,12 +136,13 @@ def test_a_string_is_gone_from_rows_files_index_log_and_requests(home: Path) -> 
     assert main(["artifacts", "list", "--session", "s"]) == 0
 
 
-def test_a_result_is_gone_with_its_views_and_the_rest_stays(home: Path) -> None:
-    store = SqliteStore(str(home))
+def test_a_result_is_gone_with_its_views_and_the_rest_stays(at: Place) -> None:
+    store = at.open()
     session = Session("s", store=store, recall="path")
     other = session.keep("t", None, numbered_lines(2_000))
     gone = session.keep("t", None, f"{WORDS} {numbered_lines(9_000)}")
     shown = session.keep("t", None, "short and innocent, not the same")
+    assert isinstance(store, HasResultFiles)
     path = store.files.path_of("s", str(gone.trace_id))
     RequestLog(session).add(json.dumps({"messages": [{"role": "tool", "content": gone.content}]}).encode())
     assert Path(path).exists()
@@ -99,11 +154,11 @@ def test_a_result_is_gone_with_its_views_and_the_rest_stays(home: Path) -> None:
     assert session.recall(str(shown.trace_id)) == "short and innocent, not the same"
     assert session.verify().whole
     store.close()
-    assert remains(home) == []
+    assert remains_anywhere(at) == []
 
 
-def test_the_same_call_can_be_kept_again_after_it_was_forgotten(home: Path) -> None:
-    store = SqliteStore(str(home))
+def test_the_same_call_can_be_kept_again_after_it_was_forgotten(at: Place) -> None:
+    store = at.open()
     session = Session("s", store=store)
     kept = session.keep("t", None, "a result", call_id="c")
     session.forget(str(kept.trace_id))
@@ -160,19 +215,19 @@ def test_trash_and_bodies_without_an_entry_are_searched_too(home: Path) -> None:
     assert [path.name for path in (home / "trash").iterdir()] == ["1" * 32]
 
 
-def test_a_session_with_forgotten_entries_can_be_exported_backed_up_and_copied(home: Path, tmp_path: Path) -> None:
-    store = SqliteStore(str(home))
+def test_a_session_with_forgotten_entries_can_be_exported_backed_up_and_copied(at: Place, tmp_path: Path) -> None:
+    store = at.open()
     everywhere(store)
     last = Session("s", store=store).keep("t", None, f"the last one is {SECRET}")
     assert last.problem is None
     store.close()
     assert main(["forget", "--text", SECRET, "--yes"]) == 0
-    store = SqliteStore(str(home))
+    store = at.open()
     wanted = verify(store, "s")
     assert main(["sessions", "export", "s", "-o", str(tmp_path / "out.jsonl")]) == 0
     assert main(["sessions", "import", str(tmp_path / "out.jsonl"), "--as", "again"]) == 0
     assert verify(store, "again").replace(session="s") == wanted
-    other = SqliteStore(str(tmp_path / "copied"))
+    other = place(at.kind, tmp_path / "copied").open()
     for step in plan(store, other, ["s"]):
         carry_out(store, other, step)
     assert verify(other, "s") == wanted

@@ -155,6 +155,7 @@ class Hostile:
 
 CALLS = {
     "append": "may add to any session, at its end",
+    "add_forgotten": "adds hashes to any session, at its end",
     "next_chain": "computes",
     "open_session": "makes a session where there is none",
     "end_session": "notes an end",
@@ -165,6 +166,7 @@ CALLS = {
     "restart": "moves the beginning of an empty session",
     "index_passages": "adds to the index, in order",
     "newest": "reads",
+    "removed_up_to": "reads",
     "secret": "draws",
 }
 """Each function that is granted, with what it may do: whoever grants another one says so here, and it is tried too."""
@@ -248,7 +250,7 @@ def test_a_forged_entry_spoils_nothing_but_itself(url: str, victim: Victim) -> N
         query = f"SELECT * FROM append('victim', 'm', false, false, 1000000000, NULL, NULL, {DRAFT})"
         connection.execute(query.encode(), ("trace_forged", "f" * 32))
     victim.is_unharmed()
-    assert [finding.seq for finding in verify(victim.store, "victim").findings] == [4]
+    assert {finding.seq for finding in verify(victim.store, "victim").findings} == {4}
     session = Session("victim", store=victim.store)
     shown = session.keep("bash", None, "after it")
     assert session.recall(str(shown.trace_id)) == "after it"

@@ -5,7 +5,7 @@ import argparse
 from keepwhole.apps import doctor as checks
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_options
-from keepwhole.store.sqlite.store import SqliteStore
+from keepwhole.store.protocol import ChecksStorage
 
 _SIGNS: dict[checks.Grade, str] = {"ok": "✓", "note": "•", "bad": "✗"}
 
@@ -23,8 +23,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def doctor(args: argparse.Namespace) -> int:
     """Run all checks; exit code 1 if anything is bad."""
     context = CommandContext(args)
-    if args.accept and isinstance(context.store, SqliteStore):
-        context.store.database.accept()
+    if args.accept and isinstance(context.store, ChecksStorage):
+        context.store.accept()
     found = [one for _, one in checks.examine_record(context.settings, context.store)]
     if args.full and not checks.any_bad(found):
         entries = sum(info.entries for info in context.store.sessions())

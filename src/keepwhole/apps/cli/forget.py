@@ -7,10 +7,14 @@ import sys
 
 from keepwhole.apps.cli import screen
 from keepwhole.apps.cli.command_context import CommandContext, add_options
-from keepwhole.errors import UsageError
-from keepwhole.record.forget import Forgetting, carry_out, plan_by_result, plan_by_text, spellings_of
+from keepwhole.record.forget import Forgetting, as_forgetful, carry_out, plan_by_result, plan_by_text, spellings_of
 from keepwhole.store.protocol import Forgets
-from keepwhole.store.sqlite.store import SqliteStore
+
+_ON_A_SERVER = (
+    "The server's files have its bytes until the tables are rewritten: as their owner, run `VACUUM FULL` on `entries`, "
+    "`pieces` and `passages`. Its write-ahead log, standbys, dumps and older versions of objects in a bucket have them "
+    "until those expire, and other machines may have copies for reading under `results/` in their homes."
+)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -29,19 +33,16 @@ def forget(args: argparse.Namespace) -> int:
     """Forget a result or a string, and say what may still have it."""
     context = CommandContext(args)
     try:
-        if not isinstance(context.store, Forgets):
-            raise UsageError(
-                "A record on a server cannot forget single results yet; remove a whole session with "
-                "`keepwhole sessions purge`."
-            )
+        store = as_forgetful(context.store)
         text = sys.stdin.read().rstrip("\n") if args.text == "-" else args.text
         plans = _plans(context, args, text)
         count = sum(len(plan.seqs) for plan in plans)
         if count and not screen.confirm(f"Remove {_described(plans)} for good?", args.yes):
             return 1
         for plan in plans:
-            carry_out(context.store, plan)
-        files = _remove_leftovers(context, text)
+            if plan.seqs:
+                carry_out(context.store, plan)
+        files = _remove_leftovers(store, text)
         _report(context, args, plans, files)
         return 0 if count or files else 1
     finally:
@@ -56,11 +57,11 @@ def _plans(context: CommandContext, args: argparse.Namespace, text: str | None) 
     return [plan_by_text(context.store, info.name, text) for info in sessions]
 
 
-def _remove_leftovers(context: CommandContext, text: str | None) -> int:
-    if text is None or not isinstance(context.store, SqliteStore):
+def _remove_leftovers(store: Forgets, text: str | None) -> int:
+    if text is None:
         return 0
     needles = spellings_of(text)
-    return context.store.remove_leftovers(lambda data: any(needle in data for needle in needles))
+    return store.remove_leftovers(lambda data: any(needle in data for needle in needles))
 
 
 def _described(plans: list[Forgetting]) -> str:
@@ -78,8 +79,10 @@ def _report(context: CommandContext, args: argparse.Namespace, plans: list[Forge
     if args.json:
         screen.print_json({"forgotten": gone, "files": files, "still_in": older})
         return
-    extra = f" and {files} file{'' if files == 1 else 's'} that no entry needs" if files else ""
+    extra = f" and {files} cop{'y' if files == 1 else 'ies'} that no entry needs" if files else ""
     screen.say(f"Removed {_described(plans)}{extra}. Their hashes stay, and `keepwhole sessions verify` accepts them.")
     for path in older:
         screen.say(f"It may still be in {screen.line(path)}, which was made before an update; delete that file.")
+    if context.settings.store:
+        screen.say(_ON_A_SERVER)
     screen.say("Backups, exports and copies made earlier still have it, and so does an agent that goes on sending it.")

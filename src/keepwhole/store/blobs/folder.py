@@ -199,6 +199,10 @@ class BlobFolder:
             raise Damaged("The file of a stored body is not a regular file of ours. Run `keepwhole doctor`.")
         return fd
 
+    def has(self, blob: str) -> bool:
+        """Return whether there is a file of this name."""
+        return os.path.lexists(os.path.join(self._path, blob[:1], blob))
+
     def remove(self, blobs: Iterable[str]) -> None:
         """Delete these files, unfinished ones too; a missing file is no error."""
         for name in blobs:

@@ -130,6 +130,18 @@ class S3Blobs:
                 "or see `keepwhole doctor`."
             ) from None
 
+    def has(self, blob: str) -> bool:
+        """Return whether there is an object of this name."""
+        try:
+            self._ask(lambda store: obstore.head(store, blob))
+        except _Absent:
+            return False
+        except S3Error as error:
+            raise StoreError(
+                f"`{self._bucket.shown}` does not say whether it has a body ({error}). See `keepwhole doctor`."
+            ) from None
+        return True
+
     def remove(self, blobs: Iterable[str]) -> None:
         """Delete these objects; what cannot be deleted is left for the collection of orphans."""
         names = [name for name in blobs if NAME.fullmatch(name)]

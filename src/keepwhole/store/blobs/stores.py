@@ -59,6 +59,10 @@ class BlobStore(Protocol):
 class ExternalBlobStore(BlobStore, Protocol):
     """A place outside the record: a bucket, or a folder that every machine sees."""
 
+    def has(self, blob: str) -> bool:
+        """Return whether there is a body of this name. Raises `StoreError` if that cannot be told."""
+        ...
+
     def check(self) -> list[str]:
         """Try every operation; return what the place lacks and can do without. Raises `StoreRefused` if one fails."""
         ...
@@ -121,6 +125,29 @@ class BlobStores:
                 self.outside().remove(outside)
             except StoreError:
                 pass
+
+    def remove_for_good(self, blobs: Iterable[str]) -> None:
+        """Delete these bodies, and raise `StoreError` if one that is outside is still there."""
+        blobs = list(blobs)
+        self.remove(blobs)
+        left = [blob for blob in blobs if blob.startswith(MARK) and self.outside().has(blob.removeprefix(MARK))]
+        if left:
+            raise StoreError(
+                f"The entries were removed, and the bodies of {len(left)} could not be deleted where `blobs` says. "
+                "Check that place with `keepwhole doctor`, and delete them with `keepwhole artifacts collect` an hour "
+                "from now."
+            )
+
+    def missing(self, blobs: Iterable[str]) -> Iterator[str]:
+        """Yield those of these bodies outside that are not there. Raises `StoreError` if that cannot be told.
+
+        The place is listed, which takes a request for a thousand bodies; only what is not listed is asked for.
+        """
+        blobs = list(blobs)
+        if blobs:
+            listed = set(self.outside().old())
+            names = [blob for blob in blobs if blob.removeprefix(MARK) not in listed]
+            yield from (blob for blob in names if not self.outside().has(blob.removeprefix(MARK)))
 
     def check_reachable(self, blobs: Iterable[str]) -> None:
         """Raise `StoreError` if one of these bodies is outside and no place outside is set."""

@@ -79,14 +79,7 @@ class Append:
             with self._server.calls(together=len(self._parts) > 1) as call:
                 return list(self._entries(call))
         except psycopg.Error as error:
-            if error.sqlstate == _NO_SESSION:
-                raise unknown_session(self._session) from None
-            if error.sqlstate == _OVER_QUOTA:
-                raise quota_error() from None
-            if error.sqlstate == _OVERTAKEN:
-                raise overtaken_error(self._terms.get("after")) from None
-            if error.sqlstate == _OTHER_HEAD:
-                raise head_error(self._session) from None
+            raise_refusal(error, self._session, self._terms.get("after"))
             raise
         finally:
             self._sent_before = True
@@ -114,6 +107,18 @@ class Append:
             *(_int(_NO_QUOTA if quota is None else quota), None if after is None else _int(after)),
             self._terms.get("head") if first else None,
         )
+
+
+def raise_refusal(error: psycopg.Error, session: str, after: int | None = None) -> None:
+    """Raise what it means that the server refused to add to a session, if it did."""
+    if error.sqlstate == _NO_SESSION:
+        raise unknown_session(session) from None
+    if error.sqlstate == _OVER_QUOTA:
+        raise quota_error() from None
+    if error.sqlstate == _OVERTAKEN:
+        raise overtaken_error(after) from None
+    if error.sqlstate == _OTHER_HEAD:
+        raise head_error(session) from None
 
 
 def _is_wanted(draft: Draft, repeated: set[str]) -> bool:

@@ -14,7 +14,7 @@ _LOCK = 0x486F6C6466617374
 _READ = "sessions, entries, pieces, endings, tombstones, record, migrations, passages, indexed"
 _CALLED = (
     "append, next_chain, open_session, end_session, put_piece, condemn, remove, purge, restart, index_passages, "
-    "newest, secret"
+    "newest, secret, add_forgotten, removed_up_to"
 )
 _GRANTS = (
     "GRANT USAGE ON SCHEMA {schema} TO {role}",

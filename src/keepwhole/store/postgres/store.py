@@ -6,7 +6,7 @@ Must not know: what an entry means beyond the columns it is found by.
 """
 
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar, Unpack
 
@@ -14,17 +14,21 @@ import psycopg
 
 from keepwhole.canonical.entry import Entry
 from keepwhole.canonical.utf8 import showable
-from keepwhole.errors import NotStored, StoreError, UsageError
+from keepwhole.errors import NotStored, StoreError, StoreRefused, UsageError
 from keepwhole.store.blobs.stores import BlobStores, external_blobs
-from keepwhole.store.files import ResultFiles
+from keepwhole.store.files import ResultFiles, remove_files
 from keepwhole.store.postgres.address import address_of
-from keepwhole.store.postgres.append import Append
+from keepwhole.store.postgres.append import Append, raise_refusal
 from keepwhole.store.postgres.bodies import BlobTable
+from keepwhole.store.postgres.check import RecordCheck
+from keepwhole.store.postgres.lookups import PostgresLookups
+from keepwhole.store.postgres.marks import MachineMarks
 from keepwhole.store.postgres.notifications import Watchers
 from keepwhole.store.postgres.server import LONG, Server, one_line
 from keepwhole.store.postgres.session_locks import SessionLocks
 from keepwhole.store.postgres.text_index import TextIndex
 from keepwhole.store.protocol import Body, Draft, Passages, Row, SessionInfo, Terms, Tombstone
+from keepwhole.store.row_check import describe
 from keepwhole.store.sql_store import (
     COLUMNS,
     ENTRIES,
@@ -51,9 +55,14 @@ LEFT JOIN LATERAL (SELECT seq, stored, at FROM entries e WHERE e.session = s.id 
 """Numbers have no gap, so the entries of a session need not be counted."""
 _OPEN_SESSION = "SELECT open_session(%s, %s, %s, %s, %s)"
 _OF_CALL = f"""
-SELECT {COLUMNS} {ENTRIES} %s AND e.call_id IS NOT NULL AND sha256(e.call_id) = sha256(%s) AND e.call_id = %s
+SELECT {COLUMNS} {ENTRIES.replace("?", "%s")}
+AND e.call_id IS NOT NULL AND sha256(e.call_id) = sha256(%s) AND e.call_id = %s
 ORDER BY e.seq
 """
+_ADD_FORGOTTEN = "SELECT add_forgotten(%s, %s, %s, %s, %s, %s, %s)"
+_ORPHANS = (
+    "SELECT p.blob FROM pieces p WHERE p.piece = 0 AND NOT EXISTS (SELECT 1 FROM entries e WHERE e.blob = p.blob)"
+)
 _STRAYS = """
 WITH RECURSIVE owner (id) AS (
     (SELECT session FROM entries ORDER BY session LIMIT 1)
@@ -93,11 +102,16 @@ class PostgresStore(SqlStore):
         """
         self.address = address_of(url)
         self.server = Server(self.address, patience)
-        spool = os.path.join(folder, "spool")
-        places = BlobStores(BlobTable(self.server, spool), external_blobs(blobs, self._record_id, spool, patience))
+        self._spool = os.path.join(folder, "spool")
+        self._own = BlobTable(self.server, self._spool)
+        places = BlobStores(self._own, external_blobs(blobs, self._record_id, self._spool, patience))
         super().__init__(places, ResultFiles(os.path.join(folder, "results")), inline_body)
+        self.lookups = PostgresLookups(self.server, self.as_text)
         self._index = TextIndex(self.server, self.open)
         self._locks = SessionLocks(self.server)
+        self._marks = MachineMarks(os.path.join(folder, "postgres.marks"), self._record_id)
+        self._check = RecordCheck(self.server, self._marks, self.blobs)
+        self._id = ""
         self.server.on_lost = self._locks.renew
         self._watchers = Watchers(self.server)
         protect_in_fork(self)
@@ -117,7 +131,12 @@ class PostgresStore(SqlStore):
             return found
         agent, workspace = (None if text is None else self.as_text(text) for text in (info.agent, info.workspace))
         self._write_once(_OPEN_SESSION, info.name, agent, workspace, info.created_at, info.ephemeral)
-        return self.session(info.name) or info
+        made = self.session(info.name)
+        if made is None:
+            return info
+        about = (made.name, made.agent, made.workspace, made.created_at, made.ephemeral)
+        self._marks.note_description(made.name, describe(about))
+        return made
 
     def sessions(self, newest: int | None = None) -> list[SessionInfo]:
         """Return all sessions, the one written to last first; or the `newest` ones."""
@@ -131,7 +150,11 @@ class PostgresStore(SqlStore):
 
     def append(self, session: str, drafts: Sequence[Draft], **terms: Unpack[Terms]) -> list[Entry]:
         """Add entries, all or none; on return they are on the server's disk."""
-        return self._write(Append(self.server, session, drafts, terms))
+        entries = self._write(Append(self.server, session, drafts, terms))
+        if entries:
+            last = max(entries, key=lambda entry: entry.seq)
+            self._marks.note_entry(session, last.seq, last.chain)
+        return entries
 
     def discard(self, body: Body) -> None:
         """Drop a stored body that will not be appended."""
@@ -142,7 +165,12 @@ class PostgresStore(SqlStore):
                 pass  # left for the collection of orphans
 
     def collect_orphans(self) -> int:
-        """Delete bodies that no entry has and that are older than an hour; return how many."""
+        """Delete bodies that no entry has and that are older than an hour; return how many.
+
+        Nothing is deleted if the record is not as it was left: entries that it lost may come back with a backup.
+        """
+        for what in self._check.changes():
+            raise StoreRefused(f"{what} No body was deleted.")
         return self.blobs.collect(self._condemn)
 
     def _condemn(self, blobs: list[str]) -> list[str]:
@@ -150,7 +178,20 @@ class PostgresStore(SqlStore):
         return [blob for (blob,) in self.select("SELECT condemn(%s)", (blobs,))]
 
     def _record_id(self) -> str:
-        return self.select("SELECT id FROM record")[0][0]
+        self._id = self._id or self.select("SELECT id FROM record")[0][0]
+        return self._id
+
+    def record_findings(self) -> Iterator[str]:
+        """Yield in what the record as a whole is not as it was left, without reading its entries."""
+        return self._check.record_findings()
+
+    def session_findings(self, session: str) -> Iterator[tuple[int, str]]:
+        """Yield the numbers of entries that are not as they were written, and in what; 0 for the session itself."""
+        return self._check.session_findings(session)
+
+    def accept(self) -> None:
+        """Take the record, which went back in time, for what it should be, without what is missing."""
+        self._check.accept()
 
     def find_call(self, session: str, call_id: str) -> list[Row]:
         """Return the results of this call in this session, in order."""
@@ -172,6 +213,9 @@ class PostgresStore(SqlStore):
         """Record that a session has ended."""
         if not self._write_once("SELECT end_session(%s, %s)", session, at)[0][0]:
             raise unknown_session(session)
+        ended = self.session(session)
+        if ended is not None and ended.ended_at is not None:
+            self._marks.note_ending(session, ended.ended_at)
 
     def purge(self, session: str, at: int) -> Tombstone:
         """Remove everything of a session but a tombstone."""
@@ -182,9 +226,54 @@ class PostgresStore(SqlStore):
                 raise unknown_session(session)
             *stone, outside = row
             self.blobs.check_reachable(outside)
+        self._marks.drop(session)
         self.blobs.remove(outside)
         self.files.remove(session)
         return as_tombstone(stone)
+
+    def forget(self, session: str, seqs: Sequence[int]) -> int:
+        """Remove header, body and index of these entries; return how many. Their numbers and hashes stay.
+
+        Only the owner of the schema may. Raises `StoreError` if a body outside could not be deleted; the entries are
+        removed all the same.
+        """
+        if self.select("SELECT has_function_privilege('forget(text, bigint[])', 'EXECUTE')") != [(True,)]:
+            raise StoreRefused(
+                f"The role of `{self.address.shown}` may add to the record and not forget anything of it. Nothing was "
+                "changed. Set `KEEPWHOLE_STORE` to the address of the schema's owner, and try again."
+            )
+        self._remove_copies(session, seqs)
+        with self._changing() as execute:
+            row = execute("SELECT entries, outside FROM forget(%s, %s)", (session, list(seqs))).fetchone()
+            if row is None:
+                raise unknown_session(session)
+            count, outside = row
+            self.blobs.check_reachable(outside)
+        self.blobs.remove_for_good(outside)
+        return count
+
+    def add_forgotten(self, session: str, row: Row) -> None:
+        """Add what is left of an entry of another record, after the session's last entry; durable on return."""
+        left = (session, row.previous, row.kind, row.trace_id, row.artifact_id, row.header, row.digest)
+
+        def add() -> None:
+            try:
+                self.server.ask(_ADD_FORGOTTEN, left)
+            except psycopg.Error as error:
+                raise_refusal(error, session)
+                raise
+
+        self._write(add)
+
+    def remove_leftovers(self, is_wanted: Callable[[bytes], bool]) -> int:
+        """Delete what no entry needs and whose bytes are wanted gone; return how many.
+
+        These are bodies in the database that no entry has, and copies of results for reading on this machine.
+        """
+        orphans = [blob for (blob,) in self.select(_ORPHANS) if is_wanted(self._own.read_all(blob))]
+        if orphans:
+            self._own.remove(self._condemn(orphans))
+        return len(orphans) + remove_files([self.files.path, self._spool], is_wanted)
 
     def restart(self, session: str, seq: int, chain: bytes) -> None:
         """Let a session without entries begin after this number and hash."""
@@ -193,6 +282,7 @@ class PostgresStore(SqlStore):
         with self._changing() as execute:
             if not execute("SELECT restart(%s, %s, %s)", (session, seq, chain)).fetchone()[0]:
                 raise UsageError(f"Session `{session}` has entries already; only an empty one can begin elsewhere.")
+        self._marks.drop(session)
 
     def count_strays(self) -> int:
         """Return how many entries belong to no session: nobody would find them, and no purge removes them."""
@@ -229,6 +319,7 @@ class PostgresStore(SqlStore):
         """Release connections and descriptors."""
         self._watchers.close()
         self._locks.close()
+        self._marks.close()
         self.server.close()
         self.blobs.close()
 

@@ -30,8 +30,9 @@ from typing import Any
 from keepwhole.canonical.entry import GENESIS
 from keepwhole.errors import NotStored, StoreError, StoreRefused
 from keepwhole.store.durable import sync_folder, write_file
+from keepwhole.store.row_check import describe
 from keepwhole.store.sql_store import Execute
-from keepwhole.store.sqlite.marks import LastEntry, Marks, describe
+from keepwhole.store.sqlite.marks import LastEntry, Marks
 from keepwhole.store.sqlite.record_folder import prepare_folder, refuse_lost, size_of
 from keepwhole.store.sqlite.schema import (
     Transaction,

@@ -4,17 +4,15 @@ Owns: the queries that the indexes in `sql/0005_texts.sql` are made for; each is
 Must not know: what the entries mean. Rows are not checked.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable
 from typing import Any
 
 from keepwhole.canonical.utf8 import showable
 from keepwhole.store.protocol import Row
-from keepwhole.store.sql_store import LIGHT, as_bytes, as_row
-from keepwhole.store.sqlite import table
+from keepwhole.store.sql_store import ENTRIES, LIGHT, as_bytes, as_row, in_parts
 from keepwhole.store.sqlite.database import Database
 
-_SELECT = f"SELECT {LIGHT} {table.FROM} AND e.seq <= ? AND"
+_SELECT = f"SELECT {LIGHT} {ENTRIES} AND e.seq <= ? AND"
 _MANY = 200
 """Ids in one query."""
 _TEXT = (
@@ -42,15 +40,14 @@ class SqliteLookups:
         """Return all decisions about these results, in order, with their bodies."""
         return self._each(session, upto, "e.kind = 'decision' AND e.trace_id", map(showable, trace_ids))
 
-    def first_with_text(self, session: str, upto: int, digest: bytes, most: int) -> list[Row]:
-        """Return the first entries that produce the text with this digest: results and decisions, in order."""
-        found = [*self._with_key(session, upto, digest, "", most)]
-        found += self._with_key(session, upto, digest.hex().encode(), "", most)
-        return sorted(found, key=lambda row: row.seq)[:most]
+    def first_with_text(self, session: str, upto: int, digests: Iterable[bytes], most: int) -> list[Row]:
+        """Return the first results and the first decisions that produce a text with one of these digests, in order."""
+        keys = (key for digest in digests for key in (digest, digest.hex().encode()))
+        return self._with_keys(session, upto, keys, "", most)
 
-    def newest_views(self, session: str, upto: int, digest: bytes, most: int) -> list[Row]:
-        """Return the newest decisions that show the text with this digest, newest first."""
-        return list(self._with_key(session, upto, digest.hex().encode(), " DESC", most))
+    def newest_views(self, session: str, upto: int, digests: Iterable[bytes], most: int) -> list[Row]:
+        """Return the newest decisions that show a text with one of these digests, in order."""
+        return self._with_keys(session, upto, (digest.hex().encode() for digest in digests), " DESC", most)
 
     def notes(self, session: str, upto: int) -> list[Row]:
         """Return the results of Keepwhole's own tools, in order."""
@@ -61,23 +58,18 @@ class SqliteLookups:
         query = f"{_SELECT} e.kind IN ('request', 'response') ORDER BY e.seq DESC LIMIT ?"
         return self._rows(query, session, upto, most)[::-1]
 
-    def _with_key(self, session: str, upto: int, key: bytes, order: str, most: int) -> list[Row]:
-        return self._rows(f"{_SELECT} {_TEXT} ORDER BY e.seq{order} LIMIT ?", session, upto, key, most)
+    def _with_keys(self, session: str, upto: int, keys: Iterable[bytes], order: str, most: int) -> list[Row]:
+        query = f"{_SELECT} {_TEXT} ORDER BY e.seq{order} LIMIT ?"
+        found = [row for key in keys for row in self._rows(query, session, upto, key, most)]
+        return sorted(found, key=lambda row: row.seq)
 
     def _each(self, session: str, upto: int, column: str, wanted: Iterable[Any]) -> list[Row]:
         found: list[Row] = []
-        for some in _parts(wanted):
+        for some in in_parts(wanted, _MANY):
             # with `+`, the index of the ids is used, and not that of the numbers
-            query = f"SELECT {LIGHT} {table.FROM} AND +e.seq <= ? AND {column} IN ({', '.join('?' * len(some))})"
+            query = f"SELECT {LIGHT} {ENTRIES} AND +e.seq <= ? AND {column} IN ({', '.join('?' * len(some))})"
             found += self._rows(query, session, upto, *some)
         return sorted(found, key=lambda row: row.seq)
 
     def _rows(self, query: str, *values: Any) -> list[Row]:
         return [as_row(row) for row in self._database.select(query, values)]
-
-
-def _parts(wanted: Iterable[Any]) -> Iterator[Sequence[Any]]:
-    """Yield the values in parts that fit into one query."""
-    rest = iter(wanted)
-    while some := list(islice(rest, _MANY)):
-        yield some

@@ -26,12 +26,9 @@ behind after a power failure by what the kernel had not written yet. Then less i
 reported.
 """
 
-import hashlib
-import json
 import os
 import struct
 import zlib
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -168,11 +165,6 @@ class Marks:
         if self._fd < 0:
             self._fd = os.open(self.path, _FLAGS | flags, 0o600)
         return self._fd
-
-
-def describe(about: Sequence[object]) -> bytes:
-    """Return the digest of a session's description: its name, agent, workspace, time and kind as they are stored."""
-    return hashlib.sha256(json.dumps(list(about), default=str).encode("ascii")).digest()
 
 
 def _checked(packed: bytes) -> bytes:

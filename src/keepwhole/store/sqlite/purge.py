@@ -46,7 +46,8 @@ def forget(database: Database, index: TextIndex, blobs: BlobStores, session: str
     """Remove these entries of `session`, all or none, but for their numbers and hashes; return how many.
 
     What they said is neither in the file nor in its log afterwards. Raises `StoreError` if another process reads the
-    log just then; the entries are removed all the same, and so is the log when that process ends.
+    log just then; the entries are removed all the same, and so is the log when that process ends. It is also raised if
+    a body outside could not be deleted.
     """
     names: list[str] = []
     with database.deleting() as execute:
@@ -61,8 +62,8 @@ def forget(database: Database, index: TextIndex, blobs: BlobStores, session: str
             left = (id, number, seq, kind, trace_id, artifact_id, at, stored, previous)
             execute(_INSERT_FORGOTTEN, (*left, hashlib.sha256(header).digest(), digest, chain, FORGOTTEN))
         execute("DELETE FROM purging")
-    blobs.remove(names)
     database.empty_log()
+    blobs.remove_for_good(names)
     return len(rows)
 
 

@@ -45,7 +45,7 @@ from keepwhole.errors import NotStored, StoreError, StoreRefused
 from keepwhole.store.blobs.folder import BlobFolder, Unread
 from keepwhole.store.blobs.stores import BlobStores, external_blobs
 from keepwhole.store.feed import Feed
-from keepwhole.store.files import ResultFiles
+from keepwhole.store.files import ResultFiles, remove_file, remove_files
 from keepwhole.store.protocol import (
     Body,
     Draft,
@@ -59,7 +59,16 @@ from keepwhole.store.protocol import (
     nothing_known,
     number_drafts,
 )
-from keepwhole.store.sql_store import COLUMNS, INLINE_BODY, SqlStore, as_bytes, as_row, as_session, protect_in_fork
+from keepwhole.store.sql_store import (
+    COLUMNS,
+    ENTRIES,
+    INLINE_BODY,
+    SqlStore,
+    as_bytes,
+    as_row,
+    as_session,
+    protect_in_fork,
+)
 from keepwhole.store.sqlite import check, purge, table
 from keepwhole.store.sqlite.database import Database
 from keepwhole.store.sqlite.lookups import SqliteLookups
@@ -69,7 +78,6 @@ from keepwhole.store.sqlite.text_index import TextIndex
 TRASH = "trash"
 """The folder for bodies that no entry has."""
 _FEW_ORPHANS, _ORPHAN_SHARE = 3, 0.05
-_BEYOND_ANY = 1 << 62
 
 
 class SqliteStore(SqlStore):
@@ -200,6 +208,10 @@ class SqliteStore(SqlStore):
         """Yield the numbers of entries that are not as they were written, and in what; 0 for the session itself."""
         return check.session_findings(self.database, session)
 
+    def accept(self) -> None:
+        """Take the record, which went back in time, for what it should be, without what is missing."""
+        self.database.accept()
+
     def trouble(self) -> str | None:
         """Return why nothing is written now, and what to do; None if everything is in order."""
         if self.database.failure is not None:
@@ -211,19 +223,8 @@ class SqliteStore(SqlStore):
 
     def find_call(self, session: str, call_id: str) -> list[Row]:
         """Return the results of this call in this session, in order."""
-        query = f"SELECT {COLUMNS} {table.FROM} AND e.call_id = ? ORDER BY +e.seq"
+        query = f"SELECT {COLUMNS} {ENTRIES} AND e.call_id = ? ORDER BY +e.seq"
         return [as_row(values) for values in self.select(query, (session, as_bytes(call_id)))]
-
-    def last_decided(self, session: str, most: int) -> list[str]:
-        """Return the trace ids of the `most` results that were decided about last, newest first."""
-        number, found, below = self.number_of(session) or 0, dict[str, None](), _BEYOND_ANY
-        while len(found) < most:
-            page = self.select(table.LAST_DECISIONS, (number, below, most))
-            found.update(dict.fromkeys(trace_id for _, trace_id in page))
-            if len(page) < most:
-                break
-            below = page[-1][0]
-        return list(found)[:most]
 
     def passages(
         self,
@@ -257,9 +258,7 @@ class SqliteStore(SqlStore):
 
     def forget(self, session: str, seqs: Sequence[int]) -> int:
         """Remove header, body and index of these entries; return how many. Their numbers and hashes stay."""
-        trace_ids = [row.trace_id for seq in seqs if (row := self.entry(session, seq)) and row.kind == "result"]
-        for trace_id in trace_ids:
-            self.files.remove_one(session, trace_id)
+        self._remove_copies(session, seqs)
         return purge.forget(self.database, self._index, self.blobs, session, seqs)
 
     def add_forgotten(self, session: str, row: Row) -> None:
@@ -275,17 +274,9 @@ class SqliteStore(SqlStore):
 
         These are bodies that no entry has, those in `trash/`, and copies of results for reading.
         """
+        orphans = [os.path.join(self.folder, "blobs", name.lstrip(".")[0], name) for name in self.orphans()]
         folders = [os.path.join(self.folder, name) for name in (TRASH, "results", "spool")]
-        paths = [os.path.join(at, name) for folder in folders for at, _, names in os.walk(folder) for name in names]
-        paths += [os.path.join(self.folder, "blobs", name.lstrip(".")[0], name) for name in self.orphans()]
-        count = 0
-        for path in paths:
-            with open(path, "rb") as file:
-                if not is_wanted(file.read()):
-                    continue
-            os.unlink(path)
-            count += 1
-        return count
+        return remove_files(folders, is_wanted) + sum(remove_file(path, is_wanted) for path in orphans)
 
     def restart(self, session: str, seq: int, chain: bytes) -> None:
         """Let a session without entries begin after this number and hash."""

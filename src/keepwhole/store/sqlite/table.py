@@ -4,10 +4,9 @@ from keepwhole.canonical.entry import GENESIS
 from keepwhole.canonical.utf8 import showable
 from keepwhole.errors import NotStored
 from keepwhole.store.protocol import Draft, Head, Row, SessionInfo, call_id_of
+from keepwhole.store.row_check import describe
 from keepwhole.store.sql_store import COLUMNS, ENTRIES, Execute, as_bytes, as_row, unknown_session
-from keepwhole.store.sqlite.marks import describe
 
-FROM = f"{ENTRIES} ?"
 SESSIONS = """
 SELECT s.name, s.agent, s.workspace, s.created_at, s.ephemeral, d.at,
        (SELECT seq FROM entries e WHERE e.session = s.id ORDER BY e.seq DESC LIMIT 1)
@@ -25,9 +24,6 @@ WHERE s.id IN (
         s.id DESC LIMIT ?
 )
 """
-LAST_DECISIONS = (
-    "SELECT seq, trace_id FROM entries WHERE session = ? AND kind = 'decision' AND seq < ? ORDER BY seq DESC LIMIT ?"
-)
 _NEWER = "SELECT 1 FROM entries WHERE session = ? AND seq > ? AND kind IN ('result', 'decision') LIMIT 1"
 _INSERT_SESSION = (
     "INSERT INTO sessions (name, agent, workspace, created_at, ephemeral) VALUES (?, ?, ?, ?, ?) "
@@ -81,7 +77,7 @@ def known_call(execute: Execute, session: str, draft: Draft) -> Row | None:
     call_id = call_id_of(draft)
     if call_id is None:
         return None
-    query = f"SELECT {COLUMNS} {FROM} AND e.call_id = ? AND e.digest = ? ORDER BY +e.seq LIMIT 1"
+    query = f"SELECT {COLUMNS} {ENTRIES} AND e.call_id = ? AND e.digest = ? ORDER BY +e.seq LIMIT 1"
     values = execute(query, (session, as_bytes(call_id), draft.body.facts.digest)).fetchone()
     return None if values is None else as_row(values)
 

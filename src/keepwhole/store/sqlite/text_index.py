@@ -25,7 +25,7 @@ from keepwhole.store.blobs.stores import is_away
 from keepwhole.store.passages import IndexedPassages, PassageTerms, long_results, stored_passages
 from keepwhole.store.protocol import Body, is_over
 from keepwhole.store.reader import BodyReader
-from keepwhole.store.sql_store import Execute
+from keepwhole.store.sql_store import FORGOTTEN, Execute
 from keepwhole.store.sqlite.database import Database
 
 _BATCH_ROWS = 4_000
@@ -34,10 +34,11 @@ _MANY = 100_000
 _OF_SESSION = 1 << 36
 """Rowids of one session; more than it can ever have passages."""
 _PAGE = 200
-_ROWS = "SELECT id, chain, session, seq, header, digest, blocks, body, blob FROM entries WHERE kind = 'result'"
+_INDEXED = f"kind = 'result' AND format <> {FORGOTTEN}"
+_ROWS = f"SELECT id, chain, session, seq, header, digest, blocks, body, blob FROM entries WHERE {_INDEXED}"
 _INDEXED_TO = "SELECT max(seq) FROM entries WHERE session = ? AND id <= ?"
-_LEFT = "SELECT 1 FROM entries WHERE kind = 'result' AND id > ? LIMIT 1"
-_CHAINS = "SELECT id, chain FROM entries WHERE kind = 'result' AND id > ? AND id <= ? ORDER BY id"
+_LEFT = f"SELECT 1 FROM entries WHERE {_INDEXED} AND id > ? LIMIT 1"
+_CHAINS = f"SELECT id, chain FROM entries WHERE {_INDEXED} AND id > ? AND id <= ? ORDER BY id"
 _FIND = "SELECT rowid FROM passages WHERE passages MATCH ? AND rowid > ? AND rowid < ? ORDER BY rowid DESC LIMIT ?"
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM entries WHERE session = ? AND kind = 'result' LIMIT ?)"
 _BEYOND = (  # as the partial index has it, with `passages.LONG` written out
