@@ -142,7 +142,7 @@ def test_our_tools_stand_first_with_the_same_bytes_in_every_request(sdk: Any) ->
     agent.ask([{"role": "user", "content": "something else"}])
     first, second = (body["tools"] for body in provider.requests)
     assert first == second
-    assert first[:3] == keepwhole.session(store=MemoryStore()).tools(sdk.name)
+    assert first[:3] == keepwhole.session(store=MemoryStore()).tools_to_offer(sdk.name)
     assert len(first) == 4
 
 

@@ -30,7 +30,7 @@ def talk(client: Any, call: str = "c1") -> list[dict[str, Any]]:
 @pytest.mark.parametrize("kind", CLIENTS)
 def test_a_session_goes_by_the_id_of_its_client(kind: Any) -> None:
     client = kind()
-    assert identity(client.request(talk(client))) == (client.session, "main", "turn", "client")
+    assert identity(client.request(talk(client)))[:4] == (client.session, "main", "turn", "client")
 
 
 @pytest.mark.parametrize("kind", CLIENTS)
@@ -83,7 +83,7 @@ def test_half_a_conversation_is_nobodys_unless_it_is_named() -> None:
     call = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
     items = [call, {"type": "function_call_output", "call_id": "c1", "output": "x"}]
     found = identity(Sent("/v1/responses", {}, {"previous_response_id": "resp_1", "input": items}))
-    assert found == (None, "main", "turn", "nobody"), "what came before it is not known"
+    assert found[:4] == (None, "main", "turn", "nobody"), "what came before it is not known"
 
 
 @pytest.mark.parametrize("told", ["a" * 129, "with space", "ünïcode", "\ud800", "../up", ""])
@@ -109,7 +109,7 @@ def test_an_unnamed_conversation_has_one_name_as_it_grows() -> None:
     assert is_session_id(name)
     for call in ("c2", "c3"):
         history += [*client.calls(call), *client.results(**{call: "more"})]
-        assert identity(client.request(history)) == (name, "main", "turn", "messages")
+        assert identity(client.request(history))[:4] == (name, "main", "turn", "messages")
     history[2] = client.results(c1="[Old tool result content cleared]")[0]
     assert identity(client.request(history)).session == name
 
@@ -124,7 +124,7 @@ def test_two_that_begin_with_the_same_prompt_have_two_names() -> None:
 def test_before_the_first_call_an_unnamed_conversation_has_no_name() -> None:
     client = Nameless()
     found = identity(client.request([client.prompt("go"), client.said("where?"), client.prompt("there")]))
-    assert found == (None, "main", "turn", "nobody")
+    assert found[:4] == (None, "main", "turn", "nobody")
 
 
 @pytest.mark.parametrize("kind", CLIENTS)

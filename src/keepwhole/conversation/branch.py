@@ -33,21 +33,19 @@ from enum import Enum
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from keepwhole.canonical.entry import Result
 from keepwhole.canonical.message import Message, Path, ResultText
 from keepwhole.conversation.context import BranchContext
 from keepwhole.conversation.costs import BranchCosts
 from keepwhole.conversation.pair_check import PairCheck
-from keepwhole.conversation.plan import Plan, is_recall_answer, plan_restored, without_repeats
+from keepwhole.conversation.plan import Plan, plan_restored, without_repeats
 from keepwhole.conversation.summary import BranchSummary
 from keepwhole.errors import Overtaken, StoreError
-from keepwhole.models.ledger import Costs
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.account import Account, Edit, edit_of
 from keepwhole.policies.policy import SHOWN, Choice, Policy, Situation, TrackedChoices, sent_tokens, shown_text
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.recall.tail import recall_at_tail
-from keepwhole.record.arrival import NewResult, add_results, flags_of
+from keepwhole.record.arrival import NewResult, add_results
 from keepwhole.record.journal import ResultMatch
 from keepwhole.record.known_result import KnownResult
 from keepwhole.record.writer import decision_draft
@@ -270,7 +268,6 @@ class Branch:
             self.decisions.open.pop(seen.item.number, None)
             self._new.pop(seen.item.number, None)
         del self._results[left:]
-        self.costs.cut_back(length)
         self.transcript.cut_back(length)
         first = len(self._messages) - len(self._copies)
         del self._copies[max(0, length - first) :]
@@ -284,6 +281,10 @@ class Branch:
                 self._by_trace.setdefault(seen.item.name.trace_id, []).append(seen)
 
     # Deciding
+
+    def known_results(self) -> dict[int, KnownResult]:
+        """The results that are on record, by number."""
+        return {seen.item.number: seen.known for seen in self._results if seen.known is not None}
 
     @property
     def new_items(self) -> list[Item]:
@@ -461,18 +462,7 @@ class Branch:
         return [item for item in items if item.name is not None and item.name.trace_id in accepted]
 
     def _new_result(self, item: Item, choice: Choice | None) -> NewResult:
-        assert item.name is not None, "a result is named before it is recorded"
-        result = Result(
-            at=self.context.writer.now(),
-            trace_id=item.name.trace_id,
-            artifact_id=item.name.artifact_id,
-            tool=item.call.tool if item.call else "tool",
-            arguments=item.call.arguments if item.call else None,
-            call_id=item.returned.call_id,
-            is_error=item.is_error,
-            turn=item.turn,
-            flags=flags_of(item.text),
-        )
+        result = self.context.result_of(item)
         return NewResult(result, item.text, None if choice is None else self._decision(choice, result.at))
 
     def _decision(self, choice: Choice, at: int) -> Draft:
@@ -487,21 +477,6 @@ class Branch:
             if self.transcript.items[choice.number].name is not None:
                 self._show(self._results[choice.number], choice)
         self._changed = {choice.number for choice in plan.batch}
-
-    # Costs
-
-    def costs_before(self, situation: Situation, shortfall: int, *, is_recall: bool) -> Costs:
-        """What the branch has cost before the request that is viewed now, and `shortfall` tokens that the cache should
-        have served; with `is_recall` the request is made for recall."""
-        newest = takewhile(lambda item: item.step == self.transcript.steps, reversed(self.transcript.items))
-        is_recall = is_recall or {is_recall_answer(item) for item in newest} == {True}
-        summarized = self.summary.situation(situation)
-        costs = self.costs.before(summarized, situation.overhead, self._known_results, is_recall=is_recall)
-        self.costs.charge(shortfall, situation, self.context.max_loss)
-        return costs
-
-    def _known_results(self) -> dict[int, KnownResult]:
-        return {seen.item.number: seen.known for seen in self._results if seen.known is not None}
 
     @property
     def _restored_tokens(self) -> int:

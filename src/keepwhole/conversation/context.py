@@ -9,12 +9,14 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from keepwhole.canonical.entry import Result
 from keepwhole.canonical.utf8 import encode
 from keepwhole.errors import StoreError
 from keepwhole.models.thresholds import Thresholds
 from keepwhole.policies.policy import Summarizer
 from keepwhole.policies.settings import CAREFUL
 from keepwhole.policies.transcript import Item
+from keepwhole.record.arrival import flags_of
 from keepwhole.record.journal import Journal
 from keepwhole.record.writer import SessionWriter
 from keepwhole.store.protocol import Draft
@@ -40,6 +42,21 @@ class BranchContext(NamedTuple):
             if existed:
                 self.journal.foresee(entries, drafts)
         self.journal.catch_up(own=True)
+
+    def result_of(self, item: Item) -> Result:
+        """The entry that records a result."""
+        assert item.name is not None, "a result is named before it is recorded"
+        return Result(
+            at=self.writer.now(),
+            trace_id=item.name.trace_id,
+            artifact_id=item.name.artifact_id,
+            tool=item.call.tool if item.call else "tool",
+            arguments=item.call.arguments if item.call else None,
+            call_id=item.returned.call_id,
+            is_error=item.is_error,
+            turn=item.turn,
+            flags=flags_of(item.text),
+        )
 
     def lay_out(self, item: Item, is_recorded: bool) -> bool:
         """Write the file that a notice about a result names; return whether the notice may name it."""

@@ -52,14 +52,6 @@ class _Request(NamedTuple):
     at: float = 0.0
 
 
-class _Forgotten(NamedTuple):
-    """Messages at the end of a branch that came differently."""
-
-    length: int
-    """How many messages are before them."""
-    messages: Sequence[Message]
-
-
 class BranchCosts:
     """The costs of one branch."""
 
@@ -77,8 +69,8 @@ class BranchCosts:
         """By the number of a result the tokens that are left out of it, as far as that was counted."""
         self._recalled: list[int] = []
         """For each message the tokens of recall calls and answers up to and with it."""
-        self._forgotten: _Forgotten | None = None
-        """The messages that came differently with the request that is viewed now."""
+        self._seen: list[Message] = []
+        """The messages of the request before."""
         self._is_told = False
         """Whether it was said that nothing more can be afforded."""
 
@@ -86,29 +78,15 @@ class BranchCosts:
         """Set the time of the next request, and how long the cache remembers one."""
         self._now, self._lifetime = now, lifetime
 
-    def cut_back(self, length: int) -> None:
-        """Note that the messages from `length` on are about to be forgotten, since they came differently.
-
-        Clients spell the newest messages anew at each request. Whether they say something else is seen when they are
-        there again.
-        """
-        del self._recalled[length:]
-        messages = self._transcript.messages
-        if self._forgotten is None:
-            self._forgotten = _Forgotten(length, messages[length:])
-        elif length < self._forgotten.length:
-            between = messages[length : self._forgotten.length]
-            self._forgotten = _Forgotten(length, [*between, *self._forgotten.messages])
-
-    def before(self, situation: Situation, whole: int, known: Callable[[], KnownResults], *, is_recall: bool) -> Costs:
+    def before(
+        self, situation: Situation, whole: int, known: Callable[[], KnownResults], is_between_rounds: bool
+    ) -> Costs:
         """Return what the branch has cost before the request that is viewed now.
 
         `situation` has what a summary saves in its overhead, `whole` is the overhead without that; `known` gives the
-        results on record. With `is_recall` the request is made only to recall something.
+        results on record. A request between hidden rounds is made only to recall something.
         """
-        if self._forgotten is not None:
-            self._take_back(self._forgotten)
-            self._forgotten = None
+        self._take_back()
         self._count_recalled()
         if self._turns < self._transcript.turns:
             self._count_requests(situation, whole, known())
@@ -116,7 +94,8 @@ class BranchCosts:
         sent = sent_tokens(self._transcript, self._decisions) + situation.overhead
         came = self._transcript.tokens - self._recalled_upto(len(self._recalled)) + whole
         request = self._request(situation, came, sent, self._sent_upto(ends[-1], sent) if ends else 0, whole)
-        request = request._replace(came=None) if is_recall else request
+        if is_between_rounds or self._is_recall_step():
+            request = request._replace(came=None)
         return Costs(self._ledger, request, situation.profile, ends, situation.scale)
 
     def charge(self, shortfall: int, situation: Situation, max_loss: float) -> None:
@@ -129,11 +108,24 @@ class BranchCosts:
             self._is_told = True
             events.log_budget_spent(round(self._ledger.paid), round(self._ledger.unmanaged))
 
-    def _take_back(self, forgotten: _Forgotten) -> None:
-        """Forget the part of what was sent that the client has taken back."""
-        transcript = self._transcript
-        pairs = zip(forgotten.messages, transcript.messages[forgotten.length :], strict=False)
-        length = forgotten.length + sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    def _is_recall_step(self) -> bool:
+        """Return whether the newest step only recalled something."""
+        newest = takewhile(lambda item: item.step == self._transcript.steps, reversed(self._transcript.items))
+        return {is_recall_answer(item) for item in newest} == {True}
+
+    def _take_back(self) -> None:
+        """Forget the part of what was sent that the client has taken back.
+
+        Clients spell the newest messages anew at each request; only those that say something else were taken back.
+        """
+        transcript, seen = self._transcript, self._seen
+        length = min(len(seen), len(transcript.messages))
+        while length and seen[length - 1] is not transcript.messages[length - 1]:
+            length -= 1
+        pairs = zip(seen[length:], transcript.messages[length:], strict=False)
+        length += sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        del self._recalled[length:]
+        self._seen[length:] = transcript.messages[length:]
         self._turns = min(self._turns, transcript.turns_before(length))
         if length < self._before.messages:
             left = transcript.tokens - transcript.tokens_from(length)

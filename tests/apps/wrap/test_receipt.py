@@ -30,18 +30,26 @@ def test_nothing_is_reported_about_cache_and_cost_without_a_bill() -> None:
     assert not [line for line in lines if "cache" in line or "cost" in line]
 
 
+def test_what_the_window_could_not_hold_is_priced_as_a_client_that_compacts() -> None:
+    run = [step(10_000 * n, 1_000 * n, (0, 1_000 * (n - 1), 1_000)) for n in range(1, 60)]
+    cost = cost_of(run, profile_for)
+    assert cost is not None
+    assert cost.whole < 59 * (0.1 * 180_000 + 1.25 * 10_000) + 3 * (0.1 * 180_000 + 5 * 2_000 + 1.25 * 12_000)
+    assert cost.whole > cost.paid
+
+
 def test_the_bill_is_shown_beside_the_prediction() -> None:
     lines = told(step(1_000, 500, (100, 0, 400), predicted=0), step(2_000, 800, (100, 500, 200), predicted=450))
     assert "  cache     500 of 1,300 input tokens came from it; 450 predicted" in lines
 
 
 def test_cost_is_in_dollars_where_the_price_is_known_else_in_percent() -> None:
-    run = [step(400_000, 100_000, (0, 0, 100_000)), step(800_000, 200_000, (0, 100_000, 100_000))]
+    run = [step(80_000, 20_000, (0, 0, 20_000)), step(160_000, 40_000, (0, 20_000, 20_000))]
     cost = cost_of(run, profile_for)
     assert cost is not None
-    assert cost.paid == 100_000 * 1.25 + 100_000 * 0.1 + 100_000 * 1.25
-    assert cost.whole == 400_000 * 1.25 + 400_000 * 0.1 + 400_000 * 1.25
-    assert "  input     cost ≈ $0.78, with everything ≈ $3.12: 75 % less than with everything" in told(*run)
+    assert cost.paid == 20_000 * 1.25 + 20_000 * 0.1 + 20_000 * 1.25
+    assert cost.whole == 80_000 * 1.25 + 80_000 * 0.1 + 80_000 * 1.25
+    assert "  input     cost ≈ $0.16, with everything ≈ $0.62: 75 % less than with everything" in told(*run)
     unknown = [one._replace(request=one.request.replace(model="model-of-tomorrow")) for one in run]
     assert "  input     cost ≈ 75 % less than with everything" in told(*unknown)
 
