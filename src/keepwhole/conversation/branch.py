@@ -38,7 +38,7 @@ from keepwhole.conversation.context import BranchContext
 from keepwhole.conversation.costs import BranchCosts
 from keepwhole.conversation.pair_check import PairCheck
 from keepwhole.conversation.plan import Plan, plan_restored, without_repeats
-from keepwhole.conversation.summary import BranchSummary
+from keepwhole.conversation.summary import BranchSummary, RecordedSummary
 from keepwhole.errors import Overtaken, StoreError
 from keepwhole.models.tokens import estimate
 from keepwhole.policies.account import Account, Edit, edit_of
@@ -52,7 +52,7 @@ from keepwhole.record.writer import decision_draft
 from keepwhole.store.protocol import Draft
 from keepwhole.wire.dialects import DEFAULT, decode_message, dialect_of
 from keepwhole.wire.edits import alike, apply, copied
-from keepwhole.wire.summary import compacted
+from keepwhole.wire.summary import SummaryPlaces, places_around, with_summary
 
 _TAIL = 16
 """Newest messages of which a copy is held, since clients change these in place: cache markers move, results come."""
@@ -104,6 +104,11 @@ class Changes(NamedTuple):
 class Branch:
     """One branch of a conversation as it is sent, remembered from request to request."""
 
+    _places: tuple[RecordedSummary, SummaryPlaces] | None = None
+    """Where the summary goes, once that was found out."""
+    _restored: Collection[int] = ()
+    """Numbers of the results that this view shows whole once more."""
+
     def __init__(self, context: BranchContext, mode: str) -> None:
         self.context = context
         self.mode = mode
@@ -137,8 +142,6 @@ class Branch:
         """Whether new results are sent whole before they are recorded; `settle` records them."""
         self._sent_whole: set[tuple[str, int]] = set()
         """Results that were sent whole and are not on record, by their call and a hash of their text."""
-        self._restored: Collection[int] = ()
-        """Numbers of the results that this view shows whole once more."""
         self._pairs = PairCheck()
 
     # Following the client
@@ -273,6 +276,7 @@ class Branch:
         del self._copies[max(0, length - first) :]
         del self._messages[length:], self._edited[length:]
         self.summary.cut_back(length)
+        self._places = None
         self._pairs.cut_back(length)
         self._unedited = {index for index in self._unedited if index < length}
         self._by_trace = {}
@@ -282,9 +286,9 @@ class Branch:
 
     # Deciding
 
-    def known_results(self) -> dict[int, KnownResult]:
-        """The results that are on record, by number."""
-        return {seen.item.number: seen.known for seen in self._results if seen.known is not None}
+    def known(self, number: int) -> KnownResult | None:
+        """The result on record, by its number; None where it is not on record."""
+        return self._results[number].known
 
     @property
     def new_items(self) -> list[Item]:
@@ -454,16 +458,17 @@ class Branch:
         after: int | None = None,
     ) -> list[Item]:
         """Append results with how they are shown from the beginning; return those that were accepted."""
-        arriving = [self._new_result(item, arrivals.get(item.number)) for item in items]
+        at = self.context.writer.now()
+        arriving = [self._new_result(item, arrivals.get(item.number), at) for item in items]
         added = add_results(self.context.writer, arriving, batch, once=once, after=after)
         if added.session_existed:
             self.context.journal.foresee(added.entries, added.drafts)
         accepted = {each.result.trace_id for each in added.accepted}
         return [item for item in items if item.name is not None and item.name.trace_id in accepted]
 
-    def _new_result(self, item: Item, choice: Choice | None) -> NewResult:
-        result = self.context.result_of(item)
-        return NewResult(result, item.text, None if choice is None else self._decision(choice, result.at))
+    def _new_result(self, item: Item, choice: Choice | None, at: int) -> NewResult:
+        decision = None if choice is None else self._decision(choice, at)
+        return NewResult(self.context.result_of(item, at), item.text, decision)
 
     def _decision(self, choice: Choice, at: int) -> Draft:
         item = self.transcript.items[choice.number]
@@ -539,7 +544,9 @@ class Branch:
         dialect = dialect_of(messages) or DEFAULT
         summary = self.summary.current
         if summary is not None:
-            messages = compacted(messages, summary.upto, summary.text, dialect, summary.kept)
+            if self._places is None or self._places[0] != summary:
+                self._places = summary, places_around(messages, summary.upto, dialect, summary.kept)
+            messages = with_summary(messages, self._places[1], summary.text, dialect)
         if not self._pairs.continues:
             messages, repairs = dialect.repair(messages)
             self._pairs.repaired = sum(repairs)

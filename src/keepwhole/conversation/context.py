@@ -43,11 +43,11 @@ class BranchContext(NamedTuple):
                 self.journal.foresee(entries, drafts)
         self.journal.catch_up(own=True)
 
-    def result_of(self, item: Item) -> Result:
-        """The entry that records a result."""
+    def result_of(self, item: Item, at: int) -> Result:
+        """The entry that records a result; those that are recorded together have the same time."""
         assert item.name is not None, "a result is named before it is recorded"
         return Result(
-            at=self.writer.now(),
+            at=at,
             trace_id=item.name.trace_id,
             artifact_id=item.name.artifact_id,
             tool=item.call.tool if item.call else "tool",

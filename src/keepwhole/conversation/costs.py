@@ -19,8 +19,8 @@ Invariants
 - What clients spell anew at each request, as markers move, is not sent anew.
 """
 
-from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left, insort
+from collections.abc import Callable
 from itertools import takewhile
 from typing import NamedTuple, TypeAlias
 
@@ -38,8 +38,8 @@ from keepwhole.record.known_result import KnownResult
 _CENT = 3_000
 """Input tokens of a usual model for about a cent: less is not worth a warning."""
 
-KnownResults: TypeAlias = Mapping[int, KnownResult]
-"""The results of a branch that are on record, by number."""
+Known: TypeAlias = Callable[[int], KnownResult | None]
+"""Gives the result on record by its number in the branch; None for one that is not on record."""
 
 
 class _Request(NamedTuple):
@@ -67,6 +67,14 @@ class BranchCosts:
         """Requests that were counted."""
         self._saved: dict[int, int] = {}
         """By the number of a result the tokens that are left out of it, as far as that was counted."""
+        self._left_out = 0
+        """The sum of these."""
+        self._pending: dict[int, list[tuple[int, int]]] = {}
+        """By turns that were not counted yet the results that are shown otherwise, and what is left out of each."""
+        self._recorded: list[tuple[int, int]] = []
+        """The numbers of the entries of results, each with the turn of the result."""
+        self._items = 0
+        """Results that were looked at for that."""
         self._recalled: list[int] = []
         """For each message the tokens of recall calls and answers up to and with it."""
         self._seen: list[Message] = []
@@ -79,17 +87,17 @@ class BranchCosts:
         self._now, self._lifetime = now, lifetime
 
     def before(
-        self, situation: Situation, whole: int, known: Callable[[], KnownResults], is_between_rounds: bool
+        self, situation: Situation, whole: int, known: Known, replaced: int, *, is_between_rounds: bool
     ) -> Costs:
         """Return what the branch has cost before the request that is viewed now.
 
-        `situation` has what a summary saves in its overhead, `whole` is the overhead without that; `known` gives the
-        results on record. A request between hidden rounds is made only to recall something.
+        `situation` has what a summary saves in its overhead, `whole` is the overhead without that, `replaced` how many
+        messages it stands for. A request between hidden rounds is made only to recall something.
         """
         self._take_back()
         self._count_recalled()
         if self._turns < self._transcript.turns:
-            self._count_requests(situation, whole, known())
+            self._count_requests(situation, whole, known, replaced)
         ends = [] if situation.cold else self._prefixes.alive(self._now, self._lifetime, situation.profile)
         sent = sent_tokens(self._transcript, self._decisions) + situation.overhead
         came = self._transcript.tokens - self._recalled_upto(len(self._recalled)) + whole
@@ -125,6 +133,8 @@ class BranchCosts:
         pairs = zip(seen[length:], transcript.messages[length:], strict=False)
         length += sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         del self._recalled[length:]
+        if length < len(seen):
+            self._forget_results()
         self._seen[length:] = transcript.messages[length:]
         self._turns = min(self._turns, transcript.turns_before(length))
         if length < self._before.messages:
@@ -132,47 +142,56 @@ class BranchCosts:
             self._before = self._before._replace(messages=length, came=left, sent=min(left, self._before.sent))
             self._prefixes.drop_after(length)
 
-    def _count_requests(self, situation: Situation, whole: int, known: KnownResults) -> None:
-        """Count the requests that were sent since the last time, by any process."""
-        times: dict[int, float] = {}
-        for number in range(len(self._transcript.items) - 1, -1, -1):
-            turn = self._transcript.items[number].turn
-            if turn < self._turns:
-                break
-            if number in known:
-                times[turn] = max(times.get(turn, 0.0), known[number].result.at / 1000)
-        changes = self._changes_by_turn(known)
+    def _forget_results(self) -> None:
+        """Read again what is known of results, since some were taken back."""
+        self._recorded, self._items = [], 0
+        items = self._transcript.items
+        for number in [number for number in self._saved if number not in self._decisions]:
+            self._left_out -= self._saved.pop(number)
+        self._pending = {
+            turn: [change for change in changes if change[0] < len(items)] for turn, changes in self._pending.items()
+        }
+
+    def _count_requests(self, situation: Situation, whole: int, known: Known, replaced: int) -> None:
+        """Count the requests that were sent since the last time, by any process. What a summary replaces is left out,
+        on both sides, and so is what was not sent through us: the turns whose results were recorded together with those
+        of a later one."""
+        times = self._read_recorded(known)
+        self._read_changes(known)
         at = self._before.at or min(times.values(), default=self._now)
         for turn, messages, tokens in self._transcript.requests(self._turns):
+            is_sent = turn in times and times[turn] != times.get(turn + 1)
             at = max(at, times.get(turn, at))
-            self._count_request(situation, whole, turn, messages, tokens, at, changes.get(turn, ()))
+            changes = self._pending.pop(turn, [])
+            old = [self._transcript.items[number].index for number, _ in changes if self._is_older(number, turn)]
+            for number, saved in changes:
+                self._left_out += saved - self._saved.get(number, 0)
+                self._saved[number] = saved
+            if messages > replaced and (is_sent or self._before.messages):
+                self._count_request(situation, whole, messages, tokens, at, min(old, default=None))
         self._turns = self._transcript.turns
 
+    def _is_older(self, number: int, turn: int) -> bool:
+        """Return whether a result was sent before the request of a turn."""
+        return self._transcript.items[number].turn < turn
+
     def _count_request(
-        self,
-        situation: Situation,
-        whole: int,
-        turn: int,
-        messages: int,
-        tokens: int,
-        at: float,
-        changes: Sequence[tuple[int, int]],
+        self, situation: Situation, whole: int, messages: int, tokens: int, at: float, first_changed: int | None
     ) -> None:
-        """Count one request: its messages and their original tokens, when it was sent, and what it left out anew."""
-        items, profile = self._transcript.items, situation.profile
-        self._saved |= dict(changes)
-        old = [items[number].index for number, _ in changes if items[number].turn < turn]
+        """Count one request: its messages and their original tokens, when it was sent, and what of it had changed."""
+        profile, overhead = situation.profile, situation.overhead
         ends = self._prefixes.alive(at, self._lifetime, profile)
-        if old:
-            self._prefixes.drop_after(last_end(ends, min(old)))
-            ends = self._prefixes.alive(at, self._lifetime, profile)
-        sent = tokens - sum(self._saved.values()) + situation.overhead
-        cached = self._before.sent if ends and not old else 0
-        if ends and old:
-            left_out = sum(saved for number, saved in self._saved.items() if items[number].index < ends[-1])
-            cached = self._transcript.tokens - self._transcript.tokens_from(ends[-1]) - left_out + situation.overhead
+        sent = tokens - self._left_out + overhead
+        cached = self._before.sent if ends else 0
+        if first_changed is not None:
+            end = last_end(ends, first_changed)
+            self._prefixes.drop_after(end)
+            items = self._transcript.items
+            left_out = sum(saved for number, saved in self._saved.items() if items[number].index < end)
+            upto = self._transcript.tokens - self._transcript.tokens_from(end) if end else 0
+            cached = upto - left_out + overhead if end else 0
         came = tokens - self._recalled_upto(messages) + whole
-        self._ledger.send(self._request(situation, came, sent, min(cached, sent), whole), profile)
+        self._ledger.send(self._request(situation, came, sent, max(0, min(cached, sent)), whole), profile)
         self._prefixes.add(messages, at)
         self._before = _Request(messages, came, sent, at)
 
@@ -182,18 +201,27 @@ class BranchCosts:
         client = ClientRequest(int(came * scale), int(shared * scale), not cached, int(whole * scale))
         return SentRequest(int(sent * scale), int(cached * scale), client)
 
-    def _changes_by_turn(self, known: KnownResults) -> dict[int, list[tuple[int, int]]]:
-        """Return for each turn the results that its request showed otherwise than those before, and what it left out
-        of each."""
-        items = self._transcript.items
-        recorded = sorted((one.seq, items[number].turn) for number, one in known.items())
-        found: dict[int, list[tuple[int, int]]] = {}
+    def _read_recorded(self, known: Known) -> dict[int, float]:
+        """Note when results of finished turns were recorded; return the newest time of each turn."""
+        items, times = self._transcript.items, dict[int, float]()
+        for item in items[self._items :]:
+            if item.turn >= self._transcript.turns:
+                break
+            one = known(item.number)
+            if one is not None:
+                insort(self._recorded, (one.seq, item.turn))
+                times[item.turn] = max(times.get(item.turn, 0.0), one.result.at / 1000)
+            self._items += 1
+        return times
+
+    def _read_changes(self, known: Known) -> None:
+        """Note by turn the results that its request showed otherwise than those before, and what it left out."""
         for number in self._decisions.take_changed():
-            choice, item, one = self._decisions.get(number), items[number], known.get(number)
-            before = bisect_left(recorded, (one.decided, 0)) if one is not None else 0
-            turn = max(item.turn, recorded[before - 1][1] if before else 0, self._turns)
-            found.setdefault(turn, []).append((number, 0 if choice is None else item.tokens - choice.tokens))
-        return found
+            choice, item, one = self._decisions.get(number), self._transcript.items[number], known(number)
+            before = bisect_left(self._recorded, (one.decided, 0)) if one is not None else 0
+            turn = max(item.turn, self._recorded[before - 1][1] if before else 0, self._turns)
+            saved = 0 if choice is None else item.tokens - choice.tokens
+            self._pending.setdefault(turn, []).append((number, saved))
 
     def _sent_upto(self, end: int, sent: int) -> int:
         """Return the tokens of the first messages, as they are sent, of `sent` in all."""

@@ -63,15 +63,22 @@ class BranchSummary:
         self._gone = 0
         """Messages up to here are marked as replaced."""
         self.current: RecordedSummary | None = None
+        self._saved: int | None = None
+        """Tokens of what it replaces, once they were counted."""
 
     @property
     def replaced_count(self) -> int:
         """How many messages it takes the place of."""
         return 0 if self.current is None else self.current.upto - len(self.current.kept)
 
+    @property
+    def replaced_upto(self) -> int:
+        """The number of messages at the front of the branch that it stands for, those that stay included."""
+        return 0 if self.current is None else self.current.upto
+
     def find(self) -> None:
         """Find the newest summary on record that fits the messages of this branch."""
-        self.current = None
+        self.current = self._saved = None
         for known in self._context.journal.of_tool(TOOL):
             summary = _read_summary(known)
             if summary is None or summary.upto > len(self._transcript.messages):
@@ -85,13 +92,19 @@ class BranchSummary:
         """The situation with what the summary saves."""
         if self.current is None:
             return situation
-        upto, kept = self.current.upto, self.current.kept
+        if self._saved is None:
+            self._saved = self._count_saved(self.current)
+        return situation._replace(overhead=situation.overhead - self._saved + estimate(self.current.text))
+
+    def _count_saved(self, summary: RecordedSummary) -> int:
+        """The tokens of the messages that a summary replaces, as they would be sent."""
+        upto, kept = summary.upto, summary.kept
         saved = self._transcript.tokens - self._transcript.tokens_from(upto)
         saved -= sum(map(self._transcript.tokens_of, kept))
         for number, choice in self._decisions.items():
             item = self._transcript.items[number]
             saved -= item.tokens - choice.tokens if item.index < upto and item.index not in kept else 0
-        return situation._replace(overhead=situation.overhead - saved + estimate(self.current.text))
+        return saved
 
     def with_margin(self, situation: Situation, decisions: TrackedChoices | None = None) -> Situation:
         """The situation with what the summary saves, and with how far above its estimate what is sent may be: as it is

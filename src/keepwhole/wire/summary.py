@@ -8,6 +8,7 @@ it: what is quoted in it must not gain the authority of the user.
 """
 
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from keepwhole.canonical.steps import Ties, whole_steps
 from keepwhole.errors import UsageError
@@ -17,6 +18,16 @@ from keepwhole.wire.dialect import Dialect
 _TAG = "keepwhole-summary"
 
 
+class SummaryPlaces(NamedTuple):
+    """Which of the first `upto` messages stay where a summary replaces them."""
+
+    upto: int
+    before: tuple[int, ...]
+    """Those before the summary."""
+    after: tuple[int, ...]
+    """Those after it."""
+
+
 def compacted(
     messages: Sequence[Wire], upto: int, summary: str, dialect: Dialect, kept: Collection[int] = ()
 ) -> list[Wire]:
@@ -24,6 +35,19 @@ def compacted(
 
     What a kept message is tied to stays with it. Nothing is changed in place; messages that stay are the same objects.
     """
+    return with_summary(messages, places_around(messages, upto, dialect, kept), summary, dialect)
+
+
+def with_summary(messages: Sequence[Wire], places: SummaryPlaces, summary: str, dialect: Dialect) -> list[Wire]:
+    """The messages with a summary at its place; takes as long as what stays."""
+    if len(places.before) + len(places.after) == places.upto:
+        return list(messages)
+    stays = [*places.before, None, *places.after, *range(places.upto, len(messages))]
+    return dialect.joined_around(messages, stays, dialect.summary_message(marked(summary)))
+
+
+def places_around(messages: Sequence[Wire], upto: int, dialect: Dialect, kept: Collection[int] = ()) -> SummaryPlaces:
+    """Where a summary of the messages before `upto` goes, and which of them stay; looks at every message."""
     if not 0 <= upto <= len(messages):
         raise UsageError(f"There are {len(messages)} messages; `upto` is {upto}. Take it from `Compaction.boundary`.")
     fields = [fields_of(message) for message in messages]
@@ -31,11 +55,10 @@ def compacted(
     wanted = {index for index in kept if 0 <= index < upto}
     wanted |= {index for index in range(upto) if ties[index].role == "system" or dialect.is_opaque(fields[index])}
     stays = whole_steps(ties, wanted | set(range(upto, len(ties))))
-    if len(stays) == len(messages):
-        return list(messages)
-    opening = _opening(ties, stays)
-    later = [index for index in sorted(stays) if index >= opening]
-    return dialect.joined_around(messages, [*range(opening), None, *later], dialect.summary_message(marked(summary)))
+    opening = min(upto, _opening(ties, stays))
+    return SummaryPlaces(
+        upto, tuple(range(opening)), tuple(index for index in sorted(stays) if opening <= index < upto)
+    )
 
 
 def marked(summary: str) -> str:
