@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from keepwhole.canonical.guard import truncation_mark
-from keepwhole.canonical.json_text import NotJson, find_strings, find_values, members, root_span
+from keepwhole.canonical.json_members import NotJson, members, root_span
+from keepwhole.canonical.json_text import find_strings, find_values
 from keepwhole.canonical.utf8 import encode, showable
 from keepwhole.policies.call_outcomes import one_line
 from keepwhole.policies.failures import error_line

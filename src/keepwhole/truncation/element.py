@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from itertools import chain, zip_longest
 
-from keepwhole.canonical.json_text import NotJson
+from keepwhole.canonical.json_members import NotJson
 from keepwhole.truncation.cut import Cut, Source, behind, nothing, whole
 from keepwhole.truncation.head_tail import head_tail
 from keepwhole.truncation.json_element import JsonCut

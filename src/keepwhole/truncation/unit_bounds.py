@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
-from keepwhole.canonical.json_text import NotJson, members, root_span
+from keepwhole.canonical.json_members import NotJson, members, root_span
 from keepwhole.truncation.code import definition_bounds, definitions
 from keepwhole.truncation.cut import TextSource
 from keepwhole.truncation.diff import hunk_bounds
@@ -95,11 +95,12 @@ def _elements(text: str, eol: str, longest: int) -> Sequence[int]:
 def _inside(text: str, start: int, stop: int, longest: int) -> list[int]:
     """Where elements begin; those that are too long are split further inside."""
     found: set[int] = set()
+    known: dict[int, int] = {}
     left, work = [(start, stop)], _MOST_WORK * len(text)
     while left and work > 0:
         start, stop = left.pop()
         work -= stop - start
-        for member in members(text, start, stop):
+        for member in members(text, start, stop, known):
             found.add(member.start)
             if member.stop - member.value > longest and text[member.value] in "[{":
                 left.append((member.value, member.stop))
