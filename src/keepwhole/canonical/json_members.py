@@ -12,9 +12,10 @@ into parts of about `_PART` characters, of each of which only the span and the n
     [{"id":1},{"id":2},      {"id":3},{"id":4},      {"id":5}]
      └─ part 0: 2 members    └─ part 1: 2 members    └─ part 2: 1 member
 
-Where a part may end is guessed: at the last place in reach that looks like the one between two members before it. A part
-that reads as whole members proves the guess, since its beginning is known to be the beginning of a member. A wrong guess
-costs a second reading: member by member until a part is full. The members of a part are found when one is asked for.
+Where a part may end is guessed: at the last place in reach that looks like the one between two members before it. A
+part that reads as whole members proves the guess, since its beginning is known to be the beginning of a member. A wrong
+guess costs a second reading: member by member until a part is full. The members of a part are found when one is asked
+for.
 
 Invariants: a text that is not JSON raises `NotJson`; no step takes more than a few milliseconds.
 """
@@ -23,7 +24,7 @@ import json
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, cast, overload
+from typing import cast, overload
 
 from keepwhole.canonical.json_steps import Known, expect, key_stop, skip_space, value_stop
 

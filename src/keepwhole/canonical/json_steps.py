@@ -3,20 +3,20 @@ r"""Stepping over JSON values of any size, in short steps.
 Owns: white space, and where a value ends.
 Must not know: keys, paths, what a value is worth.
 
-Theory of operation. While one call of C runs, no other thread does: `scan_once` over a value of 8 MB keeps a server from
-answering anybody for 200 ms. So a large value is walked by patterns that never see more than `_STEP` characters. A
+Theory of operation. While one call of C runs, no other thread does: `scan_once` over a value of 8 MB keeps a server
+from answering anybody for 200 ms. So a large value is walked by patterns that never see more than `_STEP` characters. A
 pattern can count brackets only as deep as it is written, so `_value(3)` knows values with at most three levels of
-brackets; containers that are deeper, or longer than a step, are opened one by one and noted in `closings`:
+brackets; containers that are deeper, or longer than a step, are opened one by one:
 
     [ {"a": [1, 2]}, {"b": {"c": [[[0]]]}}, 5, … ]
     │ └─ one match for all elements up to the first deep one
-    │                └─ opened, then `{`, `[` …   then the rest of the elements, one match a step
-    └─ opened, because all of it does not fit one step
+    │                └─ opened, and its members stepped over; then the rest of the elements, one match a step
+    └─ opened, because it does not fit one step
 
 A match that ends where its step does says nothing: a number may go on behind it. It counts as no match.
 
-A caller that goes down into a text level by level passes the same dictionary `known` each time: it remembers where large
-containers end, so that none is walked again.
+A caller that goes down into a text level by level passes the same dictionary `known` each time: it remembers where
+large containers end, so that none is walked again.
 
 Invariants: accepted is what Python's `json` accepts, NaN and lone surrogates included, and anything else raises; no
 call takes more than a millisecond; a character is looked at by a number of matches that does not depend on the text.
@@ -139,7 +139,7 @@ def _after_value(text: str, at: int, closing: str) -> int:
 
 
 def _next_large(text: str, at: int, closing: str) -> int:
-    """Step over members from `at` on that fit a step; where the value of the next one begins, or the closing bracket is.
+    """Step over members from `at` on that fit a step; where the next value begins, or the closing bracket is.
 
     A comma counts as read only where what follows it is seen, so that no step ends between it and a bracket.
     """

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
+from keepwhole.canonical.anchors import matches_from
 from keepwhole.canonical.json_members import NotJson, members, root_span
 from keepwhole.truncation.code import definition_bounds, definitions
 from keepwhole.truncation.cut import TextSource
@@ -53,7 +54,7 @@ def _events(text: str, eol: str, longest: int) -> list[int]:
     """Lines, each with the indented ones that follow it."""
     if eol != "\n":
         return list(line_bounds(text, eol))
-    return [0, *(match.end() for match in _EVENT.finditer(text)), len(text)]
+    return [0, *(match.end() for match in matches_from(_EVENT, text, "\n")), len(text)]
 
 
 def _lines(text: str, eol: str, longest: int) -> Sequence[int]:
@@ -111,7 +112,7 @@ def _tags(text: str, eol: str, longest: int) -> Sequence[int]:
     """Before opening tags, joined while they fit."""
     bounds = [0]
     before = 0
-    for match in _TAG.finditer(text):
+    for match in matches_from(_TAG, text, ">"):
         if match.end() - bounds[-1] > longest // 2 and before > bounds[-1]:
             bounds.append(before)
         before = match.end()
