@@ -1,6 +1,7 @@
 """Large JSON is read in short steps, and means the same as read at once: also where a step ends inside a number."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from keepwhole.canonical import json_members, json_steps, json_text
 from keepwhole.canonical.json_members import LargeContainer, members_from
 from keepwhole.canonical.json_steps import value_stop
-from keepwhole.canonical.json_text import find_strings
+from keepwhole.canonical.json_text import find_strings, read_in_large_text, read_value
 
 _FAILURES = (ValueError, StopIteration, IndexError, RecursionError)
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
@@ -23,9 +24,9 @@ spellings = st.sampled_from(
 broken = st.text(alphabet='[]{}",: 01-.eE\\u/nNaItrufls\n\x01é', max_size=40)
 
 
-@pytest.fixture(params=[6, 13, 40], autouse=True)
+@pytest.fixture(params=[18, 19, 40], autouse=True)
 def _short_steps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every text is large; no step is shorter than an escape."""
+    """Every text is large; no step is shorter than three escapes."""
     monkeypatch.setattr(json_steps, "_SHORT", -1)
     for module, name in ((json_steps, "_STEP"), (json_text, "_STEP"), (json_members, "_PART")):
         monkeypatch.setattr(module, name, request.param)
@@ -44,6 +45,14 @@ def stop_in_steps(text: str) -> int | None:
         return value_stop(text, 0)
     except _FAILURES:
         return None
+
+
+def read(reader: Callable[[str, int], tuple[Any, int]], text: str) -> tuple[Any, int] | None:
+    try:
+        value, stop = reader(text, 1)
+    except _FAILURES:
+        return None
+    return repr(value), stop
 
 
 def spans(found: Any) -> list[tuple[int, int, int]]:
@@ -99,6 +108,17 @@ def test_strings_are_the_same_in_steps(text: str) -> None:
         found.append((at, stop := min(stop + 1, len(text))))
         at = text.find('"', stop)
     assert list(find_strings(text)) == found
+
+
+@given(value=values, spelling=spellings, after=st.sampled_from(["", " ", ",1", "]", "0", "."]))
+def test_a_value_is_read_in_steps_as_at_once(value: Any, spelling: dict[str, Any], after: str) -> None:
+    text = "," + json.dumps(value, **spelling) + after
+    assert read(read_in_large_text, text) == read(read_value, text)
+
+
+@given(text=broken | st.text(alphabet='"\\u0dD8cEn😀', max_size=60).map('"{}"'.format))
+def test_what_cannot_be_read_at_once_cannot_be_read_in_steps(text: str) -> None:
+    assert read(read_in_large_text, f",{text}") == read(read_value, f",{text}")
 
 
 def test_what_is_too_deep_is_refused() -> None:

@@ -31,7 +31,7 @@ from keepwhole.canonical.json_steps import Known, expect, key_stop, skip_space, 
 _BIG = 20_000
 """Characters of a container from which on it is split into parts."""
 _PART = 16_384
-_REMEMBERED = 64
+_REMEMBERED = 8
 """Parts of which the members are held."""
 
 _count_pairs = cast(

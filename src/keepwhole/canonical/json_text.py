@@ -31,6 +31,8 @@ Invariants: nothing here changes, normalizes or re-writes a character; a text th
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from json.decoder import scanstring
+from json.scanner import py_make_scanner
 from typing import Any, NoReturn, TypeAlias, TypeVar, cast
 
 from keepwhole.canonical.json_steps import expect, skip_space, value_stop
@@ -50,11 +52,14 @@ read_value: _Scan = cast("Any", json.JSONDecoder(parse_constant=_refuse)).scan_o
 
 Raises `ValueError`, `StopIteration` where no value begins there, or `RecursionError`.
 """
+_LARGEST_AT_ONCE = 2_000_000
+"""Characters that one call may read: ten milliseconds. A larger text is read in steps."""
 _next_member = re.compile(r'[ \t\n\r]*+[{,][ \t\n\r]*+"([^"\\]*+(?:\\.[^"\\]*+)*+)"[ \t\n\r]*+:[ \t\n\r]*+').match
 _next_element = re.compile(r"[ \t\n\r]*+[\[,][ \t\n\r]*+(?!\])").match
 _closing = re.compile(r"[ \t\n\r]*+(?:[{\[][ \t\n\r]*+)?[}\]]").match
 _strings_in = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.S).finditer
 _in_string = cast("Callable[..., re.Match[str]]", re.compile(r'(?:[^"\\]++|\\.)*+', re.S).match)
+_HIGH_SURROGATE = re.compile(r"\\u[dD][89abAB]")
 _STEP = 65_536
 """Characters that one call may look at, so that other threads need not wait."""
 
@@ -93,10 +98,62 @@ def read_key(text: str, at: int) -> tuple[str, int]:
     return key, skip_space(text, expect(text, skip_space(text, at), ":"))
 
 
+def _read_string(text: str, at: int, strict: bool = True) -> tuple[str, int]:
+    """Read a string whose first character is at `at`, of any length, in steps; returns where it ends too."""
+    stop = text.find('"', at, at + _STEP)
+    if stop >= 0 and text[stop - 1] != "\\":
+        return scanstring(text, at, strict)
+    pieces: list[str] = []
+    while (edge := _between_escapes(text, at, min(len(text), at + _STEP))) > at:
+        piece, read = scanstring(text[at:edge] + '"', 0, strict)
+        pieces.append(piece)
+        if at + read <= edge:
+            return "".join(pieces), at + read
+        at = edge
+    raise ValueError("a string does not end")
+
+
+def _between_escapes(text: str, start: int, stop: int) -> int:
+    """The last place up to `stop` that splits no escape, nor two that are one character; `start` splits none."""
+    for _ in range(2):  # an escape that is not whole, and the first half of a pair before it
+        slash = text.rfind("\\", stop - 6, stop)
+        before = text[start : slash + 1]
+        if slash < 0 or (len(before) - len(before.rstrip("\\"))) % 2 == 0:
+            break
+        is_whole = slash + (6 if text[slash + 1 : slash + 2] == "u" else 2) <= stop
+        if is_whole and not _HIGH_SURROGATE.match(text, slash):
+            break
+        stop = slash
+    return stop
+
+
+def _reader_in_steps() -> _Scan:
+    """`read_value` written in Python, so that other threads can run; long strings are read in steps."""
+    decoder: Any = json.JSONDecoder(parse_constant=_refuse)
+    decoder.parse_string = _read_string
+    return py_make_scanner(decoder)
+
+
+_read_in_steps = _reader_in_steps()
+
+
+def read_in_large_text(text: str, at: int) -> tuple[Any, int]:
+    """`read_value` for a text of any size: at once what fits a step, anything else in steps."""
+    if text[at] not in "[{":  # a number could go on behind a step
+        return _read_in_steps(text, at)
+    try:
+        value, read = read_value(text[at : at + _STEP], 0)
+        return value, at + read
+    except (ValueError, StopIteration):
+        pass  # it is longer
+    return _read_in_steps(text, at)
+
+
 def read_elements(text: str, at: int, values: list[Any], starts: list[int], stops: list[int]) -> int:
     """Read an array from its element at `at` on, append every value and its span; returns where the array ends."""
+    read = read_value if len(text) <= _LARGEST_AT_ONCE else read_in_large_text
     while True:
-        value, stop = read_value(text, at)
+        value, stop = read(text, at)
         values.append(value)
         starts.append(at)
         stops.append(stop)
