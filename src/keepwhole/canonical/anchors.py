@@ -58,8 +58,8 @@ def matches_within(
         at = after
 
 
-def matches_from(pattern: re.Pattern[str], text: str, sign: str) -> Iterator[re.Match[str]]:
-    """The matches of a pattern that begins with a sign and looks no further than the next one.
+def matches_from(pattern: re.Pattern[str], text: str, sign: str, ahead: int = 1) -> Iterator[re.Match[str]]:
+    """The matches of a pattern that begins with a sign, ends before the next one and looks `ahead` from there on.
 
     >>> [match.start() for match in matches_from(re.compile(r"\\n(?=\\S)"), "a\\n b\\nc", "\\n")]
     [4]
@@ -67,5 +67,8 @@ def matches_from(pattern: re.Pattern[str], text: str, sign: str) -> Iterator[re.
     at = text.find(sign)
     while at >= 0:
         edge = text.find(sign, at + _WINDOW)
-        yield from pattern.finditer(text, at, edge + 1 if edge >= 0 else len(text))
+        for match in pattern.finditer(text, at, edge + ahead if edge >= 0 else len(text)):
+            if match.start() >= edge >= 0:
+                break
+            yield match
         at = edge

@@ -14,12 +14,12 @@ from keepwhole.truncation.question import fold, scores, terms
 from keepwhole.truncation.strategy import StrategyOptions
 from keepwhole.truncation.units import ChosenUnits, cut_of, widest_mark
 
-_LINE = r"(?:(@@.*@@|\*{15}$|\d+(?:,\d+)?[acd]\d+(?:,\d+)?$)|diff --git |Index: |(--- \S.*))"
-"""What begins a hunk, then what begins a file; the last one, only before `_NEW_NAME`, also stands in a header."""
+_LINE = r"(?:(@@.*@@|\*{15}$|\d+(?:,\d+)?[acd]\d+(?:,\d+)?$)|diff --git |Index: |(--- \S.*(?=\n\+\+\+ )))"
+"""What begins a hunk, then what begins a file; the last one may also stand inside a file's header."""
 _FIRST = re.compile(_LINE, re.M)
 _LATER = re.compile("\n" + _LINE, re.M)
 _HUNK, _OLD_NAME = 1, 2
-_NEW_NAME = "\n+++ "
+_AHEAD = len("\n+++ ")
 _MOST_ASKED = 8
 _LONGEST = 600
 """A hunk longer than this is several units, so that a part of it can be asked for."""
@@ -66,10 +66,8 @@ def _headers(text: str) -> Iterator[tuple[int, bool]]:
     """Where files and hunks begin, and which of the two; the `---` line of a header that has begun begins no other."""
     in_header = False
     first = _FIRST.match(text)
-    for match in chain([first] if first is not None else (), matches_from(_LATER, text, "\n")):
-        is_hunk, is_name = match.lastindex == _HUNK, match.lastindex == _OLD_NAME
-        if is_name and not text.startswith(_NEW_NAME, match.end()):
-            continue
-        if not (in_header and is_name):
+    for match in chain([first] if first is not None else (), matches_from(_LATER, text, "\n", _AHEAD)):
+        is_hunk = match.lastindex == _HUNK
+        if not (in_header and match.lastindex == _OLD_NAME):
             yield match.start() + (match is not first), is_hunk
         in_header = not is_hunk

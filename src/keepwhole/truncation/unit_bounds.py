@@ -5,8 +5,9 @@ Must not know: which units are wanted. Units cover the text without holes: unit 
 """
 
 import re
+from array import array
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from keepwhole.canonical.anchors import matches_from
 from keepwhole.canonical.json_members import NotJson, members, root_span
@@ -50,11 +51,11 @@ def _paragraphs(text: str, eol: str, longest: int) -> list[int]:
     return [at for before, at in pairwise([-1, *bounds]) if at > before] + [len(text)]
 
 
-def _events(text: str, eol: str, longest: int) -> list[int]:
+def _events(text: str, eol: str, longest: int) -> Sequence[int]:
     """Lines, each with the indented ones that follow it."""
     if eol != "\n":
-        return list(line_bounds(text, eol))
-    return [0, *(match.end() for match in matches_from(_EVENT, text, "\n")), len(text)]
+        return line_bounds(text, eol)
+    return array("q", chain((0,), (match.end() for match in matches_from(_EVENT, text, "\n")), (len(text),)))
 
 
 def _lines(text: str, eol: str, longest: int) -> Sequence[int]:
