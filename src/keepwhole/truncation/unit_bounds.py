@@ -6,7 +6,8 @@ Must not know: which units are wanted. Units cover the text without holes: unit 
 
 import re
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from heapq import merge
 from itertools import chain, pairwise
 
 from keepwhole.canonical.anchors import matches_from
@@ -94,19 +95,21 @@ def _elements(text: str, eol: str, longest: int) -> Sequence[int]:
     return [*bounds, len(text)]
 
 
-def _inside(text: str, start: int, stop: int, longest: int) -> list[int]:
-    """Where elements begin; those that are too long are split further inside."""
-    found: set[int] = set()
+def _inside(text: str, start: int, stop: int, longest: int) -> Iterable[int]:
+    """Where elements begin, in order; those that are too long are split further inside."""
+    found: list[Sequence[int]] = []
     known: dict[int, int] = {}
     left, work = [(start, stop)], _MOST_WORK * len(text)
     while left and work > 0:
         start, stop = left.pop()
         work -= stop - start
+        starts = array("q")
+        found.append(starts)
         for member in members(text, start, stop, known):
-            found.add(member.start)
+            starts.append(member.start)
             if member.stop - member.value > longest and text[member.value] in "[{":
                 left.append((member.value, member.stop))
-    return sorted(found)
+    return merge(*found)
 
 
 def _tags(text: str, eol: str, longest: int) -> Sequence[int]:
