@@ -29,10 +29,9 @@ Invariants: nothing here changes, normalizes or re-writes a character; a text th
 """
 
 import json
+import json.scanner
 import re
 from collections.abc import Callable, Iterator, Sequence
-from json.decoder import scanstring
-from json.scanner import py_make_scanner
 from typing import Any, NoReturn, TypeAlias, TypeVar, cast
 
 from keepwhole.canonical.json_steps import expect, skip_space, value_stop
@@ -52,6 +51,7 @@ read_value: _Scan = cast("Any", json.JSONDecoder(parse_constant=_refuse)).scan_o
 
 Raises `ValueError`, `StopIteration` where no value begins there, or `RecursionError`.
 """
+_scan_string = cast("Callable[[str, int, bool], tuple[str, int]]", cast("Any", json.decoder).scanstring)
 _LARGEST_AT_ONCE = 2_000_000
 """Characters that one call may read: ten milliseconds. A larger text is read in steps."""
 _next_member = re.compile(r'[ \t\n\r]*+[{,][ \t\n\r]*+"([^"\\]*+(?:\\.[^"\\]*+)*+)"[ \t\n\r]*+:[ \t\n\r]*+').match
@@ -102,10 +102,10 @@ def _read_string(text: str, at: int, strict: bool = True) -> tuple[str, int]:
     """Read a string whose first character is at `at`, of any length, in steps; returns where it ends too."""
     stop = text.find('"', at, at + _STEP)
     if stop >= 0 and text[stop - 1] != "\\":
-        return scanstring(text, at, strict)
+        return _scan_string(text, at, strict)
     pieces: list[str] = []
     while (edge := _between_escapes(text, at, min(len(text), at + _STEP))) > at:
-        piece, read = scanstring(text[at:edge] + '"', 0, strict)
+        piece, read = _scan_string(text[at:edge] + '"', 0, strict)
         pieces.append(piece)
         if at + read <= edge:
             return "".join(pieces), at + read
@@ -131,7 +131,7 @@ def _reader_in_steps() -> _Scan:
     """`read_value` written in Python, so that other threads can run; long strings are read in steps."""
     decoder: Any = json.JSONDecoder(parse_constant=_refuse)
     decoder.parse_string = _read_string
-    return py_make_scanner(decoder)
+    return cast("Any", json.scanner).py_make_scanner(decoder)
 
 
 _read_in_steps = _reader_in_steps()

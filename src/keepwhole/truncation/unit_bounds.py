@@ -85,7 +85,7 @@ def _elements(text: str, eol: str, longest: int) -> Sequence[int]:
     """The largest elements that fit, short adjacent ones joined; lines where the text is not JSON after all."""
     try:
         start, stop = root_span(text)
-        found = _inside(text, start, stop, longest) if stop - start > longest else []
+        found = _inside(text, start, stop, longest) if stop - start > longest else ()
     except NotJson:
         return line_bounds(text, eol)
     bounds = [0]
