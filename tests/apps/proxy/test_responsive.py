@@ -129,7 +129,7 @@ def assert_responsive(served: Served, texts: Sequence[str]) -> None:
 
 
 def test_nobody_waits_for_the_worst_texts_to_be_cut(served: Served) -> None:
-    assert_responsive(served, [SHAPES[name](3_000_000) for name in WORST])
+    assert_responsive(served, [SHAPES[name](4_000_000) for name in WORST])
 
 
 @pytest.mark.torture
