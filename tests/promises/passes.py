@@ -39,6 +39,8 @@ class Slower(NamedTuple):
     shapes: tuple[str, ...]
     seconds: float
     """CPU seconds for a megabyte."""
+    steepest: float = 1.15
+    """The power of the size with which time may grow."""
 
 
 _LINE_ENDS = ("empty lines", "carriage returns", "CRLF", "spaces and lines")
@@ -47,7 +49,9 @@ SLOWER = (
     # Made for passages of a text, or for what is shown of it; never given all of a long one.
     Slower("noise", ("*",), 1.2),
     Slower("words", ("*",), 1.0),
-    *(Slower(name, ("*",), 0.5) for name in ("marking", "quoting", "imitates")),
+    *(Slower(name, ("*",), 0.5) for name in ("quoting", "imitates")),
+    # A million marks are millions of objects, and the collector looks at all of them again and again.
+    Slower("marking", ("*",), 0.5, steepest=1.3),
     # Hardly anything but line ends: every line is a unit, and Python needs a number for each.
     Slower("*", _LINE_ENDS, 0.5),
     # A number or a position for every element, key, quote or tag.
@@ -63,18 +67,18 @@ SLOWER = (
     Slower("*, with a very long question", ("*",), 0.25),
     # Its lower case is longer, so characters are folded one by one.
     Slower("*", ("long lower case",), 0.15),
+    # Every second line may begin a function by its first characters, and is looked at by itself.
+    Slower("* code*", ("*typed code",), 0.08),
     # Half of it is noise: the strategy is asked for more text again and again, at most 64 times its budget.
     Slower("view by log", ("* of colored",), 0.4),
 )
 """The rows of `docs/decisions/0026-linear-time.md` that have limits of their own, and why."""
 
 
-def seconds_per_megabyte(name: str, shape: str) -> float:
-    """CPU seconds that a pass may take for a megabyte of a shape."""
-    own = (
-        row.seconds for row in SLOWER if fnmatch(name, row.passes) and any(fnmatch(shape, one) for one in row.shapes)
-    )
-    return max(own, default=0.05)
+def limits_of(name: str, shape: str) -> tuple[float, float]:
+    """CPU seconds that a pass may take for a megabyte of a shape, and the power with which time may grow."""
+    own = [row for row in SLOWER if fnmatch(name, row.passes) and any(fnmatch(shape, one) for one in row.shapes)]
+    return max((row.seconds for row in own), default=0.05), max((row.steepest for row in own), default=1.15)
 
 
 def passes() -> dict[str, Pass]:

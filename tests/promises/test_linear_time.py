@@ -17,7 +17,7 @@ import pytest
 
 from keepwhole.truncation.question import terms
 from tests.promises.adversarial import Shape, mixed_shapes, repeated, shapes
-from tests.promises.passes import SLOWER, Pass, Slower, passes, seconds_per_megabyte
+from tests.promises.passes import SLOWER, Pass, Slower, limits_of, passes
 
 
 class Limit(NamedTuple):
@@ -38,7 +38,7 @@ QUADRATIC = Limit(at_once=2.0, slowest=5.0, steepest=1.5)
 """For short texts on a busy machine: in these what is done once for any text weighs more, and so does chance."""
 DENSE = Limit(at_once=0.6, slowest=0.5, steepest=1.15)
 """For shapes between others, of which every unit may be as short as can be."""
-AT_ONCE, STEEPEST = 0.4, 1.15
+AT_ONCE = 0.4
 _RUNS, _TRIES = 5, 2
 _UNCLEAR = 0.03
 """Seconds below which a time says nothing about growth."""
@@ -118,14 +118,14 @@ def quadratic_shapes(run: Pass, over: Mapping[str, Shape]) -> dict[str, str]:
 @pytest.mark.torture
 @pytest.mark.parametrize("shape", SHAPES)
 def test_time_grows_with_the_text_and_no_faster(shape: str) -> None:
-    limits = {name: Limit(AT_ONCE, seconds_per_megabyte(name, shape), STEEPEST) for name in PASSES}
+    limits = {name: Limit(AT_ONCE, *limits_of(name, shape)) for name in PASSES}
     assert not troubles([SHAPES[shape](size) for size in LONG], limits)
 
 
 @pytest.mark.torture
 @pytest.mark.parametrize("shape", MIXED)
 def test_the_same_holds_for_shapes_between_others(shape: str) -> None:
-    slowest = {name: max(DENSE.slowest, seconds_per_megabyte(name, shape)) for name in PASSES}
+    slowest = {name: max(DENSE.slowest, limits_of(name, shape)[0]) for name in PASSES}
     limits = {name: Limit(DENSE.at_once, slowest[name], QUADRATIC.steepest) for name in PASSES}
     assert not troubles([MIXED[shape](size) for size in MIDDLE], limits)
 
