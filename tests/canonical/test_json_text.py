@@ -7,19 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepwhole.canonical.json_text import (
-    NotJson,
-    find_strings,
-    find_values,
-    members,
-    members_from,
-    read_elements,
-    read_key,
-    read_value,
-    root_span,
-    skip_space,
-    value_stop,
-)
+from keepwhole.canonical.json_members import NotJson, members, members_from, root_span
+from keepwhole.canonical.json_steps import skip_space, value_stop
+from keepwhole.canonical.json_text import find_strings, find_values, read_elements, read_key, read_value
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 values = st.recursive(
@@ -126,4 +116,5 @@ def test_a_large_array_has_the_same_elements_from_either_end() -> None:
 
 
 def test_strings_are_found_in_any_text() -> None:
-    assert [match[0] for match in find_strings(r'{"a\"b": "c"} "and no end')] == [r'"a\"b"', '"c"', '"and no end']
+    text = r'{"a\"b": "c"} "and no end'
+    assert [text[start:stop] for start, stop in find_strings(text)] == [r'"a\"b"', '"c"', '"and no end']

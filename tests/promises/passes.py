@@ -1,10 +1,12 @@
 """Every pass over the text of a tool result, as a function of that text alone."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from fnmatch import fnmatch
+from typing import Any, NamedTuple, TypeAlias
 
 from keepwhole.canonical.guard import truncation_mark
-from keepwhole.canonical.json_text import NotJson, find_strings, find_values, members, root_span
+from keepwhole.canonical.json_members import NotJson, members, root_span
+from keepwhole.canonical.json_text import find_strings, find_values
 from keepwhole.canonical.utf8 import encode, showable
 from keepwhole.policies.call_outcomes import one_line
 from keepwhole.policies.failures import error_line
@@ -28,10 +30,55 @@ _LONG_QUESTION = " ".join(f"word{number} Name_{number}" for number in range(5_00
 _ARTIFACT = Artifact(artifact_id="art_1_x", summary="bash", size=1)
 _KINDS = ("json", "xml", "csv", "ndjson", "log", "code", "diff", "search", "text")
 
-SLOWER: Mapping[str, float] = {"noise": 1.2, "words": 1.0}
-"""CPU seconds for a megabyte of passes that make something for every word or color code of a text.
 
-Noise is only ever looked for in what is shown, and words once, for the index."""
+class Slower(NamedTuple):
+    """A row that cannot keep to 50 ms for a megabyte: which pass, over which shape, and its own limit."""
+
+    passes: str
+    """As `fnmatch` reads it."""
+    shapes: tuple[str, ...]
+    seconds: float
+    """CPU seconds for a megabyte."""
+    steepest: float = 1.15
+    """The power of the size with which time may grow."""
+
+
+_LINE_ENDS = ("empty lines", "carriage returns", "CRLF", "spaces and lines")
+_ELEMENTS = ("*array*", "*keys*", "large members, then small ones", "* levels of *")
+SLOWER = (
+    # Made for passages of a text, or for what is shown of it; never given all of a long one.
+    Slower("noise", ("*",), 1.2),
+    Slower("words", ("*",), 1.0),
+    *(Slower(name, ("*",), 0.5) for name in ("quoting", "imitates")),
+    # A million marks are millions of objects, and the collector looks at all of them again and again.
+    Slower("marking", ("*",), 0.5, steepest=1.3),
+    # Hardly anything but line ends: every line is a unit, and Python needs a number for each.
+    Slower("*", _LINE_ENDS, 0.5),
+    # A number or a position for every element, key, quote or tag.
+    Slower("units of json", _ELEMENTS, 1.0),
+    Slower("values", _ELEMENTS, 0.6),
+    Slower("strings", ("*quote*",), 0.2),
+    Slower("units of xml", ("*tags", "XML of empty items"), 0.15),
+    # Every key of the object could be one that a notice needs.
+    Slower("*element*", ("keys that are our own",), 0.3),
+    # Nothing but words that lead to a mark: all forms of marks are looked for everywhere.
+    Slower("guard", ("omitted", "truncated"), 0.25),
+    # Each of 48 words is looked for in the whole text.
+    Slower("*, with a very long question", ("*",), 0.25),
+    # Its lower case is longer, so characters are folded one by one.
+    Slower("*", ("long lower case",), 0.15),
+    # Every second line may begin a function by its first characters, and is looked at by itself.
+    Slower("* code*", ("*typed code",), 0.08),
+    # Half of it is noise: the strategy is asked for more text again and again, at most 64 times its budget.
+    Slower("view by log", ("* of colored",), 0.4),
+)
+"""The rows of `docs/decisions/0026-linear-time.md` that have limits of their own, and why."""
+
+
+def limits_of(name: str, shape: str) -> tuple[float, float]:
+    """CPU seconds that a pass may take for a megabyte of a shape, and the power with which time may grow."""
+    own = [row for row in SLOWER if fnmatch(name, row.passes) and any(fnmatch(shape, one) for one in row.shapes)]
+    return max((row.seconds for row in own), default=0.05), max((row.steepest for row in own), default=1.15)
 
 
 def passes() -> dict[str, Pass]:

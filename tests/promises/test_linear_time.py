@@ -2,21 +2,22 @@
 
 CPU time of the thread, the best of up to five runs, since a busy machine only ever adds. Growth is the slope of a line
 through the logarithms of sizes and times. The default run looks for what is quadratic in short texts; `make torture`
-times five sizes up to 4 MB, shape by shape, and holds the limits of `docs/decisions/0026-linear-time.md`.
+times six sizes up to 8 MB, shape by shape, and holds the limits of `docs/decisions/0026-linear-time.md`.
 """
 
 import math
 import re
 import time
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatch
 from functools import cache
 from typing import NamedTuple
 
 import pytest
 
 from keepwhole.truncation.question import terms
-from tests.promises.adversarial import LINES, Shape, mixed_shapes, repeated, shapes
-from tests.promises.passes import SLOWER, Pass, passes
+from tests.promises.adversarial import Shape, mixed_shapes, repeated, shapes
+from tests.promises.passes import SLOWER, Pass, Slower, limits_of, passes
 
 
 class Limit(NamedTuple):
@@ -30,15 +31,14 @@ class Limit(NamedTuple):
     """The power of the size with which time may grow."""
 
 
-LONG = (250_000, 500_000, 1_000_000, 2_000_000, 4_000_000)
+LONG = (250_000, 500_000, 1_000_000, 2_000_000, 4_000_000, 8_000_000)
 MIDDLE = LONG[:3]
 SHORT = (24_000, 48_000, 96_000)
 QUADRATIC = Limit(at_once=2.0, slowest=5.0, steepest=1.5)
 """For short texts on a busy machine: in these what is done once for any text weighs more, and so does chance."""
-ORDINARY = Limit(at_once=0.4, slowest=0.05, steepest=1.15)
-"""For what tools print: lines of some length."""
 DENSE = Limit(at_once=0.6, slowest=0.5, steepest=1.15)
-"""For text made of the shortest units there are: Python makes an object for each."""
+"""For shapes between others, of which every unit may be as short as can be."""
+AT_ONCE = 0.4
 _RUNS, _TRIES = 5, 2
 _UNCLEAR = 0.03
 """Seconds below which a time says nothing about growth."""
@@ -71,11 +71,10 @@ def growth(times: Mapping[int, float]) -> float:
 
 def trouble(name: str, run: Pass, texts: Sequence[str], limit: Limit) -> str | None:
     """What is wrong with the times of a pass over texts of growing size: too long, or growing too fast."""
-    slowest = max(limit.slowest, SLOWER.get(name, 0))
     times: dict[int, float] = {}
     for text in texts:
         size = len(text.encode("utf-8", "surrogatepass"))
-        most = max(limit.at_once, slowest * size / 1e6)
+        most = max(limit.at_once, limit.slowest * size / 1e6)
         times[size] = best(run, text, most / 4)
         if times[size] > most:
             return f"{name}: {times[size] / size * 1e9:.0f} ms/MB at {size:,} bytes"
@@ -119,18 +118,27 @@ def quadratic_shapes(run: Pass, over: Mapping[str, Shape]) -> dict[str, str]:
 @pytest.mark.torture
 @pytest.mark.parametrize("shape", SHAPES)
 def test_time_grows_with_the_text_and_no_faster(shape: str) -> None:
-    is_ordinary = shape.removeprefix("one ").removeprefix("line of ").removeprefix("lines of ") in LINES
-    assert not troubles([SHAPES[shape](size) for size in LONG], ORDINARY if is_ordinary else DENSE)
+    limits = {name: Limit(AT_ONCE, *limits_of(name, shape)) for name in PASSES}
+    assert not troubles([SHAPES[shape](size) for size in LONG], limits)
 
 
 @pytest.mark.torture
 @pytest.mark.parametrize("shape", MIXED)
 def test_the_same_holds_for_shapes_between_others(shape: str) -> None:
-    assert not troubles([MIXED[shape](size) for size in MIDDLE], DENSE._replace(steepest=QUADRATIC.steepest))
+    slowest = {name: max(DENSE.slowest, limits_of(name, shape)[0]) for name in PASSES}
+    limits = {name: Limit(DENSE.at_once, slowest[name], QUADRATIC.steepest) for name in PASSES}
+    assert not troubles([MIXED[shape](size) for size in MIDDLE], limits)
 
 
-def troubles(texts: Sequence[str], limit: Limit) -> list[str]:
-    return [words for name, run in PASSES.items() if (words := lasting_trouble(name, run, texts, limit))]
+def troubles(texts: Sequence[str], limits: Mapping[str, Limit]) -> list[str]:
+    found = (lasting_trouble(name, run, texts, limits[name]) for name, run in PASSES.items())
+    return [words for words in found if words]
+
+
+@pytest.mark.parametrize("row", SLOWER)
+def test_every_row_with_a_limit_of_its_own_is_there(row: Slower) -> None:
+    assert any(fnmatch(name, row.passes) for name in PASSES)
+    assert all(any(fnmatch(shape, one) for shape in SHAPES) for one in row.shapes)
 
 
 def _backtracking(text: str) -> object:

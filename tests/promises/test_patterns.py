@@ -32,7 +32,7 @@ MATCHED = frozenset(
     (
         *(f"keepwhole.canonical.json_text.{name}" for name in ("_next_member", "_next_element", "_closing")),
         *(f"{_T}.diff._FIRST", f"{_T}.xml_element._TAG", "keepwhole.apps.mcp.line_reader._VALUE"),
-        *("keepwhole.policies.kinds._SHOWS", "keepwhole.policies.kinds._SIFTS"),
+        *("keepwhole.canonical.json_steps._key", "keepwhole.policies.kinds._SHOWS", "keepwhole.policies.kinds._SIFTS"),
         "keepwhole.standalone.contexts.context.OURS",
         *("keepwhole.apps.proxy.credentials._SECRET_SEGMENT", "keepwhole.apps.proxy.credentials._JWT"),
     )

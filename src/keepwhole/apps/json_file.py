@@ -9,7 +9,9 @@ import json
 import re
 from typing import Any, NamedTuple
 
-from keepwhole.canonical.json_text import members_from, read_value, skip_space
+from keepwhole.canonical.json_members import members_from
+from keepwhole.canonical.json_steps import skip_space
+from keepwhole.canonical.json_text import read_value
 
 _INDENT = re.compile(r"[{\[]\r?\n([ \t]+)\S")
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
-from keepwhole.canonical.anchors import stretches_around
+from keepwhole.canonical.anchors import matches_within, stretches_around
 from keepwhole.canonical.utf8 import contains_any
 
 CANONICAL_TOOL_RESULT_IS_LOSSLESS = "canonical_tool_result_is_lossless"
@@ -94,7 +94,7 @@ def _mark_in(data: bytes) -> str | None:
     if not contains_any(folded, _ANCHORS):
         return None
     for start, stop in stretches_around(folded, _ANCHORS, _NEAR, _NEAR):
-        found = _pattern().search(folded, start, stop)
+        found = next(matches_within(_pattern(), folded, start, stop, 2 * _NEAR), None)
         if found is not None:
             return data[found.start() : found.end()].decode("utf-8", "replace")
     return None

@@ -1,6 +1,7 @@
-"""The one scanner of JSON texts: where values lie, so that parts can be read, cut or replaced and the rest stays.
+"""The one scanner of JSON texts: where values lie, so that parts can be read or replaced and the rest stays.
 
-Owns: positions of values, members and elements in a JSON text, and white space between them.
+Owns: positions of values, elements and strings in a JSON text. Members of containers are in `json_members.py`, stepping
+over a value in `json_steps.py`.
 Must not know: requests, budgets, settings; what is done with the positions.
 
 Theory of operation. No JSON library tells where in the text a value was. `JSONDecoder.scan_once(text, at)` of the
@@ -14,14 +15,12 @@ Everything here is that call, and steps over the few characters between two valu
     its elements            28 to 44 and 46 to 62
 
 A position counts characters of the text. A span is half-open: `text[start:stop]` is the value with its quotes or
-brackets and without white space. A member of an object starts at its key, its value at `value`; for an element of an
-array both are the same.
+brackets and without white space.
 
 There are three ways to read, because callers know different things about their text:
 
 - `read_value`, `read_key`, `read_elements` build values and refuse what the JSON standard refuses (NaN);
-- `value_stop` and `members` build nothing and accept what Python's `json` accepts, NaN and repeated keys included.
-  Elements of a large array are split by `msgspec`, which skips over them at memory speed;
+- `value_stop` and `members` build nothing and accept what Python's `json` accepts, NaN and repeated keys included;
 - `find_values` follows paths in a text that was read before, so it is valid: a value that no path leads into is
   stepped over without reading it where it is a string.
 
@@ -30,17 +29,17 @@ Invariants: nothing here changes, normalizes or re-writes a character; a text th
 """
 
 import json
+import json.scanner
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NoReturn, TypeAlias, TypeVar, cast, overload
+from typing import Any, NoReturn, TypeAlias, TypeVar, cast
 
+from keepwhole.canonical.json_steps import expect, skip_space, value_stop
 from keepwhole.canonical.message import Path
 
 _Scan: TypeAlias = Callable[[str, int], tuple[Any, int]]
 T = TypeVar("T")
 _Tree: TypeAlias = dict[str | int, "_Tree | tuple[Path, Any]"]
-_BIG = 20_000
-"""Characters of an array from which on `msgspec` pays for its import."""
 
 
 def _refuse(constant: str) -> NoReturn:
@@ -52,46 +51,42 @@ read_value: _Scan = cast("Any", json.JSONDecoder(parse_constant=_refuse)).scan_o
 
 Raises `ValueError`, `StopIteration` where no value begins there, or `RecursionError`.
 """
-_scan: _Scan = cast("Any", json.JSONDecoder(parse_int=str, parse_float=str)).scan_once
-_spaces = cast("Callable[[str, int], re.Match[str]]", re.compile(r"[ \t\n\r]*").match)
+_scan_string = cast("Callable[[str, int, bool], tuple[str, int]]", cast("Any", json.decoder).scanstring)
+_LARGEST_AT_ONCE = 2_000_000
+"""Characters that one call may read: ten milliseconds. A larger text is read in steps."""
 _next_member = re.compile(r'[ \t\n\r]*+[{,][ \t\n\r]*+"([^"\\]*+(?:\\.[^"\\]*+)*+)"[ \t\n\r]*+:[ \t\n\r]*+').match
 _next_element = re.compile(r"[ \t\n\r]*+[\[,][ \t\n\r]*+(?!\])").match
 _closing = re.compile(r"[ \t\n\r]*+(?:[{\[][ \t\n\r]*+)?[}\]]").match
-find_strings = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.S).finditer
-"""Find the strings of any text, quotes included; one that does not end goes on to the end of the text.
-
-So every character is looked at once, also in a text that is not JSON.
-"""
-
-
-class NotJson(Exception):
-    """The text is not JSON, or too deep to look into."""
+_strings_in = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.S).finditer
+_in_string = cast("Callable[..., re.Match[str]]", re.compile(r'(?:[^"\\]++|\\.)*+', re.S).match)
+_HIGH_SURROGATE = re.compile(r"\\u[dD][89abAB]")
+_STEP = 65_536
+"""Characters that one call may look at, so that other threads need not wait."""
 
 
-class Member:
-    """A key with its value, or an element of an array; also a child element of XML, which is cut in the same way."""
+def find_strings(text: str) -> Iterator[tuple[int, int]]:
+    """Find the strings of any text, quotes included; one that does not end goes on to the end of the text.
 
-    __slots__ = ("start", "stop", "value")
-
-    def __init__(self, start: int, value: int, stop: int) -> None:
-        self.start, self.value, self.stop = start, value, stop
-
-
-def skip_space(text: str, at: int) -> int:
-    """The first position from `at` on that is not white space."""
-    return at if text[at : at + 1] > " " else _spaces(text, at).end()
-
-
-def expect(text: str, at: int, sign: str) -> int:
-    """The position after `sign`, which has to be at `at`; `ValueError` where it is not."""
-    if text[at] != sign:
-        raise ValueError(f"no {sign} at {at}")
-    return at + 1
+    So every character is looked at once, also in a text that is not JSON.
+    """
+    at = 0
+    while at < len(text):
+        edge = at + _STEP
+        for string in _strings_in(text, at, edge):
+            start, at = string.span()
+            if at >= edge:  # it may go on
+                at = _string_stop(text, start + 1)
+            yield start, at
+        at = max(at, edge)
 
 
-def value_stop(text: str, at: int) -> int:
-    """Where the value that begins at `at` ends. Raises what `read_value` raises."""
-    return _scan(text, at)[1]
+def _string_stop(text: str, at: int) -> int:
+    """Where a string ends whose first character is at `at`."""
+    while not text.startswith('"', stop := _in_string(text, at, at + _STEP).end()):
+        if stop == at:
+            return len(text)
+        at = stop
+    return stop + 1
 
 
 def read_key(text: str, at: int) -> tuple[str, int]:
@@ -103,10 +98,62 @@ def read_key(text: str, at: int) -> tuple[str, int]:
     return key, skip_space(text, expect(text, skip_space(text, at), ":"))
 
 
+def _read_string(text: str, at: int, strict: bool = True) -> tuple[str, int]:
+    """Read a string whose first character is at `at`, of any length, in steps; returns where it ends too."""
+    stop = text.find('"', at, at + _STEP)
+    if stop >= 0 and text[stop - 1] != "\\":
+        return _scan_string(text, at, strict)
+    pieces: list[str] = []
+    while (edge := _between_escapes(text, at, min(len(text), at + _STEP))) > at:
+        piece, read = _scan_string(text[at:edge] + '"', 0, strict)
+        pieces.append(piece)
+        if at + read <= edge:
+            return "".join(pieces), at + read
+        at = edge
+    raise ValueError("a string does not end")
+
+
+def _between_escapes(text: str, start: int, stop: int) -> int:
+    """The last place up to `stop` that splits no escape, nor two that are one character; `start` splits none."""
+    for _ in range(2):  # an escape that is not whole, and the first half of a pair before it
+        slash = text.rfind("\\", stop - 6, stop)
+        before = text[start : slash + 1]
+        if slash < 0 or (len(before) - len(before.rstrip("\\"))) % 2 == 0:
+            break
+        is_whole = slash + (6 if text[slash + 1 : slash + 2] == "u" else 2) <= stop
+        if is_whole and not _HIGH_SURROGATE.match(text, slash):
+            break
+        stop = slash
+    return stop
+
+
+def _reader_in_steps() -> _Scan:
+    """`read_value` written in Python, so that other threads can run; long strings are read in steps."""
+    decoder: Any = json.JSONDecoder(parse_constant=_refuse)
+    decoder.parse_string = _read_string
+    return cast("Any", json.scanner).py_make_scanner(decoder)
+
+
+_read_in_steps = _reader_in_steps()
+
+
+def read_in_large_text(text: str, at: int) -> tuple[Any, int]:
+    """`read_value` for a text of any size: at once what fits a step, anything else in steps."""
+    if text[at] not in "[{":  # a number could go on behind a step
+        return _read_in_steps(text, at)
+    try:
+        value, read = read_value(text[at : at + _STEP], 0)
+        return value, at + read
+    except (ValueError, StopIteration):
+        pass  # it is longer
+    return _read_in_steps(text, at)
+
+
 def read_elements(text: str, at: int, values: list[Any], starts: list[int], stops: list[int]) -> int:
     """Read an array from its element at `at` on, append every value and its span; returns where the array ends."""
+    read = read_value if len(text) <= _LARGEST_AT_ONCE else read_in_large_text
     while True:
-        value, stop = read_value(text, at)
+        value, stop = read(text, at)
         values.append(value)
         starts.append(at)
         stops.append(stop)
@@ -119,60 +166,6 @@ def read_elements(text: str, at: int, values: list[Any], starts: list[int], stop
         at = stop + 2 if text[stop + 1] == " " else stop + 1  # as nearly all clients write it
         if text[at] != "{":
             at = skip_space(text, at)
-
-
-def root_span(text: str) -> tuple[int, int]:
-    """The span of the one value a text holds; `NotJson` unless that is an array or an object."""
-    start = skip_space(text, 0)
-    if text[start : start + 1] not in ("[", "{"):
-        raise NotJson
-    stop = len(text.rstrip(" \t\n\r"))
-    if text[stop - 1] not in "]}":
-        raise NotJson
-    return start, stop
-
-
-def members(text: str, start: int, stop: int) -> Sequence[Member]:
-    """The members of the container at `start`, which ends at `stop`; `NotJson` where it is none or ends elsewhere.
-
-    >>> text = '{"a": [1, 2], "b": 3}'
-    >>> [text[member.start : member.stop] for member in members(text, 0, len(text))]
-    ['"a": [1, 2]', '"b": 3']
-    """
-    if text[start] == "[" and stop - start > _BIG:
-        fast = _split_array(text, start, stop)
-        if fast is not None:
-            return fast
-    try:
-        found, end = members_from(text, start)
-    except (ValueError, StopIteration, IndexError, RecursionError):
-        raise NotJson from None
-    if end != stop:
-        raise NotJson
-    return found
-
-
-def members_from(text: str, start: int) -> tuple[list[Member], int]:
-    """The members of the container at `start`, and where it ends. Raises `IndexError` and what `read_value` raises."""
-    is_object = text[start] == "{"
-    closing = "}" if is_object else "]"
-    at = skip_space(text, start + 1)
-    found: list[Member] = []
-    if text[at] == closing:
-        return found, at + 1
-    while True:
-        begin = at
-        if is_object:
-            if text[at] != '"':
-                raise ValueError(f"no name at {at}")
-            at = skip_space(text, value_stop(text, at))
-            at = skip_space(text, expect(text, at, ":"))
-        stop = value_stop(text, at)
-        found.append(Member(begin, at, stop))
-        at = skip_space(text, stop)
-        if text[at] == closing:
-            return found, at + 1
-        at = skip_space(text, expect(text, at, ","))
 
 
 def find_values(text: str, at: int, wanted: Sequence[tuple[Path, T]]) -> list[tuple[int, int, tuple[Path, T]]]:
@@ -261,86 +254,6 @@ def _skip_value(text: str, at: int) -> int:
         if text[stop - 1] != "\\":
             return stop + 1
     return value_stop(text, at)
-
-
-def _split_array(text: str, start: int, stop: int) -> Sequence[Member] | None:
-    """The elements of a large array; None where `msgspec` refuses what Python accepts."""
-    import msgspec
-
-    try:
-        raw: list[Any] = msgspec.json.decode(text[start:stop].encode(), type=list[msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return None
-    return _LongArray(text, start, stop, raw) if raw else None
-
-
-class _LongArray(Sequence[Member]):
-    """The elements of a large array; a position is computed when it is asked for, from the nearer end."""
-
-    def __init__(self, text: str, start: int, stop: int, raw: list[Any]) -> None:
-        self._text, self._raw = text, raw
-        self._ascii = text.isascii()
-        self._front: list[Member] = []
-        self._back: list[Member] = []
-        self._start, self._stop = start, stop
-
-    def __len__(self) -> int:
-        """How many elements there are."""
-        return len(self._raw)
-
-    @overload
-    def __getitem__(self, at: int) -> Member: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Member]: ...
-    def __getitem__(self, at: int | slice) -> Member | list[Member]:
-        """Element `at`."""
-        size = len(self._raw)
-        if isinstance(at, slice):
-            return [self[number] for number in range(*at.indices(size))]
-        if at < 0:
-            at += size
-        if not 0 <= at < size:
-            raise IndexError(at)
-        if at <= size // 2:
-            while len(self._front) <= at:
-                self._extend_front()
-            return self._front[at]
-        while len(self._back) < size - at:
-            self._extend_back()
-        return self._back[size - at - 1]
-
-    def __iter__(self) -> Iterator[Member]:
-        """All elements in order; none is remembered."""
-        text, at = self._text, self._start
-        for raw in map(bytes, self._raw):
-            at = skip_space(text, at + 1)
-            stop = at + (len(raw) if self._ascii else len(raw.decode("utf-8", "surrogateescape")))
-            yield Member(at, at, stop)
-            at = skip_space(text, stop)
-
-    def length(self, at: int) -> int:
-        """Characters of element `at`; its position is not needed for that."""
-        raw = bytes(self._raw[at])
-        return len(raw) if self._ascii else len(raw.decode("utf-8", "surrogateescape"))
-
-    def _extend_front(self) -> None:
-        number = len(self._front)
-        before = skip_space(self._text, self._front[-1].stop) if number else self._start
-        at = skip_space(self._text, before + 1)
-        self._front.append(Member(at, at, at + self.length(number)))
-
-    def _extend_back(self) -> None:
-        number = len(self._back)
-        after = _skip_space_back(self._text, self._back[-1].start) if number else self._stop
-        stop = _skip_space_back(self._text, after - 1)
-        start = stop - self.length(len(self._raw) - 1 - number)
-        self._back.append(Member(start, start, stop))
-
-
-def _skip_space_back(text: str, at: int) -> int:
-    while text[at - 1] in " \t\n\r":
-        at -= 1
-    return at
 
 
 Change: TypeAlias = tuple[Path, str]

@@ -14,6 +14,8 @@ from typing import Any, Literal, TypeAlias, cast
 Encoding: TypeAlias = Literal["utf-8", "surrogates", "bytes"]
 
 _ERRORS: dict[Encoding, str] = {"utf-8": "strict", "surrogates": "surrogatepass", "bytes": "surrogateescape"}
+_PIECE = 262_144
+"""Characters that one call looks at, so that other threads need not wait."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -44,7 +46,8 @@ def showable(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return _SURROGATE.sub("\ufffd", text)
+        pieces = range(0, len(text), _PIECE)
+        return "".join([_SURROGATE.sub("\ufffd", text[at : at + _PIECE]) for at in pieces])
     return text
 
 

@@ -25,7 +25,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple, cast
 
-from keepwhole.canonical.json_text import expect, find_strings, skip_space, value_stop
+from keepwhole.canonical.json_steps import expect, skip_space, value_stop
+from keepwhole.canonical.json_text import find_strings
 from keepwhole.canonical.manifest import CopiedPiece, LiteralPiece, Piece, ShownPiece, spelling_of
 from keepwhole.record.known_result import Origin
 from keepwhole.wire.request_body import read_request
@@ -94,8 +95,7 @@ def strings(part: str) -> list[str]:
     found: list[str] = []
     at = 0
     if len(part) >= LONG:
-        for match in find_strings(part):
-            start, stop = match.span()
+        for start, stop in find_strings(part):
             if stop - start >= LONG:
                 found += (part[at:start], part[start:stop])
                 at = stop

@@ -12,7 +12,8 @@ import re
 from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
-from keepwhole.canonical.json_text import NotJson, members, read_value
+from keepwhole.canonical.json_members import NotJson, members
+from keepwhole.canonical.json_text import read_value
 from keepwhole.canonical.value import Value
 from keepwhole.errors import UsageError
 

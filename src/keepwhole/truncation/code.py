@@ -5,9 +5,10 @@ definition in common languages; a text without any is left to `head_tail`.
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
+from keepwhole.canonical.anchors import matches_from
 from keepwhole.truncation.cut import Cut, Source, whole
 from keepwhole.truncation.head_tail import head_tail
 from keepwhole.truncation.lines import split_after
@@ -17,13 +18,15 @@ from keepwhole.truncation.units import ChosenUnits, cut_of, widest_mark
 
 _DEFINITION = re.compile(
     r"\n[ \t]*+(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|pub(?:\([a-z]+\))?"
-    r"|unsafe|virtual|override|inline|extern|const|sealed|partial|open|data|suspend)[ \t]++)*+"
+    r"|unsafe|virtual|override|inline|extern|const|sealed|partial|open|data|suspend)[ \t]++){0,20}+"
     r"(?:def|class|func|function|fn|impl|struct|enum|interface|trait|type|module|namespace|object|record|protocol|macro"
     r"|sub|proc|fun|val|test|describe|it)\b[ \t(*]",
 )
-_TYPED = re.compile(r"^([A-Za-z_][\w<>\[\]:,*&? \t]*+)\(([^;\n]*+)$", re.M)
+_TYPED = re.compile(r"\n([A-Za-z_][\w<>\[\]:,*&? \t]{0,2000}+)\(([^;\n]{0,2000}+)$", re.M)
 """A line that may begin a function in C and its like: what stands before its first parenthesis, and the rest."""
 _NAME = re.compile(r"[ \t*&](?=[A-Za-z_])\w++[ \t]*+\Z")
+_LONGEST_LINE = 4_096
+"""A longer line begins no definition, as far as it is looked at."""
 _LEAST = 3
 _NAMED = 3
 """A definition whose own name is asked for counts this much more than one that mentions it."""
@@ -68,12 +71,18 @@ def _asked_for(text: str, bounds: Sequence[int], named: set[int], question: str)
 
 def definitions(text: str) -> list[int]:
     """Where lines that begin a definition begin, in order."""
-    found = {match.start() + 1 for match in _DEFINITION.finditer(text)}
-    if _DEFINITION.match("\n" + text[:400]):
-        found.add(0)
-    if len(found) < _LEAST:
-        found |= {match.start() for match in _TYPED.finditer(text) if _is_typed(*match.groups())}
-    return sorted(found)
+    first = "\n" + text[: _LONGEST_LINE if (end := text.find("\n", 0, _LONGEST_LINE)) < 0 else end]
+    found = [0] if _DEFINITION.match(first) else []
+    found += [match.start() + 1 for match in matches_from(_DEFINITION, text, "\n")]
+    if len(found) >= _LEAST:
+        return found
+    typed = [0] if (begun := _TYPED.match(first)) and _is_typed(*begun.groups()) else []
+    typed += [match.start() + 1 for match in matches_from(_TYPED, text, "\n") if _is_typed(*match.groups())]
+    for start in found:
+        at = bisect_left(typed, start)
+        if typed[at : at + 1] != [start]:
+            typed.insert(at, start)
+    return typed
 
 
 def _is_typed(before: str, rest: str) -> bool:

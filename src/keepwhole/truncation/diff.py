@@ -4,7 +4,9 @@ import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
+from keepwhole.canonical.anchors import matches_from
 from keepwhole.truncation.cut import Cut, Source, whole
 from keepwhole.truncation.head_tail import head_tail
 from keepwhole.truncation.lines import split_after
@@ -17,6 +19,7 @@ _LINE = r"(?:(@@.*@@|\*{15}$|\d+(?:,\d+)?[acd]\d+(?:,\d+)?$)|diff --git |Index: 
 _FIRST = re.compile(_LINE, re.M)
 _LATER = re.compile("\n" + _LINE, re.M)
 _HUNK, _OLD_NAME = 1, 2
+_AHEAD = len("\n+++ ")
 _MOST_ASKED = 8
 _LONGEST = 600
 """A hunk longer than this is several units, so that a part of it can be asked for."""
@@ -63,11 +66,8 @@ def _headers(text: str) -> Iterator[tuple[int, bool]]:
     """Where files and hunks begin, and which of the two; the `---` line of a header that has begun begins no other."""
     in_header = False
     first = _FIRST.match(text)
-    if first is not None:
-        yield 0, first.lastindex == _HUNK
-        in_header = first.lastindex != _HUNK
-    for match in _LATER.finditer(text):
+    for match in chain([first] if first is not None else (), matches_from(_LATER, text, "\n", _AHEAD)):
         is_hunk = match.lastindex == _HUNK
         if not (in_header and match.lastindex == _OLD_NAME):
-            yield match.start() + 1, is_hunk
+            yield match.start() + (match is not first), is_hunk
         in_header = not is_hunk

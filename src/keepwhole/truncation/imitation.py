@@ -16,11 +16,13 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from keepwhole.canonical.anchors import stretches_around
+from keepwhole.canonical.anchors import matches_within, stretches_around
 from keepwhole.canonical.utf8 import contains_any
 from keepwhole.truncation.skeleton import Skeleton
 
 _BEFORE, _AFTER = 200, 200
+_LONGEST = 600
+"""No form has as many characters."""
 _COUNT = r"(?<![\d,])\d[\d,]{0,20}"
 _SPAN = rf"(?:lines|characters)\s{{1,9}}{_COUNT}\s{{0,9}}-\s{{0,9}}{_COUNT}\s{{1,9}}of\s{{1,9}}{_COUNT}"
 
@@ -84,15 +86,16 @@ def imitations(text: str, grammars: tuple[Grammar, ...] = GRAMMARS) -> list[int]
         for word, sign in grammar.anchors.items()
         if sign in seen and contains_any(seen, (word,))
     ]
-    found = [match.start() for match in _bracketed(grammars).finditer(seen)] if "[" in seen else []
+    found = _starts(_bracketed(grammars), seen, 0, len(seen)) if "[" in seen else []
     if anchors:
         near = _others(grammars)
-        found += [
-            match.start()
-            for window in stretches_around(seen, anchors, _BEFORE, _AFTER)
-            for match in near.finditer(seen, *window)
-        ]
+        for window in stretches_around(seen, anchors, _BEFORE, _AFTER):
+            found += _starts(near, seen, *window)
     return list(dict.fromkeys(skeleton.places(sorted(found)))) if found else []
+
+
+def _starts(pattern: re.Pattern[str], text: str, start: int, stop: int) -> list[int]:
+    return [match.start() for match in matches_within(pattern, text, start, stop, _LONGEST)]
 
 
 def _bracketed(grammars: tuple[Grammar, ...]) -> re.Pattern[str]:

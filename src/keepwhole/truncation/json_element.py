@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from keepwhole.canonical.json_text import Member, members, root_span
+from keepwhole.canonical.json_members import Member, members, root_span
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, length
 from keepwhole.truncation.edges import joined
 from keepwhole.truncation.notice import items_omitted, keys_omitted, omitted
@@ -39,6 +39,7 @@ class JsonCut(TreeCut):
     def __init__(self, text: str, wanted: Iterable[str], max_depth: int, keep_keys: frozenset[str]) -> None:
         super().__init__(text, wanted, max_depth)
         self._keep_keys = keep_keys
+        self._known: dict[int, int] = {}
         self._hits: list[_Hit] = []
         self._taken: dict[int, set[str]] = {}
 
@@ -50,7 +51,7 @@ class JsonCut(TreeCut):
 
     def inside(self, start: int, stop: int) -> Sequence[Member] | None:
         """The members of an array or object."""
-        return members(self.text, start, stop) if self.text[start] in "[{" else None
+        return members(self.text, start, stop, self._known) if self.text[start] in "[{" else None
 
     def is_named(self, start: int) -> bool:
         """Keys of an object say different things; elements of an array are alike."""

@@ -5,8 +5,10 @@ words; those that are asked for come first and the rest of their paragraphs afte
 """
 
 import re
+from array import array
 from collections.abc import Iterator, Sequence
 
+from keepwhole.canonical.anchors import matches_from
 from keepwhole.truncation.cut import Source
 from keepwhole.truncation.lines import split_after
 from keepwhole.truncation.question import fold, scores, terms
@@ -19,8 +21,8 @@ _ENDS = ((". ", "? ", "! ", ".\n", "。", "？", "！"), ("\n",), (" ",))
 """Where a long unit is split: after sentences, else lines, else words."""
 _EMPTY_LINE = ("\n\n", "\n\r\n", "\r\r")
 _ROUND = 3
-_BLANK = re.compile(r"^[^\S\n]*+\n", re.M)
-_BLANK_BY_CR = re.compile(r"(?:(?<=\r)|\A)[^\S\r]*+\r")
+_BLANK = {"\n": re.compile(r"\n[^\S\n]*+(?=\n)"), "\r": re.compile(r"\r[^\S\r]*+(?=\r)")}
+"""An empty line with the end of the line before it, by the sign that ends lines."""
 
 
 def asked_for(source: Source, budget: int, question: str) -> list[tuple[int, int]]:
@@ -42,13 +44,16 @@ def asked_for(source: Source, budget: int, question: str) -> list[tuple[int, int
     return [(bounds[unit], bounds[unit + 1]) for unit in sorted(chosen.units)]
 
 
-def bounds_of(text: str, eol: str) -> list[int]:
+def bounds_of(text: str, eol: str) -> Sequence[int]:
     """Where paragraphs begin, after an empty line, and where the text ends."""
-    blank = _BLANK if eol == "\n" else _BLANK_BY_CR
-    begin = [match.end() for match in blank.finditer(text)]
-    if begin and begin[-1] == len(text):
-        begin.pop()
-    return [0, *begin, len(text)] if text else [0]
+    bounds = array("q", (0,))
+    first = text.find(eol)
+    if first >= 0 and not text[:first].strip():
+        bounds.append(first + 1)
+    bounds.extend(match.end() + 1 for match in matches_from(_BLANK[eol], text, eol))
+    if bounds[-1] < len(text):
+        bounds.append(len(text))
+    return bounds
 
 
 def _rest_of_paragraph(unit: int, text: str, bounds: Sequence[int]) -> Iterator[int]:

@@ -19,6 +19,8 @@ from keepwhole.truncation.strategy import StrategyOptions
 from keepwhole.truncation.units import ChosenUnits
 
 _HEADER = 4_096
+_LONGEST = 262_144
+"""Characters of a record; where one is longer, its quotes hardly add up."""
 
 
 def rows(source: Source, budget: int, options: StrategyOptions) -> Cut:
@@ -46,12 +48,13 @@ def record_bounds(text: str, eol: str, quoted: bool) -> Sequence[int]:
     """Where records begin, as `csv.reader` splits them; where quotes do not add up, a line is a record."""
     if not (quoted and '"' in text):
         return line_bounds(text, eol)
-    bounds = array("q", (0,))
-    for record in _record(_delimiter(text), eol).finditer(text):
-        if record.lastindex:
+    bounds, match = array("q", (0,)), _record(_delimiter(text), eol).match
+    while bounds[-1] < len(text):
+        record = match(text, bounds[-1], bounds[-1] + _LONGEST)
+        if record is None or record.end() == bounds[-1] + _LONGEST < len(text):
             return line_bounds(text, eol)
         bounds.append(record.end())
-    return bounds[:-1]
+    return bounds
 
 
 def _delimiter(text: str) -> str:
@@ -61,15 +64,12 @@ def _delimiter(text: str) -> str:
 
 @cache
 def _record(delimiter: str, eol: str) -> re.Pattern[str]:
-    """One record: a quote counts where a field begins with it, up to the one that closes it; nowhere else.
-
-    What is no record is a group of its own, so that the search never moves on to look for one.
-    """
+    """One record: a quote counts where a field begins with it, up to the one that closes it; nowhere else."""
     mark = re.escape(delimiter)
     field = rf"(?<![^{mark}\r\n])\"(?:[^\"]++|\"\")*+\"[^{mark}\r\n]*+"
     stray = rf"(?<=[^{mark}\r\n])\""
     end = r"\r?\n" if eol == "\n" else r"\r"
-    return re.compile(rf"(?:[^\"\r\n]++|{field}|{stray})*+(?:{end}|\r?\Z)|([\s\S])")
+    return re.compile(rf"(?:[^\"\r\n]++|{field}|{stray})*+(?:{end}|\r?\Z)")
 
 
 def _cut(source: Source, bounds: Sequence[int], units: list[int], is_json: bool) -> Cut:

@@ -48,6 +48,8 @@ _LOOK_ALIKES: dict[str, str] = {
 }  # fmt: skip
 """A small table: what passes for a letter or a sign of our notices at a glance."""
 _MOST_KNOWN = 65_536
+_PIECE = 65_536
+"""Characters that one call folds, so that other threads need not wait."""
 _UNLIKE = "\ufffd"
 """Stands for every character that looks like none of ASCII."""
 _FILLERS = frozenset("\u115f\u1160\u3164\uffa0\u2800")
@@ -104,7 +106,8 @@ class Skeleton:
         if seen.isascii():
             self.text = str(seen.encode().translate(_LOWER, _CONTROLS), "ascii")
         else:
-            self.text = seen.translate(_folded)
+            pieces = range(0, len(seen), _PIECE)
+            self.text = "".join([seen[at : at + _PIECE].translate(_folded) for at in pieces])
         self._original = text
         self._is_same = seen is text and text.isascii() and len(self.text) == len(text)
 

@@ -26,7 +26,7 @@ at most `budget` characters long, else None.
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
-from keepwhole.canonical.json_text import Member
+from keepwhole.canonical.json_members import Member
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, length
 from keepwhole.truncation.question import fold
 
@@ -80,13 +80,15 @@ class TreeCut:
         room = budget - mark - (inside[0].start - start) - (stop - inside[-1].stop)
         named = self.is_named(start)
         for at in self._order(start, inside):
-            member = inside[at]
             lone = at - 1 not in chosen and at + 1 not in chosen
-            cost = member.stop - (inside[at - 1].stop if at else member.start) + (mark if lone and chosen else 0)
-            if cost <= room:
-                chosen[at] = [Segment("kept", member.start, member.stop)]
-                room -= cost
-            elif not named and len(chosen) >= 2:
+            cost = mark if lone and chosen else 0
+            if cost < room:  # else nothing fits: of a large container, most members are never looked at
+                cost += inside[at].stop - (inside[at - 1].stop if at else inside[at].start)
+                if cost <= room:
+                    chosen[at] = [Segment("kept", inside[at].start, inside[at].stop)]
+                    room -= cost
+                    continue
+            if not named and len(chosen) >= 2:
                 break
         if named or len(chosen) < 2:
             self._shrink(start, inside, chosen, room, depth)

@@ -5,10 +5,13 @@ Must not know: which units are wanted. Units cover the text without holes: unit 
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from heapq import merge
+from itertools import chain, pairwise
 
-from keepwhole.canonical.json_text import NotJson, members, root_span
+from keepwhole.canonical.anchors import matches_from
+from keepwhole.canonical.json_members import NotJson, members, root_span
 from keepwhole.truncation.code import definition_bounds, definitions
 from keepwhole.truncation.cut import TextSource
 from keepwhole.truncation.diff import hunk_bounds
@@ -49,11 +52,11 @@ def _paragraphs(text: str, eol: str, longest: int) -> list[int]:
     return [at for before, at in pairwise([-1, *bounds]) if at > before] + [len(text)]
 
 
-def _events(text: str, eol: str, longest: int) -> list[int]:
+def _events(text: str, eol: str, longest: int) -> Sequence[int]:
     """Lines, each with the indented ones that follow it."""
     if eol != "\n":
-        return list(line_bounds(text, eol))
-    return [0, *(match.end() for match in _EVENT.finditer(text)), len(text)]
+        return line_bounds(text, eol)
+    return array("q", chain((0,), (match.end() for match in matches_from(_EVENT, text, "\n")), (len(text),)))
 
 
 def _lines(text: str, eol: str, longest: int) -> Sequence[int]:
@@ -82,7 +85,7 @@ def _elements(text: str, eol: str, longest: int) -> Sequence[int]:
     """The largest elements that fit, short adjacent ones joined; lines where the text is not JSON after all."""
     try:
         start, stop = root_span(text)
-        found = _inside(text, start, stop, longest) if stop - start > longest else []
+        found = _inside(text, start, stop, longest) if stop - start > longest else ()
     except NotJson:
         return line_bounds(text, eol)
     bounds = [0]
@@ -92,25 +95,28 @@ def _elements(text: str, eol: str, longest: int) -> Sequence[int]:
     return [*bounds, len(text)]
 
 
-def _inside(text: str, start: int, stop: int, longest: int) -> list[int]:
-    """Where elements begin; those that are too long are split further inside."""
-    found: set[int] = set()
+def _inside(text: str, start: int, stop: int, longest: int) -> Iterable[int]:
+    """Where elements begin, in order; those that are too long are split further inside."""
+    found: list[Sequence[int]] = []
+    known: dict[int, int] = {}
     left, work = [(start, stop)], _MOST_WORK * len(text)
     while left and work > 0:
         start, stop = left.pop()
         work -= stop - start
-        for member in members(text, start, stop):
-            found.add(member.start)
+        starts = array("q")
+        found.append(starts)
+        for member in members(text, start, stop, known):
+            starts.append(member.start)
             if member.stop - member.value > longest and text[member.value] in "[{":
                 left.append((member.value, member.stop))
-    return sorted(found)
+    return merge(*found)
 
 
 def _tags(text: str, eol: str, longest: int) -> Sequence[int]:
     """Before opening tags, joined while they fit."""
     bounds = [0]
     before = 0
-    for match in _TAG.finditer(text):
+    for match in matches_from(_TAG, text, ">"):
         if match.end() - bounds[-1] > longest // 2 and before > bounds[-1]:
             bounds.append(before)
         before = match.end()

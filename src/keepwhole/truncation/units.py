@@ -7,12 +7,14 @@ without holes: unit `i` is `bounds[i]` to `bounds[i + 1]`.
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import islice, pairwise
+from itertools import pairwise
 from operator import sub
 
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, Source
 from keepwhole.truncation.edges import whole_before
 from keepwhole.truncation.notice import omitted
+
+_TOGETHER = 16_384
 
 
 class ChosenUnits:
@@ -111,8 +113,14 @@ def unit_at(bounds: Sequence[int], at: int) -> int:
 
 
 def longest_unit(bounds: Sequence[int]) -> int:
-    """Characters of the longest unit."""
-    return max(map(sub, islice(bounds, 1, None), bounds), default=0)
+    """Characters of the longest unit; of some units at a time, so that other threads need not wait."""
+    return max(
+        (
+            max(map(sub, bounds[at + 1 : at + 1 + _TOGETHER], bounds[at : at + _TOGETHER]), default=0)
+            for at in range(0, len(bounds), _TOGETHER)
+        ),
+        default=0,
+    )
 
 
 def split_long(text: str, bounds: Sequence[int], longest: int) -> Sequence[int]:

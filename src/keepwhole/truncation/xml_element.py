@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import overload
 from xml.parsers import expat
 
-from keepwhole.canonical.json_text import Member
+from keepwhole.canonical.json_members import Member
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, length
 from keepwhole.truncation.notice import elements_omitted, text_omitted
 from keepwhole.truncation.tree import TreeCut

@@ -32,16 +32,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from keepwhole.canonical.json_text import (
-    Change,
-    Place,
-    expect,
-    find_places,
-    read_elements,
-    read_key,
-    read_value,
-    skip_space,
-)
+from keepwhole.canonical.json_steps import expect, skip_space
+from keepwhole.canonical.json_text import Change, Place, find_places, read_elements, read_key, read_value
 from keepwhole.canonical.message import Path
 from keepwhole.wire import dialects
 
