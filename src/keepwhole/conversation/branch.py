@@ -483,12 +483,6 @@ class Branch:
                 self._show(self._results[choice.number], choice)
         self._changed = {choice.number for choice in plan.batch}
 
-    @property
-    def _restored_tokens(self) -> int:
-        """Tokens that are sent only because results are shown whole once more."""
-        items, decided = self.transcript.items, self.decisions
-        return sum(items[number].tokens - decided[number].tokens for number in self._restored)
-
     # Editing
 
     def _show(self, seen: SeenResult, choice: Choice) -> None:
@@ -566,7 +560,7 @@ class Branch:
         """The figures of what is sent; those that need a look at every result only if `explained`."""
         items, decided = self.transcript.items, self.decisions
         sent = sent_tokens(self.transcript, decided) + self.summary.situation(situation).overhead
-        sent += self._restored_tokens
+        sent += sum(items[number].tokens - decided[number].tokens for number in self._restored)
         edited = sum(map(self._is_edit, decided)) if self._unedited else decided.edits
         return Account(
             policy=policy.name,
