@@ -112,7 +112,7 @@ def test_english_loses_no_room(window: int, monkeypatch: pytest.MonkeyPatch) -> 
     sizes = with_margins.sizes()
     monkeypatch.setattr(tokens, "reserve_of", no_reserve)
     without = Reader("openai_chat", ["English"], window)
-    assert max(without.sizes()) == pytest.approx(max(sizes), rel=0.02), "the ids in notices may have a margin"
+    assert max(without.sizes()) == pytest.approx(max(sizes), rel=0.05), "the ids in notices may have a margin"
     assert abs(without.aged.total() - with_margins.aged.total()) <= 2
     assert with_margins.aged or window > 100_000
 

@@ -40,6 +40,8 @@ class BodyReader:
         self._eol = facts.eol.encode()
         self._cached: dict[int, bytes] = {}
         self._known: dict[int, int] = {}
+        self._counted = 0, 0, 0
+        """The last block whose line ends were counted, up to where in it, and how many."""
         self._texts: dict[tuple[int, int], str] = {}
 
     @cached_property
@@ -120,9 +122,7 @@ class BodyReader:
             at, begin = self._region(max(0, min(offset, self.chars - 1))) if self.chars else (0, 0)
             block = (begin + 3) // BLOCK
             if self.chars == self.facts.size:
-                count = (
-                    self._block(block).count(self._eol, 0, offset - block * BLOCK) if self.chars and offset > 0 else 0
-                )
+                count = self._count_ends(block, offset - block * BLOCK) if self.chars and offset > 0 else 0
             else:
                 count = self.text(at, offset).count(self.eol)
             found = self._index.ends_before[block] + count
@@ -130,6 +130,15 @@ class BodyReader:
                 self._known.clear()
             self._known[offset] = found
         return found
+
+    def _count_ends(self, block: int, upto: int) -> int:
+        """Return how many line ends there are in the first bytes of a block; a cut asks from place to place."""
+        known, start, count = self._counted
+        if known != block or start > upto:
+            start = count = 0
+        count += self._block(block).count(self._eol, max(0, start - len(self._eol) + 1), upto)
+        self._counted = block, upto, count
+        return count
 
     def line_range(self, first: int, last: int) -> str:
         """Return lines `first` to `last`, counted from 1, both included, with their line ends."""

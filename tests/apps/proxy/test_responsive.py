@@ -62,17 +62,18 @@ class Questions:
         return sorted(self._delays)[len(self._delays) * 99 // 100]
 
     def _run(self) -> None:
+        due = time.monotonic()
         while not self._is_over.is_set():
-            asked = time.monotonic()
+            time.sleep(max(0.0, due - time.monotonic()))
             self._connection.request("GET", "/healthz")
             answer = self._connection.getresponse()
             answer.read()
             assert answer.status == 200
-            delay = time.monotonic() - asked
+            delay = time.monotonic() - due
+            due = max(due + _EVERY, time.monotonic())
             while delay > 0:  # the answer, and those to questions that were due meanwhile
                 self._delays.append(delay)
                 delay -= _EVERY
-            time.sleep(max(0.0, asked + _EVERY - time.monotonic()))
 
 
 class Served(NamedTuple):
