@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     job = read_job(args)
     for read in args.read:
-        profile = DEFAULT.replace(window=args.window, read=read, write=_READ_PRICES.get(read, 1.25))
+        profile = DEFAULT.replace(window=args.window, read=read, write=_READ_PRICES.get(read, 1.25), assumed=())
         settings = [PRESETS[args.preset].replace(max_loss=min(share, 1_000)) for share in args.max_loss]
         contenders = [Contender(f"{one.max_loss:g}", same_policy(partial(Auto, one))) for one in settings]
         costs: defaultdict[str, list[RunCost]] = defaultdict(list)
