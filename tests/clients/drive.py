@@ -89,16 +89,16 @@ def opencode(home: Path, port: int, *words: str, **environ: str) -> str:
 
 
 def start_opencode(home: Path, port: int, *words: str, outside: str = "allow", **environ: str) -> Start:
-    """opencode, with a model on loopback in its settings."""
-    work = home / "work"
-    work.mkdir(exist_ok=True)
+    """opencode, with a model on loopback in the user's own settings: a folder may not decide where keys go."""
+    own = home / ".config/opencode"
+    own.mkdir(parents=True, exist_ok=True)
     options = {"baseURL": f"http://127.0.0.1:{port}/v1", "apiKey": "sk-fake"}
     models = {"m1": {"limit": {"context": 200_000, "output": 8_000}}}
     provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": models}
     settings: dict[str, object] = {"$schema": "https://opencode.ai/config.json", "autoupdate": False}
     settings |= {"share": "disabled", "model": "fake/m1", "small_model": "fake/m1"}
     settings |= {"provider": {"fake": provider}, "permission": {"bash": "allow", "external_directory": outside}}
-    (work / "opencode.json").write_text(json.dumps(settings))
+    (own / "opencode.json").write_text(json.dumps(settings))
     off = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
     environ |= {f"OPENCODE_DISABLE_{name}": "1" for name in off}
     return Start(["opencode", *words], environ)

@@ -67,7 +67,7 @@ CASES = {
     "opencode": Case(
         lambda home, port: start_opencode(home, port, "run", "--format", "json", PROMPT, outside="ask", **ENVIRON),
         called,
-        "work/opencode.json",
+        ".config/opencode/opencode.json",
     ),
 }
 

@@ -109,7 +109,9 @@ def test_claude_code_takes_our_replacement_of_every_tool_that_has_a_shape(tmp_pa
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     with upstream(script, log) as port:
         tools = "Bash,Read,Grep,Glob,mcp__big"
-        session = claude(tmp_path, port, PROMPT, *more, tools=tools, PATH=path, **ENVIRON)
+        session = claude(
+            tmp_path, port, PROMPT, *more, tools=tools, PATH=path, KEEPWHOLE_POLICY="truncation", **ENVIRON
+        )
     shown = results(log[-1]["messages"])
     assert [("[Artifact: art_" in text, len(text) < 10_200) for text in shown] == [(True, True)] * 4
     assert [bool(re.search(r'Read\(file_path="[^"]+/results/', text)) for text in shown] == [True] * 4
