@@ -19,7 +19,8 @@ from keepwhole.store.protocol import body_of, result_of
 from keepwhole.store.sqlite.store import SqliteStore
 from keepwhole.testing import printed_calls
 from tests.clients.drive import Start, start_claude, start_codex, start_opencode
-from tests.clients.upstream import AGENT, COMPACTED, Move, Script, results, upstream
+from tests.clients.upstream import AGENT, COMPACTED, Call, Move, Script, results, upstream
+from tests.upstream.prompt_cache import Breakpoints, Clock
 
 pytestmark = pytest.mark.clients
 HERE = str(Path(str(keepwhole.__file__)).parent.parent)
@@ -287,3 +288,33 @@ def test_codex_and_opencode_resume_in_the_session_of_the_first(tmp_path: Path) -
         assert ["listing 1 line" in kept[0], "listing 2 line" in kept[1]] == [True, True]
         for before, after in pairwise(log):
             assert said(after)[: len(said(before))] == said(before)
+
+
+def written(number: int) -> Call:
+    """The call that writes a file of 15 KB."""
+    lines = "".join(f"part {number}, line {line} of the text that the model wrote\n" for line in range(320))
+    return "Write", {"file_path": f"part_{number}.txt", "content": lines}
+
+
+def test_a_session_whose_weight_is_in_arguments_costs_what_it_costs_without_us(tmp_path: Path) -> None:
+    steps: Script = [
+        move
+        for number in range(26)
+        for move in ((written(number),), (f"seq -f 'step {number} printed line %04g of some output' 1 100",))
+    ]
+    costs: dict[str, float] = {}
+    newest: dict[str, list[str]] = {}
+    for name, before in {"plain": [], "wrapped": wrap()}.items():
+        home, log = tmp_path / name, list[Any]()
+        home.mkdir()
+        with upstream(steps, log) as port:
+            start_claude(port, PROMPT, tools="Bash,Write", **ENVIRON).run(home, before)
+        clock = Clock()
+        till = Breakpoints(clock, window=200_000)
+        for body in log:
+            till.bill(body)
+            clock.pass_by(10)
+        costs[name], newest[name] = till.cost, [_VARIES.sub("", text) for text in results(log[-1]["messages"])[-5:]]
+        assert till.bills[-1].tokens > 118_000
+    assert costs["wrapped"] <= 1.02 * costs["plain"]
+    assert [len(text) for text in newest["wrapped"]] == [len(text) for text in newest["plain"]]
