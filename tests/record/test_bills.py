@@ -281,5 +281,15 @@ def test_whatever_a_provider_answers_nothing_is_raised(dialect: str) -> None:
     assert talk.billing.requests == 0
 
 
+def test_what_is_written_for_an_hour_is_dearer(monkeypatch: pytest.MonkeyPatch) -> None:
+    talk = BilledConversation("anthropic")
+    talk.step()
+    assert not talk.billing.wants_hour(talk.agent.model)
+    plain = talk.agent.body
+    monkeypatch.setattr(talk.agent, "body", lambda: plain().replace(b'"ephemeral"', b'"ephemeral", "ttl": "1h"'))
+    talk.step()
+    assert talk.billing.wants_hour(talk.agent.model)
+
+
 def _patient() -> Any:
     return EAGER.replace(patience=500)

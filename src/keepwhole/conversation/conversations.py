@@ -219,6 +219,8 @@ class Conversations:
             overhead, reserve = (sum(column) for column in zip(*sizes, strict=True)) if sizes else (0, 0)
         scale, doubt = self.billing.scale(view.model), self.billing.doubt(view.model)
         profile, frozen = self._profile(view.model), self.billing.frozen
+        if self.billing.wants_hour(view.model):
+            profile = profile.replace(write=profile.write_hour)
         return Situation(profile, overhead, reserve, scale=scale, doubt=doubt, frozen=frozen)
 
     def _is_cold(self, branch: Branch, now: float, view: View, profile: Profile) -> bool:

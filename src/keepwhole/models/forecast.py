@@ -99,7 +99,7 @@ class Forecast:
         self._sizes: dict[bytes, int] = {}
         self._outlived = 0.0
         """The longest pause after which the cache still served."""
-        self._requested_lifetime = 0
+        self.requested_lifetime = 0
         """Seconds that the client's last request wants entries to live; 0 if it gives none."""
 
     def hit(self, prompt: Prompt, profile: Profile, now: float) -> CacheHit:
@@ -119,7 +119,7 @@ class Forecast:
 
     def lifetime(self, profile: Profile) -> float:
         """Return the seconds after which the cache has surely forgotten the last request."""
-        return max(self._requested_lifetime or profile.lifetime, self._outlived)
+        return max(self.requested_lifetime or profile.lifetime, self._outlived)
 
     def learn(
         self, prompt: Prompt, profile: Profile, now: float, hit: CacheHit, billed: tuple[int, int, int] | None = None
@@ -131,7 +131,7 @@ class Forecast:
         if prompt.points is not None:
             self._renew(prompt, hit, now, is_gone=billed is not None and 2 * billed[1] < hit.tokens)
             self._write(prompt, prompt.points, profile, now)
-        self._requested_lifetime = _requested_lifetime(prompt)
+        self.requested_lifetime = _requested_lifetime(prompt)
         ends = [chain for chain in self._chains if not _is_part(chain[0], prompt.digests)]
         self._chains = [*ends[-_CHAINS + 1 :], (prompt.digests, now)]
 

@@ -46,6 +46,9 @@ class Profile(Value):
         return self.long_price if 0 < self.long_from < tokens else 1.0
 
 
+HOUR = 3_600
+"""Seconds for which a client may want an entry to live, at the price `write_hour`."""
+
 DEFAULT = Profile("default", assumed=("window", "read", "write", "minimum", "lifetime", "breakpoints"))
 
 _MILLION = 1_048_576

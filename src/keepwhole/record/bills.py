@@ -15,7 +15,7 @@ from typing import NamedTuple
 from keepwhole import events
 from keepwhole.canonical.entry import Header, Request, Response
 from keepwhole.models.forecast import CacheHit, Forecast, Prompt
-from keepwhole.models.profiles import Profile
+from keepwhole.models.profiles import HOUR, Profile
 from keepwhole.wire.dialect import Dialect
 from keepwhole.wire.dialects import conversation_dialect
 from keepwhole.wire.identity import continues
@@ -298,6 +298,12 @@ class Billing:
         with self._lock:
             known = self._models.get(model or "")
             return 1.0 if known is None else known.doubt
+
+    def wants_hour(self, model: str | None) -> bool:
+        """Whether the client's last request wants entries of the cache to live for an hour."""
+        with self._lock:
+            known = self._models.get(model or "")
+            return known is not None and known.forecast.requested_lifetime >= HOUR
 
     def lifetime(self, model: str | None, profile: Profile) -> float:
         """Seconds after which a cache has surely forgotten what was sent last."""
