@@ -101,9 +101,11 @@ class BranchCosts:
         ends = [] if situation.cold else self._prefixes.alive(self._now, self._lifetime, situation.profile)
         sent = sent_tokens(self._transcript, self._decisions) + situation.overhead
         came = self._transcript.tokens - self._recalled_upto(len(self._recalled)) + whole
-        request = self._request(situation, came, sent, self._sent_upto(ends[-1], sent) if ends else 0, whole)
-        if is_between_rounds or self._is_recall_step():
-            request = request._replace(came=None)
+        client = self._client_request(situation, came, whole, cold=not ends)
+        is_for_recall = is_between_rounds or self._is_for_recall(len(self._transcript.messages))
+        cached = self._sent_upto(ends[-1], sent) if ends else 0
+        scale = situation.scale
+        request = SentRequest(int(sent * scale), int(cached * scale), None if is_for_recall else client)
         return Costs(self._ledger, request, situation.profile, ends, situation.scale)
 
     def charge(self, shortfall: int, situation: Situation, max_loss: float) -> None:
@@ -116,10 +118,11 @@ class BranchCosts:
             self._is_told = True
             events.log_budget_spent(round(self._ledger.paid), round(self._ledger.unmanaged))
 
-    def _is_recall_step(self) -> bool:
-        """Return whether the newest step only recalled something."""
-        newest = takewhile(lambda item: item.step == self._transcript.steps, reversed(self._transcript.items))
-        return {is_recall_answer(item) for item in newest} == {True}
+    def _is_for_recall(self, messages: int) -> bool:
+        """Return whether the request of the first `messages` messages was made only to recall something: all results
+        at its end are answers of recall tools."""
+        results = takewhile(bool, (self._transcript.items_in(index) for index in range(messages - 1, -1, -1)))
+        return {is_recall_answer(item) for items in results for item in items} == {True}
 
     def _take_back(self) -> None:
         """Forget the part of what was sent that the client has taken back.
@@ -191,15 +194,16 @@ class BranchCosts:
             upto = self._transcript.tokens - self._transcript.tokens_from(end) if end else 0
             cached = upto - left_out + overhead if end else 0
         came = tokens - self._recalled_upto(messages) + whole
-        self._ledger.send(self._request(situation, came, sent, max(0, min(cached, sent)), whole), profile)
+        client = self._client_request(situation, came, whole, cold=not ends)
+        request = SentRequest(int(sent * situation.scale), int(max(0, min(cached, sent)) * situation.scale), client)
+        self._ledger.send(request._replace(came=None) if self._is_for_recall(messages) else request, profile)
         self._prefixes.add(messages, at)
         self._before = _Request(messages, came, sent, at)
 
-    def _request(self, situation: Situation, came: int, sent: int, cached: int, whole: int) -> SentRequest:
-        """A request in tokens as they are billed."""
+    def _client_request(self, situation: Situation, came: int, whole: int, *, cold: bool) -> ClientRequest:
+        """The request as the client would have sent it, in tokens as they are billed."""
         scale, shared = situation.scale, min(self._before.came, came)
-        client = ClientRequest(int(came * scale), int(shared * scale), not cached, int(whole * scale))
-        return SentRequest(int(sent * scale), int(cached * scale), client)
+        return ClientRequest(int(came * scale), int(shared * scale), cold, int(whole * scale))
 
     def _read_recorded(self, known: Known) -> dict[int, float]:
         """Note when results of finished turns were recorded; return the newest time of each turn."""

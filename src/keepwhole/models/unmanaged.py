@@ -1,4 +1,4 @@
-"""What a conversation would have cost with `mode: off`: the one estimate that policies, receipts and replays share.
+"""What a conversation would have cost with `mode: off`: the one estimate that policies, receipts and reports share.
 
 Owns: how a client behaves that nobody manages, its own compaction included, and what a request costs by a profile.
 Must not know: what is sent instead, or how large a text is.

@@ -51,7 +51,7 @@ OFFERED = tuple(
     Definition(name, _SHORT[name], {"type": "object", "properties": {key: {} for key in schema["properties"]}})
     for name, _, schema in DEFINITIONS
 )
-"""The same as they are offered on the way: at most 120 tokens."""
+"""The same as they are offered on the way: at most 120 tokens by the o200k vocabulary."""
 
 
 def is_recall(tool: str) -> bool:

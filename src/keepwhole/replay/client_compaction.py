@@ -9,18 +9,15 @@ The policy goes on choosing as if nothing had happened.
 from collections.abc import Sequence
 from itertools import accumulate
 
-from keepwhole.models.thresholds import Thresholds
+from keepwhole.models.unmanaged import COMPACT, SUMMARY
 from keepwhole.replay.evidence_uses import EvidenceUse
 from keepwhole.replay.run_facts import RunFacts
 from keepwhole.replay.run_texts import ChangedTexts
 
-SUMMARY = 2_000
-"""Tokens of a summary in addition to what the user said."""
-
 
 def threshold(window: int) -> int:
     """Return the number of tokens from which on a client compacts."""
-    return round(Thresholds().compact * window)
+    return round(COMPACT * window)
 
 
 class CompactingClient:

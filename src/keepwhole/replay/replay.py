@@ -36,7 +36,8 @@ from itertools import groupby
 from keepwhole.models.ledger import CachedPrefixes, Costs, Ledger, SentRequest, last_end
 from keepwhole.models.profiles import DEFAULT, Profile
 from keepwhole.models.unmanaged import ClientRequest
-from keepwhole.policies.policy import UNKNOWN_MODEL, Choice, Choices, Policy, Situation, shown_text
+from keepwhole.policies.other_systems import Everything
+from keepwhole.policies.policy import Choice, Policy, Situation, shown_text
 from keepwhole.policies.transcript import Item, Name, Transcript
 from keepwhole.replay.cache import BreakpointCache, RequestEndCache, RequestShape
 from keepwhole.replay.client_compaction import CompactingClient
@@ -63,23 +64,9 @@ def replay(
     return state.outcome()
 
 
-class _Everything:
-    """The policy that sends all results whole."""
-
-    name = "everything"
-
-    def arrive(
-        self, transcript: Transcript, new: Sequence[Item], decided: Choices, situation: Situation = UNKNOWN_MODEL
-    ) -> list[Choice]:
-        return []
-
-    def age(self, transcript: Transcript, decided: Choices, situation: Situation) -> list[Choice]:
-        return []
-
-
 def replay_unchanged(facts: RunFacts, profile: Profile = DEFAULT, window: int = WINDOW) -> Outcome:
     """Return the outcome of sending everything: the baseline of all policies."""
-    return replay(facts, _Everything(), profile, window)
+    return replay(facts, Everything(), profile, window)
 
 
 class _Replay:

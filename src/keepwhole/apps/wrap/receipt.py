@@ -181,11 +181,11 @@ def _cost_row(tally: Tally, profile_of: ProfileOf) -> Iterator[tuple[str, str]]:
         return
     saved = 1 - cost.paid / cost.whole
     share = f"{abs(saved):.0%} {'less' if saved >= 0 else 'more'} than".replace("%", " %")
-    share = f"{share if abs(saved) >= _SAME else 'the same as'} with everything"
+    share = f"{share if abs(saved) >= _SAME else 'the same as'} with `mode: off`"
     if cost.dollars is None or cost.dollars_whole is None:
         yield "input", f"cost ≈ {share}"
     else:
-        yield "input", f"cost ≈ ${cost.dollars:.2f}, with everything ≈ ${cost.dollars_whole:.2f}: {share}"
+        yield "input", f"cost ≈ ${cost.dollars:.2f}, with `mode: off` ≈ ${cost.dollars_whole:.2f}: {share}"
 
 
 def _window_row(tally: Tally, profile_of: ProfileOf) -> Iterator[tuple[str, str]]:
