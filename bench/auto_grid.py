@@ -16,6 +16,7 @@ from keepwhole.policies.auto import Auto
 from keepwhole.policies.policy import Choice, Choices
 from keepwhole.policies.settings import CAREFUL, LEAN, AutoSettings
 from keepwhole.policies.transcript import Item, Transcript
+from keepwhole.recall.names import OFFERED_TOKENS
 from keepwhole.replay.contenders import Contender, contender_named, same_policy
 from keepwhole.replay.runner import replay_all
 from keepwhole.replay.summary import ComparedRun, PolicySummary, summarize, summarize_by_source
@@ -132,11 +133,11 @@ def _rows() -> Iterator[tuple[str, Contender]]:
 
 
 def _contender(name: str, settings: AutoSettings) -> Contender:
-    return Contender(name, same_policy(lambda: NamedAuto(name, settings)))
+    return Contender(name, same_policy(lambda: NamedAuto(name, settings)), tools=OFFERED_TOKENS)
 
 
 def _leaving_contender(name: str, kinds: Sequence[str], chars: int, by: str) -> Contender:
-    return Contender(name, same_policy(lambda: LeaveCut(name, CAREFUL, kinds, chars, by)))
+    return Contender(name, same_policy(lambda: LeaveCut(name, CAREFUL, kinds, chars, by)), tools=OFFERED_TOKENS)
 
 
 def main() -> None:

@@ -1,14 +1,14 @@
 """`python -m bench.never_worse PATH…`: what `auto` costs against `mode: off`, for several values of `auto.max_loss`.
 
 One row for each value and read price, told the true price, with breakpoints at request ends. Costs include the recall
-tools in every request and fetching back what was missing; `mode: off` includes the client's own compaction. A run
+tools and fetching back what was missing; `mode: off` includes the client's own compaction. A run
 counts as dearer where it costs more than 1.02 times as much and more than a cent more.
 """
 
 import argparse
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 from bench.frontier import read_job
 from keepwhole.models.profiles import DEFAULT, Profile
-from keepwhole.models.unmanaged import ClientRequest, UnmanagedClient
 from keepwhole.policies.auto import Auto
 from keepwhole.policies.settings import CAREFUL, PRESETS
+from keepwhole.recall.names import OFFERED_TOKENS
 from keepwhole.replay.contenders import Contender, same_policy
-from keepwhole.replay.cost import Price, price_of, refetch_cost, sending_cost
+from keepwhole.replay.cost import price_of, refetch_cost, sending_cost
 from keepwhole.replay.outcome import Outcome
 from keepwhole.replay.runner import replay_all
 
@@ -28,8 +28,6 @@ _READ_PRICES = {0.10: 1.25, 0.05: 1.25, 0.02: 1.0}
 _DOLLARS = 3.0
 """For a million input tokens: what one cent is depends on it."""
 _CENT = 0.01 / _DOLLARS * 1e6
-_TOOLS = 120
-"""Tokens of the recall tools in every request."""
 
 
 class RunCost(NamedTuple):
@@ -66,7 +64,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     for read in args.read:
         profile = DEFAULT.replace(window=args.window, read=read, write=_READ_PRICES.get(read, 1.25), assumed=())
         settings = [PRESETS[args.preset].replace(max_loss=min(share, 1_000)) for share in args.max_loss]
-        contenders = [Contender(f"{one.max_loss:g}", same_policy(partial(Auto, one))) for one in settings]
+        contenders = [
+            Contender(f"{one.max_loss:g}", same_policy(partial(Auto, one)), tools=OFFERED_TOKENS) for one in settings
+        ]
         costs: defaultdict[str, list[RunCost]] = defaultdict(list)
         for runs in replay_all(job._replace(profile=profile, window=args.window), contenders, args.jobs):
             for one in (runs or [])[1:]:
@@ -80,23 +80,9 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _cost_of(outcome: Outcome, baseline: Outcome, profile: Profile) -> RunCost:
     price = price_of(profile)
-    sent = sending_cost(outcome.requests, price, "tail") + _tools_cost(len(outcome.requests), price)
+    sent, off = (sending_cost(one.requests, price, "tail") for one in (outcome, baseline))
     fetched = refetch_cost(outcome.requests, outcome.losses_in_context, price)
-    off = unmanaged_cost([request.total for request in baseline.requests], profile)
     return RunCost(outcome.source, off, sent, sent + fetched, outcome.in_context, outcome.evidence)
-
-
-def unmanaged_cost(totals: Iterable[int], profile: Profile) -> float:
-    """Return what a run costs with `mode: off`, whose requests have these sizes."""
-    client, before = UnmanagedClient(), 0
-    for total in totals:
-        client.send(ClientRequest(total, min(before, total)), profile)
-        before = total
-    return client.cost
-
-
-def _tools_cost(requests: int, price: Price) -> float:
-    return _TOOLS * (price.write + price.read * max(0, requests - 1))
 
 
 def _print_row(name: str, read: str, costs: Sequence[RunCost]) -> None:

@@ -39,6 +39,12 @@ def _private_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def recall_from_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Offer the recall tools in the first request, for tests of what a model does with them in short conversations."""
+    monkeypatch.setenv("KEEPWHOLE_RECALL_FROM", "start")
+
+
+@pytest.fixture
 def patient_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give searches the time to look at everything on a busy machine, for tests that compare exact answers."""
     from keepwhole.recall import tools

@@ -63,7 +63,10 @@ RECORD = "record"
 """What is approved of a folder: that it holds the record."""
 _LARGEST_FILE = 1 << 20
 _TUNING = frozenset(
-    ("auto", "models", "policy", "preset", "recall_reader", "retention", "retrieval_limit", "rolling", "thresholds")
+    (
+        *("auto", "models", "policy", "preset", "recall_from", "recall_reader"),
+        *("retention", "retrieval_limit", "rolling", "thresholds"),
+    )
 )
 """Settings and sections that a project file may give without approval, besides `tools.truncation`: limits, and the
 names of built-in policies and strategies. Any other setting, also one that is added later, has to be approved."""
@@ -93,6 +96,9 @@ class Settings(Value):
     """How what is left out is read back: Keepwhole's `tools`, a file's `path` for agents that read files, or `off`."""
     recall_reader: Literal["Read", "read", "read_file", "sed"] = "Read"
     """With `recall: path`, in whose words: `Read`, `read` or `read_file` of a coding agent, or `sed` of a shell."""
+    recall_from: Literal["need", "start"] = "need"
+    """When a short conversation is offered the recall tools: from its `start`, or on `need`, once something is left
+    out."""
     preset: Literal["careful", "lean"] = "careful"
     """Where the settings under `auto` start from: `careful` or `lean`."""
     auto: AutoSettings = CAREFUL

@@ -252,16 +252,10 @@ class Session(SessionReader):
         self.writer.open()
         return self.conversations.show_whole(id, "pin")
 
-    def tools_to_offer(self, dialect: str) -> list[dict[str, Any]]:
-        """The tools that a request is to offer: those of the settings.
-
-        Once they were offered, by any process and under any settings, they always are: they come before everything
-        that a provider has cached.
-        """
+    def tools_to_offer(self, dialect: str, *, were_offered: bool = False) -> list[dict[str, Any]]:
+        """The tools that a request is to offer, by the settings, or because they were offered once."""
         is_wanted = self.settings.mode == "on" and self.recall_by == "tools"
-        if not is_wanted and not self.conversations.has_offered_tools():
-            return []
-        return self._tool_definitions(dialect, OFFERED)
+        return self._tool_definitions(dialect, OFFERED) if is_wanted or were_offered else []
 
     # The session and its record
 

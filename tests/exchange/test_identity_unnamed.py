@@ -102,7 +102,7 @@ def test_an_answer_that_may_be_gone_on_with_by_its_name_has_no_hidden_round_befo
     body = {
         "model": "gpt-5",
         "input": [{"role": "user", "content": "go"}],
-        "tools": [{"type": "function", "name": "f", "parameters": {}}],
+        "tools": [{"type": "function", "name": "shell", "parameters": {}}],
     }
     sent = Sent("/v1/responses", {}, body)
     assert CheckedProxy().forward(sent) == sent.data

@@ -11,7 +11,7 @@ from keepwhole.testing import MemoryStore
 from tests.integrations.sdks import SDKS
 from tests.upstream.provider import Provider, Text, Tool
 
-pytestmark = pytest.mark.adapters
+pytestmark = [pytest.mark.adapters, pytest.mark.usefixtures("recall_from_start")]
 
 LINES = [f"line {n}: nothing to see\n" for n in range(2_000)]
 LOG = "".join([*LINES[:1_000], "the needle is 4711\n", *LINES[1_000:]])

@@ -12,7 +12,7 @@ from keepwhole.testing.script import Tools
 from tests.integrations.sdks import Anthropic, Chat, Responses
 from tests.upstream.provider import Part, Provider, Text, Tool
 
-pytestmark = pytest.mark.adapters
+pytestmark = [pytest.mark.adapters, pytest.mark.usefixtures("recall_from_start")]
 
 
 class Agent:

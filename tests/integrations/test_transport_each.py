@@ -11,7 +11,7 @@ from tests.integrations.sdks import SDKS
 from tests.integrations.test_transport import LOG, USER, recall, recall_of_nothing
 from tests.upstream.provider import Provider, Text, Tool
 
-pytestmark = pytest.mark.adapters
+pytestmark = [pytest.mark.adapters, pytest.mark.usefixtures("recall_from_start")]
 
 every_sdk = pytest.mark.parametrize("sdk", SDKS, ids=lambda sdk: sdk.name)
 both_ways = pytest.mark.parametrize("way", ["ask", "stream"])

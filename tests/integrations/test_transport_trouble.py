@@ -12,7 +12,7 @@ from tests.integrations.sdks import SDKS, Anthropic, Chat, Responses
 from tests.integrations.test_transport import LOG, USER, recall, recall_of_nothing
 from tests.upstream.provider import Provider, Text, Tool, httpx2
 
-pytestmark = pytest.mark.adapters
+pytestmark = [pytest.mark.adapters, pytest.mark.usefixtures("recall_from_start")]
 
 every_sdk = pytest.mark.parametrize("sdk", SDKS, ids=lambda sdk: sdk.name)
 both_ways = pytest.mark.parametrize("way", ["ask", "stream"])

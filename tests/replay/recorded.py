@@ -25,8 +25,8 @@ def says(text: str) -> dict[str, Any]:
     return {"role": "assistant", "content": text}
 
 
-def calls(call_id: str = "c", says: str | None = None, **arguments: object) -> dict[str, Any]:
-    function = {"name": "tool", "arguments": json.dumps(arguments)}
+def calls(call_id: str = "c", says: str | None = None, tool: str = "tool", **arguments: object) -> dict[str, Any]:
+    function = {"name": tool, "arguments": json.dumps(arguments)}
     return {"role": "assistant", "content": says, "tool_calls": [{"id": call_id, "function": function}]}
 
 

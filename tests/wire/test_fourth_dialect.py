@@ -19,6 +19,8 @@ from keepwhole.wire.summary import compacted
 from tests.wire.turns.dialect import TURNS, request
 from tests.wire.turns.stream import events
 
+pytestmark = pytest.mark.usefixtures("recall_from_start")
+
 LOG = "".join(f"line {number} of a long output\n" for number in range(3_000))
 ASKED = {"kind": "say", "who": "human", "body": "What does it print?"}
 CALL = {"kind": "call", "id": "c1", "tool": "run", "with": {"command": "make"}}

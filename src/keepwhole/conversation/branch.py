@@ -576,6 +576,7 @@ class Branch:
             repaired=self._pairs.repaired,
             skipped=len(self._unedited),
             compacted=self.summary.replaced_count,
+            hides=self.summary.current is not None or decided.hides,
             tail=int(explained and recall_at_tail(self.transcript, decided) is not None),
             scale=situation.scale,
             changed_last=self._changed_last(),

@@ -107,6 +107,10 @@ class ViewMode(NamedTuple):
     is_between_rounds: bool = False
     """Whether the request is another hidden round of one answer. Nothing ages there but what the window forces:
     another process that sends the same request must not depend on how many rounds this one has made."""
+    tools: int = 0
+    """Tokens of the recall tools that are put in front of the request."""
+    tools_wait: bool = False
+    """Whether they are put there only once something is left out: that changes the prompt from its beginning on."""
 
 
 TURN = ViewMode()

@@ -125,10 +125,10 @@ class Conversations:
             self._catch_up()
             return [known.result for known in reversed(self.journal.of_tool(tool))]
 
-    def has_offered_tools(self) -> bool:
-        """Whether a request on record offered the recall tools, as far as the record can be read."""
+    def has_offered_tools(self, branch: str) -> bool:
+        """Whether a request of a branch on record offered the recall tools, as far as the record can be read."""
         with self._lock:
-            return (bool(self.journal.seq) or self._catch_up()) and self.journal.bills.has_offered_tools
+            return branch in self.journal.bills.offered or (self._catch_up() and branch in self.journal.bills.offered)
 
     def hydrate(self, messages: Iterable[Any]) -> list[Any]:
         """Return the messages with every view of ours replaced by the result it stands for."""

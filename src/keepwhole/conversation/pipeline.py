@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from keepwhole.conversation.branch import Branch
 from keepwhole.conversation.context import ViewMode
-from keepwhole.conversation.plan import Plan, may_wait, plan_arrivals, plan_batch, without_repeats
+from keepwhole.conversation.plan import Plan, may_wait, plan_arrivals, plan_batch, without_hiding, without_repeats
 from keepwhole.errors import Overtaken
 from keepwhole.policies.policy import Policy, Situation
 from keepwhole.wire import dialects
@@ -24,6 +24,8 @@ from keepwhole.wire.request_body import RequestBody, read_request
 
 _TRIES = 4
 """How often a plan is made again because another process was first; then only what depends on no other result."""
+_ROOMY = 0.5
+"""Share of the window up to which a request is sent whole where the tools to read something back cost too much."""
 
 
 class View(NamedTuple):
@@ -45,8 +47,9 @@ def run_pipeline(branch: Branch, view: View, shared: int, situation: Situation, 
     """Bring a branch up to the messages of a view, of which it has the first `shared`, and decide how they are sent."""
     is_record_read = branch.follow(view.messages, shared, is_record_read=is_record_read, continues=view.continues)
     summarized, replaced = branch.summary.situation(situation), branch.summary.replaced_upto
+    own = 0 if view.mode.tools_wait else view.mode.tools
     costs = branch.costs.before(
-        summarized, situation.overhead, branch.known, replaced, is_between_rounds=view.mode.is_between_rounds
+        summarized, situation.overhead - own, branch.known, replaced, is_between_rounds=view.mode.is_between_rounds
     )
     branch.costs.charge(view.shortfall, situation, branch.context.max_loss)
     situation = situation._replace(costs=costs)
@@ -63,7 +66,7 @@ def _arrive_and_age(branch: Branch, view: View, situation: Situation) -> None:
     """Plan how new results are shown and what ages, and record it: in one append, and only if nobody else was first."""
     for tries_left in range(_TRIES, -1, -1):
         fresh = branch.name_new_results()
-        plan = _plan(branch, view, situation, is_alone=not tries_left)
+        plan = _afforded(branch, view, situation, _plan(branch, view, situation, is_alone=not tries_left))
         if view.mode.may_settle and fresh and not any(plan) and branch.mode != "count":
             decisions, summarized = branch.decisions, branch.summary.with_margin
             if may_wait(branch.transcript, decisions, fresh, view.policy, situation, summarized):
@@ -92,6 +95,18 @@ def _plan(branch: Branch, view: View, situation: Situation, is_alone: bool) -> P
 
     situated = partial(branch.summary.with_margin, situation)
     return Plan(arrivals, plan_batch(transcript, decisions, arrivals, policy, situated, may_age))
+
+
+def _afforded(branch: Branch, view: View, situation: Situation, plan: Plan) -> Plan:
+    """The plan, or what hides nothing of it, where the tools to read it back are still to come and cost too much."""
+    mode, costs = view.mode, situation.costs
+    if not mode.tools_wait or costs is None or branch.summary.current is not None or branch.decisions.hides:
+        return plan
+    freed = plan.tokens_freed(branch.transcript.items)
+    is_forced = costs.request.tokens > _ROOMY * situation.profile.window
+    return (
+        plan if is_forced or costs.affords_tools(mode.tools, freed, branch.context.max_loss) else without_hiding(plan)
+    )
 
 
 def edit(branch: Branch, view: View) -> Any:

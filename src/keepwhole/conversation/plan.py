@@ -13,7 +13,7 @@ from math import inf
 from typing import NamedTuple
 
 from keepwhole.models.tokens import MARGINS, upper_bound
-from keepwhole.policies.policy import Choice, Choices, Policy, Situation, TrackedChoices, sent_tokens
+from keepwhole.policies.policy import Choice, Choices, Policy, Situation, TrackedChoices, hides, sent_tokens
 from keepwhole.policies.repeats import RULE as REPEAT
 from keepwhole.policies.transcript import Item, Transcript
 from keepwhole.recall.names import is_recall
@@ -42,6 +42,11 @@ class Plan(NamedTuple):
     def depends_on_others(self) -> bool:
         """Whether something in it holds only as long as other results are shown as they are now."""
         return bool(self.batch) or any(choice.rule == REPEAT for choice in self.arrivals.values())
+
+    def tokens_freed(self, items: Sequence[Item]) -> int:
+        """Return the tokens that it leaves out."""
+        chosen = {**self.arrivals, **{choice.number: choice for choice in self.batch}}
+        return sum(items[number].tokens - choice.tokens for number, choice in chosen.items())
 
 
 def plan_arrivals(
@@ -93,6 +98,11 @@ def plan_batch(
         found |= {choice.number: choice for choice in more}
         held = held.copy_with(items, more)
     return list(found.values())
+
+
+def without_hiding(plan: Plan) -> Plan:
+    """The plan without what leaves something out."""
+    return Plan({number: choice for number, choice in plan.arrivals.items() if not hides(choice)})
 
 
 def may_wait(

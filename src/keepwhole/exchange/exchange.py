@@ -34,7 +34,9 @@ from keepwhole import events
 from keepwhole.conversation.context import ViewMode
 from keepwhole.exchange.outgoing_request import HiddenRounds, OutgoingRequest, view_request
 from keepwhole.exchange.request_log import AnswerFacts, LoggedAnswer, Outcome, RequestFacts, RequestLog
+from keepwhole.models.tokens import estimate
 from keepwhole.policies.account import Account
+from keepwhole.policies.kinds import works_on_files
 from keepwhole.recall.names import NAMES
 from keepwhole.record.bills import Expected, is_about_all
 from keepwhole.session import Session
@@ -52,6 +54,9 @@ Took: TypeAlias = tuple[int, int]
 MOST_ROUNDS = 12
 """Rounds that a client waits for at most."""
 _ANYBODY = Identity()
+_FEW_CHARS = 48_000
+"""Length of a first request of which the recall tools are a hundredth."""
+_ASKING = ("user", "system", "developer")
 _ENOUGH = "That was the last read for now. Answer with what you have."
 
 NameConversation: TypeAlias = Callable[[list[Any]], HiddenRounds | None]
@@ -88,6 +93,8 @@ class Exchange:
         """Whose request it is, and what it is for."""
         self.offers = False
         """Whether the model may call recall tools, so that the answer has to be read."""
+        self._tools_tokens = 0
+        """Tokens of the recall tools."""
         self.count = 0
         """Hidden rounds so far."""
         self._asked = next(reversed(self.dialect.messages_of(request)), None)
@@ -105,12 +112,44 @@ class Exchange:
 
     def begin(self) -> "Exchange":
         """Offer the recall tools, put hidden rounds back, and view the request: `body` is what to send."""
-        tools = self._session.tools_to_offer(self.dialect.name) if self._may_offer() else []
-        self.offers = bool(tools)
+        tools, waits = self._tools()
+        self._tools_tokens, self.offers = estimate(str(tools)) if tools else 0, bool(tools) and not waits
         if self.offers:
-            self._request = self._with_rounds(self._request.in_front(self.dialect.tools_fields[0], tools))
-        self._rounds_sent = [self._view(self._request)]
+            self._request = self._with_rounds(self._with_tools(self._request, tools))
+        outgoing = self._view(self._request, tools_wait=waits)
+        if waits and outgoing.account.hides and (viewed := read_request(outgoing.body)) is not None:
+            self.offers = True
+            self._request = self._with_tools(self._request, tools)
+            outgoing.body = self._with_tools(viewed, tools).data
+        self._rounds_sent = [outgoing]
         return self
+
+    def _tools(self) -> tuple[list[Json], bool]:
+        """The recall tools, and whether they are offered only once something is left out.
+
+        They come before everything that a provider has cached. So once they were offered, by any process and under any
+        settings, they always are; and from the first request on, where they are a small part of it or the client's own
+        tools promise long results.
+        """
+        if not self._may_offer():
+            return [], False
+        tools = self._session.tools_to_offer(self.dialect.name)
+        if tools and (self._session.settings.recall_from == "start" or self._is_large_or_works_on_files()):
+            return tools, False
+        were_offered = self._session.conversations.has_offered_tools(self.identity.branch)
+        tools = self._session.tools_to_offer(self.dialect.name, were_offered=were_offered)
+        return tools, bool(tools) and not were_offered
+
+    def _is_large_or_works_on_files(self) -> bool:
+        """Whether a long conversation is likely: by the length before the model's first answer, and by the tools."""
+        request = self._request
+        roles = (fields_of(message).get("role") for message in request.messages)
+        answered = next((index for index, role in enumerate(roles) if role not in _ASKING), None)
+        behind = 0 if answered is None or not request.starts else request.stops[-1] - request.starts[answered]
+        return len(request.text) - behind >= _FEW_CHARS or works_on_files(self.dialect.tool_names(request.fields))
+
+    def _with_tools(self, request: RequestBody, tools: list[Json]) -> RequestBody:
+        return request.in_front(self.dialect.tools_fields[0], tools)
 
     # What goes out
 
@@ -189,7 +228,7 @@ class Exchange:
         name = provider_id(rounds, continued)
         return found if name is None or name == continued else read_request(found.replaced(field, name)) or found
 
-    def _view(self, data: bytes | RequestBody) -> OutgoingRequest:
+    def _view(self, data: bytes | RequestBody, *, tools_wait: bool = False) -> OutgoingRequest:
         """What is sent of a request; one that counts leaves no trace, one without a record is sent as it came."""
         mode = ViewMode(
             records=not self._endpoint.counts,
@@ -198,6 +237,8 @@ class Exchange:
             branch=self.identity.branch,
             client_compacts=self.identity.client_compacts,
             is_between_rounds=self.count > 0,
+            tools=self._tools_tokens,
+            tools_wait=tools_wait,
         )
         return view_request(self._session, self._endpoint, data, mode if self._rounds is not None else None)
 

@@ -69,6 +69,10 @@ class Ledger:
         """Add tokens that the cache should have served, and that were billed as uncached."""
         self.paid += (profile.write - profile.read) * tokens
 
+    def pay(self, cost: float) -> None:
+        """Add what only recall costs."""
+        self.paid += cost
+
     @property
     def client(self) -> UnmanagedClient:
         """The client as it would be with `mode: off`."""
@@ -154,6 +158,13 @@ class Costs(NamedTuple):
         billed = self.scale * tokens
         carried = _WHILE * self.profile.read * max(0.0, billed - ahead.client.size)
         return self.profile.write * billed + carried <= ahead.budget(share)
+
+    def affords_tools(self, tokens: int, freed: int, share: float) -> bool:
+        """Return whether `tokens` may be put in front of the request, so that nothing of it is cached, in return for
+        `freed` estimated tokens that are left out."""
+        profile = _doubted(self.profile)
+        cost = (profile.write - profile.read) * self.request.cached + profile.write * self.scale * (tokens - freed)
+        return cost <= self.budget(share)
 
     def of_batch(self, behind: int, freed: int) -> float:
         """Return what a batch costs more now than sending the same without it.

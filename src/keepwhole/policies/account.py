@@ -69,6 +69,8 @@ class Account(Value):
     """Edits that could not be made without guessing."""
     compacted: int = 0
     """Messages that a summary replaces."""
+    hides: bool = False
+    """Whether something is left out, so that the model must be able to read it back."""
     tail: int = 0
     """Units that recall at the tail would append now; they are only counted."""
     scale: float = 1.0

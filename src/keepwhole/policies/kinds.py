@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal, cast
 
@@ -51,6 +52,15 @@ def kind_of(tool: str, arguments: str) -> Kind:
     if kind == "editor":
         return "read" if _VIEWS.search(arguments, 0, _LONGEST) else "other"
     return kind
+
+
+def works_on_files(tools: Iterable[str]) -> bool:
+    """Return whether tools of these names run commands, or read or search files: such an agent has long results.
+
+    >>> works_on_files(["Bash"]), works_on_files(["get_order", "cancel_order"])
+    (True, False)
+    """
+    return any(_kind_of_tool(tool) in ("shell", "read", "search", "editor") for tool in tools)
 
 
 @lru_cache(1_024)

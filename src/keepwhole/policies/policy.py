@@ -55,6 +55,11 @@ SHOWN = frozenset(("undo", "pin"))
 """Rules that show a result whole."""
 
 
+def hides(choice: Choice) -> bool:
+    """Return whether a choice leaves something out; one that only marks imitated notices does not."""
+    return bool(choice.cut.left_out)
+
+
 class TrackedChoices(dict[int, Choice]):
     """The choices in force, with running totals: the tokens that they save, and the results still open to a choice."""
 
@@ -77,6 +82,11 @@ class TrackedChoices(dict[int, Choice]):
         self.edits += choice.rule not in SHOWN
         if choice.rule in FINAL:
             self.open.pop(item.number, None)
+
+    @property
+    def hides(self) -> bool:
+        """Whether something of a result is left out."""
+        return any(map(hides, self.values()))
 
     def take_changed(self) -> list[int]:
         """Return the numbers of the results about which a choice was put in force since the last time, in order."""

@@ -51,7 +51,9 @@ OFFERED = tuple(
     Definition(name, _SHORT[name], {"type": "object", "properties": {key: {} for key in schema["properties"]}})
     for name, _, schema in DEFINITIONS
 )
-"""The same as they are offered on the way: at most 120 tokens by the o200k vocabulary."""
+"""The same as they are offered on the way."""
+OFFERED_TOKENS = 120
+"""Most tokens that these take, by the o200k vocabulary."""
 
 
 def is_recall(tool: str) -> bool:

@@ -58,8 +58,8 @@ class BillLog:
         self._billed: list[BilledRequest] = []
         self.last_sent: dict[str, float] = {}
         """When each branch was last sent, in seconds."""
-        self.has_offered_tools = False
-        """Whether a request offered the recall tools."""
+        self.offered: set[str] = set()
+        """The branches that were offered the recall tools."""
 
     def learn(self, seq: int, header: Header) -> None:
         """Add a request or a response."""
@@ -78,7 +78,8 @@ class BillLog:
         return billed
 
     def _note_sent(self, request: Request, response: Response | None) -> None:
-        self.has_offered_tools = self.has_offered_tools or request.recall == "tools"
+        if request.recall == "tools":
+            self.offered.add(request.branch)
         if request.purpose == "turn" or request.branch not in self.last_sent:
             self.last_sent[request.branch] = sent_at(request, response)
 

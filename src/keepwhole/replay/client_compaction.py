@@ -13,6 +13,7 @@ from keepwhole.models.unmanaged import COMPACT, SUMMARY
 from keepwhole.replay.evidence_uses import EvidenceUse
 from keepwhole.replay.run_facts import RunFacts
 from keepwhole.replay.run_texts import ChangedTexts
+from keepwhole.replay.sent_messages import kept_tokens
 
 
 def threshold(window: int) -> int:
@@ -26,7 +27,7 @@ class CompactingClient:
     def __init__(self, facts: RunFacts, window: int) -> None:
         self._facts, self._limit = facts, threshold(window)
         self._uses = facts.uses_from(self._limit)
-        self._kept = [0, *accumulate(_kept_tokens(facts))]
+        self._kept = [0, *accumulate(kept_tokens(facts))]
         self._cut = 0
         """The index of the first message that no summary replaces."""
         self.first_compaction: int | None = None
@@ -50,9 +51,3 @@ class CompactingClient:
         at = facts.texts.result_at
         left = [source for source in reversed(use.sources) if at[source] >= cut]
         return any(facts.shows(use.text, source, changed) for source in left)
-
-
-def _kept_tokens(facts: RunFacts) -> list[int]:
-    """Return for each message the tokens that a summary keeps: what everybody but the agent said."""
-    messages = facts.run.messages
-    return [facts.count_tokens(one.said) if one.said and one.role != "assistant" else 0 for one in messages]

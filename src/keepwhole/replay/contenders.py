@@ -13,6 +13,7 @@ from keepwhole.policies.catalog import BUILT_IN, policy_named
 from keepwhole.policies.other_systems import PEERS
 from keepwhole.policies.policy import Policy
 from keepwhole.policies.settings import LEAN
+from keepwhole.recall.names import OFFERED_TOKENS
 from keepwhole.replay.oracles import ORACLES, oracle_named
 from keepwhole.replay.run_facts import RunFacts
 
@@ -37,6 +38,8 @@ class Contender(NamedTuple):
     """Whether it knows the future."""
     ours: bool = False
     """Whether its settings may be recommended."""
+    tools: int = 0
+    """Tokens of the recall tools, where it has them."""
 
 
 def contender_names() -> tuple[str, ...]:
@@ -51,11 +54,14 @@ def contender_named(name: str) -> Contender:
     if name in ORACLES:
         return Contender(name, _oracle(name), bound=True)
     if name == LEAN_NAME:
-        return Contender(name, same_policy(lambda: Auto(LEAN)), "policy: auto\npreset: lean\n", ours=True)
+        return Contender(
+            name, same_policy(lambda: Auto(LEAN)), "policy: auto\npreset: lean\n", ours=True, tools=OFFERED_TOKENS
+        )
     if name not in BUILT_IN and name not in PEERS:
         own, others = ", ".join((*BUILT_IN, LEAN_NAME)), ", ".join((*PEERS, BOUND))
         raise UsageError(f"There is no policy `{name}`, nor a settings file. Ours: {own}. Others': {others}.")
-    return Contender(name, same_policy(lambda: policy_named(name)), _settings(name), ours=name == "auto")
+    tools = OFFERED_TOKENS if name in BUILT_IN else 0
+    return Contender(name, same_policy(lambda: policy_named(name)), _settings(name), ours=name == "auto", tools=tools)
 
 
 def same_policy(make: Callable[[], Policy]) -> Maker:

@@ -1,7 +1,7 @@
 """What requests cost, in tokens at the input price.
 
 Owns: prices, the cost of requests under each cache rule, and the cost of fetching back what was missing.
-Left out, for all policies alike: tool schemas, the model's own output, eviction.
+Left out, for all policies alike: the client's tool schemas, the model's own output, eviction.
 
 Theory of operation
 -------------------
@@ -9,6 +9,9 @@ All costs are in one unit, tokens at the price of an uncached input token, so th
 Reading from the cache costs `read` (0.10) of it, writing to the cache `write` (1.25), an output token `out` (5).
 
 *Sending.* A request of 3,000 tokens of which 2,000 are read from the cache costs `0.10 · 2000 + 1.25 · 1000 = 1450`.
+
+*Compacting.* Before a request that would reach nine tenths of the window the client has a summary written: what it sent
+last is read once more, and `SUMMARY` tokens are written. So what everything costs is what `models.unmanaged` estimates.
 
 *Fetching back.* If a step misses something that it used, the agent would have had to fetch it. That is one more round
 trip: the request of that step is sent again (all cached), the model writes a call of `CALL_TOKENS`, and the fetched
@@ -34,6 +37,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from keepwhole.models.profiles import Profile
+from keepwhole.models.unmanaged import SUMMARY
 from keepwhole.replay.cache import CacheUsage
 
 CacheRule: TypeAlias = Literal["prefix", "tail", "explicit"]
@@ -74,6 +78,8 @@ class RequestTokens(NamedTuple):
     tail: int
     """Tokens up to the last unchanged request end."""
     explicit: CacheUsage
+    summarized: int = 0
+    """Tokens that were read, all from the cache, to have a summary written before it."""
 
 
 class Loss(NamedTuple):
@@ -107,12 +113,13 @@ def request_cost(request: RequestTokens, price: Price, rule: CacheRule = "prefix
     >>> request_cost(RequestTokens(3000, 2000, 2000, CacheUsage(2000, 1000, 0)), Price(0.1, 1.25))
     1450.0
     """
+    summary = price.read * request.summarized + price.out * SUMMARY if request.summarized else 0.0
     if rule == "explicit":
         usage = request.explicit
-        return price.read * usage.read + price.write * usage.written + usage.uncached
+        return summary + price.read * usage.read + price.write * usage.written + usage.uncached
     hit = request.prefix if rule == "prefix" else request.tail
     hit = hit - hit % price.block if hit >= price.minimum else 0
-    return price.read * hit + price.write * (request.total - hit)
+    return summary + price.read * hit + price.write * (request.total - hit)
 
 
 def sending_cost(requests: Iterable[RequestTokens], price: Price, rule: CacheRule = "prefix") -> float:

@@ -24,7 +24,8 @@ there on is written to the cache again. `changed` has the text of every result t
 tally compares the evidence with it.
 
 Invariants:
-- `sum(sizes)` is the number of tokens of the request; choices change sizes only by the difference of the texts.
+- Choices change the sizes of messages only by the difference of the texts. `SentMessages` says what of it is sent: a
+  summary takes the place of the oldest messages, for costs alone. The policy goes on as if there were none.
 - A result is in `changed` if and only if its shown text differs from its original text.
 - `first_changed` never exceeds the length of the request before; it is smaller only if something sent has changed.
 - Policies see tokens by the counter of the replay, so that all of them decide by the same sizes.
@@ -36,15 +37,18 @@ from itertools import groupby
 from keepwhole.models.ledger import CachedPrefixes, Costs, Ledger, SentRequest, last_end
 from keepwhole.models.profiles import DEFAULT, Profile
 from keepwhole.models.unmanaged import ClientRequest
+from keepwhole.policies.auto import Auto
 from keepwhole.policies.other_systems import Everything
 from keepwhole.policies.policy import Choice, Policy, Situation, shown_text
+from keepwhole.policies.settings import CAREFUL
 from keepwhole.policies.transcript import Item, Name, Transcript
 from keepwhole.replay.cache import BreakpointCache, RequestEndCache, RequestShape
 from keepwhole.replay.client_compaction import CompactingClient
-from keepwhole.replay.cost import RequestTokens
+from keepwhole.replay.cost import RequestTokens, price_of, refetch_cost
 from keepwhole.replay.evidence import LATE, RECENT
 from keepwhole.replay.outcome import EvidenceShare, Outcome, ResultChange, shares_by_kind
 from keepwhole.replay.run_facts import RunFacts
+from keepwhole.replay.sent_messages import SentMessages
 from keepwhole.replay.tail_recall import TailRecallProbe
 from keepwhole.replay.tally import EvidenceTally
 
@@ -53,10 +57,20 @@ WINDOW = 128_000
 
 
 def replay(
-    facts: RunFacts, policy: Policy, profile: Profile = DEFAULT, window: int = WINDOW, tail: bool = False
+    facts: RunFacts,
+    policy: Policy,
+    profile: Profile = DEFAULT,
+    window: int = WINDOW,
+    tail: bool = False,
+    tools: int = 0,
 ) -> Outcome:
-    """Return what `policy` would have done to a run; with `tail` also what recall at the tail would have appended."""
-    state = _Replay(facts, policy, profile, window, TailRecallProbe(facts) if tail else None)
+    """Return what `policy` would have done to a run; with `tail` also what recall at the tail would have appended.
+
+    `tools` are the tokens of the recall tools where they are offered.
+    """
+    max_loss = policy.settings.max_loss if isinstance(policy, Auto) else CAREFUL.max_loss
+    front = SentMessages(facts, window, tools, max_loss)
+    state = _Replay(facts, policy, profile, window, front, TailRecallProbe(facts) if tail else None)
     for index, message in enumerate(facts.run.messages):
         if message.role == "assistant":
             state.request(index)
@@ -73,9 +87,16 @@ class _Replay:
     """The state of one replay between two messages."""
 
     def __init__(
-        self, facts: RunFacts, policy: Policy, profile: Profile, window: int, tail_recall: TailRecallProbe | None
+        self,
+        facts: RunFacts,
+        policy: Policy,
+        profile: Profile,
+        window: int,
+        front: SentMessages,
+        tail_recall: TailRecallProbe | None,
     ) -> None:
         self._facts, self._policy, self._profile = facts, policy, profile
+        self._front = front
         self._transcript = Transcript()
         self._decided: dict[int, Choice] = {}
         self._changed: dict[int, str] = {}
@@ -109,17 +130,24 @@ class _Replay:
         """Apply the choices of the policy and count the request that they give."""
         transcript, step = self._transcript, len(self._requests)
         now, cold = self._clock(index)
-        situation = Situation(self._profile, cold=cold)
-        first_changed = self._apply(self._policy.arrive(transcript, self._new, self._decided, situation))
+        situation, waited = Situation(self._profile, cold=cold), self._front.waits
+        arrived = self._policy.arrive(transcript, self._new, self._decided, situation)
+        changed = self._apply(self._front.affordable(arrived, transcript.items, self._costs(index, now, cold)))
         costs = self._costs(index, now, cold)
-        aged = self._apply(self._policy.age(transcript, self._decided, situation._replace(costs=costs)))
-        first_changed = min(first_changed, aged, self._last)
-        self._add_to_ledger(costs, index, first_changed, now)
-        if first_changed < self._last:
+        aged = self._policy.age(transcript, self._decided, situation._replace(costs=costs))
+        changed = min(changed, self._apply(self._front.affordable(aged, transcript.items, costs)), self._last)
+        if changed < self._last:
             self._rewritten.append(step)
         total = sum(self._sizes)
-        self._requests.append(self._tokens_of(total, first_changed, now))
+        summarized = self._front.compact(self._sizes, self._last, costs)
+        if summarized is not None or waited != self._front.waits:
+            changed = 0
+        self._add_to_ledger(costs, index, changed, now)
+        self._requests.append(self._tokens_of(changed, now)._replace(summarized=summarized or 0))
+        found = len(self._tally.losses_in_context)
         self._tally.count(step, self._by_step.get(step, ()), self._changed, transcript.items, self._decided)
+        recalled = self._tally.losses_in_context[found:]
+        self._ledger.pay(refetch_cost(self._requests, recalled, price_of(self._profile)))
         self._client.count(step, self._sizes, total, self._changed)
         if self._tail_recall is not None:
             self._tail_recall.count(step, transcript, self._decided)
@@ -128,23 +156,25 @@ class _Replay:
 
     def _costs(self, index: int, now: float, cold: bool) -> Costs:
         """Return what the run has cost before a request, and this request as it would be sent without a batch."""
-        ends = self._prefixes.alive(now, self._profile.lifetime, self._profile)
-        came = ClientRequest(self._whole, self._whole_before, cold)
-        request = SentRequest(sum(self._sizes), 0 if cold else sum(self._sizes[: last_end(ends, index)]), came)
+        ends, sent = self._prefixes.alive(now, self._profile.lifetime, self._profile), self._front.sizes(self._sizes)
+        came = ClientRequest(self._whole, self._whole_before, cold, self._front.kept(self._last))
+        request = SentRequest(sum(sent), 0 if cold else sum(sent[: last_end(ends, index)]), came)
         return Costs(self._ledger, request, self._profile, ends)
 
     def _add_to_ledger(self, costs: Costs, index: int, first_changed: int, now: float) -> None:
-        cached = sum(self._sizes[: last_end(costs.ends, first_changed)])
-        request = costs.request._replace(tokens=sum(self._sizes), cached=min(cached, costs.request.cached))
+        sent = self._front.sizes(self._sizes)
+        cached = sum(sent[: last_end(costs.ends, first_changed)])
+        request = costs.request._replace(tokens=sum(sent), cached=min(cached, costs.request.cached))
         self._ledger.send(request, self._profile)
         self._prefixes.drop_after(first_changed)
         self._prefixes.add(index, now)
         self._whole_before = self._whole
 
-    def _tokens_of(self, total: int, first_changed: int, now: float) -> RequestTokens:
-        shape = RequestShape(self._sizes, self._facts.blocks, first_changed, self._frontier, now)
-        prefix = sum(self._sizes[:first_changed])
-        return RequestTokens(total, prefix, self._request_ends.send(shape), self._breakpoints.send(shape))
+    def _tokens_of(self, first_changed: int, now: float) -> RequestTokens:
+        sent = self._front.sizes(self._sizes)
+        shape = RequestShape(sent, self._facts.blocks, first_changed, self._frontier, now)
+        ends, explicit = self._request_ends.send(shape), self._breakpoints.send(shape)
+        return RequestTokens(sum(sent), sum(sent[:first_changed]), ends, explicit)
 
     def _clock(self, index: int) -> tuple[float, bool]:
         """Return the time of a request, and whether the cache has certainly expired by then."""
@@ -161,7 +191,7 @@ class _Replay:
             before = self._decided.get(choice.number)
             if before is not None and before.cut == choice.cut:
                 continue
-            if self._show(item, choice):
+            if self._show(item, choice) and item.index >= self._front.cut:
                 first = min(first, item.index)
         return first
 

@@ -83,5 +83,5 @@ def replay_one(run: Run, job: ReplayJob, contenders: Sequence[Contender]) -> lis
 
 def _outcome(facts: RunFacts, contender: Contender, job: ReplayJob) -> Outcome:
     """Return what a policy did, under the name of the contender."""
-    outcome = replay(facts, contender.make(facts), job.profile, job.window, job.tail)
+    outcome = replay(facts, contender.make(facts), job.profile, job.window, job.tail, contender.tools)
     return outcome.replace(policy=contender.name)

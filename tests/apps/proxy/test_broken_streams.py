@@ -34,6 +34,7 @@ class World(NamedTuple):
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with pytest.MonkeyPatch.context() as patch, torn() as upstream:
         patch.setenv("KEEPWHOLE_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("KEEPWHOLE_RECALL_FROM", "start")
         with proxy(upstream.url, patience=1) as served:
             yield World(upstream, served)
 

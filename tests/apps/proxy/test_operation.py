@@ -34,6 +34,8 @@ from tests.upstream.answer import Answer
 from tests.upstream.server import Upstream, upstream
 from tests.upstream.spelling import Dialect, Part, Text, Tool
 
+pytestmark = pytest.mark.usefixtures("recall_from_start")
+
 OURS = Tool("get_artifact", {"id": "art_1700000000_AAAAAAAAAAAAAAAAAAAAAA"})
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS)
 

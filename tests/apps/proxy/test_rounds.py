@@ -75,6 +75,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Script]:
     made = Script()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KEEPWHOLE_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("KEEPWHOLE_RECALL_FROM", "start")
         with upstream(made) as made.upstream, proxy(made.upstream.url) as made.proxy:
             yield made
 

@@ -13,6 +13,8 @@ from tests.upstream.answer import refusal
 from tests.upstream.server import Upstream, upstream
 from tests.upstream.spelling import Json, Part, Text, Tool
 
+pytestmark = pytest.mark.usefixtures("recall_from_start")
+
 # ruff: noqa: SIM117 a client, and what is raised while it is there
 anthropic: Any = pytest.importorskip("anthropic")
 openai: Any = pytest.importorskip("openai")

@@ -13,6 +13,8 @@ from tests.upstream.answer import Answer
 from tests.upstream.server import upstream
 from tests.upstream.spelling import Text, Tool
 
+pytestmark = pytest.mark.usefixtures("recall_from_start")
+
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:

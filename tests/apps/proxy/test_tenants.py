@@ -14,6 +14,8 @@ from tests.stores import EACH, place
 from tests.upstream.server import Upstream, upstream
 from tests.upstream.spelling import Dialect, Json, Part, Text, Tool
 
+pytestmark = pytest.mark.usefixtures("recall_from_start")
+
 SECRET = "the-secret-of-alice"
 LONG = "\n".join(f"{SECRET} {number} " + "x" * 80 for number in range(4_000))
 ALICE, BOB = {"authorization": "Bearer alice"}, {"authorization": "Bearer bob"}

@@ -17,7 +17,8 @@ from keepwhole.apps.cli import replay_screen, screen
 from keepwhole.errors import UsageError
 from keepwhole.logs.locations import find_log_locations
 from keepwhole.logs.reader import find_logs
-from keepwhole.policies.catalog import policy_named
+from keepwhole.policies.catalog import BUILT_IN, policy_named
+from keepwhole.recall.names import OFFERED_TOKENS
 from keepwhole.replay.contenders import Contender, contender_named, contender_names, same_policy
 from keepwhole.replay.samples.files import write_samples
 
@@ -33,7 +34,7 @@ def contender(name: str) -> Contender:
         text = file.read()
     policy = found.policy if found.mode != "off" else "everything"
     make = same_policy(lambda: policy_named(policy, auto=found.auto, truncation=found.truncation))
-    return Contender(name, make, text, ours=True)
+    return Contender(name, make, text, ours=True, tools=OFFERED_TOKENS if policy in BUILT_IN else 0)
 
 
 @contextmanager

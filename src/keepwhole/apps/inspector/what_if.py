@@ -25,6 +25,7 @@ from keepwhole.models.profiles import Profile, input_price, profile_for
 from keepwhole.policies.catalog import BUILT_IN, policy_named
 from keepwhole.policies.other_systems import PEERS
 from keepwhole.policies.settings import PRESETS, AutoSettings
+from keepwhole.recall.names import OFFERED_TOKENS
 from keepwhole.replay.cost import price_of
 from keepwhole.replay.frequency import Frequency
 from keepwhole.replay.outcome import Outcome
@@ -146,7 +147,8 @@ def _figures(replayed: _ReplayedSession, settings: Settings) -> dict[str, Any]:
         outcome = replayed.full
         if name != EVERYTHING:
             policy = policy_named(name, auto=settings.auto, truncation=settings.truncation)
-            outcome = replay(replayed.measured, policy, replayed.profile, replayed.profile.window)
+            profile, tools = replayed.profile, OFFERED_TOKENS if name in BUILT_IN else 0
+            outcome = replay(replayed.measured, policy, profile, profile.window, tools=tools)
         replayed.outcomes[key] = outcome
     price = price_of(replayed.profile, input_price(replayed.model))
     row = summarize([ComparedRun(outcome, replayed.full)], price, {}, replayed.profile.window)
