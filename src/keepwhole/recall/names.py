@@ -5,12 +5,14 @@ are offered on the way, in every request of a client that does not know of them,
 out the call that reads it back.
 """
 
+import re
 from typing import Any, NamedTuple
 
 GET_ARTIFACT = "get_artifact"
 GET_TASK_TRACE = "get_task_trace"
 SEARCH_ARTIFACTS = "search_artifacts"
 NAMES = (GET_ARTIFACT, GET_TASK_TRACE, SEARCH_ARTIFACTS)
+_OURS = re.compile(rf"(?:(?:.*[^A-Za-z0-9])?keepwhole[^A-Za-z0-9]{{1,2}})?(?:{'|'.join(NAMES)})", re.DOTALL)
 
 _TEXT = {"type": "string"}
 _NUMBER = {"type": "integer"}
@@ -55,9 +57,12 @@ OFFERED = tuple(
 
 
 def is_recall(tool: str) -> bool:
-    """Whether a tool of a conversation is a recall tool, also behind an MCP server's prefix.
+    """Whether a tool of a conversation is a recall tool of ours, also behind the prefix of an MCP server.
 
-    >>> is_recall("mcp__keepwhole__get_artifact")
-    True
+    Users name servers, and servers name tools. So a tool with one of our names is ours only if the server is called
+    `keepwhole`: what any other server prints is the output of a tool.
+
+    >>> is_recall("mcp__keepwhole__get_artifact"), is_recall("mcp__weather__get_artifact")
+    (True, False)
     """
-    return tool.rpartition("__")[2] in NAMES
+    return _OURS.fullmatch(tool) is not None
