@@ -5,14 +5,15 @@ are offered on the way, in every request of a client that does not know of them,
 out the call that reads it back.
 """
 
-import re
 from typing import Any, NamedTuple
 
 GET_ARTIFACT = "get_artifact"
 GET_TASK_TRACE = "get_task_trace"
 SEARCH_ARTIFACTS = "search_artifacts"
 NAMES = (GET_ARTIFACT, GET_TASK_TRACE, SEARCH_ARTIFACTS)
-_OURS = re.compile(rf"(?:(?:.*[^A-Za-z0-9])?keepwhole[^A-Za-z0-9]{{1,2}})?(?:{'|'.join(NAMES)})", re.DOTALL)
+_SERVER = "keepwhole"
+_LONGEST = 256
+"""Characters of a tool's name; no provider takes as many."""
 
 _TEXT = {"type": "string"}
 _NUMBER = {"type": "integer"}
@@ -65,4 +66,10 @@ def is_recall(tool: str) -> bool:
     >>> is_recall("mcp__keepwhole__get_artifact"), is_recall("mcp__weather__get_artifact")
     (True, False)
     """
-    return _OURS.fullmatch(tool) is not None
+    name = next((each for each in NAMES if tool.endswith(each)), None)
+    if name is None or len(tool) > _LONGEST:
+        return False
+    before = tool.removesuffix(name)
+    server = before.rstrip("_-./:")
+    is_server = server.endswith(_SERVER) and server != before and not server.removesuffix(_SERVER)[-1:].isalnum()
+    return not before or is_server

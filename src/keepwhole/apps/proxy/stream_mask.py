@@ -38,7 +38,6 @@ _STRING = re.compile(r'"(?P<json>(?:[^"\\]|\\.)*+)(?:"|\\?\Z)|^data: ?+(?P<text>
 """A string of JSON, or the beginning of one at the end; or data that is plain text."""
 _STRINGS = re.compile(rb'"((?:[^"\\]|\\.)*+)"?', re.DOTALL)
 _PLAIN = re.compile(rb"^data: ?+(?!\{|\[DONE\])", re.MULTILINE)
-_INDEXES = re.compile(r"(?:\w+_)?index|item_id")
 
 
 class _Piece(NamedTuple):
@@ -160,12 +159,16 @@ def _strings(value: Any) -> Iterator[tuple[Path, str, tuple[object, ...], str]]:
             yield path, name, indexes, inner
         elif isinstance(inner, dict):
             fields = cast("dict[str, Any]", inner)
-            own = [each for key, each in fields.items() if isinstance(each, int | str) and _INDEXES.fullmatch(key)]
+            own = [each for key, each in fields.items() if isinstance(each, int | str) and _is_index(key)]
             around = (*indexes, *own)
             waiting += [(each, (*path, key), key, around) for key, each in reversed(fields.items())]
         elif isinstance(inner, list):
             each_of = list(enumerate(cast("list[Any]", inner)))
             waiting += [(each, (*path, at), name, indexes) for at, each in reversed(each_of)]
+
+
+def _is_index(name: str) -> bool:
+    return name == "index" or name.endswith("_index") or name == "item_id"
 
 
 def _merged(spans: Sequence[Span]) -> list[Span]:
