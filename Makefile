@@ -12,7 +12,7 @@ SERVERS := mcp-server-git==2026.10.19 mcp-server-time==2026.10.19
 AXE := axe-core@4.14.0
 NODE_SERVERS := @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-everything@2026.8.31
 
-.PHONY: docs run demo replay test quick check bench torture browser browser-ready adapters clients servers fix requirements clean
+.PHONY: docs run demo replay test quick check bench torture browser browser-ready adapters clients servers fix requirements pin-images clean
 
 run: .venv/run  ## the proxy and the page over the record, with a made-up session to look at
 	@$(BIN)/keepwhole serve --sample
@@ -71,6 +71,9 @@ clients: .venv/dev .clients/installed  ## real coding agents, offline, against a
 requirements: .venv/uv  ## pin the newest versions, with hashes and without addresses
 	for name in uv run server dev browser; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
 	  --generate-hashes --no-header --no-annotate --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt; done
+
+pin-images:  ## write the digests that the images of compose.yaml have now; needs docker and a registry
+	$(PYTHON) requirements/pin_images.py compose.yaml
 
 .venv/uv: requirements/uv.txt
 	$(PYTHON) -m venv .venv

@@ -1,5 +1,6 @@
 """What `compose.yaml` says is what the commands take, and nothing secret is in it."""
 
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -10,6 +11,7 @@ import yaml
 
 from keepwhole.apps.cli.main import COMMANDS
 from keepwhole.apps.cli.parser import parser_for
+from requirements import pin_images
 
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "compose.yaml"
@@ -33,10 +35,56 @@ def test_a_secret_comes_from_outside_and_has_no_default(name: str) -> None:
         assert bool(SECRET.search(variable)) == bool(re.fullmatch(r"\$\{\w+:\?\}", value)), variable
 
 
-def test_every_image_has_a_version() -> None:
+def files_with_images() -> list[Path]:
+    """Every file of the repository that may name an image of a container."""
+    folders = [path for path in ROOT.iterdir() if not path.name.startswith(".")]
+    files = [file for folder in folders for file in ([folder] if folder.is_file() else folder.rglob("*"))]
+    return [file for file in files if re.fullmatch(r"(?i).*dockerfile.*|.*compose.*\.ya?ml", file.name)]
+
+
+def test_every_image_is_pinned_by_its_digest() -> None:
+    assert FILE in files_with_images()
+    for file in files_with_images():
+        assert pin_images.unpinned(file.read_text(encoding="utf-8")) == [], file
     images = [service["image"] for service in SERVICES.values() if "image" in service]
     assert len(images) == 3
-    assert all(re.search(r":\d", image) for image in images)
+    assert len(pin_images.IMAGE.findall(FILE.read_text(encoding="utf-8"))) == 4, "the three, and ours is built from one"
+
+
+@pytest.mark.parametrize(
+    "line", ["FROM python:3.13-slim", "  image: nginx", "image: postgres:18@sha256:12", f"FROM x@sha256:{'0' * 64}"]
+)
+def test_an_image_that_is_not_pinned_is_found(line: str) -> None:
+    assert pin_images.unpinned(f"services:\n{line}\n") == [line.strip()]
+
+
+def fake_docker(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    (folder / "docker").write_text(f"#!/bin/sh\n{script}\n")
+    (folder / "docker").chmod(0o700)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+
+def test_digests_are_written_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_docker(tmp_path, monkeypatch, f'echo "$*" >> {tmp_path}/asked; echo sha256:{"ab" * 32}')
+    copy = tmp_path / "compose.yaml"
+    copy.write_text(FILE.read_text(encoding="utf-8"), encoding="utf-8")
+    pin_images.main(str(copy))
+    before, after = FILE.read_text(encoding="utf-8"), copy.read_text(encoding="utf-8")
+    assert pin_images.PINNED.sub("", after) == pin_images.PINNED.sub("", before)
+    assert after.count(f"@sha256:{'ab' * 32}") == 4
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert all(line.startswith("buildx imagetools inspect ") and "@" not in line for line in asked)
+    assert len(asked) == 4
+
+
+@pytest.mark.parametrize("script", ["echo no such host >&2; exit 1", "echo", "echo sha256:12"])
+def test_without_a_registry_nothing_is_written(script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_docker(tmp_path, monkeypatch, script)
+    copy = tmp_path / "compose.yaml"
+    copy.write_text("image: nginx:1.29\n")
+    with pytest.raises(SystemExit, match="nothing was written"):
+        pin_images.main(str(copy))
+    assert copy.read_text() == "image: nginx:1.29\n"
 
 
 def test_the_proxies_add_and_read_and_only_the_owner_migrates() -> None:

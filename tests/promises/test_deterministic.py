@@ -1,8 +1,11 @@
 """Deterministic: same record, same policy, same bytes, on any machine, after any restart or upgrade."""
 
+import json
 import os
+import random
 import subprocess
 import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,10 +15,14 @@ from hypothesis import strategies as st
 
 from keepwhole import MemoryStore, Session, SqliteStore, TruncationConfiguration
 from keepwhole.canonical import utf8
+from keepwhole.config import Settings
+from keepwhole.models import tokens
 from keepwhole.store.verify import verify
 from keepwhole.transfer.archive import import_session
 from keepwhole.truncation.configuration import ToolOverride
 from tests.build import fixed_clock, numbered_lines, seeded
+from tests.promises import conversations as talk
+from tests.promises.languages import WRITERS
 from tests.promises.recorded_outputs import NAMES, keep_all, read_output
 
 RECORDED = Path(__file__).parent / "recorded.jsonl"
@@ -73,6 +80,44 @@ def test_the_speed_extra_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
     without = keep_all(MemoryStore())[0]
     without.keep("large", None, numbered_lines(100_000))
     assert with_it.verify().head == without.verify().head
+
+
+def _sent_in_a_small_window() -> list[str]:
+    """What is sent of a conversation in Polish that is too long for its window, request by request."""
+    settings = Settings(home="unused", models={"m": {"window": 30_000}})
+    session = Session("s", store=MemoryStore(), settings=settings, clock=fixed_clock, random=seeded())
+    messages, sent = [talk.user_message("zacznij")], list[str]()
+    for number in range(12):
+        text = WRITERS["Polish"](random.Random(number), 12_000)
+        messages += talk.call_messages("openai_chat", [(f"c{number}", "read_file", {"path": f"{number}.txt"})])
+        messages += talk.result_messages("openai_chat", [(f"c{number}", text)])
+        sent.append(json.dumps(session.view(messages, model="m")))
+    return sent
+
+
+def test_a_vocabulary_that_is_installed_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another machine with the same record may not have it (decision 29)."""
+    monkeypatch.setitem(sys.modules, "splintr", None)
+    without = _sent_in_a_small_window()
+    assert any("art_" in each for each in without), "nothing was decided by a count"
+    module = types.ModuleType("splintr")
+    monkeypatch.setattr(module, "Tokenizer", _OneToken, raising=False)
+    monkeypatch.setitem(sys.modules, "splintr", module)
+    count = tokens.exact_counter()
+    assert count is not None
+    assert count("a text of many words") == 1, "another count than the estimate"
+    assert _sent_in_a_small_window() == without
+
+
+class _OneToken:
+    """A vocabulary in which every text is one token."""
+
+    @staticmethod
+    def from_pretrained(_: str) -> "_OneToken":
+        return _OneToken()
+
+    def encode(self, text: str) -> list[str]:
+        return [text]
 
 
 OTHER_SETTINGS = [

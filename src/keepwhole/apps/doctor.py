@@ -178,8 +178,10 @@ def _files(record: LocalRecord) -> Iterator[Diagnosis]:
     if orphans:
         found = f"{orphans} {'body has' if orphans == 1 else 'bodies have'} no entry, as killed processes leave them"
         yield Diagnosis("note", f"{found}; `keepwhole artifacts collect` moves them to `trash/`")
+    for what in record.store.missing_bodies():
+        yield Diagnosis("bad", what)
     count = record.store.select("SELECT count(*) FROM entries WHERE blob IS NOT NULL")[0][0]
-    yield Diagnosis("ok", f"{count} large {'body' if count == 1 else 'bodies'} in files")
+    yield Diagnosis("ok", f"{count} large {'body' if count == 1 else 'bodies'} in files or where `blobs` says")
 
 
 def _hooks(record: LocalRecord) -> Iterator[Diagnosis]:

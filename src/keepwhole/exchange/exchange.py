@@ -95,6 +95,8 @@ class Exchange:
         """Whether the model may call recall tools, so that the answer has to be read."""
         self._tools_tokens = 0
         """Tokens of the recall tools."""
+        self.hide: Callable[[bytes], bytes] = bytes
+        """Gives what is recorded of answers without what a transport knows to be secret."""
         self.count = 0
         """Hidden rounds so far."""
         self._asked = next(reversed(self.dialect.messages_of(request)), None)
@@ -369,7 +371,13 @@ class Exchange:
         rounds = self._rounds or self._name_conversation([*self.dialect.messages_of(self._request), *shown])
         response, last = (name if isinstance(name, str) else "" for name in names)
         if rounds is not None:
-            rounds.add(Round(key_of(self.dialect, shown, self._asked), self._said, beside, response, last))
+            said = self._without_secrets(self._said)
+            rounds.add(Round(key_of(self.dialect, shown, self._asked), said, beside, response, last))
+
+    def _without_secrets(self, said: list[Json]) -> list[Json]:
+        data = json.dumps(said).encode()
+        hidden = self.hide(data)
+        return said if hidden == data else json.loads(hidden)
 
     # What is learned and recorded
 
@@ -405,7 +413,9 @@ class Exchange:
     def _log_round(self, number: int, answer: LoggedAnswer | None, usage: Usage | None = None) -> None:
         if self._log is not None and not self._endpoint.counts:
             outgoing = self._rounds_sent[number]
-            self._log.add(outgoing.body, self._request_facts(outgoing, usage), answer)
+            # A later round repeats what the provider said before; the first has only what the client sent.
+            body = self.hide(outgoing.body) if number else outgoing.body
+            self._log.add(body, self._request_facts(outgoing, usage), answer)
 
     def _request_facts(self, outgoing: OutgoingRequest, usage: Usage | None) -> RequestFacts:
         account, expected = outgoing.account, outgoing.expected

@@ -15,6 +15,7 @@ from keepwhole.recall.answer import RecallCall
 from keepwhole.recall.json_path import IndexStep, KeyStep, NoSuchValue, PathStep, SliceStep, path_text
 from keepwhole.recall.table import Table
 from keepwhole.store.reader import BodyReader, bytes_reader
+from keepwhole.truncation.notice import quoted
 from keepwhole.truncation.sniff import sniff
 
 _LARGEST = 64_000_000
@@ -192,11 +193,12 @@ def outline(reader: BodyReader, call: RecallCall, path: str, limit: int) -> str:
     steps, room = json_path.parse_path(path), call.room(limit) - len(path) - 100
     lines: list[str] = []
     for name, value in inside.items():
-        line = f"{json.dumps(name[:_LONGEST_KEY], ensure_ascii=False)}: {_value_summary(bytes(value))}"
+        key = json.dumps(name[:_LONGEST_KEY], ensure_ascii=False)
+        line = quoted(showable(f"{key}: {_value_summary(bytes(value))}"))
         room -= len(line) + 1
         if room < 0:
             break
-        lines.append(showable(line))
+        lines.append(line)
     largest = max(inside, key=lambda name: len(bytes(inside[name])) if len(name) <= _LONGEST_KEY else 0)
     shown = f"{len(lines):,} of {len(inside):,} keys, {reader.chars:,} characters"
     return "\n".join([*lines, f"[{shown}; next: {call.text(path=path_text([*steps, KeyStep(largest)]))}]"])
@@ -209,7 +211,7 @@ def _value_summary(data: bytes) -> str:
 
 def page_elements(found: AddressedElements, call: RecallCall, limit: int) -> str | int:
     """The elements that fit and the call for the next ones; the number of the first where not even that fits."""
-    room = call.room(limit) - len(found.above) - 8
+    room = call.room(limit) - len(quoted(found.above)) - 8
     shown: list[str] = []
     at, size = found.start, 0
     while at < found.stop:
@@ -217,15 +219,19 @@ def page_elements(found: AddressedElements, call: RecallCall, limit: int) -> str
             text = found.get(at)
         except _TooLong:
             break
-        size += len(text) + len(found.between)
+        size += len(quoted(text)) + len(found.between)
         if size > room:
             break
         shown.append(text)
         at += 1
+    body = quoted(found.between.join(shown))
+    while shown and len(body) > room:  # an imitation may begin in one element and end in the next
+        shown.pop()
+        at -= 1
+        body = quoted(found.between.join(shown))
     if not shown and at < found.stop:
         return at
-    body = found.between.join(shown)
-    body = f"[\n{body}\n]" if not found.above else f"{found.above}{body}"
+    body = f"[\n{body}\n]" if not found.above else f"{quoted(found.above)}{body}"
     return f"{body}\n[{_elements_note(found, call, at)}]"
 
 

@@ -15,6 +15,7 @@ from keepwhole.recall.patterns import finder
 from keepwhole.recall.ranges import CharRange, LineRange, Range, TailRange, number_of
 from keepwhole.recall.scan import Scan
 from keepwhole.store.reader import BodyReader
+from keepwhole.truncation.notice import quoted
 
 _LONG_LINE = 400
 """Characters of a line above which only the text around the match is shown."""
@@ -158,7 +159,7 @@ class _ShownMatches:
 
 
 def _one_line(text: str) -> str:
-    return showable(text.rstrip("\r\n").replace("\r", " "))
+    return quoted(showable(text.rstrip("\r\n").replace("\r", " ")))
 
 
 def _note(

@@ -11,6 +11,9 @@ GET_ARTIFACT = "get_artifact"
 GET_TASK_TRACE = "get_task_trace"
 SEARCH_ARTIFACTS = "search_artifacts"
 NAMES = (GET_ARTIFACT, GET_TASK_TRACE, SEARCH_ARTIFACTS)
+_SERVER = "keepwhole"
+_LONGEST = 256
+"""Characters of a tool's name; no provider takes as many."""
 
 _TEXT = {"type": "string"}
 _NUMBER = {"type": "integer"}
@@ -57,9 +60,18 @@ OFFERED_TOKENS = 120
 
 
 def is_recall(tool: str) -> bool:
-    """Whether a tool of a conversation is a recall tool, also behind an MCP server's prefix.
+    """Whether a tool of a conversation is a recall tool of ours, also behind the prefix of an MCP server.
 
-    >>> is_recall("mcp__keepwhole__get_artifact")
-    True
+    Users name servers, and servers name tools. So a tool with one of our names is ours only if the server is called
+    `keepwhole`: what any other server prints is the output of a tool.
+
+    >>> is_recall("mcp__keepwhole__get_artifact"), is_recall("mcp__weather__get_artifact")
+    (True, False)
     """
-    return tool.rpartition("__")[2] in NAMES
+    name = next((each for each in NAMES if tool.endswith(each)), None)
+    if name is None or len(tool) > _LONGEST:
+        return False
+    before = tool.removesuffix(name)
+    server = before.rstrip("_-./:")
+    is_server = server.endswith(_SERVER) and server != before and not server.removesuffix(_SERVER)[-1:].isalnum()
+    return not before or is_server

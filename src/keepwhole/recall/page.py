@@ -1,6 +1,7 @@
 """One bounded page of a stored text, and the exact call for the next.
 
-Owns: fitting any range into a limit, by whole lines where there are any.
+Owns: fitting any range into a limit, by whole lines where there are any. What a tool printed is still its text when it
+is read back, so imitated notices in it are marked as in a view; the marks count.
 Must not know: stores or sessions; it is given an open source.
 """
 
@@ -8,13 +9,17 @@ from keepwhole.canonical.utf8 import showable
 from keepwhole.recall.answer import RecallCall
 from keepwhole.recall.ranges import CharRange, LineRange, Range, TailRange
 from keepwhole.store.reader import BodyReader
+from keepwhole.truncation.notice import quoted
+
+_FEWEST = 8
+"""Characters that imitate nothing, so that every page shows something."""
 
 
 def page(reader: BodyReader, call: RecallCall, asked: Range | None, limit: int) -> str:
     """The part of the text that `asked` names, at most `limit` characters, notice included."""
     if asked is None:
-        if reader.chars <= limit:
-            return showable(reader.text())
+        if reader.chars <= limit and len(whole := _shown(reader.text())) <= limit:
+            return whole
         asked = LineRange(1, None)
     if isinstance(asked, TailRange):
         return _tail_page(reader, call, asked, limit)
@@ -29,16 +34,14 @@ def _lines_page(reader: BodyReader, call: RecallCall, asked: LineRange, limit: i
     wanted = reader.lines if asked.last is None else min(asked.last, reader.lines)
     start, stop = reader.line_span(asked.first, wanted)
     room = call.room(limit)
-    if stop - start > room:
-        text = reader.text(start, start + room)
+    text = _beginning_within(reader.text(start, min(stop, start + room)), room)
+    if start + len(text) < stop:
         end = text.rfind(reader.eol) + 1
         if not end:
             return _chars_page(reader, call, CharRange(start, stop - start), limit)
         text = text[:end]
         wanted = asked.first + text.count(reader.eol) - 1
-    else:
-        text = reader.text(start, stop)
-    return showable(text) + _after(text, reader.eol, _lines_note(reader, call, asked.first, wanted))
+    return _shown(text) + _after(text, reader.eol, _lines_note(reader, call, asked.first, wanted))
 
 
 def _lines_note(reader: BodyReader, call: RecallCall, first: int, last: int) -> str:
@@ -53,20 +56,18 @@ def _tail_page(reader: BodyReader, call: RecallCall, asked: TailRange, limit: in
     """The last lines, as many as fit; the call it prints goes further back."""
     first, room = max(1, reader.lines - asked.lines + 1), call.room(limit)
     start = reader.line_span(first, first)[0]
-    if reader.chars - start > room:
-        text = reader.text(reader.chars - room, reader.chars)
+    text = _end_within(reader.text(max(start, reader.chars - room)), room)
+    if reader.chars - len(text) > start:
         begin = text.find(reader.eol, 0, len(text) - 1) + 1
         if not begin:
-            return _chars_page(reader, call, CharRange(reader.chars - room), limit)
+            return _chars_page(reader, call, CharRange(reader.chars - len(text)), limit)
         text = text[begin:]
         first = reader.lines - text.count(reader.eol, 0, len(text) - 1)
-    else:
-        text = reader.text(start)
     note = f"lines {first:,}-{reader.lines:,} of {reader.lines:,}, the end"
     if first > 1:
         back = max(1, first - (reader.lines - first + 1))
         note += f"; before: {call.text(lines=f'{back}-{first - 1}')}"
-    return showable(text) + _after(text, reader.eol, f"[{note}]")
+    return _shown(text) + _after(text, reader.eol, f"[{note}]")
 
 
 def _chars_page(reader: BodyReader, call: RecallCall, asked: CharRange, limit: int) -> str:
@@ -74,8 +75,8 @@ def _chars_page(reader: BodyReader, call: RecallCall, asked: CharRange, limit: i
         return f"[There is no character {asked.start:,}: the text has {reader.chars:,}. Try {call.text()}]"
     room = call.room(limit)
     wanted = reader.chars - asked.start if asked.length is None else asked.length
-    stop = min(reader.chars, asked.start + min(wanted, room))
-    text = reader.text(asked.start, stop)
+    text = _beginning_within(reader.text(asked.start, min(reader.chars, asked.start + min(wanted, room))), room)
+    stop = asked.start + len(text)
     note = f"characters {asked.start:,}-{stop:,} of {reader.chars:,}"
     if stop >= reader.chars:
         note += ", the end"
@@ -83,7 +84,25 @@ def _chars_page(reader: BodyReader, call: RecallCall, asked: CharRange, limit: i
         left = asked.start + wanted - stop
         length = min(room, left) if left > 0 else min(room, reader.chars - stop)
         note += f"; next: {call.text(start_char=stop, length=length)}"
-    return showable(text) + _after(text, reader.eol, f"[{note}]")
+    return _shown(text) + _after(text, reader.eol, f"[{note}]")
+
+
+def _shown(text: str) -> str:
+    return quoted(showable(text))
+
+
+def _beginning_within(text: str, room: int) -> str:
+    """The beginning of a text that fits with its marks."""
+    while (size := len(_shown(text))) > room and len(text) > _FEWEST:
+        text = text[: max(_FEWEST, len(text) * room // size)]
+    return text
+
+
+def _end_within(text: str, room: int) -> str:
+    """The end of a text that fits with its marks."""
+    while (size := len(_shown(text))) > room and len(text) > _FEWEST:
+        text = text[-max(_FEWEST, len(text) * room // size) :]
+    return text
 
 
 def _after(text: str, eol: str, note: str) -> str:

@@ -14,7 +14,7 @@ from keepwhole.recall.answer import ROOM, RecallAnswer, RecallCall
 from keepwhole.recall.names import is_recall
 from keepwhole.recall.scorer import terms
 from keepwhole.store.protocol import Match, Row, body_of, result_of
-from keepwhole.truncation.notice import reference
+from keepwhole.truncation.notice import quoted, reference
 from keepwhole.truncation.present import summarize
 
 MOST = 10
@@ -95,7 +95,7 @@ def _reference_line(hit: SearchHit) -> str:
 
 def _text(hit: SearchHit) -> str:
     line = "".join(char if char.isprintable() else " " for char in hit.match.text.strip())
-    return line if len(line) <= _LINE else line[:_LINE] + "…"
+    return quoted(line if len(line) <= _LINE else line[:_LINE] + "…")
 
 
 def _call(hit: SearchHit, query: str) -> str:

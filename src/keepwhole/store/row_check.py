@@ -1,6 +1,6 @@
 """What the hashes of a session do not cover in its rows: columns beside the header, and the session's description.
 
-Owns: what each column of an entry must be, by its header and by the entry before it.
+Owns: what each column of an entry must be, by its header and by the entry before it; how missing bodies are reported.
 Must not know: a back end, bodies and the chain.
 """
 
@@ -16,6 +16,13 @@ COLUMNS = (
     "WHERE session = ? AND seq > ? ORDER BY seq LIMIT 1000"
 )
 """The query for a page of rows to compare."""
+NAMED = 3
+"""Findings of one kind that are named; more are counted."""
+LOST_OUTSIDE = (
+    "where `blobs` says. Check that `blobs` is as it was when they were kept; else put the objects back, from a "
+    "version of the bucket or a backup with `keepwhole store restore`."
+)
+"""The end of a sentence that `name_owners` begins."""
 
 
 def compare_columns(read_page: Callable[[int], Sequence[Any]]) -> Iterator[tuple[int, str]]:
@@ -55,3 +62,14 @@ def compare_columns(read_page: Callable[[int], Sequence[Any]]) -> Iterator[tuple
 def describe(about: Sequence[object]) -> bytes:
     """Return the digest of a session's description: its name, agent, workspace, time and kind as they are stored."""
     return hashlib.sha256(json.dumps(list(about), default=str).encode("ascii")).digest()
+
+
+def name_owners(blobs: Sequence[str], entries_with: Callable[[str], Sequence[tuple[str, int]]]) -> str:
+    """Return of which entries these are the bodies, as the beginning of a sentence.
+
+    `entries_with` returns the session and number of each entry with a body.
+    """
+    owners = [row for blob in blobs[:NAMED] for row in entries_with(blob)]
+    named = [f"entry {seq:,} of session `{session}`" for session, seq in owners]
+    more = len(blobs) - len(named)
+    return f"The bodies of {', '.join(named)}{f' and {more:,} more' if more > 0 else ''} are not"

@@ -10,10 +10,14 @@ Theory of operation. Forms that begin with a bracket are looked for in all of a 
 for brackets. Every other form has an anchor in it, a word that few texts have, and most have a rare sign as well. A
 text without these is done; otherwise the forms are looked for near the anchors, each place once. All repeats in the
 forms are bounded, so no text takes more time than its length.
+
+An id of a result is what recall answers to, so a text that names one is marked whatever else it says. One mark before
+it on its line is enough.
 """
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from keepwhole.canonical.anchors import matches_within, stretches_around
@@ -36,6 +40,8 @@ class Grammar(NamedTuple):
     others: tuple[str, ...]
     anchors: Mapping[str, str]
     """Words of which every one of the other forms has one, each with a sign that is in the same form."""
+    ids: Mapping[str, str] = MappingProxyType({})
+    """The forms of ids, by the word that each begins with."""
 
 
 GRAMMARS = (
@@ -69,6 +75,10 @@ GRAMMARS = (
             **{"artifact": "a", "task_trace": "(", "/results/": "(", "omitted": "d", "left": "-"},
             **{"portions": ":", "unchanged": ",", "record": "`"},
         },
+        ids={
+            "art_": r"art_\d{1,12}_[0-9a-z]{22}(?![0-9a-z])",
+            "trace_": r"trace_[0-9a-z]{22}(?![0-9a-z])",
+        },
     ),
 )
 """Every version that was ever printed, the newest last."""
@@ -91,7 +101,23 @@ def imitations(text: str, grammars: tuple[Grammar, ...] = GRAMMARS) -> list[int]
         near = _others(grammars)
         for window in stretches_around(seen, anchors, _BEFORE, _AFTER):
             found += _starts(near, seen, *window)
-    return list(dict.fromkeys(skeleton.places(sorted(found)))) if found else []
+    found = _with_ids(grammars, seen, sorted(found))
+    return list(dict.fromkeys(skeleton.places(found))) if found else []
+
+
+def _with_ids(grammars: tuple[Grammar, ...], seen: str, found: list[int]) -> list[int]:
+    """The places in order, with those where an id begins that has none of them before it on its line."""
+    forms = [form for grammar in grammars for word, form in grammar.ids.items() if contains_any(seen, (word,))]
+    ids = [at for form in forms for at in _starts(re.compile(form), seen, 0, len(seen))]
+    if not ids:
+        return found
+    places: list[int] = []
+    named = frozenset(ids)
+    for at in sorted([*found, *ids]):
+        is_marked = places and at - places[-1] <= _BEFORE and "\n" not in seen[places[-1] : at]
+        if at not in named or not is_marked:
+            places.append(at)
+    return places
 
 
 def _starts(pattern: re.Pattern[str], text: str, start: int, stop: int) -> list[int]:

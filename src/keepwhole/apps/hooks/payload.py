@@ -34,6 +34,8 @@ class ToolReturn(NamedTuple):
     """Whether the client numbers the lines, so that only the end may be cut."""
     unchanged: bool = False
     """Whether the client only reported that an earlier result is still valid."""
+    reads_back: bool = False
+    """Whether the call reads a stored result."""
 
 
 class Boundary(NamedTuple):

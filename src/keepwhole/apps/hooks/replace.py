@@ -1,6 +1,7 @@
 """A result that a hook reported: kept whole, and replaced by its view.
 
-Owns: that a result is replaced only once all of it is durable, and that a result that was read back is not cut again.
+Owns: that a result is replaced only once all of it is durable, and that a result that was read back is not cut again:
+only imitated notices in it are marked.
 Must not know: clients.
 """
 
@@ -23,6 +24,8 @@ from keepwhole.truncation.cut import Source
 _RESULTS = "results"
 _LARGEST = 256 * 1_048_576
 """Bytes of a client's own file; of a longer one only the part at hand is kept, and nothing is replaced."""
+_WITH_MARKS = 10
+"""A text with all its marks is never so many times as long."""
 
 
 class HookContext(NamedTuple):
@@ -52,6 +55,8 @@ class HookSession(Session):
         returned = self._returned
         if returned is None or returned.replace is None:
             return limits.replace(inline_limit=source.chars + 1, trusted=True)
+        if returned.reads_back:
+            return limits.replace(inline_limit=_WITH_MARKS * source.chars)
         if returned.most is not None:
             limits = limits.replace(inline_limit=min(limits.inline_limit, returned.most))
         if returned.numbered:
@@ -76,7 +81,7 @@ class HookSession(Session):
 
 def keep_result(context: HookContext, returned: ToolReturn) -> Json | None:
     """Keep a result; return the hook's answer where a view replaces it."""
-    returned = _without_replacement(context, returned)
+    returned = _without_cut(context, returned)
     if returned.unchanged:
         return _keep_unchanged(context, returned)
     whole = _read_whole(returned)
@@ -85,6 +90,8 @@ def keep_result(context: HookContext, returned: ToolReturn) -> Json | None:
     with HookSession(context, returned) as session:
         shown = _keep(session, returned, whole)
     if returned.replace is None or shown.problem is not None:
+        return None
+    if returned.reads_back and not _only_marks(returned, shown.content):
         return None
     return None if shown.content == returned.output else returned.replace(shown.content)
 
@@ -119,11 +126,17 @@ def _keep(session: Session, returned: ToolReturn, output: str | bytes) -> KeptRe
     )
 
 
-def _without_replacement(context: HookContext, returned: ToolReturn) -> ToolReturn:
-    """Remove the replacement where the settings say so, or where the call itself reads a result back."""
+def _without_cut(context: HookContext, returned: ToolReturn) -> ToolReturn:
+    """Without a replacement where the settings say so; nothing is cut where the call itself reads a result back."""
+    if context.settings.mode != "on":
+        return returned._replace(replace=None)
     laid_out = os.path.join(os.path.abspath(context.settings.home), _RESULTS)
-    reads_back = laid_out in json.dumps(returned.arguments, ensure_ascii=False, default=str)
-    return returned._replace(replace=None) if reads_back or context.settings.mode != "on" else returned
+    return returned._replace(reads_back=laid_out in json.dumps(returned.arguments, ensure_ascii=False, default=str))
+
+
+def _only_marks(returned: ToolReturn, content: str) -> bool:
+    """Whether a replacement adds marks to what the client has and nothing else, and the client would not cut it."""
+    return content == notice.quoted(returned.output) and len(content) <= (returned.most or len(content))
 
 
 def _read_whole(returned: ToolReturn) -> str | bytes | None:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, cast
 from urllib.parse import quote, unquote
 
 from keepwhole.apps.listener import TOKEN_HEADER
+from keepwhole.apps.proxy.stream_mask import SplitMask
 from keepwhole.apps.redaction import HIDDEN, has_key_shape
 from keepwhole.wire.content import fields_of, text_of
 
@@ -158,12 +159,15 @@ class CredentialMask:
         spelled = {form.encode("utf-8", "surrogateescape") for text in texts for form in _spellings(text)}
         self._secrets = sorted(spelled, key=lambda each: (-len(each), each))
 
-    def __call__(self, data: bytes) -> bytes:
-        """The data without the credentials."""
+    def __call__(self, data: bytes, is_stream: bool = False) -> bytes:
+        """The data without the credentials; in a stream of events also without those that are split over events."""
         for secret in self._secrets:
             if secret in data:
                 data = data.replace(secret, HIDDEN.encode())
-        return self._without_cut_secret(data)
+        data = self._without_cut_secret(data)
+        if not is_stream or not self._secrets:
+            return data
+        return SplitMask(self._secrets, _SHORTEST_SECRET)(data)
 
     def _without_cut_secret(self, data: bytes) -> bytes:
         """Data that breaks off within a credential, without the part of it."""
@@ -194,7 +198,8 @@ def _decoded_basic(value: str) -> list[str]:
 
 
 def _spellings(text: str) -> set[str]:
-    """How JSON and URLs spell a text."""
+    """How JSON, JSON in a string of JSON, and URLs spell a text."""
     written = json.dumps(text, ensure_ascii=False)[1:-1]
     coded = {quote(text, safe=safe, errors="surrogateescape") for safe in ("", "/")}
-    return {text, written, written.replace("/", "\\/"), json.dumps(text)[1:-1], *coded}
+    once = {text, written, written.replace("/", "\\/"), json.dumps(text)[1:-1]}
+    return once | coded | {json.dumps(each)[1:-1] for each in once}

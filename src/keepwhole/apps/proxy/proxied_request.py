@@ -42,6 +42,7 @@ class ProxiedRequest:
         self._shown = shown
         self.trace = trace
         """The headers that name the trace of this request."""
+        self._mask: CredentialMask | None = None
         self.exchange: Exchange | None = None
         self.status = 0
         self.outcome = "passed"
@@ -61,6 +62,15 @@ class ProxiedRequest:
         self._newest: int | None = None
         """The number of the round that was sent last."""
         self._answers: list[Answer] = []
+
+    def begin(self, exchange: Exchange) -> None:
+        """Remember the exchange that the request became; what it records of answers goes through `hide`."""
+        self.exchange, exchange.hide = exchange, self.hide
+
+    def hide(self, data: bytes, is_stream: bool = False) -> bytes:
+        """The data without the client's credentials."""
+        self._mask = self._mask or CredentialMask(self._shown)
+        return self._mask(data, is_stream)
 
     def note_sent(self, number: int) -> None:
         """Remember that a round is sent now."""
@@ -106,18 +116,18 @@ class ProxiedRequest:
         if self.exchange is not None:
             self._record_answers(self.exchange)
         self._answers.clear()
-        self._shown = ()
+        self._shown, self._mask = (), None
         self.outcome = self.broken or self.outcome
 
     def _record_answers(self, exchange: Exchange) -> None:
         if exchange.is_unsettled:  # it was never sent, or the client left before it was settled
             exchange.settle()
-        mask = CredentialMask(self._shown)
         for answer in self._answers:
             data = answer.read()
             outcome = _outcome(exchange, answer, data)
             usage = exchange.learn_bill(answer.status, data, outcome == "complete")
-            exchange.record(answer.number, answer.status, mask(data), outcome, usage, answer.took)
+            recorded = self.hide(data, answer.is_stream)
+            exchange.record(answer.number, answer.status, recorded, outcome, usage, answer.took)
             self.outcome, self.usage = outcome, usage
             expected = exchange.expected
             self.predicted = expected.cached if expected is not None else None

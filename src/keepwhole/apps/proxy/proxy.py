@@ -134,7 +134,7 @@ class Proxy:
                 return web.Response(status=exchange.status, body=exchange.body, content_type="application/json")
             if exchange is None:
                 return await relay.pass_through(body)
-            proxied.exchange = exchange
+            proxied.begin(exchange)
             return await relay.run_exchange(exchange, self._run_later)
         except Unreachable as error:
             return unreachable_response(error, proxied)

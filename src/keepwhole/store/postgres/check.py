@@ -12,10 +12,8 @@ from keepwhole.store.blobs.stores import BlobStores
 from keepwhole.store.postgres.catalog import strange_objects
 from keepwhole.store.postgres.marks import MachineMarks, Mark
 from keepwhole.store.postgres.server import Server
-from keepwhole.store.row_check import COLUMNS, compare_columns, describe
+from keepwhole.store.row_check import COLUMNS, LOST_OUTSIDE, NAMED, compare_columns, describe, name_owners
 
-_NAMED = 3
-"""Findings of one kind that are named; more are counted."""
 _COLUMNS = COLUMNS.replace("?", "%s")
 _SESSION = """
 SELECT d.at, s.name, s.agent, s.workspace, s.created_at, s.ephemeral
@@ -125,19 +123,12 @@ class RecordCheck:
         outside = [blob for (blob,) in self._server.select(_OUTSIDE)]
         lost = list(self._blobs.missing(outside))
         if lost:
-            yield (
-                f"{self._owners(lost)} where `blobs` says. Check that `blobs` is as it was when they were kept; else "
-                "put the objects back, from a version of the bucket or a backup with `keepwhole store restore`."
-            )
+            yield f"{self._owners(lost)} {LOST_OUTSIDE}"
 
     def _owners(self, blobs: list[str]) -> str:
-        """Return of which entries these are the bodies, as the beginning of a sentence."""
-        owners = [row for blob in blobs[:_NAMED] for row in self._server.select(_ENTRY_WITH, (blob,))]
-        named = [f"entry {seq:,} of session `{session}`" for session, seq in owners]
-        more = len(blobs) - len(named)
-        return f"The bodies of {', '.join(named)}{f' and {more:,} more' if more > 0 else ''} are not"
+        return name_owners(blobs, lambda blob: self._server.select(_ENTRY_WITH, (blob,)))
 
 
 def _some(findings: list[str]) -> str:
-    more = len(findings) - _NAMED
-    return "; ".join(findings[:_NAMED]) + (f"; and {more:,} more" if more > 0 else "")
+    more = len(findings) - NAMED
+    return "; ".join(findings[:NAMED]) + (f"; and {more:,} more" if more > 0 else "")

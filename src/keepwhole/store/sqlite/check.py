@@ -1,19 +1,23 @@
 """What the hashes of a session do not cover: its columns, its description, its end, and whether entries are missing.
 
-Owns: comparing the rows of the record with each other and with its marks (`sqlite.marks`).
-Must not know: bodies and the chain, which `store.verify` checks for every back end.
+Owns: comparing the rows of the record with each other and with its marks (`sqlite.marks`), and with the places of
+large bodies.
+Must not know: the bytes of bodies and the chain, which `store.verify` checks for every back end.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
-from keepwhole.store.row_check import COLUMNS, compare_columns, describe
+from keepwhole.store.blobs.folder import BlobFolder
+from keepwhole.store.blobs.stores import MARK, BlobStores
+from keepwhole.store.row_check import COLUMNS, LOST_OUTSIDE, compare_columns, describe, name_owners
 from keepwhole.store.sqlite.database import Database
 
 _SESSION = """
 SELECT s.id, d.at, s.name, s.agent, s.workspace, s.created_at, s.ephemeral
 FROM sessions s LEFT JOIN endings d ON d.session = s.id
 """
+_ENTRY_WITH = "SELECT s.name, e.seq FROM entries e JOIN sessions s ON s.id = e.session WHERE e.blob = ?"
 
 
 def record_findings(database: Database) -> Iterator[str]:
@@ -32,6 +36,26 @@ def record_findings(database: Database) -> Iterator[str]:
         head = None if number in numbers else database.marks.head(number)
         if head is not None:
             yield f"A session with entries up to number {head.seq:,} is gone, and it was not purged."
+
+
+def missing_bodies(database: Database, files: BlobFolder, blobs: BlobStores) -> Iterator[str]:
+    """Yield which bodies that an entry has are neither in `files` nor outside, which is listed.
+
+    Raises `StoreError` if that cannot be told.
+    """
+    names = [
+        name for (name,) in database.select("SELECT blob FROM entries WHERE blob IS NOT NULL ORDER BY session, seq")
+    ]
+    lost = [name for name in names if not name.startswith(MARK) and not files.has(name)]
+    if lost:
+        yield f"{_owners(database, lost)} in `blobs/`. Put the files back, or restore a backup."
+    lost = list(blobs.missing([name for name in names if name.startswith(MARK)]))
+    if lost:
+        yield f"{_owners(database, lost)} {LOST_OUTSIDE}"
+
+
+def _owners(database: Database, blobs: list[str]) -> str:
+    return name_owners(blobs, lambda blob: database.select(_ENTRY_WITH, (blob,)))
 
 
 def session_findings(database: Database, session: str) -> Iterator[tuple[int, str]]:

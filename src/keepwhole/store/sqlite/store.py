@@ -204,6 +204,10 @@ class SqliteStore(SqlStore):
         """Yield in what the record as a whole is not as it was left, without reading its entries."""
         return check.record_findings(self.database)
 
+    def missing_bodies(self) -> Iterator[str]:
+        """Yield which large bodies that an entry has are gone. Raises `StoreError` if that cannot be told."""
+        return check.missing_bodies(self.database, self._own, self.blobs)
+
     def session_findings(self, session: str) -> Iterator[tuple[int, str]]:
         """Yield the numbers of entries that are not as they were written, and in what; 0 for the session itself."""
         return check.session_findings(self.database, session)
