@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from keepwhole.canonical.anchors import matches_within, stretches_around
-from keepwhole.canonical.utf8 import contains_any
+from keepwhole.canonical.utf8 import words_in
 from keepwhole.truncation.skeleton import Skeleton
 
 _BEFORE, _AFTER = 200, 200
@@ -80,12 +80,8 @@ def imitations(text: str, grammars: tuple[Grammar, ...] = GRAMMARS) -> list[int]
     """Where something begins that looks like a notice of any version, in order."""
     skeleton = Skeleton(text)
     seen = skeleton.text
-    anchors = [
-        word
-        for grammar in grammars
-        for word, sign in grammar.anchors.items()
-        if sign in seen and contains_any(seen, (word,))
-    ]
+    likely = [word for grammar in grammars for word, sign in grammar.anchors.items() if sign in seen]
+    anchors = words_in(seen, likely)
     found = _starts(_bracketed(grammars), seen, 0, len(seen)) if "[" in seen else []
     if anchors:
         near = _others(grammars)

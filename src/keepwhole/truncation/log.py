@@ -28,7 +28,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
-from keepwhole.canonical.utf8 import contains_any
+from keepwhole.canonical.utf8 import words_in
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, Source, length, whole
 from keepwhole.truncation.error_words import ELSEWHERE, ERRORS
 from keepwhole.truncation.lines import after_ends
@@ -121,8 +121,7 @@ def _units(bounds: Sequence[int], start: int, stop: int) -> range:
 def error_lines(lowered: str, eol: str) -> list[int]:
     """Where lines with an error begin, those that are most unlike the others first."""
     words = (*ERRORS, _EXIT, _KILLED, *_words_elsewhere(lowered))
-    there = (word for word in words if contains_any(lowered, (word,)))
-    lines = {start: line for word in there for start, line in _lines_with(lowered, word, eol)}
+    lines = {start: line for word in words_in(lowered, words) for start, line in _lines_with(lowered, word, eol)}
     starts = sorted(lines)
     alike: dict[bytes, list[int]] = {}
     for start in starts:
