@@ -108,11 +108,7 @@ def contains_any(text: str | bytes, words: Iterable[Any]) -> bool:
     zilla = quick_for(text)
     if zilla is None:
         return any(map(cast("Any", text).__contains__, words))
-    find = zilla.find
-    for word in words:
-        if find(text, word) >= 0:
-            return True
-    return False
+    return any(zilla.find(text, word) >= 0 for word in words)
 
 
 def words_in(text: str, words: Iterable[str]) -> list[str]:
