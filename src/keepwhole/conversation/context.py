@@ -107,6 +107,8 @@ class ViewMode(NamedTuple):
     is_between_rounds: bool = False
     """Whether the request is another hidden round of one answer. Nothing ages there but what the window forces:
     another process that sends the same request must not depend on how many rounds this one has made."""
+    is_record_read: bool | None = None
+    """Whether the record could be read just now; None where it is still to be read."""
 
 
 TURN = ViewMode()

@@ -90,6 +90,8 @@ class Exchange:
         """Whether the model may call recall tools, so that the answer has to be read."""
         self.count = 0
         """Hidden rounds so far."""
+        self._is_record_read: bool | None = None
+        """Whether the record could be read just now; None where it was not tried."""
         self._asked = next(reversed(self.dialect.messages_of(request)), None)
         self._rounds_sent: list[OutgoingRequest] = []
         self._usages: dict[int, Usage] = {}
@@ -178,7 +180,9 @@ class Exchange:
 
     def _with_rounds(self, offered: RequestBody) -> RequestBody:
         """The request with the rounds that the client does not know of."""
-        rounds = self._rounds.all() if self._rounds is not None else None
+        if self._rounds is None:
+            return offered
+        rounds, self._is_record_read = self._rounds.read_all()
         if not rounds:
             return offered
         field = self.dialect.previous_answer_field
@@ -198,7 +202,9 @@ class Exchange:
             branch=self.identity.branch,
             client_compacts=self.identity.client_compacts,
             is_between_rounds=self.count > 0,
+            is_record_read=self._is_record_read,
         )
+        self._is_record_read = None
         return view_request(self._session, self._endpoint, data, mode if self._rounds is not None else None)
 
     # What comes back
