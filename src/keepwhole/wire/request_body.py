@@ -29,6 +29,7 @@ since readers disagree on which of the two counts.
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -284,8 +285,9 @@ def _read_messages(text: str, at: int, request: RequestBody) -> int:
 
 
 def _moved(places: Sequence[int], at: int, by: int) -> list[int]:
-    """The places, those after `at` further on."""
-    return [place + by if place > at else place for place in places]
+    """The places, which are in order, those after `at` further on."""
+    first = bisect_right(places, at)
+    return [*places[:first], *[place + by for place in places[first:]]]
 
 
 def _written(value: Any) -> str:
