@@ -90,12 +90,18 @@ def stringzilla() -> Any:
 
 _LONG, _SHORT = 8_192, 512
 """A text that is searched quicker by `stringzilla`, its import included, and without that."""
+_MANY = 131_072
+"""Characters of shorter texts after which a process goes on long enough to be worth the import."""
+_looked_over = [0]
 _LOWER = bytes(range(256)).lower()
 
 
 def quick_for(text: str | bytes) -> Any:
     """The `stringzilla` module where it is there and quicker for this text, else None."""
-    is_long = len(text) >= (_SHORT if _zilla else _LONG) and (isinstance(text, bytes) or text.isascii())
+    if not _zilla and len(text) < _LONG:
+        _looked_over[0] += len(text)
+    is_known = bool(_zilla) or _looked_over[0] > _MANY
+    is_long = len(text) >= (_SHORT if is_known else _LONG) and (isinstance(text, bytes) or text.isascii())
     return stringzilla() if is_long else None
 
 
