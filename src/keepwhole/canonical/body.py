@@ -28,6 +28,8 @@ GUARD = 3
 
 _ROW = struct.Struct("<32sII")
 
+bytes(CHUNK)  # once: malloc then keeps what a body took for the next one, instead of asking the kernel each time
+
 
 class BodyFacts(Value):
     """What is known of a body without loading it."""
@@ -109,8 +111,6 @@ class Measurer:
     """
 
     def __init__(self, encoding: Encoding = "utf-8", expected: int = CHUNK) -> None:
-        if expected >= CHUNK:
-            bytes(CHUNK)  # makes malloc keep what decoding gives back, instead of asking the kernel for it each time
         self._buffer = bytearray(GUARD + max(BLOCK, min(CHUNK, -(-expected // BLOCK) * BLOCK)))
         self._view = memoryview(self._buffer)
         self.space = self._view[GUARD:]

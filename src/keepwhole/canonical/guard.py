@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from keepwhole.canonical.anchors import matches_within, stretches_around
-from keepwhole.canonical.utf8 import contains_any
+from keepwhole.canonical.utf8 import contains_any, lowered
 
 CANONICAL_TOOL_RESULT_IS_LOSSLESS = "canonical_tool_result_is_lossless"
 """Invariant: what `keep` was given is what `recall` returns, byte for byte, until the session is purged."""
@@ -30,6 +30,8 @@ _ANCHORS = (
     *(b"artifact: art_", b"similar lines]", b"output_masked", b"output too l", b"output capped at", b"full output "),
     *(b"output exceeded ",),
 )
+_ROOTS = (*(anchor for anchor in _ANCHORS if b"output" not in anchor), b"output")
+"""Every anchor has one of these in it: fewer to look for in the many bodies that have none."""
 _FORMS = (
     rb"(?<![\w\])])\[" + _INSIDE + rb"{0,80}?\b(?:truncated|omitted)\b" + _INSIDE + rb"{0,160}\](?!\()",
     rb"\[(?:truncated (?:\xe2\x80\x94|-) |truncated: |content truncated - |output truncated)",
@@ -90,8 +92,8 @@ def mark_in_chunks(chunks: Iterable[bytes]) -> str | None:
 
 
 def _mark_in(data: bytes) -> str | None:
-    folded = data.lower()
-    if not contains_any(folded, _ANCHORS):
+    folded = lowered(data)
+    if not contains_any(folded, _ROOTS) or not contains_any(folded, _ANCHORS):
         return None
     for start, stop in stretches_around(folded, _ANCHORS, _NEAR, _NEAR):
         found = next(matches_within(_pattern(), folded, start, stop, 2 * _NEAR), None)

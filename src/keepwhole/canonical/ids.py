@@ -2,9 +2,11 @@
 
 import re
 
-_BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_BASE62 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _LETTERS = 22
-_FAIR = 4 * 62
+_FAIR = 4 * len(_BASE62)
+_LETTER_OF = bytes(_BASE62[byte % len(_BASE62)] for byte in range(256))
+_UNFAIR = bytes(range(_FAIR, 256))
 RANDOM_BYTES = 48
 """Random bytes an id takes: 22 of them become letters, bytes that would favor some letters are skipped."""
 
@@ -12,7 +14,7 @@ _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}")
 
 
 def _letters(random: bytes) -> str:
-    letters = "".join([_BASE62[byte % 62] for byte in random if byte < _FAIR][:_LETTERS])
+    letters = random.translate(_LETTER_OF, _UNFAIR)[:_LETTERS].decode()
     if len(letters) < _LETTERS:
         raise ValueError("an id needs more random bytes")
     return letters

@@ -90,6 +90,19 @@ def stringzilla() -> Any:
 
 _LONG, _SHORT = 8_192, 512
 """A text that is searched quicker by `stringzilla`, its import included, and without that."""
+_MANY = 131_072
+"""Characters of shorter texts after which a process goes on long enough to be worth the import."""
+_looked_over = [0]
+_LOWER = bytes(range(256)).lower()
+
+
+def quick_for(text: str | bytes) -> Any:
+    """The `stringzilla` module where it is there and quicker for this text, else None."""
+    if not _zilla and len(text) < _LONG:
+        _looked_over[0] += len(text)
+    is_known = bool(_zilla) or _looked_over[0] > _MANY
+    is_long = len(text) >= (_SHORT if is_known else _LONG) and (isinstance(text, bytes) or text.isascii())
+    return stringzilla() if is_long else None
 
 
 def contains_any(text: str | bytes, words: Iterable[Any]) -> bool:
@@ -98,8 +111,25 @@ def contains_any(text: str | bytes, words: Iterable[Any]) -> bool:
     >>> contains_any("some text", ("other", "text"))
     True
     """
-    plain = len(text) >= (_SHORT if _zilla else _LONG) and (isinstance(text, bytes) or text.isascii())
-    zilla: Any = stringzilla() if plain else None
+    zilla = quick_for(text)
     if zilla is None:
         return any(map(cast("Any", text).__contains__, words))
     return any(zilla.find(text, word) >= 0 for word in words)
+
+
+def words_in(text: str, words: Iterable[str]) -> list[str]:
+    """Those of these words that are in a text.
+
+    >>> words_in("some text", ("other", "text"))
+    ['text']
+    """
+    zilla = quick_for(text)
+    if zilla is None:
+        return [word for word in words if word in text]
+    return [word for word in words if zilla.find(text, word) >= 0]
+
+
+def lowered(data: bytes) -> bytes:
+    """The bytes with ASCII letters in lower case."""
+    zilla = quick_for(data)
+    return data.lower() if zilla is None else zilla.translate(data, _LOWER)

@@ -23,14 +23,20 @@ class Value:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         values = self.__dict__
-        values.update(zip(self.fields, args, strict=False))
+        if args:
+            values.update(zip(self.fields, args, strict=False))
         values.update(kwargs)
-        if len(values) != len(args) + len(kwargs) or not self._names >= values.keys():
-            raise TypeError(f"{type(self).__name__} takes {', '.join(self.fields)}, each once")
-        if not self._required <= values.keys():
-            missing = ", ".join(sorted(self._required - values.keys()))
-            raise TypeError(f"{type(self).__name__} needs {missing}")
+        if len(values) != len(args) + len(kwargs) or not self._required <= values.keys() <= self._names:
+            self._refuse_fields(len(args) + len(kwargs))
         self._check()
+
+    def _refuse_fields(self, given: int) -> None:
+        """Raise the `TypeError` for fields that are missing, unknown or given twice."""
+        values = self.__dict__
+        if len(values) != given or not self._names >= values.keys():
+            raise TypeError(f"{type(self).__name__} takes {', '.join(self.fields)}, each once")
+        missing = ", ".join(sorted(self._required - values.keys()))
+        raise TypeError(f"{type(self).__name__} needs {missing}")
 
     def _check(self) -> None:
         """Refuse values that cannot be; nothing to refuse here."""

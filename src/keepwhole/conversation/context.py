@@ -111,6 +111,8 @@ class ViewMode(NamedTuple):
     """Tokens of the recall tools that are put in front of the request."""
     tools_wait: bool = False
     """Whether they are put there only once something is left out: that changes the prompt from its beginning on."""
+    is_record_read: bool | None = None
+    """Whether the record could be read just now; None where it is still to be read."""
 
 
 TURN = ViewMode()

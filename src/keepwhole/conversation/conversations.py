@@ -99,7 +99,7 @@ class Conversations:
         is_continued = request is not None and continues(request)
         view = View(messages, chosen, view_mode, request, model, is_continued)
         with self._lock:
-            is_read = self._catch_up()
+            is_read = self.catch_up() if view_mode.is_record_read is None else view_mode.is_record_read
             view = view._replace(shortfall=self.billing.shortfall)
             situation = self._situation(view)
             branch = self._bring_up(view, mode, situation, is_read)
@@ -120,15 +120,14 @@ class Conversations:
                 branch.settle()
 
     def notes(self, tool: str) -> list[Result]:
-        """The results on record under a tool's name, in order, as far as they can be read."""
+        """The results on record under a tool's name, in order, as far as the record was read."""
         with self._lock:
-            self._catch_up()
             return [known.result for known in reversed(self.journal.of_tool(tool))]
 
     def has_offered_tools(self, branch: str) -> bool:
-        """Whether a request of a branch on record offered the recall tools, as far as the record can be read."""
+        """Whether a request of a branch on record offered the recall tools, as far as the record was read."""
         with self._lock:
-            return branch in self.journal.bills.offered or (self._catch_up() and branch in self.journal.bills.offered)
+            return branch in self.journal.bills.offered
 
     def hydrate(self, messages: Iterable[Any]) -> list[Any]:
         """Return the messages with every view of ours replaced by the result it stands for."""
@@ -187,7 +186,7 @@ class Conversations:
             branch.sent_at = now
             if self.journal.generation == self._generation:
                 break
-            is_read = self._catch_up()
+            is_read = self.catch_up()
         if not view.mode.records:
             self._branches.pop()
         return branch
@@ -202,14 +201,15 @@ class Conversations:
         self._branches = [*others[-_BRANCHES + 1 :], (key, best)]
         return best, shared
 
-    def _catch_up(self) -> bool:
+    def catch_up(self) -> bool:
         """Read what any process has appended since; return whether the record could be read."""
-        try:
-            self.journal.catch_up()
-        except StoreError:
-            return False
-        self.billing.catch_up()
-        return True
+        with self._lock:
+            try:
+                self.journal.catch_up()
+            except StoreError:
+                return False
+            self.billing.catch_up()
+            return True
 
     def _situation(self, view: View) -> Situation:
         overhead = reserve = 0

@@ -99,6 +99,8 @@ class Exchange:
         """Gives what is recorded of answers without what a transport knows to be secret."""
         self.count = 0
         """Hidden rounds so far."""
+        self._is_record_read: bool | None = None
+        """Whether the record could be read just now; None where it was not tried."""
         self._asked = next(reversed(self.dialect.messages_of(request)), None)
         self._rounds_sent: list[OutgoingRequest] = []
         self._usages: dict[int, Usage] = {}
@@ -138,6 +140,7 @@ class Exchange:
         tools = self._session.tools_to_offer(self.dialect.name)
         if tools and (self._session.settings.recall_from == "start" or self._is_large_or_works_on_files()):
             return tools, False
+        self._is_record_read = self._session.conversations.catch_up()
         were_offered = self._session.conversations.has_offered_tools(self.identity.branch)
         tools = self._session.tools_to_offer(self.dialect.name, were_offered=were_offered)
         return tools, bool(tools) and not were_offered
@@ -148,7 +151,7 @@ class Exchange:
         roles = (fields_of(message).get("role") for message in request.messages)
         answered = next((index for index, role in enumerate(roles) if role not in _ASKING), None)
         behind = 0 if answered is None or not request.starts else request.stops[-1] - request.starts[answered]
-        return len(request.text) - behind >= _FEW_CHARS or works_on_files(self.dialect.tool_names(request.fields))
+        return works_on_files(self.dialect.tool_names(request.fields)) or len(request.text) - behind >= _FEW_CHARS
 
     def _with_tools(self, request: RequestBody, tools: list[Json]) -> RequestBody:
         return request.in_front(self.dialect.tools_fields[0], tools)
@@ -219,7 +222,9 @@ class Exchange:
 
     def _with_rounds(self, offered: RequestBody) -> RequestBody:
         """The request with the rounds that the client does not know of."""
-        rounds = self._rounds.all() if self._rounds is not None else None
+        if self._rounds is None:
+            return offered
+        rounds, self._is_record_read = self._rounds.read_all()
         if not rounds:
             return offered
         field = self.dialect.previous_answer_field
@@ -241,7 +246,9 @@ class Exchange:
             is_between_rounds=self.count > 0,
             tools=self._tools_tokens,
             tools_wait=tools_wait,
+            is_record_read=self._is_record_read,
         )
+        self._is_record_read = None
         return view_request(self._session, self._endpoint, data, mode if self._rounds is not None else None)
 
     # What comes back

@@ -106,11 +106,12 @@ class HiddenRounds:
         self._read = 0
         """How many of those on record are known."""
 
-    def all(self) -> dict[str, list[Round]]:
-        """Every round by the key of its answer, in order; what cannot be read is left out."""
+    def read_all(self) -> tuple[dict[str, list[Round]], bool]:
+        """Every round by the key of its answer, in order, and whether the record could be read; what cannot be read is
+        left out."""
         with self._lock:
-            self._catch_up()
-            return {key: list(found) for key, found in self._by_key.items()}
+            is_record_read = self._catch_up()
+            return {key: list(found) for key, found in self._by_key.items()}, is_record_read
 
     def add(self, new: Round) -> bool:
         """Record a round; where that cannot be done, this process remembers it all the same."""
@@ -123,12 +124,14 @@ class HiddenRounds:
                 self._by_key.setdefault(new.key, []).append(new)
             return False
 
-    def _catch_up(self) -> None:
+    def _catch_up(self) -> bool:
+        is_record_read = self._session.conversations.catch_up()
         notes = self._session.conversations.notes(TOOL)
         self._read = self._read if self._read <= len(notes) else 0  # a purged session is read from its beginning
         for result in notes[self._read :]:
             self._learn(result)
         self._read = len(notes)
+        return is_record_read
 
     def _learn(self, result: Result) -> None:
         try:

@@ -71,6 +71,8 @@ class TrackedChoices(dict[int, Choice]):
         """The results about which a choice may still be made, in order."""
         self.edits = 0
         """Results that a choice does not show whole."""
+        self.reserves: dict[tuple[int, int], float] = {}
+        """What `sent_reserve` found while no choice was changed."""
         self._changed: set[int] = set()
 
     def hold(self, item: Item, choice: Choice) -> None:
@@ -105,6 +107,7 @@ class TrackedChoices(dict[int, Choice]):
     def drop(self, item: Item) -> None:
         """Take the choice about a result out of force."""
         before = self.pop(item.number, None)
+        self.reserves.clear()
         self._changed.discard(item.number)
         if before is not None:
             self.saved -= item.tokens - before.tokens
@@ -201,13 +204,18 @@ def sent_tokens(transcript: Transcript, decided: Choices) -> int:
 
 def sent_reserve(transcript: Transcript, decided: Choices, start: int = 0) -> float:
     """Return how many tokens more than estimated the messages from `start` on may take as they are sent."""
-    found: float = transcript.reserve_from(start)
-    if found:
+    whole = transcript.reserve_from(start)
+    if not whole or not decided:
+        return whole
+    known = decided.reserves if isinstance(decided, TrackedChoices) else {}
+    if (start, whole) not in known:
+        found: float = whole
         for number, choice in decided.items():
             item = transcript.items[number]
-            if item.index >= start and item.tokens > choice.tokens:
+            if item.reserve and item.index >= start and item.tokens > choice.tokens:
                 found -= item.reserve * (1 - choice.tokens / item.tokens)
-    return found
+        known[start, whole] = found
+    return known[start, whole]
 
 
 def rule_meaning(rule: str) -> str:

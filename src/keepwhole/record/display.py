@@ -16,6 +16,7 @@ from keepwhole.recall.names import is_recall
 from keepwhole.record.kept_result import artifact_of
 from keepwhole.store.reader import BodyReader
 from keepwhole.truncation.configuration import SMALLEST_INLINE_LIMIT
+from keepwhole.truncation.cut import TextSource
 from keepwhole.truncation.notice import imitates
 from keepwhole.truncation.present import show_whole
 from keepwhole.truncation.result import TruncationResult
@@ -23,6 +24,9 @@ from keepwhole.truncation.result import TruncationResult
 if TYPE_CHECKING:
     from keepwhole.policies.arrival import AdjustLimits
     from keepwhole.policies.policy import Policy
+
+_READ_AT_ONCE = 1 << 20
+"""Characters of a text that is read whole before it is shown; of a longer one only what is needed is read."""
 
 
 class Display:
@@ -42,9 +46,11 @@ class Display:
             return show_whole(reader, showable(reader.text()), reader.facts.size)
         from keepwhole.policies.arrival import Arriving, show_arriving
 
+        is_read_at_once = reader.chars <= _READ_AT_ONCE and reader.facts.encoding == "utf-8"
+        source = TextSource(reader.text(), reader.facts) if is_read_at_once else reader
         artifact = artifact_of(result, reader, self.links.of(result.trace_id, result.artifact_id))
         arguments = result.arguments or ""
-        arriving = Arriving(reader, result.tool, arguments, artifact, result.question, result.is_error, self.adjust)
+        arriving = Arriving(source, result.tool, arguments, artifact, result.question, result.is_error, self.adjust)
         view = show_arriving(self._policy(), arriving)
         if view.strategy_failure:
             events.log_strategy_failed(self.links.session, result.trace_id, view.strategy_failure)

@@ -58,7 +58,7 @@ class Tombstone(Value):
     stored: int
 
 
-class Body(Value):
+class Body(NamedTuple):
     """A body with its facts: `inline` bytes that become durable with their row, or the name of a durable `blob`."""
 
     facts: BodyFacts
@@ -66,14 +66,14 @@ class Body(Value):
     blob: str | None = None
 
 
-class StoredBody(Value):
+class StoredBody(NamedTuple):
     """A body that `Store.store_body` accepted, open for reading; the caller closes the reader."""
 
     body: Body
     reader: BodyReader
 
 
-class Draft(Value):
+class Draft(NamedTuple):
     """An entry before it has its number and its place in the chain."""
 
     header: Header

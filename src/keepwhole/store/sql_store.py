@@ -124,10 +124,10 @@ class SqlStore(ABC):
 
     def store_body(self, feed: Feed, room: int) -> StoredBody:
         """Store a body for `append`: a small one goes into its row, a larger one is a blob, durable on return."""
-        buffer = bytearray(self._inline_body + 1)
+        buffer = bytearray(min(self._inline_body, feed.expected) + 1)
         filled = feed.fill(memoryview(buffer))
         data = bytes(memoryview(buffer)[:filled])
-        if filled <= self._inline_body and filled <= room:
+        if filled < len(buffer) and filled <= room:  # that was all
             body = Body(measure(data, feed.encoding), inline=data)
             return StoredBody(body, self.open(body).remember(data))
         return self._store_blob(feed, data, room)

@@ -23,6 +23,7 @@ import json
 from collections.abc import Iterable
 from typing import Literal, Protocol, TypeAlias, cast
 
+from keepwhole.canonical.body import BodyFacts
 from keepwhole.canonical.utf8 import encode, showable
 from keepwhole.canonical.value import Value
 from keepwhole.errors import Damaged
@@ -237,12 +238,16 @@ def _piece(row: object) -> Piece:
 class TextSource:
     """A text in memory as a `Source`."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, facts: BodyFacts | None = None) -> None:
+        """`facts` of the text, where it was measured, need not be found out again."""
         self._text = text
         self.chars = len(text)
-        self.eol = "\n" if "\n" in text or "\r" not in text else "\r"
-        self._ends = text.count(self.eol)
-        self.lines = self._ends + (text != "" and not text.endswith(self.eol))
+        if facts is None:
+            self.eol = "\n" if "\n" in text or "\r" not in text else "\r"
+            self.lines = text.count(self.eol) + (text != "" and not text.endswith(self.eol))
+        else:
+            self.eol, self.lines = facts.eol, facts.lines
+        self._ends = self.lines - (text != "" and not text.endswith(self.eol))
         self._known = {0: 0, self.chars: self._ends}
         self._last = 0
 

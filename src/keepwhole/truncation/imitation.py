@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from keepwhole.canonical.anchors import matches_within, stretches_around
-from keepwhole.canonical.utf8 import contains_any
+from keepwhole.canonical.utf8 import words_in
 from keepwhole.truncation.skeleton import Skeleton
 
 _BEFORE, _AFTER = 200, 200
@@ -90,12 +90,8 @@ def imitations(text: str, grammars: tuple[Grammar, ...] = GRAMMARS) -> list[int]
     """Where something begins that looks like a notice of any version, in order."""
     skeleton = Skeleton(text)
     seen = skeleton.text
-    anchors = [
-        word
-        for grammar in grammars
-        for word, sign in grammar.anchors.items()
-        if sign in seen and contains_any(seen, (word,))
-    ]
+    likely = [word for grammar in grammars for word, sign in grammar.anchors.items() if sign in seen]
+    anchors = words_in(seen, likely)
     found = _starts(_bracketed(grammars), seen, 0, len(seen)) if "[" in seen else []
     if anchors:
         near = _others(grammars)
@@ -107,7 +103,7 @@ def imitations(text: str, grammars: tuple[Grammar, ...] = GRAMMARS) -> list[int]
 
 def _with_ids(grammars: tuple[Grammar, ...], seen: str, found: list[int]) -> list[int]:
     """The places in order, with those where an id begins that has none of them before it on its line."""
-    forms = [form for grammar in grammars for word, form in grammar.ids.items() if contains_any(seen, (word,))]
+    forms = [form for grammar in grammars for word, form in grammar.ids.items() if words_in(seen, [word])]
     ids = [at for form in forms for at in _starts(re.compile(form), seen, 0, len(seen))]
     if not ids:
         return found

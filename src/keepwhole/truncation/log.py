@@ -26,9 +26,12 @@ the view never has more than `budget` characters; finding is done once, whatever
 import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple
 
-from keepwhole.canonical.utf8 import contains_any
+from keepwhole.canonical.utf8 import words_in
 from keepwhole.truncation.cut import Cut, Inserted, Piece, Segment, Source, length, whole
 from keepwhole.truncation.error_words import ELSEWHERE, ERRORS
 from keepwhole.truncation.lines import after_ends
@@ -88,16 +91,13 @@ class _Findings:
         self._wanted = terms(question)
         self._errors = error_lines(self._lowered, eol)
         asked = (at for term in self._wanted for at in hits_of(self._lowered, term, _MOST_ASKED))
-        self._places = [*self._errors, *asked]
-        self._rounds = {at: event_round(text, at, eol) for at in map(self._line_start, self._places)}
-
-    def _line_start(self, at: int) -> int:
-        return self._text.rfind(self._eol, 0, at) + 1
+        starts = (*self._errors, *(text.rfind(eol, 0, at) + 1 for at in asked))
+        self._events = {start: _find_event(text, start, eol) for start in starts}
 
     def cut(self, source: Source, allowance: int, budget: int, head_ratio: float) -> Cut:
         """The cut of at most `allowance` characters before repeats are folded, which leaves room for more."""
         text, eol = self._text, self._eol
-        bounds = split_long(text, _bounds(text, eol, self._rounds.values(), 2 * allowance), max(budget // 4, 64))
+        bounds = split_long(text, _bounds(text, eol, self._events.values(), 2 * allowance), max(budget // 4, 64))
         chosen = ChosenUnits(bounds, allowance, widest_mark(source))
         share = budget / max(allowance, 1)
         last = len(bounds) - 2
@@ -105,9 +105,14 @@ class _Findings:
         found = scores(self._lowered, bounds, self._wanted)
         alone, with_others = (0.3, 0.45) if found else (0.4, 0.6)
         for at in self._errors:
-            chosen.add_all(_units(bounds, *event(text, at, eol)), alone * share)
+            if chosen.has_used(alone * share):
+                break
+            chosen.add_all(_units(bounds, at, self._events[at].stop), alone * share)
         for at in self._errors:
-            chosen.add_all(_units(bounds, *self._rounds[at]), with_others * share)
+            if chosen.has_used(with_others * share):
+                break
+            near = self._events[at].near
+            chosen.add_all(_units(bounds, near[0], near[-1]), with_others * share)
         chosen.add_all(sorted(found, key=lambda unit: (-found[unit], unit)), 0.8 * share)
         chosen.fill(head_ratio / 2)
         return folded(cut_of(source, bounds, chosen.units), text, eol)
@@ -121,8 +126,7 @@ def _units(bounds: Sequence[int], start: int, stop: int) -> range:
 def error_lines(lowered: str, eol: str) -> list[int]:
     """Where lines with an error begin, those that are most unlike the others first."""
     words = (*ERRORS, _EXIT, _KILLED, *_words_elsewhere(lowered))
-    there = (word for word in words if contains_any(lowered, (word,)))
-    lines = {start: line for word in there for start, line in _lines_with(lowered, word, eol)}
+    lines = {start: line for word in words_in(lowered, words) for start, line in _lines_with(lowered, word, eol)}
     starts = sorted(lines)
     alike: dict[bytes, list[int]] = {}
     for start in starts:
@@ -148,7 +152,7 @@ def _lines_with(lowered: str, word: str, eol: str) -> Iterator[tuple[int, str]]:
     at, seen, stop = lowered.find(word), 0, 0
     while at >= 0 and seen < _MOST_FIRST:
         start, stop, seen = lowered.rfind(eol, 0, at) + 1, lowered.find(eol, at), seen + 1
-        line = _line(lowered, start, eol)
+        line = lowered[start : min(stop, start + _WIDTH) if stop >= 0 else start + _WIDTH]
         if _is_error(line, word):
             yield start, line
         at = lowered.find(word, stop) if stop >= 0 else -1
@@ -184,12 +188,12 @@ def _is_error(line: str, word: str) -> bool:
 def _by_rarity(groups: Sequence[tuple[str, list[int]]]) -> list[list[int]]:
     """Groups of similar lines, first those whose words few other errors use: what repeats says less."""
     words = [set(line.encode("utf-8", "replace").translate(None, _DIGITS).split()) for line, _ in groups]
-    uses: dict[bytes, int] = {}
+    uses = Counter(chain.from_iterable(words))
     for own, (_, group) in zip(words, groups, strict=True):
-        for word in own:
-            uses[word] = uses.get(word, 0) + len(group)
+        for word in own if len(group) > 1 else ():
+            uses[word] += len(group) - 1
     weight = {word: 1 / count for word, count in uses.items()}
-    rarity = [math.fsum(sorted(map(weight.__getitem__, own))) for own in words]
+    rarity = [math.fsum(map(weight.__getitem__, own)) for own in words]  # exact, so their order does not matter
     return [groups[at][1] for at in sorted(range(len(groups)), key=lambda at: -rarity[at])]
 
 
@@ -205,24 +209,30 @@ def _rare_and_common(ranked: Sequence[list[int]]) -> Iterator[list[int]]:
             front += 1
 
 
-def event(text: str, start: int, eol: str) -> tuple[int, int]:
-    """The event whose line begins at `start`: the line and the indented ones that follow it."""
-    stop = _next_line(text, start, eol)
-    for _ in range(_MOST_INDENTED):
-        if text[stop : stop + 1] not in (" ", "\t"):
-            break
-        stop = _next_line(text, stop, eol)
-    return start, stop
+class _Event(NamedTuple):
+    """A line and the indented ones that follow it."""
+
+    stop: int
+    near: list[int]
+    """Where lines begin, from the lines before the event up to behind those after it."""
 
 
-def event_round(text: str, start: int, eol: str) -> tuple[int, int]:
-    """The event with the lines before and after it."""
-    first, after = start, _next_line(text, start, eol)
+def _find_event(text: str, start: int, eol: str) -> _Event:
+    """The event whose line begins at `start`."""
+    near = [start]
     for _ in range(_BEFORE):
-        first = text.rfind(eol, 0, max(0, first - 1)) + 1
-    for _ in range(_AFTER):
-        after = _next_line(text, after, eol)
-    return first, max(after, event(text, start, eol)[1])
+        near.insert(0, text.rfind(eol, 0, max(0, near[0] - 1)) + 1)
+    at = stop = _next_line(text, start, eol)
+    near.append(at)
+    after, is_event = 0, True
+    while True:
+        is_event = is_event and after < _MOST_INDENTED and text[at : at + 1] in (" ", "\t")
+        if not is_event and after >= _AFTER:
+            return _Event(stop, near)
+        at = _next_line(text, at, eol)
+        near.append(at)
+        after += 1
+        stop = at if is_event else stop
 
 
 def _next_line(text: str, at: int, eol: str) -> int:
@@ -230,15 +240,14 @@ def _next_line(text: str, at: int, eol: str) -> int:
     return len(text) if stop < 0 else stop + 1
 
 
-def _bounds(text: str, eol: str, rounds: Iterable[tuple[int, int]], reach: int) -> list[int]:
-    """Where lines begin near both ends and in the `rounds` of interesting places; the rest is never split."""
+def _bounds(text: str, eol: str, events: Iterable[_Event], reach: int) -> list[int]:
+    """Where lines begin near both ends and near events; the rest is never split."""
     starts = {0, len(text)}
     _add_starts(starts, text, 0, min(reach, len(text)), eol)
     _add_starts(starts, text, max(0, len(text) - reach), len(text), eol)
-    for first, stop in rounds:
-        if stop - first < reach:
-            starts.add(first)
-            _add_starts(starts, text, first, stop, eol)
+    for event in events:
+        if event.near[-1] - event.near[0] < reach:
+            starts.update(event.near)
     return sorted(starts)
 
 

@@ -152,8 +152,10 @@ def neutralized(cut: Cut, source: Source) -> Cut:
     """The cut with every imitated notice in what it shows marked; the cut itself where there is none.
 
     What is left out without words between joins the text around it, so a stretch between two insertions is read as it
-    is shown.
+    is shown. Most cuts have nothing that looks like a notice, which one look at all stretches tells.
     """
+    if not _may_imitate(cut, source):
+        return cut
     pieces: list[Piece] = []
     stretch: list[Segment] = []
     for piece in cut.pieces:
@@ -164,6 +166,14 @@ def neutralized(cut: Cut, source: Source) -> Cut:
             stretch = []
     pieces += _marked(stretch, source)
     return cut if len(pieces) == len(cut.pieces) else cut.replace(pieces=tuple(pieces))
+
+
+def _may_imitate(cut: Cut, source: Source) -> bool:
+    """Whether one of the stretches of a cut may imitate a notice. A line end between two of them hides nothing that is
+    found in one alone, unless a terminal sequence is left open there."""
+    pieces = (piece for piece in cut.pieces if isinstance(piece, Inserted) or piece.part == "kept")
+    shown = "".join(["\n" if isinstance(piece, Inserted) else source.text(piece.start, piece.stop) for piece in pieces])
+    return "\x1b" in shown or imitates(shown)
 
 
 def quoted(text: str) -> str:

@@ -23,6 +23,8 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
+from keepwhole.canonical.utf8 import quick_for
+
 SEQUENCES = (
     r"(?:\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b]{0,4096}+(?:\x07|\x1b\\)|[PX^_][^\x1b]{0,4096}+\x1b\\"
     r"|[ -/]*+[0-~]))++"
@@ -104,7 +106,7 @@ class Skeleton:
         if "\x1b" in text or ("\\" in text and "\\u" in text):
             seen = _HIDDEN.sub(lambda hidden: _unescaped[hidden[1]] if hidden[1] else "", text)
         if seen.isascii():
-            self.text = str(seen.encode().translate(_LOWER, _CONTROLS), "ascii")
+            self.text = _fold_ascii(seen)
         else:
             pieces = range(0, len(seen), _PIECE)
             self.text = "".join([seen[at : at + _PIECE].translate(_folded) for at in pieces])
@@ -116,6 +118,13 @@ class Skeleton:
         if self._is_same or not found:
             return list(found)
         return list(_counted(_visible(self._original), found))
+
+
+def _fold_ascii(text: str) -> str:
+    data, zilla = text.encode(), quick_for(text)
+    if zilla is not None and zilla.find_first_of(data, _CONTROLS) < 0:
+        return str(zilla.translate(data, _LOWER), "ascii")
+    return str(data.translate(_LOWER, _CONTROLS), "ascii")
 
 
 def _visible(text: str) -> list[tuple[int, str]]:

@@ -47,6 +47,10 @@ class ChosenUnits:
             if self._used > self._budget * most or not self.add(unit):
                 return
 
+    def has_used(self, most: float) -> bool:
+        """Whether more than `most` of the budget is used, so that `add_all` would take nothing."""
+        return self._used > self._budget * most
+
     def add_rounds(self, rounds: Iterable[Iterable[int]]) -> None:
         """Take as many rounds of units as fit, each round whole or not at all; a unit of -1 is none."""
         units, used, runs = self.units.copy(), self._used, self._runs
@@ -130,6 +134,8 @@ def split_long(text: str, bounds: Sequence[int], longest: int) -> Sequence[int]:
     finer = array("q")
     for start, stop in pairwise(bounds):
         finer.append(start)
+        if stop - start <= longest:
+            continue
         for at in range(start + longest, stop, longest):
             split = whole_before(text, at, finer[-1], longest)
             if finer[-1] < split < stop:

@@ -29,6 +29,7 @@ since readers disagree on which of the two counts.
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -111,7 +112,7 @@ class RequestBody:
         self.skipped = []
         found: list[Place] = []
         for index in sorted(edits):
-            found += self._places(index, list(edits[index]))
+            found += self._places(index, edits[index])
         if not found:
             return self.data
         text = self._text
@@ -170,7 +171,7 @@ class RequestBody:
         front, back = self._text[: self.starts[0]], self._text[self.stops[-1] :]
         return (front + ",".join(pieces) + back).encode()
 
-    def _places(self, index: int, changes: list[Change]) -> list[Place]:
+    def _places(self, index: int, changes: Sequence[Change]) -> list[Place]:
         if not 0 <= index < len(self.starts):
             self.skipped += [(index, change[0]) for change in changes]
             return []
@@ -181,9 +182,9 @@ class RequestBody:
             if at is None:
                 return self._search(index, start, changes)
             found.append((start + at[0], start + at[1], change))
-        return sorted(found, key=lambda place: place[0])
+        return sorted(found, key=lambda place: place[0]) if len(found) > 1 else found
 
-    def _search(self, index: int, start: int, changes: list[Change]) -> list[Place]:
+    def _search(self, index: int, start: int, changes: Sequence[Change]) -> list[Place]:
         found = find_places(self._text, start, changes)
         for first, last, change in found:
             self._found[index, change[0]] = first - start, last - start
@@ -202,8 +203,9 @@ def read_request(data: bytes, like: RequestBody | None = None) -> RequestBody | 
         text = data.decode()
         request = RequestBody(data, text)
         at = _taken_over(text, like, request) if like is not None else 0
-        if at:
+        if at and like is not None:
             at = _read_members(text, _read_messages(text, at, request), request, like)
+            _share_equal(request.messages, like.messages)
         else:
             at = _read_members(text, expect(text, skip_space(text, int(text.startswith(_BOM))), "{"), request, like)
         return request if skip_space(text, at) == len(text) else None
@@ -218,6 +220,14 @@ def _taken_over(text: str, like: RequestBody, request: RequestBody) -> int:
         return 0
     request.take_over(like, kept)
     return like.starts[kept]
+
+
+def _share_equal(messages: list[Any], known: Sequence[Any]) -> None:
+    """Put the objects of the earlier request in the place of equal ones that were read again, so that whoever compares
+    the messages of both need not look into them."""
+    for index in range(len(known) - _LOOSE, min(len(known), len(messages))):
+        if messages[index] == known[index]:
+            messages[index] = known[index]
 
 
 def _read_members(text: str, at: int, request: RequestBody, like: RequestBody | None) -> int:
@@ -275,8 +285,9 @@ def _read_messages(text: str, at: int, request: RequestBody) -> int:
 
 
 def _moved(places: Sequence[int], at: int, by: int) -> list[int]:
-    """The places, those after `at` further on."""
-    return [place + by if place > at else place for place in places]
+    """The places, which are in order, those after `at` further on."""
+    first = bisect_right(places, at)
+    return [*places[:first], *[place + by for place in places[first:]]]
 
 
 def _written(value: Any) -> str:

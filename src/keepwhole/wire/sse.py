@@ -137,7 +137,7 @@ class StreamPassthrough:
         (b'data: hello\\n\\n', None)
         """
         new = self._tail + data
-        if b"\r" in data or any(name in new for name in self._names):
+        if b"\r" in data or any(map(new.__contains__, self._names)):
             self._held.append(data)
             return None
         found = new.rfind(b"\n\n")

@@ -4,7 +4,8 @@ Owns: how much of an answer is held and unpacked. Must not know: what becomes of
 """
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 MOST_HELD = 64 * 1024 * 1024
 """Bytes of an answer that are held, packed or not."""
@@ -40,14 +41,17 @@ class Unpacker:
         """Whether more came out than is held and read."""
         return self._size > MOST_HELD or self._size > max(_LEAST, self._packed * _MOST_RATIO)
 
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield what comes out of some more bytes; `zlib.error` where they are broken."""
+    def feed(self, data: bytes) -> Iterable[bytes]:
+        """What comes out of some more bytes, in pieces; `zlib.error` where they are broken."""
         self._packed += len(data)
+        if self._zlib is not None:
+            return self._unpack(self._zlib, data)
+        self._size += len(data)
+        return (data,) if data else ()
+
+    def _unpack(self, packed: Any, data: bytes) -> Iterator[bytes]:
         while data:
-            if self._zlib is None:
-                piece, data = data, b""
-            else:
-                piece, data = self._zlib.decompress(data, _PIECE), self._zlib.unconsumed_tail
+            piece, data = packed.decompress(data, _PIECE), packed.unconsumed_tail
             self._size += len(piece)
             if piece:
                 yield piece
@@ -74,9 +78,9 @@ class AnswerBuffer:
 
     def add(self, piece: bytes) -> None:
         """Add a piece; of an answer that is too large nothing is held."""
-        self.last = (self.last + piece)[-4:]
+        self.last = piece[-4:] if len(piece) >= 4 else (self.last + piece)[-4:]
         self._size += len(piece)
-        if not self.is_too_large:
+        if self._size <= MOST_HELD:
             self.pieces.append(piece)
         else:
             self.pieces.clear()

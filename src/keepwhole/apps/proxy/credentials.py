@@ -16,6 +16,7 @@ import binascii
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple, cast
 from urllib.parse import quote, unquote
 
@@ -78,8 +79,14 @@ def _in_headers(headers: Mapping[str, str]) -> Iterator[Credential]:
         name = name.lower()
         if name in _NO_CREDENTIALS:
             continue
-        if _WORDS.search(name) or _SCHEME.match(value) or has_key_shape(value) or _claims(value):
+        if _names_credential(name) or _SCHEME.match(value) or has_key_shape(value) or _claims(value):
             yield Credential(name, value)
+
+
+@lru_cache(256)
+def _names_credential(name: str) -> bool:
+    """Whether the name of a header says that it has a credential; clients send the same few names all the time."""
+    return _WORDS.search(name) is not None
 
 
 def _in_cookies(headers: Mapping[str, str]) -> Iterator[Credential]:
@@ -132,7 +139,7 @@ def _account_form(credential: Credential, account: str, fields: Mapping[str, Any
 
 def _claims(value: str) -> Mapping[str, Any]:
     """The claims of a JWT, of which nobody has checked the signature; nothing where it is none."""
-    found = _JWT.fullmatch(value.strip())
+    found = _JWT.fullmatch(value.strip()) if value.count(".") >= 2 else None
     if found is None:
         return {}
     try:

@@ -123,7 +123,7 @@ class Tenants:
 
     def _hash(self, use: str, text: str) -> str:
         message = f"{use}\n{text}".encode("utf-8", "surrogateescape")
-        return hmac.new(self._secret, message, hashlib.sha256).hexdigest()
+        return hmac.digest(self._secret, message, "sha256").hex()
 
 
 class TenantRouter:

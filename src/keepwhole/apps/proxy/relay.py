@@ -7,7 +7,8 @@ Must not know: what is hidden and why (`conversation`), how a provider spells it
 
 import asyncio
 import zlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Generator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -192,13 +193,14 @@ class Relay:
         unpacker = Unpacker(upstream.headers.get("content-encoding", ""))
         last = b""
         try:
-            async for packed in stream_answer(upstream):
-                for piece in unpacker.feed(packed):
-                    buffer.add(piece)
-                    out = self._read_piece(exchange, piece, unpacker.is_too_large)
-                    if out:
-                        last = out[-4:]
-                        await write(response, self._request, out)
+            with _watched(upstream):
+                async for packed in upstream.content.iter_any():
+                    for piece in unpacker.feed(packed):
+                        buffer.add(piece)
+                        out = self._read_piece(exchange, piece, unpacker.is_too_large)
+                        if out:
+                            last = out
+                            await write(response, self._request, out)
         except _BROKEN_OFF as error:
             self._proxied.note_answer(exchange, upstream.status, buffer.data, is_stream=True, is_cut=True)
             await self._end_broken(exchange, last, True, error)
@@ -283,10 +285,18 @@ def unreachable_response(error: Unreachable, proxied: ProxiedRequest) -> web.Res
 
 
 async def stream_answer(upstream: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-    """Yield an answer as it arrives; one of `_BROKEN_OFF` where it breaks off.
+    """Yield an answer as it arrives; one of `_BROKEN_OFF` where it breaks off."""
+    with _watched(upstream):
+        async for piece in upstream.content.iter_any():
+            yield piece
+
+
+@contextmanager
+def _watched(upstream: aiohttp.ClientResponse) -> Generator[None]:
+    """Watch the connection of an answer while it is read.
 
     The HTTP library closes the connection when bytes that are not HTTP arrive in an answer, but does not tell the
-    reader of that answer. So the connection is watched here.
+    reader of that answer.
     """
     connection = upstream.connection
     closed = getattr(connection.protocol, "closed", None) if connection is not None else None
@@ -296,8 +306,7 @@ async def stream_answer(upstream: aiohttp.ClientResponse) -> AsyncIterator[bytes
     elif connection is not None:
         fail(None)
     try:
-        async for piece in upstream.content.iter_any():
-            yield piece
+        yield
     finally:
         if closed is not None:
             closed.remove_done_callback(fail)

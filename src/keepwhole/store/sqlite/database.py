@@ -5,7 +5,8 @@ Must not know: the tables, except which of them are append-only and which row wa
 
 Two locks guard a write. The thread lock keeps the threads of this process apart, since they share one connection. The
 turnstile (`sqlite.turnstile`) keeps processes apart, in the order in which they came. Every transaction is `IMMEDIATE`
-and `synchronous = FULL`: when `writing` returns, the transaction is on the disk.
+and `synchronous = FULL`: when `writing` returns, the transaction is on the disk. Reading has a connection and a lock of
+its own, so that nobody who reads waits for a sync. Whoever takes both locks takes the one for writing first.
 
 A record is not opened where its database is missing or empty and its bodies or marks are still there: a new database
 in its place would hide that everything was lost. A record that went back in time (`sqlite.marks`), or whose schema has
@@ -107,6 +108,7 @@ class Database:
         self._failure: Exception | None = None
         self._retry_at = 0.0
         self._lock = threading.RLock()
+        self._reading = threading.RLock()
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
 
@@ -121,13 +123,15 @@ class Database:
 
     def select(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """Return the rows of a query, on a connection that cannot write."""
-        self.open()
-        with self._lock:
-            assert self._reader is not None
-            try:
-                return self._reader.execute(query, values).fetchall()
-            except DATABASE_ERRORS as error:
-                raise StoreError(f"`{self.path}` could not be read ({error}). Run `keepwhole doctor`.") from error
+        while True:
+            self.open()
+            with self._reading:
+                if self._reader is None:
+                    continue  # it was closed just now, to try the disk again
+                try:
+                    return self._reader.execute(query, values).fetchall()
+                except DATABASE_ERRORS as error:
+                    raise StoreError(f"`{self.path}` could not be read ({error}). Run `keepwhole doctor`.") from error
 
     @contextmanager
     def writing(self) -> Generator[Execute]:
@@ -250,7 +254,7 @@ class Database:
 
     def close(self) -> None:
         """Close the connections and the lock file."""
-        with self._lock:
+        with self._lock, self._reading:
             for connection in (self._reader, self._writer):
                 if connection is not None:
                     self._close(connection)
@@ -269,9 +273,11 @@ class Database:
     def before_fork(self) -> None:
         """Wait for what is under way, and let nothing new begin."""
         self._lock.acquire()
+        self._reading.acquire()
 
     def after_fork_in_parent(self) -> None:
         """Let work go on."""
+        self._reading.release()
         self._lock.release()
 
     def after_fork_in_child(self) -> None:
@@ -281,7 +287,7 @@ class Database:
                 connection.close()
         self._reader = self._writer = None
         self.turnstile.leave()
-        self._lock = threading.RLock()
+        self._lock, self._reading = threading.RLock(), threading.RLock()
         self.turnstile = Turnstile(os.path.join(self.folder, "record.lock"), self._patience)
 
     def _connect(self) -> None:
@@ -336,8 +342,9 @@ class Database:
 
     def _look(self, migrations: list[str]) -> str | None:
         """Return in what the record is not as it was left, and what to do; None if it is."""
-        assert self._reader is not None
-        strange = strange_objects(self._reader, migrations)
+        with self._reading:
+            assert self._reader is not None
+            strange = strange_objects(self._reader, migrations)
         if strange:
             return (
                 f"The schema of `{self.path}` is not Keepwhole's own: {'; '.join(strange[:3])}. Find out who changed "
@@ -388,8 +395,9 @@ class Database:
             self._compare_marks(scripts())
 
     def _read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
-        assert self._reader is not None
-        return self._reader.execute(query, values).fetchall()
+        with self._reading:
+            assert self._reader is not None
+            return self._reader.execute(query, values).fetchall()
 
 
 def connect(path: str) -> sqlite3.Connection:
