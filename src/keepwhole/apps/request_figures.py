@@ -64,19 +64,24 @@ def branches(steps: Iterable[LoggedRequest]) -> list[list[LoggedRequest]]:
 
 
 def cost_of(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Cost | None:
-    """The cost of a session's requests; None where the provider reported no usage.
+    """The cost of a session's requests; None where the provider reported no usage, or nobody knows what came.
 
     With `mode: off`, every request is taken to find all of the one before it in the cache, which is the best that can
     happen: a saving is rather more than it says here. A request that the window could not hold has no price: the client
     would have compacted.
     """
-    total = Cost()
-    paid = [one for branch in branches(steps) if (one := _cost_of_branch(branch, profile_of)) is not None]
-    return sum(paid, total) if paid else None
+    return sum_of(_cost_of_branch(branch, profile_of) for branch in branches(turns(steps)))
+
+
+def sum_of(costs: Iterable[Cost | None]) -> Cost | None:
+    """The sum of the costs that are known; None where none is."""
+    known = [cost for cost in costs if cost is not None]
+    return sum(known, Cost()) if known else None
 
 
 def _cost_of_branch(steps: Sequence[LoggedRequest], profile_of: ProfileOf) -> Cost | None:
     answers = [(step, step.response) for step in steps if step.response is not None and billed(step) is not None]
+    answers = [(step, answer) for step, answer in answers if step.request.tokens_whole]
     is_cached = any(answer.cached for _, answer in answers)
     total, client, before = Cost(), UnmanagedClient(), 0
     for number, (step, answer) in enumerate(answers):

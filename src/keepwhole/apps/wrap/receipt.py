@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from keepwhole.apps import request_figures as figures
 from keepwhole.apps.proxy.proxied_request import ProxiedRequest
-from keepwhole.apps.request_figures import Cost, ProfileOf
+from keepwhole.apps.request_figures import ProfileOf
+from keepwhole.apps.stated_cost import state_cost
 from keepwhole.canonical.entry import Result
 from keepwhole.config import Settings
 from keepwhole.errors import Damaged, StoreError
@@ -27,8 +28,6 @@ from keepwhole.store.protocol import Store, entry_of
 _OWN = "keepwhole_"
 """The prefix of the tools under which Keepwhole records entries of its own."""
 _WIDTH = 9
-_SAME = 0.005
-"""Share of a cost below which a difference is not reported."""
 
 
 def results_in(home: str) -> str:
@@ -175,17 +174,9 @@ def _cache_row(steps: Sequence[LoggedRequest]) -> Iterator[tuple[str, str]]:
 
 
 def _cost_row(tally: Tally, profile_of: ProfileOf) -> Iterator[tuple[str, str]]:
-    each = [cost for steps in tally.steps.values() if (cost := figures.cost_of(steps, profile_of)) is not None]
-    cost = sum(each, Cost())
-    if not each or not cost.whole:
-        return
-    saved = 1 - cost.paid / cost.whole
-    share = f"{abs(saved):.0%} {'less' if saved >= 0 else 'more'} than".replace("%", " %")
-    share = f"{share if abs(saved) >= _SAME else 'the same as'} with `mode: off`"
-    if cost.dollars is None or cost.dollars_whole is None:
-        yield "input", f"cost ≈ {share}"
-    else:
-        yield "input", f"cost ≈ ${cost.dollars:.2f}, with `mode: off` ≈ ${cost.dollars_whole:.2f}: {share}"
+    cost = figures.sum_of(figures.cost_of(steps, profile_of) for steps in tally.steps.values())
+    if cost is not None:
+        yield "input", state_cost(cost).sentence
 
 
 def _window_row(tally: Tally, profile_of: ProfileOf) -> Iterator[tuple[str, str]]:
