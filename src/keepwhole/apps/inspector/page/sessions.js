@@ -18,7 +18,7 @@ const Row = ({ one }) => html`<tr>
   <td data-label="On disk">${bytes(one.stored)}</td>
   <td data-label="Tokens kept">${short(one.tokens_whole)}</td>
   <td data-label="Tokens shown" class="with-bar">${short(one.tokens_sent)}${one.tokens_whole ? html`<${Bar} whole=${one.tokens_whole} part=${one.tokens_sent} label="shown of kept" />` : ""}</td>
-  <td data-label="Saved" title=${one.cost?.assumes}><${Saved} cost=${one.cost} /></td>
+  <td data-label="Saved" class="cost" title=${one.cost?.assumes}><${Saved} cost=${one.cost} /></td>
   <td data-label="Health"><${Health} one=${one} /></td></tr>`;
 
 const HEADS = ["Session", "Last", "Results", "Requests", "On disk", "Tokens kept", "Tokens shown", "Saved", "Health"];
